@@ -12,6 +12,7 @@ mod codes;
 mod delivery;
 mod devices;
 mod factors;
+mod jobs;
 mod keys;
 mod limits;
 mod logins;
@@ -37,6 +38,7 @@ pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Message, Outcome, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
+pub use jobs::{JobsRun, LeasedJob, Workers};
 pub use keys::Resealed;
 pub use limits::Limits;
 pub(crate) use settings::EngineSettings;
@@ -52,7 +54,7 @@ use operations::steady as stored;
 use sandbox::Sandbox;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 use steady::Steady;
 use store::{Decided, Store, View};
@@ -74,6 +76,8 @@ struct Shared {
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
     post: Option<Arc<dyn Post>>,
+    /// Who sends what calls decide, if they do not do so themselves.
+    workers: OnceLock<Weak<dyn Workers>>,
     authenticator: (u8, u64),
     /// `None` for a database file.
     sandbox: Option<Sandbox>,
@@ -149,6 +153,7 @@ impl Engine {
             random,
             deliver,
             post,
+            workers: OnceLock::new(),
             authenticator,
             sandbox,
         };

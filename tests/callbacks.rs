@@ -335,7 +335,7 @@ fn responses_to(details: Vec<Value>) -> Vec<SignedCallback> {
     assert_eq!(sent.len(), details.len());
     let key = engine.api_key();
     for callback in &sent {
-        let [(_, signature), (_, nonce)] = &callback.headers;
+        let [(_, signature), (_, nonce), _] = &callback.headers[..] else { panic!("headers") };
         let received = Received { url: URL, ..Received::post(&callback.body, signature, nonce) };
         assert!(callback::verify(key, &received).unwrap().approved_by(user));
     }

@@ -10,7 +10,7 @@ use std::ptr;
 pub struct seconder_signed_callback {
     url: Text,
     body: Vec<u8>,
-    headers: [(Text, Text); 2],
+    headers: Vec<(Text, Text)>,
 }
 
 /// Posts a callback to the application. It returns 0 if the application accepted the callback, and
@@ -52,7 +52,7 @@ impl crate::engine::Post for ByFunction {
         let callback = seconder_signed_callback {
             url: Text::new(callback.url.as_str()),
             body: callback.body.clone(),
-            headers: callback.headers.each_ref().map(header),
+            headers: callback.headers.iter().map(header).collect(),
         };
         // SAFETY: the callback lives until the function returns, and the userdata as long as
         // `self`.

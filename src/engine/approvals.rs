@@ -2,17 +2,14 @@
 //! (interface 4.12, 4.13 and 6).
 
 use super::clock::{self, Now, Time};
-use super::delivery::SignedCallback;
-use super::operations::Subject;
 use super::operations::approvals::{self, AddApproval, NewApproval, Request, Responded, Response};
 use super::operations::audit::{Noted, Trail};
 use super::store;
 use super::{Engine, View, devices, limits, rejections};
 use crate::calls::*;
-use crate::model::{ApprovalId, CallbackUrl, DeviceId, Secret};
+use crate::model::{ApprovalId, DeviceId, Secret};
 use crate::{Error, Handle, Result, callback};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
 use std::time::Duration;
 
 const CREATED: &str = "Approval request created.";
@@ -103,7 +100,8 @@ impl Engine {
     }
 
     /// Responds to an approval request from a device. The response is stored first; then the
-    /// callback is posted. A callback that the application does not accept stays a job.
+    /// callback is posted. One that the application does not accept is posted again by
+    /// [`Engine::run_jobs`].
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the device's secret is wrong, [`Error::Rejected`] if the
@@ -121,9 +119,9 @@ impl Engine {
         // After the names, because they decide the order.
         callback::make_regular(&mut body);
         let body = body.to_string();
-        let url = self.app.callback_url.clone();
+        let lease = self.lease();
         let job = self.nonce()?;
-        let callback = url.clone().map(|url| (job, url, body.clone()));
+        let callback = self.app.callback_url.clone().map(|url| (job, url, body, lease));
         let reported = response.response == ApprovalResponse::Report;
         let decision = Response {
             app: self.app.app_id,
@@ -139,23 +137,18 @@ impl Engine {
         let (user_id, verdict) = (request.user_id, verdict(response.response));
         let responded = self.run(move |view| {
             let responded = approvals::respond(view, &decision)?;
-            if responded == Responded::Done {
+            if matches!(responded, Responded::Done(_)) {
                 trail.note(view, Noted::of(user_id, verdict));
             }
             Ok(responded)
         })?;
-        match responded {
-            Responded::Done => {}
+        let callback = match responded {
+            Responded::Done(callback) => callback,
             Responded::NotPending => return Err(rejections::approval_not_pending()),
             Responded::NoDevice => return Err(devices::wrong_secret()),
-        }
-        if let Some(url) = url {
-            let error = self.post(url, body, now).err();
-            let subject = Subject::User(self.app.app_id, request.user_id);
-            self.run(move |view| {
-                approvals::finish_callback(view, &subject, job, error.as_deref())
-            })?;
-        }
+        };
+        // One that the application does not accept is posted again later.
+        callback.map(|callback| self.send(*callback)).transpose()?;
         Ok(self.shown(self.approval(&response.uuid, now)?))
     }
 
@@ -163,23 +156,6 @@ impl Engine {
         let (app, wanted) = (self.app.app_id, uuid.clone());
         let found = self.look(move |view| approvals::find(view, app, &wanted, now))?;
         found.ok_or_else(|| rejections::approval_not_found(Some(uuid)))
-    }
-
-    /// Signs a callback and posts it. The nonce is the time in seconds, which allows receivers to
-    /// check freshness, and a random number, which makes it unique.
-    fn post(&self, url: CallbackUrl, body: String, now: Now) -> std::result::Result<(), String> {
-        let Some(post) = &self.shared.post else {
-            return Err("no way to post callbacks is set".into());
-        };
-        let unique = clock::digits(self.random(), 9).map_err(|e| e.to_string())?;
-        let nonce = format!("{}.{unique}", now.clock.seconds());
-        let body = body.into_bytes();
-        let signature = callback::sign(&self.app.api_key, &nonce, url.as_str(), &body);
-        let signature = signature.map_err(|e| e.to_string())?;
-        let names = &self.app.names;
-        let headers = [(names.signature(), signature), (names.nonce(), nonce)];
-        let ca_file = self.app.callback_ca_file.as_ref().map(PathBuf::from);
-        post.post(&SignedCallback { url, body, headers, ca_file })
     }
 
     /// The body of the callback. Typed receivers require every field of the recorded ones: the

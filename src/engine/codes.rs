@@ -2,16 +2,17 @@
 //! a user yet (interface 4.10).
 
 use super::clock::{self, Now, Time};
-use super::delivery::Wiped;
+use super::jobs::Delivered;
 use super::operations::Subject;
 use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::{Over, Sending};
-use super::operations::codes::{self, IssueCode, Issued, Outgoing};
+use super::operations::codes::{self, IssueCode, Issued};
+use super::operations::jobs::Outgoing;
 use super::operations::verifications::{self, VerificationKey};
 use super::operations::verify::{Barred, Factor, Match, commit, state};
 use super::phones::{self, Phone};
 use super::store::{Decided, View};
-use super::{Engine, Message, as_written, limits, rejections, sandbox, verify};
+use super::{Engine, as_written, limits, rejections, sandbox, verify};
 use crate::calls::*;
 use crate::error::whole_seconds;
 use crate::model::{Action, ApprovalId, DisplayText, UserId};
@@ -108,18 +109,19 @@ impl Engine {
     /// Issues a code and delivers it.
     fn send_code(&self, order: Order) -> Result<Sent> {
         let fresh = Zeroizing::new(clock::digits(self.random(), order.length)?);
-        let text = self.text(&order);
+        let now = order.trail.now;
+        let (sending, noted) = (self.sending(&order), noted(&order));
         let message = Outgoing {
             to: order.phone.e164(),
+            masked: order.phone.masked_e164(),
             by_voice: order.channel == Channel::Call,
-            text: text.clone(),
+            text: self.text(&order),
+            country: sending.country,
+            network: sending.network.clone(),
         };
-        let to = message.to.clone();
-        let (job, now) = (self.nonce()?, order.trail.now);
-        let subject = order.subject.clone();
-        let (sending, noted) = (self.sending(&order), noted(&order));
+        let (route, lease) = self.first_route(&message.to, order.channel)?;
+        let kind = kind_of(&order.subject);
         let issue = IssueCode {
-            app: self.app.app_id,
             subject: order.subject,
             action: order.action,
             fresh,
@@ -128,43 +130,21 @@ impl Engine {
             sends: self.caps().sends,
             tries: self.app.limits.tries,
             message,
-            job,
+            job: (self.nonce()?, route, lease),
             uuid: order.uuid,
             now,
-            sending: sending.clone(),
+            sending,
         };
-        let trail = order.trail.clone();
-        let (code, expires_at, next, uuid) =
-            match self.issue(order.trail, &kind_of(&subject), issue, noted.clone())? {
-                Issued::Sent { code, expires_at, next, uuid } => (code, expires_at, next, uuid),
+        let (message, expires_at, next, uuid) =
+            match self.issue(order.trail, &kind, issue, noted)? {
+                Issued::Sent { message, expires_at, next, uuid } => {
+                    (message, expires_at, next, uuid)
+                }
                 refused => return Err(not_sent(&refused, now)),
             };
-        let message = Wiped(Message {
-            id: format!("{job:016x}"),
-            to,
-            via: order.channel,
-            text: joined(&[&*text.0, &*code, &*validity(expires_at, now), &*text.1]),
-            code: code.to_string(),
-            expires_at: now.shown(expires_at).seconds(),
-        });
-        let sent = self.shared.deliver.deliver(&message.0);
-        drop(message);
-        let done = sent.is_ok();
-        let error = sent.is_err().then_some(Noted { verdict: "not_delivered", ..noted });
-        self.run(move |view| {
-            codes::finish_delivery(view, &subject, job, done, now)?;
-            if let Some(error) = &error {
-                trail.next().note(view, error.clone());
-                sending.take_back(view)?;
-            }
-            Ok(())
-        })?;
-        // The message of a failed delivery is shown to the caller, and must not contain the code.
-        sent.map_err(|message| match message.contains(&*code) {
-            true => "the delivery failed with a message that contains the code".to_owned(),
-            false => message,
-        })
-        .map_err(|message| Error::unavailable(Stage::Delivery, message))?;
+        if let Delivered::Failed(reason) = self.send(*message)? {
+            return Err(Error::unavailable(Stage::Delivery, reason));
+        }
         let resend_after = next.after(now.steady).map_or(0, whole_seconds);
         Ok(Sent { expires_at, resend_after, uuid })
     }
@@ -224,23 +204,6 @@ fn not_sent(refused: &Issued, now: Now) -> Error {
         Issued::Over(Over { until: None, .. }) => Some(rejections::country_not_allowed()),
     };
     error.unwrap_or_else(|| Error::Internal { message: "a code was sent and refused".into() })
-}
-
-/// The parts as one text, of which no other copy stays in memory: a text that grows would leave some.
-fn joined(parts: &[&str]) -> String {
-    let mut text = String::with_capacity(parts.iter().map(|part| part.len()).sum());
-    parts.iter().for_each(|part| text.push_str(part));
-    text
-}
-
-/// How long a code is still valid, in a message that may carry it again.
-fn validity(expires_at: Time, now: Now) -> String {
-    let minutes = expires_at.after(now.steady).map_or(0, |left| left.as_secs() / 60);
-    match minutes {
-        0 => ". It is valid for less than a minute.".into(),
-        1 => ". It is valid for 1 minute.".into(),
-        _ => format!(". It is valid for {minutes} minutes."),
-    }
 }
 
 /// The outcome of checking the code of a number.

@@ -11,8 +11,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use zeroize::Zeroize;
 
+/// The route of a function of the application.
+const HOST: &str = "host";
+
 /// Delivers messages to phones. It is called during the call that requests the code or creates the
-/// user, and may call the engine itself.
+/// user, or by [`Engine::run_jobs`](crate::engine::Engine::run_jobs), and may call the engine itself.
 pub trait Deliver: Send + Sync {
     /// Delivers a message; `Ok` means that it was accepted for delivery.
     ///
@@ -21,6 +24,35 @@ pub trait Deliver: Send + Sync {
     /// it. [`crate::Service::create_user`] succeeds nevertheless, and says that its message was not
     /// sent.
     fn deliver(&self, message: &Message) -> Result<(), String>;
+
+    /// Delivers a message by one of its [`routes`](Deliver::routes), and says what became of it. After
+    /// [`Outcome::Retry`] and [`Outcome::Ambiguous`], the call that requests the code succeeds, and
+    /// further attempts are made by `run_jobs`. Default: [`Deliver::deliver`], of which an error is
+    /// [`Outcome::Permanent`].
+    fn attempt(&self, message: &Message, _route: &str) -> Outcome {
+        match self.deliver(message) {
+            Ok(()) => Outcome::Sent(None),
+            Err(reason) => Outcome::Permanent(reason),
+        }
+    }
+
+    /// The names of the routes that a message to this number may take, the preferred one first. If there
+    /// is none, no message is sent, and the call is rejected. Default: `host`.
+    fn routes(&self, _to: &str, _via: Channel) -> Vec<String> {
+        vec![HOST.to_owned()]
+    }
+
+    /// The names of all routes, so that the messages that wait for one of them are found. Default:
+    /// `host`.
+    fn all_routes(&self) -> Vec<String> {
+        vec![HOST.to_owned()]
+    }
+
+    /// How long an attempt takes at most. After twice that time, one that has not ended counts as
+    /// ended by a crash, and the message is attempted again. Default: 30 s.
+    fn longest_attempt(&self) -> Duration {
+        Duration::from_secs(30)
+    }
 
     /// Removes what is kept of messages whose codes have expired. It is called by
     /// [`Engine::maintain`](crate::engine::Engine::maintain). Default: does nothing.
@@ -93,6 +125,20 @@ pub trait Post: Send + Sync {
     /// # Errors
     /// What went wrong.
     fn post(&self, callback: &SignedCallback) -> Result<(), String>;
+
+    /// Posts a callback, and says what became of it. After [`Outcome::Permanent`], it is not posted
+    /// again. Default: [`Post::post`], of which an error is [`Outcome::Retry`].
+    fn attempt(&self, callback: &SignedCallback) -> Outcome {
+        match self.post(callback) {
+            Ok(()) => Outcome::Sent(None),
+            Err(reason) => Outcome::Retry { after: None, reason },
+        }
+    }
+
+    /// How long an attempt takes at most: see [`Deliver::longest_attempt`]. Default: 30 s.
+    fn longest_attempt(&self) -> Duration {
+        Duration::from_secs(30)
+    }
 }
 
 /// A signed callback to post to the application (interface 6).
@@ -103,8 +149,9 @@ pub struct SignedCallback {
     pub url: CallbackUrl,
     /// The JSON body.
     pub body: Vec<u8>,
-    /// The names and values of the headers with the signature and its nonce.
-    pub headers: [(String, String); 2],
+    /// The names and values of the headers: the signature and its nonce, which are new in each attempt,
+    /// and `Seconder-Delivery` with an id that is the same in all attempts.
+    pub headers: Vec<(String, String)>,
     /// The authorities that the application trusts for the URL, as a PEM file, instead of the
     /// system's.
     pub(crate) ca_file: Option<PathBuf>,

@@ -41,6 +41,9 @@ pub(super) const OPEN_APPROVALS: u32 = 5;
 /// How long approval requests are snoozed after a user reported that one was not theirs.
 pub(super) const SNOOZE: Duration = Duration::from_secs(5 * 60);
 
+/// How long after a response its callback is posted at the latest.
+pub(super) const CALLBACK_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// How many recovery codes a set has.
 pub(super) const RECOVERY_CODES: usize = 10;
 /// The number of digits of a recovery code. No other code has as many, and no token has more.

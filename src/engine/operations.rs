@@ -10,6 +10,7 @@ pub(super) mod budgets;
 pub(super) mod codes;
 pub(super) mod factors;
 pub(super) mod housekeeping;
+pub(super) mod jobs;
 pub(super) mod lookups;
 pub(super) mod offline;
 pub(super) mod recovery;

@@ -1,12 +1,13 @@
 //! Users: enrolment, status, removal and activities (interface 4.1, 4.5, 4.6, 4.8).
 
-use super::operations::Subject;
-use super::operations::audit::{Noted, Trail};
+use super::clock::Now;
+use super::jobs::Delivered;
+use super::operations::audit::Noted;
 use super::operations::budgets::Sending;
-use super::operations::codes::Outgoing;
-use super::operations::users::{self, EnrolUser, NewActivity, Profile};
+use super::operations::jobs::{Claimed, Outgoing};
+use super::operations::users::{self, EnrolUser, NewActivity, Profile, Welcome};
 use super::phones::{self, Phone};
-use super::{Engine, Message, as_written, rejections};
+use super::{Engine, as_written, rejections};
 use crate::calls::*;
 use crate::model::UserId;
 use crate::{Handle, Result};
@@ -24,44 +25,38 @@ impl Engine {
 }
 
 impl Engine {
-    /// The message with the install link, if the application has one.
-    fn welcome(&self, phone: &Phone) -> Option<Outgoing> {
-        let link = self.app.install_link.as_ref()?;
+    /// The message with the install link, if the application has one and there is a route for it.
+    fn welcome(&self, phone: &Phone, now: Now) -> Result<Option<Welcome>> {
+        let Some(link) = &self.app.install_link else { return Ok(None) };
         let text = format!("Install the app for {}: {link}", self.app.name);
-        Some(Outgoing { to: phone.e164(), by_voice: false, text: (text, String::new()) })
+        let message = Outgoing {
+            to: phone.e164(),
+            masked: phone.masked_e164(),
+            by_voice: false,
+            text: (text, String::new()),
+            country: phone.country_code,
+            network: None,
+        };
+        let sending = Sending {
+            app: self.app.app_id,
+            number: phone.e164(),
+            country: phone.country_code,
+            network: None,
+            limits: self.limits(),
+            now: now.steady,
+        };
+        let Ok((route, lease)) = self.first_route(&message.to, Channel::Sms) else {
+            return Ok(None);
+        };
+        Ok(Some(Welcome { message, job: (self.nonce()?, route, lease), sending }))
     }
 
     /// Sends the message to a new user. The user is enrolled whether or not it arrives, so the reply
     /// only reports the result, without the gateway's error, which may be of no use to a client.
-    fn send_welcome(
-        &self,
-        user_id: UserId,
-        (job, message, sending): (i64, Outgoing, Sending),
-        trail: &Trail,
-        noted: Noted,
-    ) -> Result<&'static str> {
-        let now = trail.now;
-        let sent = self.shared.deliver.deliver(&Message {
-            id: format!("{job:016x}"),
-            to: message.to,
-            via: Channel::Sms,
-            text: message.text.0,
-            code: String::new(),
-            expires_at: 0,
-        });
-        let (subject, done) = (Subject::User(self.app.app_id, user_id), sent.is_ok());
-        let error = (!done).then(|| (trail.last(), Noted { verdict: "not_delivered", ..noted }));
-        self.run(move |view| {
-            users::finish_welcome(view, &subject, job, done, now)?;
-            if let Some((trail, noted)) = &error {
-                trail.note(view, noted.clone());
-                sending.take_back(view)?;
-            }
-            Ok(())
-        })?;
-        Ok(match sent {
-            Ok(()) => " An install message was sent.",
-            Err(_) => NOT_SENT,
+    fn send_welcome(&self, message: Claimed) -> Result<&'static str> {
+        Ok(match self.send(message)? {
+            Delivered::Accepted => " An install message was sent.",
+            Delivered::Failed(_) => NOT_SENT,
         })
     }
 }
@@ -95,22 +90,10 @@ impl Handle<CreateUser> for Engine {
         let email = call.user.email.as_str().to_owned();
         let app = self.app.app_id;
         let wanted = call.send_install_link_via_sms;
-        let welcome = self.welcome(&phone).filter(|_| wanted && self.app.sms_enabled);
-        let welcome = match welcome {
-            Some(message) => {
-                let sending = Sending {
-                    app,
-                    number: phone.e164(),
-                    country: phone.country_code,
-                    network: None,
-                    limits: self.limits(),
-                    now: now.steady,
-                };
-                Some((message, self.nonce()?, sending))
-            }
-            None => None,
+        let welcome = match wanted && self.app.sms_enabled {
+            true => self.welcome(&phone, now)?,
+            false => None,
         };
-        let to_send = welcome.clone();
         let new_only = call.new_only;
         let user = EnrolUser { app, email, phone, welcome, new_only, now };
         let number = user.phone.masked_e164();
@@ -125,8 +108,8 @@ impl Handle<CreateUser> for Engine {
             if enrolled.created {
                 by.note(view, says(enrolled.user_id, "created"));
             }
-            match enrolled.welcome {
-                Some(Ok(())) => by.next().note(view, says(enrolled.user_id, "sent")),
+            match &enrolled.welcome {
+                Some(Ok(_)) => by.next().note(view, says(enrolled.user_id, "sent")),
                 Some(Err(over)) => {
                     let says = says(enrolled.user_id, "refused");
                     by.next().note(view, Noted { over: Some(over.limit), ..says });
@@ -140,12 +123,8 @@ impl Handle<CreateUser> for Engine {
         }
         let mut reply = UserCreated::new(enrolled.user_id);
         reply.created = Some(enrolled.created);
-        let install = match to_send {
-            Some((message, job, sending)) if enrolled.welcome == Some(Ok(())) => {
-                let noted = noted(enrolled.user_id, "");
-                self.send_welcome(enrolled.user_id, (job, message, sending), &trail, noted)?
-            }
-            Some(_) if enrolled.created => NOT_SENT,
+        let install = match enrolled.welcome {
+            Some(Ok(message)) => self.send_welcome(*message)?,
             _ if !wanted => "",
             _ if self.app.install_link.is_none() => {
                 " No install message was sent, because the application has no install link."
@@ -153,6 +132,7 @@ impl Handle<CreateUser> for Engine {
             _ if !self.app.sms_enabled => {
                 " No install message was sent, because SMS is not enabled."
             }
+            _ if enrolled.created => NOT_SENT,
             _ => " No install message was sent, because the number is enrolled already.",
         };
         reply.message = Some(format!("User created successfully.{install}"));

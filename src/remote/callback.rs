@@ -5,7 +5,7 @@ use super::lookup::Lookup;
 use super::network::Network;
 use super::raw_request::{RawRequest, unsendable};
 use super::trust::Trust;
-use crate::engine::{Post, SignedCallback};
+use crate::engine::{Outcome, Post, SignedCallback};
 use crate::error::Rejection;
 use crate::{Error, Result, Stage};
 use http::Uri;
@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// How long an application may take to respond.
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// The status by which an application says that it wants the callback no more.
+const GONE: u16 = 410;
 
 /// Posts callbacks to `https:` URLs, and to `http:` URLs of this machine.
 pub(crate) struct Callbacks;
@@ -22,6 +24,16 @@ pub(crate) struct Callbacks;
 impl Post for Callbacks {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
         post(callback, TIMEOUT).map_err(|error| error.to_string())
+    }
+
+    fn attempt(&self, callback: &SignedCallback) -> Outcome {
+        match post(callback, TIMEOUT) {
+            Ok(()) => Outcome::Sent(None),
+            Err(Error::Rejected(rejection)) if rejection.status == GONE => {
+                Outcome::Permanent(Error::Rejected(rejection).to_string())
+            }
+            Err(error) => Outcome::Retry { after: None, reason: error.to_string() },
+        }
     }
 }
 
@@ -82,7 +94,7 @@ mod tests {
         let callback = SignedCallback {
             url: url.parse()?,
             body: br#"{"status":"approved"}"#.to_vec(),
-            headers: [header("X-Svc-Signature"), header("X-Svc-Signature-Nonce")],
+            headers: vec![header("X-Svc-Signature"), header("X-Svc-Signature-Nonce")],
             ca_file: None,
         };
         post(&callback, Duration::from_secs(5))

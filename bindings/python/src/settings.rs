@@ -176,7 +176,7 @@ pub(crate) struct Poster(pub(crate) Py<PyAny>);
 impl seconder::engine::Post for Poster {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
         in_python(None, |py| {
-            let headers = callback.headers.clone().to_vec();
+            let headers = callback.headers.clone();
             let parts = (callback.url.as_str(), callback.body.as_slice(), headers);
             self.0.call1(py, parts).map(drop)
         })

@@ -1,6 +1,7 @@
 //! The default delivery: a folder of readable text files.
 
 use super::{Deliver, Message};
+use crate::calls::Channel;
 use crate::engine::clock::{Clock, System, Time};
 use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE};
 use std::fs;
@@ -11,6 +12,8 @@ use std::sync::{Arc, Mutex};
 
 /// Numbers the messages of this process across all handles, so that file names are unique.
 static COUNT: AtomicU64 = AtomicU64::new(0);
+/// The route of messages that are written to the folder.
+const ROUTE: &str = "spool";
 /// How many entries of the folder a delivery looks at, for files of expired codes. Others may keep
 /// very many files there.
 const LOOKED_AT: usize = 64;
@@ -92,6 +95,14 @@ impl Deliver for Spool {
         self.write(message).map_err(error)
     }
 
+    fn routes(&self, _: &str, _: Channel) -> Vec<String> {
+        self.all_routes()
+    }
+
+    fn all_routes(&self) -> Vec<String> {
+        vec![ROUTE.to_owned()]
+    }
+
     fn housekeep(&self) {
         while self.remove_expired() {}
     }
@@ -145,7 +156,6 @@ fn create(file: &Path) -> std::io::Result<fs::File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::Channel;
     use std::collections::BTreeSet;
     use std::time::Duration;
 

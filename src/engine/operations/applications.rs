@@ -56,6 +56,10 @@ pub(in crate::engine) fn all(view: &mut View) -> Decided<Vec<App>> {
 /// reveal anything about the key.
 pub(in crate::engine) fn of_key(view: &mut View, api_key: &ApiKey) -> Decided<Option<App>> {
     let Some(id) = lookups::find(view, Kind::ApiKey, 0, &hash(api_key))? else { return Ok(None) };
+    of_id(view, id)
+}
+
+pub(in crate::engine) fn of_id(view: &mut View, id: AppId) -> Decided<Option<App>> {
     view.get::<Application>((id,))?.map(app).transpose()
 }
 

@@ -1,10 +1,13 @@
 //! Approval requests and the callbacks that report the responses.
 
+use super::jobs::{self, Claimed, NewJob, What};
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, browsers, count, user, users};
 use crate::engine::clock::{Now, Time};
-use crate::engine::store::{Approval, Decided, Device, Job, OpenApproval, Sealed, View};
+use crate::engine::limits::CALLBACK_LIFE;
+use crate::engine::store::{Approval, Decided, Device, OpenApproval, View};
 use crate::model::{ApprovalId, CallbackUrl, DeviceId, UserId};
+use std::time::Duration;
 
 #[derive(Clone)]
 pub(in crate::engine) struct NewApproval {
@@ -52,14 +55,14 @@ pub(in crate::engine) struct Response {
     pub(in crate::engine) approved: bool,
     /// Until when further requests are snoozed, if the user reported this one.
     pub(in crate::engine) snoozed_until: Option<Time>,
-    /// The id of its job, the URL and the body of the callback.
-    pub(in crate::engine) callback: Option<(i64, CallbackUrl, String)>,
+    /// The id of the job of the callback, its URL, its body, and for how long it is attempted.
+    pub(in crate::engine) callback: Option<(i64, CallbackUrl, String, Duration)>,
     pub(in crate::engine) now: Now,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Responded {
-    Done,
+    /// With the callback for its first attempt, if the application has a URL.
+    Done(Option<Box<Claimed>>),
     NotPending,
     /// The device was removed.
     NoDevice,
@@ -197,39 +200,19 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
         // Somebody else has the password, and perhaps the cookie of a browser.
         browsers::forget_those_of(view, response.user_id);
     }
-    if let Some((job_id, url, body)) = &response.callback {
-        view.put(Job {
-            job_id: *job_id,
-            app_id: response.app,
-            kind: "callback".into(),
-            subject: Subject::User(response.app, response.user_id).key(),
-            action: String::new(),
-            payload: Sealed::json(&serde_json::json!({ "url": url.as_str(), "body": body }))?,
-            created_at: response.now.steady,
-            due_at: None,
-            attempts: 0,
-            last_error: None,
-        });
-    }
-    Ok(Responded::Done)
-}
-
-/// Records the result of a callback: one that was accepted is no job any more, and one that failed
-/// stays one.
-pub(in crate::engine) fn finish_callback(
-    view: &mut View,
-    subject: &Subject,
-    job: i64,
-    error: Option<&str>,
-) -> Decided<()> {
-    let Some(mut row) = view.get::<Job>((subject.key(), job))? else { return Ok(()) };
-    match error {
-        None => view.delete(&row),
-        Some(error) => {
-            row.attempts += 1;
-            row.last_error = Some(error.to_owned());
-            view.put(row);
-        }
-    }
-    Ok(())
+    let Some((job_id, url, body, lease)) = response.callback.clone() else {
+        return Ok(Responded::Done(None));
+    };
+    let new_job = NewJob {
+        subject: &Subject::User(response.app, response.user_id),
+        job_id,
+        kind: "callback",
+        action: "",
+        what: What::Callback { url, body },
+        lane: jobs::callbacks(response.app),
+        lease,
+        deadline: response.now.steady.plus(CALLBACK_LIFE),
+        now: response.now,
+    };
+    Ok(Responded::Done(Some(Box::new(jobs::add(view, new_job)?))))
 }

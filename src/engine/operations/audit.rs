@@ -84,11 +84,6 @@ impl Trail {
         Trail { nonce: self.nonce ^ 1, ..self.clone() }
     }
 
-    /// The same, for a row after that of [`Trail::next`].
-    pub(in crate::engine) fn last(&self) -> Trail {
-        Trail { nonce: self.nonce ^ 2, ..self.clone() }
-    }
-
     /// Notes what was decided so many times.
     pub(in crate::engine) fn write(&self, view: &mut View, noted: Noted, times: u32) {
         let names: Vec<_> = noted.factors.iter().map(|factor| factor.name()).collect();

@@ -2,19 +2,18 @@
 
 use super::audit::Noted;
 use super::budgets::{Over, Sending};
+use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::verify::{Barred, Factor, WrongAnswers};
-use super::{AppId, Subject, count, user, verifications};
+use super::{Subject, user, verifications};
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE, MOST_WRONG};
-use crate::engine::store::{Decided, Job, NumberCheck, Sealed, SentCode, View};
+use crate::engine::store::{Decided, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
 #[derive(Clone)]
 pub(in crate::engine) struct IssueCode {
-    pub(in crate::engine) app: AppId,
     pub(in crate::engine) subject: Subject,
     /// Empty for a code that is not bound to an action.
     pub(in crate::engine) action: String,
@@ -25,33 +24,18 @@ pub(in crate::engine) struct IssueCode {
     pub(in crate::engine) sends: u32,
     pub(in crate::engine) tries: u32,
     pub(in crate::engine) message: Outgoing,
-    /// The id of the job that delivers it.
-    pub(in crate::engine) job: i64,
+    /// The id of the job that delivers it, the route that it tries first, and for how long.
+    pub(in crate::engine) job: (i64, String, Duration),
     /// The id of the verification that a new code begins, for a number.
     pub(in crate::engine) uuid: Option<ApprovalId>,
     pub(in crate::engine) now: Now,
     pub(in crate::engine) sending: Sending,
 }
 
-/// A message without its code, which belongs between the two texts.
-#[derive(Clone, Serialize, Deserialize)]
-pub(in crate::engine) struct Outgoing {
-    pub(in crate::engine) to: String,
-    pub(in crate::engine) by_voice: bool,
-    pub(in crate::engine) text: (String, String),
-}
-
-/// What a job to send a message has stored.
-#[derive(Serialize)]
-pub(super) struct Payload<'a> {
-    pub(super) message: &'a Outgoing,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) code: Option<&'a str>,
-}
-
 pub(in crate::engine) enum Issued {
     Sent {
-        code: Zeroizing<String>,
+        /// The message, for its first attempt.
+        message: Box<Claimed>,
         expires_at: Time,
         /// When another message for the same action by the same channel is accepted.
         next: Time,
@@ -120,21 +104,25 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     let limit = too_often(code.sends).then_some(others_end);
     let next = next(issue.now.steady.plus(issue.cool_down), limit, Some(code.expires_at));
     let uuid = verifications::begin(view, issue, is_new, code.expires_at)?;
-    view.put(Job {
-        job_id: issue.job,
-        app_id: issue.app,
-        kind: if issue.message.by_voice { "calls" } else { "sms" }.into(),
-        subject,
-        action: issue.action.clone(),
-        payload: Sealed::json(&Payload { message: &issue.message, code: Some(code.code.get()?) })?,
-        created_at: issue.now.steady,
-        due_at: Some(code.expires_at),
-        attempts: 0,
-        last_error: None,
-    });
-    let (sent, expires_at) = (Zeroizing::new(code.code.get()?.clone()), code.expires_at);
+    let (job_id, lane, lease) = issue.job.clone();
+    let code_sent = Some(Zeroizing::new(code.code.get()?.clone()));
+    let message = jobs::add(
+        view,
+        NewJob {
+            subject: &issue.subject,
+            job_id,
+            kind: if issue.message.by_voice { "calls" } else { "sms" },
+            action: &issue.action,
+            what: What::Message { message: issue.message.clone(), code: code_sent },
+            lane,
+            lease,
+            deadline: code.expires_at,
+            now: issue.now,
+        },
+    )?;
+    let (message, expires_at) = (Box::new(message), code.expires_at);
     view.put(code);
-    Ok(Issued::Sent { code: sent, expires_at, next, uuid })
+    Ok(Issued::Sent { message, expires_at, next, uuid })
 }
 
 /// Whether codes of the subject are not looked at for long. A wait of minutes may have ended before the
@@ -197,36 +185,6 @@ fn valid_or_fresh(
     })
 }
 
-/// Removes a job. If it failed, the caller may request the code again at once.
-pub(in crate::engine) fn finish_delivery(
-    view: &mut View,
-    subject: &Subject,
-    job: i64,
-    done: bool,
-    now: Now,
-) -> Decided<()> {
-    let Some(job) = view.get::<Job>((subject.key(), job))? else { return Ok(()) };
-    view.delete(&job);
-    let by_voice = job.kind == "calls";
-    if done {
-        count(view, job.app_id, now, |counted| match by_voice {
-            true => counted.calls += 1,
-            false => counted.sms += 1,
-        });
-        return Ok(());
-    }
-    // The message did not reach the user, so it does not count, and the next need not wait.
-    let code = view.get::<SentCode>((job.subject.clone(), job.action.clone()))?;
-    let Some(mut code) = code else { return Ok(()) };
-    let sent_at = if by_voice { &mut code.call_at } else { &mut code.sms_at };
-    if *sent_at == job.created_at {
-        *sent_at = Time(0);
-        code.sends = code.sends.saturating_sub(1);
-        view.put(code);
-    }
-    Ok(())
-}
-
 /// Deletes the codes of this subject that cannot be accepted any more, so that none of them is sent
 /// again. A code cannot be accepted if it has expired, or if it would live longer than any code can: it was
 /// issued while the clock was wrong. One that lives longer than those of now was issued before the
@@ -252,7 +210,6 @@ mod tests {
 
     fn request(user: u64) -> IssueCode {
         IssueCode {
-            app: 1,
             subject: Subject::User(1, user.try_into().unwrap()),
             action: String::new(),
             fresh: Zeroizing::new("7654321".into()),
@@ -260,8 +217,15 @@ mod tests {
             cool_down: Duration::ZERO,
             sends: limits::SENDS,
             tries: limits::TRIES,
-            message: Outgoing { to: String::new(), by_voice: false, text: Default::default() },
-            job: user as i64,
+            message: Outgoing {
+                to: String::new(),
+                masked: String::new(),
+                by_voice: false,
+                text: Default::default(),
+                country: 1,
+                network: None,
+            },
+            job: (user as i64, "host".into(), Duration::ZERO),
             uuid: None,
             now: NOW,
             sending: Sending {
@@ -280,7 +244,7 @@ mod tests {
         store.run(move |view| issue(view, &wanted)).unwrap()
     }
 
-    /// A row of a code that was sent before, and its job.
+    /// A row of a code that was sent before.
     fn add(view: &mut View, user: u64, expires_at: Time) {
         view.put(SentCode {
             subject: format!("user:{user}"),
@@ -292,18 +256,6 @@ mod tests {
             spent: false,
             sms_at: Time(0),
             call_at: Time(0),
-        });
-        view.append(Job {
-            job_id: (10_000 + user) as i64,
-            app_id: 1,
-            kind: "sms".into(),
-            subject: format!("user:{user}"),
-            action: String::new(),
-            payload: "{}".into(),
-            created_at: Time(0),
-            due_at: Some(expires_at),
-            attempts: 0,
-            last_error: None,
         });
     }
 
@@ -319,8 +271,9 @@ mod tests {
         });
         fill.unwrap();
         for user in [1, 2] {
-            let Issued::Sent { code, .. } = send(&store, user) else { panic!("no code") };
-            assert_eq!(*code, "7654321", "a code that can be accepted");
+            let Issued::Sent { message, .. } = send(&store, user) else { panic!("no code") };
+            let What::Message { code, .. } = message.what else { panic!("no message") };
+            assert_eq!(*code.unwrap(), "7654321", "a code that can be accepted");
         }
     }
 

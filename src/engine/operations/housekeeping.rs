@@ -1,6 +1,7 @@
 //! Deleting what has expired, of all users: in small steps, for which no login waits.
 
 use super::applications::limits;
+use super::jobs::{DEAD, SENT};
 use super::lookups::{self, Kind};
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::CLOCK_SLACK;
@@ -36,8 +37,7 @@ pub(in crate::engine) fn delete_expired(view: &mut View, now: Now, most: u32) ->
     let mut sweep = Sweep { most, deleted: Deleted::default() };
     let until = now.steady;
     sweep.each::<SentCode>(view, until, |_, _| {})?;
-    // A message is not worth sending after its code.
-    sweep.each::<Job>(view, until, |_, _| {})?;
+    sweep.jobs(view, until)?;
     sweep.each::<Browser>(view, until, |_, _| {})?;
     sweep.each::<NumberCheck>(view, until, |view, check| {
         lookups::remove(view, Kind::Verification, check.app_id, &check.uuid);
@@ -68,6 +68,17 @@ impl Sweep {
         for row in rows {
             along(view, &row);
             self.delete(view, &row);
+        }
+        Ok(())
+    }
+
+    /// Deletes the jobs that are over and need not be looked at any more.
+    fn jobs(&mut self, view: &mut View, until: Time) -> Decided<()> {
+        for lane in [SENT, DEAD] {
+            let due = Due::until(until, self.left()).of(lane.to_owned());
+            for row in self.due::<Job>(view, &due)? {
+                self.delete(view, &row);
+            }
         }
         Ok(())
     }

@@ -1,37 +1,46 @@
 //! Users.
 
 use super::budgets::{Over, Sending};
+use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::lookups::{self, Kind};
-use super::{AppId, Subject, browsers, codes, count, count_users, next_id, user};
+use super::{AppId, Subject, browsers, count, count_users, next_id, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits;
 use crate::engine::phones::Phone;
 use crate::engine::store::{
     Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, Job, Lookup,
-    NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, Sealed, SentCode, User,
-    View,
+    NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode, User, View,
 };
 use crate::model::UserId;
+use std::time::Duration;
 
 #[derive(Clone)]
 pub(in crate::engine) struct EnrolUser {
     pub(in crate::engine) app: AppId,
     pub(in crate::engine) email: String,
     pub(in crate::engine) phone: Phone,
-    /// The message to a user who is new, the id of its job, and what limits it.
-    pub(in crate::engine) welcome: Option<(codes::Outgoing, i64, Sending)>,
+    /// The message to a user who is new.
+    pub(in crate::engine) welcome: Option<Welcome>,
     /// Whether a number that a user has already changes nothing.
     pub(in crate::engine) new_only: bool,
     pub(in crate::engine) now: Now,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The message to a user who is new.
+#[derive(Clone)]
+pub(in crate::engine) struct Welcome {
+    pub(in crate::engine) message: Outgoing,
+    /// The id of its job, the route that it tries first, and for how long.
+    pub(in crate::engine) job: (i64, String, Duration),
+    pub(in crate::engine) sending: Sending,
+}
+
 pub(in crate::engine) struct EnrolledUser {
     pub(in crate::engine) user_id: UserId,
     /// Whether the user was not there before.
     pub(in crate::engine) created: bool,
-    /// Whether the message may be sent, if there is one for this user.
-    pub(in crate::engine) welcome: Option<Result<(), Over>>,
+    /// The message for its first attempt, or why it is not sent, if there is one for this user.
+    pub(in crate::engine) welcome: Option<Result<Box<Claimed>, Over>>,
 }
 
 /// A user as calls show them.
@@ -84,23 +93,24 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
     count(view, new.app, new.now, |counted| counted.users += 1);
     count_users(view, new.app, 1);
     let mut welcome = None;
-    if let Some((message, job_id, sending)) = &new.welcome {
-        let spent = sending.spend(view)?;
-        welcome = Some(spent);
-        if spent.is_err() {
-            return Ok(EnrolledUser { user_id, created: true, welcome });
-        }
-        view.put(Job {
-            job_id: *job_id,
-            app_id: new.app,
-            kind: "welcome".into(),
-            subject: Subject::User(new.app, user_id).key(),
-            action: String::new(),
-            payload: Sealed::json(&codes::Payload { message, code: None })?,
-            created_at: new.now.steady,
-            due_at: Some(new.now.steady.plus(limits::CODE_LIFE)),
-            attempts: 0,
-            last_error: None,
+    if let Some(Welcome { message, job, sending }) = &new.welcome {
+        welcome = Some(match sending.spend(view)? {
+            Err(over) => Err(over),
+            Ok(()) => {
+                let (job_id, lane, lease) = job.clone();
+                let new_job = NewJob {
+                    subject: &Subject::User(new.app, user_id),
+                    job_id,
+                    kind: "welcome",
+                    action: "",
+                    what: What::Message { message: message.clone(), code: None },
+                    lane,
+                    lease,
+                    deadline: new.now.steady.plus(limits::CODE_LIFE),
+                    now: new.now,
+                };
+                Ok(Box::new(jobs::add(view, new_job)?))
+            }
         });
     }
     Ok(EnrolledUser { user_id, created: true, welcome })
@@ -114,21 +124,6 @@ fn add_email(view: &mut View, id: UserId, email: &str) -> Decided<()> {
         let before = std::mem::replace(&mut user.email, email.to_owned());
         view.put(Email { user_id: id.get(), email: before });
         view.put(user);
-    }
-    Ok(())
-}
-
-/// Removes the message to a new user from the jobs, and counts it if it was sent.
-pub(in crate::engine) fn finish_welcome(
-    view: &mut View,
-    subject: &Subject,
-    job: i64,
-    sent: bool,
-    now: Now,
-) -> Decided<()> {
-    view.delete_all::<Job>((subject.key(), job));
-    if sent {
-        count(view, subject.app(), now, |counted| counted.sms += 1);
     }
     Ok(())
 }
@@ -340,7 +335,7 @@ pub(in crate::engine) fn remove_login(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::operations::{applications, approvals};
+    use crate::engine::operations::applications;
     use crate::engine::store::{Memory, Store};
 
     const NOW: Now = Now { clock: Time(1_000_000_000), steady: Time(1_000_000_000) };
@@ -381,10 +376,17 @@ mod tests {
             kind: "callback".into(),
             action: String::new(),
             payload: "{}".into(),
+            number: None,
+            lane: "host".into(),
+            due_at: NOW.steady,
+            deadline: NOW.steady,
             created_at: NOW.steady,
-            due_at: None,
-            attempts: 0,
-            last_error: None,
+            attempts: 1,
+            ambiguous: 0,
+            epoch: 1,
+            tried: String::new(),
+            provider_id: None,
+            last_error: Some("down".into()),
         }
     }
 
@@ -393,7 +395,7 @@ mod tests {
         let (store, user_id) = store();
         let failed = store.run(move |view| {
             view.put(job(user_id));
-            approvals::finish_callback(view, &Subject::User(1, user_id), 1, Some("down"))
+            Ok(())
         });
         failed.unwrap();
         // What was recorded in the same batch goes too.

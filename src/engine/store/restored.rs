@@ -31,7 +31,7 @@ pub(super) fn statements(now: Time, schema: &str) -> Vec<String> {
              WHERE period > 0 AND last_step < {step}"
         ),
         format!("UPDATE {schema}codes SET spent = 1"),
-        format!("DELETE FROM {schema}jobs WHERE due_at IS NOT NULL"),
+        format!("DELETE FROM {schema}jobs WHERE kind <> 'callback'"),
         format!(
             "UPDATE {schema}approvals SET status = 'expired', updated_at = {millis}, processed_at = {millis} \
              WHERE status = 'pending'"

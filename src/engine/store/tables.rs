@@ -245,18 +245,34 @@ tables! {
     }
 
     /// What the engine has to send: `sms`, `calls`, `welcome` and `callback`. A row is written in the
-    /// transaction that causes it, and deleted when it was delivered.
-    Job in jobs, key 2, due due_at {
+    /// transaction that causes it: see `operations/jobs.rs`.
+    Job in jobs, key 2, due due_at of lane {
         subject: String,
         job_id: i64,
         app_id: i64,
         kind: String,
         action: String,
         payload: Sealed<String>,
+        /// That of a message, masked.
+        number: Option<String>,
+        /// The route by which it goes next, or what became of it.
+        lane: String,
+        /// When somebody has to look at it.
+        due_at: Time,
+        /// When it is no longer to be sent.
+        deadline: Time,
         created_at: Time,
-        /// When it is no longer to be sent; none for callbacks.
-        due_at: Option<Time>,
+        /// How many attempts were begun.
         attempts: u32,
+        /// How many of them may have sent it.
+        ambiguous: u32,
+        /// Changes whenever another attempt begins, so that who began an earlier one decides nothing.
+        epoch: u32,
+        /// The routes that failed for good, with spaces between them.
+        tried: String,
+        /// The id that the provider gave it.
+        provider_id: Option<String>,
+        /// Without code and number.
         last_error: Option<String>,
     }
 

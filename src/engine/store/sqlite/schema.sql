@@ -236,13 +236,20 @@ CREATE TABLE jobs (
     kind TEXT NOT NULL,
     action TEXT NOT NULL,
     payload BLOB NOT NULL,
+    number TEXT,
+    lane TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    deadline INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
-    due_at INTEGER,
     attempts INTEGER NOT NULL,
+    ambiguous INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    tried TEXT NOT NULL,
+    provider_id TEXT,
     last_error TEXT,
     PRIMARY KEY (subject, job_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX jobs_due ON jobs (due_at);
+CREATE INDEX jobs_due ON jobs (lane, due_at);
 
 CREATE TABLE statistics (
     app_id INTEGER NOT NULL,

@@ -1,0 +1,410 @@
+//! Sending what calls have decided: at once, by the thread of the call, and later, by whoever runs the
+//! jobs that are due.
+
+use super::clock::{self, Now, Time};
+use super::delivery::Wiped;
+use super::operations::applications::{self as stored, App};
+use super::operations::jobs::{self, Claimed, Ended, Outgoing, Plan, What};
+use super::{Engine, Message, Outcome, SignedCallback};
+use crate::calls::Channel;
+use crate::model::CallbackUrl;
+use crate::{Error, Result, Stage, callback};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// The header with the id that is the same in all attempts to post a callback.
+const DELIVERY: &str = "Seconder-Delivery";
+/// How many jobs are leased at once: those that the budget leaves are given back.
+const STEP: u32 = 8;
+/// How long a call waits for workers: beyond it, the message is on its way, or has to be repeated.
+const CALL_WAITS: Duration = Duration::from_secs(5);
+
+/// What the caller learns of a message.
+pub(super) enum Delivered {
+    /// It was sent, or further attempts are to come.
+    Accepted,
+    /// It failed for good: why, without the code.
+    Failed(String),
+}
+
+/// What [`Engine::run_jobs`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobsRun {
+    /// How many messages and callbacks were sent.
+    pub sent: u32,
+    /// How many have to wait for another attempt.
+    pub waiting: u32,
+    /// How many failed for good.
+    pub failed: u32,
+    /// Whether the budget was used up, so that there may be more to send at once.
+    pub more: bool,
+}
+
+impl Engine {
+    /// Sends messages and posts callbacks whose next attempt is due: those that failed before and are
+    /// to be repeated, and those of a process that was killed. Nothing in a program that embeds the
+    /// engine does so by itself, so one whose deliver function returns [`Outcome::Retry`] or
+    /// [`Outcome::Ambiguous`], or that has a callback URL, calls this every few seconds: on a thread of
+    /// its own, or from a timer. `seconder serve` has threads for it.
+    ///
+    /// Several processes can do so on one database: each job is sent by one of them. After `budget`, no
+    /// further attempt begins.
+    ///
+    /// A message is repeated until its code has expired, and never sent once the code is void: after 2,
+    /// 4, 8 … 60 s, or when the gateway asks to. A callback is posted again after 5 s, 5 min, 30 min,
+    /// 2 h, 5 h and 10 h. Each of these waits is up to a quarter shorter or longer.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be read or written. What failed to be sent is not an
+    /// error.
+    pub fn run_jobs(&self, budget: Duration) -> Result<JobsRun> {
+        let end = self.shared.clock.now().saturating_add(budget);
+        let is_over = || self.shared.clock.now() >= end;
+        let lanes = self.lanes()?;
+        let mut run = JobsRun::default();
+        loop {
+            let mut found = false;
+            for lane in &lanes {
+                if is_over() {
+                    run.more = true;
+                    return Ok(run);
+                }
+                let mut claimed = self.claim(lane, STEP)?.into_iter();
+                while let Some(job) = claimed.next() {
+                    found = true;
+                    run.count(&self.attempt_all(job)?);
+                    if is_over() {
+                        self.release(claimed)?;
+                        break;
+                    }
+                }
+            }
+            if !found {
+                return Ok(run);
+            }
+        }
+    }
+
+    /// The lanes whose jobs are sent here.
+    fn lanes(&self) -> Result<Vec<String>> {
+        let mut lanes = self.shared.deliver.all_routes();
+        if self.shared.post.is_some() {
+            lanes.extend(self.callback_lanes()?);
+        }
+        Ok(lanes)
+    }
+
+    fn claim(&self, lane: &str, most: u32) -> Result<Vec<Claimed>> {
+        let (lane, plan, now) = (lane.to_owned(), self.plan(Vec::new())?, self.now());
+        self.run(move |view| jobs::claim(view, &lane, most, &plan, now))
+    }
+
+    fn release(&self, claimed: impl Iterator<Item = Claimed>) -> Result<()> {
+        let leases: Vec<_> = claimed.map(|claimed| claimed.lease).collect();
+        let now = self.now();
+        self.run(move |view| leases.iter().try_for_each(|lease| jobs::release(view, lease, now)))
+    }
+
+    /// Sends something that was leased: by this thread, unless there are [`Workers`].
+    pub(super) fn send(&self, claimed: Claimed) -> Result<Delivered> {
+        let Some(workers) = self.shared.workers.get().and_then(Weak::upgrade) else {
+            return Ok(delivered(self.attempt_all(claimed)?));
+        };
+        let (done, outcome) = sync_channel(1);
+        let job = LeasedJob { engine: self.clone(), claimed, done: Some(done) };
+        match workers.take(Box::new(job)) {
+            // Whatever happens later, the message is not lost.
+            Ok(()) => Ok(outcome.recv_timeout(CALL_WAITS).unwrap_or(Delivered::Accepted)),
+            Err(job) => {
+                self.release(std::iter::once(job.claimed))?;
+                Ok(Delivered::Accepted)
+            }
+        }
+    }
+
+    /// Has these workers send what calls decide, as long as they live. Once set, they cannot be replaced:
+    /// returns whether they were set.
+    pub fn set_workers(&self, workers: &Arc<dyn Workers>) -> bool {
+        self.shared.workers.set(Arc::downgrade(workers)).is_ok()
+    }
+
+    /// Leases jobs of a lane whose next attempt is due, at most so many.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be read or written.
+    pub fn lease_jobs(&self, lane: &str, most: u32) -> Result<Vec<LeasedJob>> {
+        let leased = |claimed| LeasedJob { engine: self.clone(), claimed, done: None };
+        Ok(self.claim(lane, most)?.into_iter().map(leased).collect())
+    }
+
+    /// The lanes of the callbacks of all applications: each has its own, so that none holds up others.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be read.
+    pub fn callback_lanes(&self) -> Result<Vec<String>> {
+        let apps = self.look(stored::all)?;
+        Ok(apps.into_iter().map(|app| jobs::callbacks(app.app_id)).collect())
+    }
+
+    /// Attempts a job by one route after the other, until it is sent or has to wait. Returns the last
+    /// error too.
+    fn attempt_all(&self, mut claimed: Claimed) -> Result<(Ended, Option<String>)> {
+        loop {
+            match self.attempt_one(&claimed)? {
+                (Ended::Again(next), _) => claimed = *next,
+                ended => return Ok(ended),
+            }
+        }
+    }
+
+    fn attempt_one(&self, claimed: &Claimed) -> Result<(Ended, Option<String>)> {
+        // It may have waited in a queue. An attempt that could outlive the lease is left to whoever
+        // leases it next, or it might be sent twice.
+        if claimed.until <= self.now().steady.plus(self.longest_attempt()) {
+            return Ok((Ended::Stale, None));
+        }
+        let outcome = self.attempt(claimed)?;
+        let reason = match &outcome {
+            Outcome::Sent(_) => None,
+            Outcome::Permanent(reason)
+            | Outcome::Ambiguous(reason)
+            | Outcome::Retry { reason, .. } => Some(reason.clone()),
+        };
+        let routes = match &claimed.what {
+            What::Message { message, .. } => {
+                self.shared.deliver.routes(&message.to, channel(message))
+            }
+            What::Callback { .. } => Vec::new(),
+        };
+        let (lease, plan, now) = (claimed.lease.clone(), self.plan(routes)?, self.now());
+        let ended = self.run(move |view| jobs::finish(view, &lease, &outcome, &plan, now))?;
+        Ok((ended, reason))
+    }
+
+    fn attempt(&self, claimed: &Claimed) -> Result<Outcome> {
+        let now = self.now();
+        if claimed.deadline <= now.steady {
+            let reason = "its time was over before it could be sent".to_owned();
+            return Ok(Outcome::Retry { after: None, reason });
+        }
+        match &claimed.what {
+            What::Message { message, code } => {
+                Ok(self.deliver(claimed, message, code.as_ref(), now))
+            }
+            What::Callback { url, body } => self.post(claimed, url, body, now),
+        }
+    }
+
+    fn deliver(
+        &self,
+        claimed: &Claimed,
+        outgoing: &Outgoing,
+        code: Option<&Zeroizing<String>>,
+        now: Now,
+    ) -> Outcome {
+        let code = code.map_or("", |code| code.as_str());
+        let (before, after) = &outgoing.text;
+        let message = Wiped(Message {
+            id: id_of(claimed),
+            to: outgoing.to.clone(),
+            via: channel(outgoing),
+            text: match code {
+                "" => before.clone(),
+                code => joined(&[before, code, &*validity(claimed.deadline, now), after]),
+            },
+            code: code.to_owned(),
+            expires_at: if code.is_empty() { 0 } else { now.shown(claimed.deadline).seconds() },
+        });
+        let outcome = self.shared.deliver.attempt(&message.0, &claimed.lane);
+        without_secrets(outcome, code, outgoing)
+    }
+
+    /// Signs a callback and posts it. The nonce is the time in seconds, which allows receivers to
+    /// check freshness, and a random number, which makes it unique.
+    fn post(&self, claimed: &Claimed, url: &CallbackUrl, body: &str, now: Now) -> Result<Outcome> {
+        let later = |reason: &str| Outcome::Retry { after: None, reason: reason.to_owned() };
+        let Some(post) = &self.shared.post else {
+            return Ok(later("no way to post callbacks is set"));
+        };
+        let Some(app) = self.application(claimed.app)? else {
+            return Ok(Outcome::Permanent("the application was removed".into()));
+        };
+        let unique = clock::digits(self.random(), 9)?;
+        let nonce = format!("{}.{unique}", now.clock.seconds());
+        let body = body.as_bytes().to_vec();
+        let signature = callback::sign(&app.api_key, &nonce, url.as_str(), &body)?;
+        let headers = vec![
+            (app.names.signature(), signature),
+            (app.names.nonce(), nonce),
+            (DELIVERY.to_owned(), id_of(claimed)),
+        ];
+        let ca_file = app.callback_ca_file.as_ref().map(PathBuf::from);
+        Ok(post.attempt(&SignedCallback { url: url.clone(), body, headers, ca_file }))
+    }
+
+    fn application(&self, id: i64) -> Result<Option<Arc<App>>> {
+        if id == self.app.app_id {
+            return Ok(Some(Arc::clone(&self.app)));
+        }
+        let app = self.look(move |view| stored::of_id(view, id))?;
+        Ok(app.map(Arc::new))
+    }
+
+    /// The route that a message tries first, and for how long it is leased.
+    pub(super) fn first_route(&self, to: &str, via: Channel) -> Result<(String, Duration)> {
+        let route = self.shared.deliver.routes(to, via).into_iter().next();
+        let route = route.ok_or_else(|| {
+            let reason = format!("no route takes messages to this number by {}", via.name());
+            Error::unavailable(Stage::Delivery, reason)
+        })?;
+        Ok((route, self.lease()))
+    }
+
+    /// How long nobody else attempts a job that somebody is attempting, or is about to.
+    pub(super) fn lease(&self) -> Duration {
+        self.longest_attempt() * 2
+    }
+
+    fn longest_attempt(&self) -> Duration {
+        let callback = self.shared.post.as_ref().map(|post| post.longest_attempt());
+        let longest = self.shared.deliver.longest_attempt().max(callback.unwrap_or_default());
+        longest.max(Duration::from_secs(1))
+    }
+
+    fn plan(&self, routes: Vec<String>) -> Result<Plan> {
+        let mut jitter = [0];
+        self.random().fill(&mut jitter)?;
+        let limited = self.limits().is_some();
+        Ok(Plan { routes, lease: self.lease(), jitter: jitter[0], limited })
+    }
+}
+
+/// Threads that send what calls have decided, so that no call waits for long for a gateway.
+pub trait Workers: Send + Sync {
+    /// Takes a job, to [`send`](LeasedJob::send) it on another thread.
+    ///
+    /// # Errors
+    /// Returns the job if none of those for its lane is free: the call goes on at once, and the job waits
+    /// in the database until [`Engine::lease_jobs`] returns it.
+    fn take(&self, job: Box<LeasedJob>) -> std::result::Result<(), Box<LeasedJob>>;
+}
+
+/// A message or a callback that is to be sent, by nobody else for now. One that is dropped is sent once
+/// the lease is over. `Debug` shows only the lane.
+#[must_use = "it is sent by `send`"]
+pub struct LeasedJob {
+    engine: Engine,
+    claimed: Claimed,
+    /// Who waits for it.
+    done: Option<SyncSender<Delivered>>,
+}
+
+impl LeasedJob {
+    /// The queue that it waits in: the name of a route, or one of [`Engine::callback_lanes`].
+    pub fn lane(&self) -> &str {
+        &self.claimed.lane
+    }
+
+    /// Makes an attempt to send it, and writes down what became of it. If another route is to be asked
+    /// at once, returns it, for that route's lane.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be written: another attempt is made when the lease is
+    /// over.
+    pub fn send(mut self) -> Result<Option<LeasedJob>> {
+        let (ended, reason) = self.engine.attempt_one(&self.claimed)?;
+        if let Ended::Again(next) = ended {
+            self.claimed = *next;
+            return Ok(Some(self));
+        }
+        if let Some(done) = self.done.take() {
+            // The call may have stopped waiting.
+            let _ = done.try_send(delivered((ended, reason)));
+        }
+        Ok(None)
+    }
+
+    /// Gives it back to the database, so that it can be leased again at once.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be written: then it can once the lease is over.
+    pub fn release(self) -> Result<()> {
+        let LeasedJob { engine, claimed, .. } = self;
+        engine.release(std::iter::once(claimed))
+    }
+}
+
+impl fmt::Debug for LeasedJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeasedJob").field("lane", &self.lane()).finish_non_exhaustive()
+    }
+}
+
+fn delivered((ended, reason): (Ended, Option<String>)) -> Delivered {
+    match ended {
+        Ended::Failed => Delivered::Failed(reason.unwrap_or_default()),
+        _ => Delivered::Accepted,
+    }
+}
+
+impl JobsRun {
+    fn count(&mut self, (ended, _): &(Ended, Option<String>)) {
+        match ended {
+            Ended::Sent => self.sent += 1,
+            Ended::Waits => self.waiting += 1,
+            Ended::Failed => self.failed += 1,
+            Ended::Again(_) | Ended::Stale => {}
+        }
+    }
+}
+
+fn channel(message: &Outgoing) -> Channel {
+    if message.by_voice { Channel::Call } else { Channel::Sms }
+}
+
+/// What identifies a job for others.
+fn id_of(claimed: &Claimed) -> String {
+    format!("{:016x}", claimed.lease.job_id)
+}
+
+/// An error that is stored and shown must contain neither the code nor the number.
+fn without_secrets(outcome: Outcome, code: &str, message: &Outgoing) -> Outcome {
+    let clean = |reason: String| {
+        if !code.is_empty() && reason.contains(code) {
+            return "the delivery failed with a message that contains the code".to_owned();
+        }
+        let digits = message.to.trim_start_matches('+');
+        match digits.is_empty() {
+            true => reason,
+            false => reason.replace(&message.to, &message.masked).replace(digits, &message.masked),
+        }
+    };
+    match outcome {
+        Outcome::Sent(id) => Outcome::Sent(id),
+        Outcome::Retry { after, reason } => Outcome::Retry { after, reason: clean(reason) },
+        Outcome::Permanent(reason) => Outcome::Permanent(clean(reason)),
+        Outcome::Ambiguous(reason) => Outcome::Ambiguous(clean(reason)),
+    }
+}
+
+/// The parts as one text, of which no other copy stays in memory: a text that grows would leave some.
+fn joined(parts: &[&str]) -> String {
+    let mut text = String::with_capacity(parts.iter().map(|part| part.len()).sum());
+    parts.iter().for_each(|part| text.push_str(part));
+    text
+}
+
+/// How long a code is still valid, in a message that may carry it again.
+fn validity(expires_at: Time, now: Now) -> String {
+    let minutes = expires_at.after(now.steady).map_or(0, |left| left.as_secs() / 60);
+    match minutes {
+        0 => ". It is valid for less than a minute.".into(),
+        1 => ". It is valid for 1 minute.".into(),
+        _ => format!(". It is valid for {minutes} minutes."),
+    }
+}

@@ -1,0 +1,469 @@
+//! What the engine has to send: messages to phones, and callbacks. A job is a row that is written in
+//! the transaction that causes it. Whoever attempts it has leased it before, in a transaction too, and
+//! what became of the attempt is written in another one: nothing is sent inside a transaction.
+//!
+//! The `lane` of a job is the route by which it goes next, and each lane has a queue of its own, so that
+//! a route that hangs holds up no other. `due_at` says when somebody has to look at the job: when it can
+//! be attempted again; after a lease, when nobody is believed to be attempting it any more; and once it
+//! is over, when it is forgotten.
+
+use super::audit::{Noted, Trail};
+use super::budgets::Sending;
+use super::{AppId, Subject, applications, count};
+use crate::engine::Outcome;
+use crate::engine::clock::{Now, Time};
+use crate::engine::limits::CALLBACK_LIFE;
+use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, View};
+use crate::model::{CallbackUrl, UserId};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// The lane of jobs that were sent and are kept for a while.
+pub(in crate::engine) const SENT: &str = "sent";
+/// The lane of jobs that failed for good.
+pub(in crate::engine) const DEAD: &str = "dead";
+/// For how long jobs that are over can be looked at.
+const KEPT_SENT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+const KEPT_DEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How often an attempt that may have sent the message is repeated by the same route, on which alone the
+/// provider can recognise the message.
+const MOST_AMBIGUOUS: u32 = 3;
+/// The longest wait before another attempt to send a message.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How long to wait after each attempt to post a callback that failed; after one more, it has failed for
+/// good.
+const CALLBACK_WAITS: [Duration; 6] = [
+    Duration::from_secs(5),
+    Duration::from_secs(5 * 60),
+    Duration::from_secs(30 * 60),
+    Duration::from_secs(2 * 60 * 60),
+    Duration::from_secs(5 * 60 * 60),
+    Duration::from_secs(10 * 60 * 60),
+];
+/// How many characters of an error are kept.
+const ERROR_LENGTH: usize = 200;
+
+/// The lane of an application's callbacks: a receiver that hangs holds up no other.
+pub(in crate::engine) fn callbacks(app: AppId) -> String {
+    format!("callbacks:{app}")
+}
+
+/// A message without its code, which belongs between the two texts, and what is needed to count it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(in crate::engine) struct Outgoing {
+    pub(in crate::engine) to: String,
+    pub(in crate::engine) masked: String,
+    pub(in crate::engine) by_voice: bool,
+    pub(in crate::engine) text: (String, String),
+    pub(in crate::engine) country: u16,
+    pub(in crate::engine) network: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MessagePayload<M, C> {
+    message: M,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<C>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CallbackPayload<T> {
+    url: T,
+    body: T,
+}
+
+/// The right to make one attempt, and to say what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Lease {
+    subject: String,
+    pub(in crate::engine) job_id: i64,
+    epoch: u32,
+}
+
+/// A job that was leased.
+#[derive(Clone)]
+pub(in crate::engine) struct Claimed {
+    pub(in crate::engine) lease: Lease,
+    pub(in crate::engine) lane: String,
+    pub(in crate::engine) app: AppId,
+    pub(in crate::engine) deadline: Time,
+    /// When the lease ends.
+    pub(in crate::engine) until: Time,
+    pub(in crate::engine) what: What,
+}
+
+#[derive(Clone)]
+pub(in crate::engine) enum What {
+    Message {
+        message: Outgoing,
+        /// None for the install message to a new user.
+        code: Option<Zeroizing<String>>,
+    },
+    Callback {
+        url: CallbackUrl,
+        body: String,
+    },
+}
+
+/// A job to add, which whoever adds it attempts at once.
+pub(in crate::engine) struct NewJob<'a> {
+    pub(in crate::engine) subject: &'a Subject,
+    pub(in crate::engine) job_id: i64,
+    pub(in crate::engine) kind: &'static str,
+    pub(in crate::engine) action: &'a str,
+    pub(in crate::engine) what: What,
+    pub(in crate::engine) lane: String,
+    pub(in crate::engine) lease: Duration,
+    pub(in crate::engine) deadline: Time,
+    pub(in crate::engine) now: Now,
+}
+
+/// What decides about further attempts.
+#[derive(Clone)]
+pub(in crate::engine) struct Plan {
+    /// The routes that a message may take, the preferred one first.
+    pub(in crate::engine) routes: Vec<String>,
+    /// How long an attempt may take, with some time to spare.
+    pub(in crate::engine) lease: Duration,
+    /// A random number, by which jobs that failed together are spread.
+    pub(in crate::engine) jitter: u8,
+    /// Whether messages are counted.
+    pub(in crate::engine) limited: bool,
+}
+
+/// What becomes of a job after an attempt.
+pub(in crate::engine) enum Ended {
+    Sent,
+    /// It waits for another attempt.
+    Waits,
+    /// It is leased anew for an attempt by another route, at once.
+    Again(Box<Claimed>),
+    /// It failed for good.
+    Failed,
+    /// It is no longer the attempt of this lease that decides: another one was begun, or there is
+    /// nothing to send any more.
+    Stale,
+}
+
+/// Adds a job, and leases it.
+pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claimed> {
+    let payload = match &new.what {
+        What::Message { message, code } => {
+            let code = code.as_deref();
+            Sealed::json(&MessagePayload { message, code })?
+        }
+        What::Callback { url, body } => Sealed::json(&CallbackPayload { url: url.as_str(), body })?,
+    };
+    let number = match &new.what {
+        What::Message { message, .. } => Some(message.masked.clone()),
+        What::Callback { .. } => None,
+    };
+    let job = Job {
+        subject: new.subject.key(),
+        job_id: new.job_id,
+        app_id: new.subject.app(),
+        kind: new.kind.to_owned(),
+        action: new.action.to_owned(),
+        payload,
+        number,
+        lane: new.lane,
+        due_at: new.now.steady.plus(new.lease),
+        deadline: new.deadline,
+        created_at: new.now.steady,
+        attempts: 1,
+        ambiguous: 0,
+        epoch: 1,
+        tried: String::new(),
+        provider_id: None,
+        last_error: None,
+    };
+    let claimed = claimed(&job, new.what);
+    view.append(job);
+    Ok(claimed)
+}
+
+/// Leases jobs of a lane that are due, and at most so many. Those that must not be sent any more end
+/// here: a code is not sent once it is void.
+pub(in crate::engine) fn claim(
+    view: &mut View,
+    lane: &str,
+    most: u32,
+    plan: &Plan,
+    now: Now,
+) -> Decided<Vec<Claimed>> {
+    let due = Due::until(now.steady, most).of(lane.to_owned());
+    let (jobs, unreadable) = view.due::<Job>(&due)?;
+    for key in unreadable {
+        view.delete_key::<Job>(key);
+    }
+    let mut leased = Vec::new();
+    for mut job in jobs {
+        if job.deadline <= now.steady {
+            bury(view, job, plan, now)?;
+            continue;
+        }
+        match what(&job) {
+            Ok(what) if is_wanted(view, &job, &what, now)? => {
+                lease(&mut job, plan, now);
+                leased.push(claimed(&job, what));
+                view.put(job);
+            }
+            Ok(_) => view.delete(&job),
+            Err(error) => {
+                job.last_error = Some(error.to_string());
+                bury(view, job, plan, now)?;
+            }
+        }
+    }
+    Ok(leased)
+}
+
+/// Gives jobs back that were leased and not attempted.
+pub(in crate::engine) fn release(view: &mut View, lease: &Lease, now: Now) -> Decided<()> {
+    let Some(mut job) = leased(view, lease)? else { return Ok(()) };
+    job.epoch += 1;
+    job.attempts = job.attempts.saturating_sub(1);
+    job.due_at = now.steady;
+    view.put(job);
+    Ok(())
+}
+
+/// Writes down what became of an attempt, and decides what follows.
+pub(in crate::engine) fn finish(
+    view: &mut View,
+    lease: &Lease,
+    outcome: &Outcome,
+    plan: &Plan,
+    now: Now,
+) -> Decided<Ended> {
+    let Some(mut job) = leased(view, lease)? else { return Ok(Ended::Stale) };
+    job.last_error = error(outcome).or(job.last_error);
+    let is_callback = job.kind == "callback";
+    let next = match outcome {
+        Outcome::Sent(id) => {
+            sent(view, job, id.clone(), now);
+            return Ok(Ended::Sent);
+        }
+        Outcome::Permanent(_) if is_callback => None,
+        _ if is_callback => next_callback(&job, outcome, plan, now),
+        _ => next_message(&mut job, outcome, plan, now),
+    };
+    let Some(due_at) = next.filter(|due_at| *due_at < job.deadline) else {
+        bury(view, job, plan, now)?;
+        return Ok(Ended::Failed);
+    };
+    if due_at > now.steady {
+        job.due_at = due_at;
+        // Nobody has it now, and nobody who had it before decides.
+        job.epoch += 1;
+        view.put(job);
+        return Ok(Ended::Waits);
+    }
+    let what = what(&job)?;
+    if !is_wanted(view, &job, &what, now)? {
+        view.delete(&job);
+        return Ok(Ended::Stale);
+    }
+    self::lease(&mut job, plan, now);
+    let claimed = claimed(&job, what);
+    view.put(job);
+    Ok(Ended::Again(Box::new(claimed)))
+}
+
+/// The job, unless another attempt was begun meanwhile, or it is over.
+fn leased(view: &mut View, lease: &Lease) -> Decided<Option<Job>> {
+    let job = view.get::<Job>((lease.subject.clone(), lease.job_id))?;
+    Ok(job.filter(|job| job.epoch == lease.epoch && job.lane != SENT && job.lane != DEAD))
+}
+
+fn lease(job: &mut Job, plan: &Plan, now: Now) {
+    job.epoch += 1;
+    job.attempts += 1;
+    job.due_at = now.steady.plus(plan.lease);
+}
+
+fn claimed(job: &Job, what: What) -> Claimed {
+    Claimed {
+        lease: Lease { subject: job.subject.clone(), job_id: job.job_id, epoch: job.epoch },
+        lane: job.lane.clone(),
+        app: job.app_id,
+        deadline: job.deadline,
+        until: job.due_at,
+        what,
+    }
+}
+
+fn what(job: &Job) -> crate::Result<What> {
+    let damaged = || super::damaged("jobs", "payload");
+    let payload = job.payload.get()?;
+    if job.kind == "callback" {
+        let read: CallbackPayload<String> = serde_json::from_str(payload).map_err(|_| damaged())?;
+        return Ok(What::Callback { url: CallbackUrl::stored(read.url), body: read.body });
+    }
+    let read: MessagePayload<Outgoing, String> =
+        serde_json::from_str(payload).map_err(|_| damaged())?;
+    Ok(What::Message { message: read.message, code: read.code.map(Zeroizing::new) })
+}
+
+/// Whether what it carries is still of use.
+fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool> {
+    let What::Message { code: Some(carried), .. } = what else { return Ok(true) };
+    let Some(code) = view.get::<SentCode>((job.subject.clone(), job.action.clone()))? else {
+        return Ok(false);
+    };
+    let tries = match view.get::<Application>((job.app_id,))? {
+        Some(app) => applications::limits(&app)?.tries,
+        None => return Ok(false),
+    };
+    Ok(code.lives(now, tries) && code.code.get()? == &**carried)
+}
+
+/// When a callback is posted again.
+fn next_callback(job: &Job, outcome: &Outcome, plan: &Plan, now: Now) -> Option<Time> {
+    let attempts = usize::try_from(job.attempts).unwrap_or(usize::MAX);
+    let wait = CALLBACK_WAITS.get(attempts.saturating_sub(1))?;
+    let asked = asked(outcome).min(CALLBACK_LIFE);
+    Some(now.steady.plus(spread(*wait, plan.jitter).max(asked)))
+}
+
+/// When a message is attempted again, and by which route: by the next one that has not failed for good,
+/// at once if it was not asked before.
+fn next_message(job: &mut Job, outcome: &Outcome, plan: &Plan, now: Now) -> Option<Time> {
+    let again = |job: &Job| {
+        let doublings = job.attempts.min(6);
+        let wait = Duration::from_secs(1 << doublings).min(LONGEST_WAIT);
+        now.steady.plus(spread(wait, plan.jitter).max(asked(outcome)))
+    };
+    if let Outcome::Ambiguous(_) = outcome {
+        job.ambiguous += 1;
+        if job.ambiguous < MOST_AMBIGUOUS {
+            return Some(again(job));
+        }
+    }
+    if let Outcome::Permanent(_) = outcome {
+        job.tried = [&*job.tried, &*job.lane].join(" ").trim_start().to_owned();
+    }
+    let failed = |route: &String| job.tried.split(' ').any(|tried| tried == route);
+    let left: Vec<&String> = plan.routes.iter().filter(|route| !failed(route)).collect();
+    let here = left.iter().position(|route| **route == job.lane);
+    let next = match here {
+        Some(here) => left[(here + 1) % left.len()],
+        None => left.first()?,
+    };
+    let was_asked =
+        usize::try_from(job.attempts).is_ok_and(|attempts| attempts >= plan.routes.len());
+    let is_other = *next != job.lane;
+    job.lane.clone_from(next);
+    Some(if is_other && !was_asked { now.steady } else { again(job) })
+}
+
+/// How long the provider asks to wait.
+fn asked(outcome: &Outcome) -> Duration {
+    match outcome {
+        Outcome::Retry { after: Some(after), .. } => *after,
+        _ => Duration::ZERO,
+    }
+}
+
+/// A wait that is up to a quarter shorter or longer.
+fn spread(wait: Duration, jitter: u8) -> Duration {
+    wait * (384 + u32::from(jitter)) / 512
+}
+
+fn error(outcome: &Outcome) -> Option<String> {
+    let (Outcome::Permanent(reason) | Outcome::Ambiguous(reason) | Outcome::Retry { reason, .. }) =
+        outcome
+    else {
+        return None;
+    };
+    Some(reason.chars().take(ERROR_LENGTH).collect())
+}
+
+/// Ends a job that was sent. It is kept for a while if it went by a route of an operator, who may want
+/// to know what became of it.
+fn sent(view: &mut View, mut job: Job, provider_id: Option<String>, now: Now) {
+    match &*job.kind {
+        "callback" => {}
+        "calls" => count(view, job.app_id, now, |counted| counted.calls += 1),
+        _ => count(view, job.app_id, now, |counted| counted.sms += 1),
+    }
+    if provider_id.is_none() {
+        return view.delete(&job);
+    }
+    end(&mut job, SENT, now.steady.plus(KEPT_SENT));
+    job.provider_id = provider_id;
+    job.payload = "{}".into();
+    view.put(job);
+}
+
+/// Ends a job that failed for good. A message that reached nobody does not count, and the next one need
+/// not wait.
+fn bury(view: &mut View, mut job: Job, plan: &Plan, now: Now) -> Decided<()> {
+    if let Ok(What::Message { message, code }) = what(&job) {
+        if code.is_some() {
+            take_back_code(view, &job)?;
+        }
+        take_back(view, &job, message, plan)?;
+        note(view, &job, now);
+    }
+    end(&mut job, DEAD, now.steady.plus(KEPT_DEAD));
+    view.put(job);
+    Ok(())
+}
+
+fn end(job: &mut Job, lane: &str, forget_at: Time) {
+    job.lane = lane.to_owned();
+    job.due_at = forget_at;
+    job.epoch += 1;
+}
+
+fn take_back_code(view: &mut View, job: &Job) -> Decided<()> {
+    let code = view.get::<SentCode>((job.subject.clone(), job.action.clone()))?;
+    let Some(mut code) = code else { return Ok(()) };
+    let sent_at = if job.kind == "calls" { &mut code.call_at } else { &mut code.sms_at };
+    if *sent_at == job.created_at {
+        *sent_at = Time(0);
+        code.sends = code.sends.saturating_sub(1);
+        view.put(code);
+    }
+    Ok(())
+}
+
+fn take_back(view: &mut View, job: &Job, message: Outgoing, plan: &Plan) -> Decided<()> {
+    let Some(app) = view.get::<Application>((job.app_id,))?.filter(|_| plan.limited) else {
+        return Ok(());
+    };
+    let sending = Sending {
+        app: job.app_id,
+        number: message.to,
+        country: message.country,
+        network: message.network,
+        limits: Some(applications::limits(&app)?),
+        now: job.created_at,
+    };
+    sending.take_back(view)
+}
+
+/// What the audit says of a message that nobody got. The id of the job is random, so it distinguishes
+/// the row from others.
+fn note(view: &mut View, job: &Job, now: Now) {
+    let user_id = job.subject.strip_prefix("user:").and_then(|id| id.parse::<UserId>().ok());
+    let call = match (&*job.kind, user_id) {
+        ("welcome", _) => "create_user",
+        (_, None) => "start_phone_verification",
+        ("calls", _) => "request_call",
+        _ => "request_sms",
+    };
+    let (app, nonce) = (job.app_id, job.job_id);
+    let trail = Trail { app, call, nonce, user_ip: None, now, refused: None };
+    let is_code = job.kind != "welcome";
+    let noted = Noted {
+        user_id,
+        verdict: "not_delivered",
+        factors: is_code.then_some(super::verify::Factor::Code).into_iter().collect(),
+        number: job.number.clone(),
+        ..Noted::default()
+    };
+    trail.note(view, noted);
+}

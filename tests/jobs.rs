@@ -1,0 +1,402 @@
+//! Messages and callbacks that are sent again, by whoever runs the jobs that are due.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod fresh;
+
+use fresh::{ManualClock, ada, at_once, forced, url};
+use seconder::calls::{self, ApprovalStatus, RequestSms};
+use seconder::engine::{
+    ApprovalResponse, AuditFilter, Deliver, DeviceType, JobsRun, Message, Outcome, Post,
+    RespondToApproval, SignedCallback,
+};
+use seconder::model::UserId;
+use seconder::{Error, Handle, Result, Service, Settings, Verdict};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const NOW: u64 = 1_700_006_400;
+const BUDGET: Duration = Duration::from_secs(5);
+
+type During = Box<dyn FnMut(&str) + Send>;
+
+/// Gateways whose outcomes the test decides, by two routes.
+#[derive(Clone, Default)]
+struct Gateways {
+    outcomes: Arc<Mutex<VecDeque<Outcome>>>,
+    attempts: Arc<Mutex<Vec<(String, Message)>>>,
+    during: Arc<Mutex<Option<During>>>,
+}
+
+impl Deliver for Gateways {
+    fn deliver(&self, _: &Message) -> std::result::Result<(), String> {
+        unreachable!("attempt is called")
+    }
+
+    fn attempt(&self, message: &Message, route: &str) -> Outcome {
+        self.attempts.lock().unwrap().push((route.to_owned(), message.clone()));
+        let during = self.during.lock().unwrap().take();
+        if let Some(mut during) = during {
+            during(&message.code);
+        }
+        let outcome = self.outcomes.lock().unwrap().pop_front();
+        outcome.unwrap_or(Outcome::Sent(Some("provider-1".to_owned())))
+    }
+
+    fn routes(&self, to: &str, _: calls::Channel) -> Vec<String> {
+        if to.ends_with("99") { Vec::new() } else { self.all_routes() }
+    }
+
+    fn all_routes(&self) -> Vec<String> {
+        vec!["first".to_owned(), "second".to_owned()]
+    }
+}
+
+impl Gateways {
+    fn will(&self, outcomes: impl IntoIterator<Item = Outcome>) {
+        self.outcomes.lock().unwrap().extend(outcomes);
+    }
+
+    fn routes_taken(&self) -> Vec<String> {
+        self.attempts.lock().unwrap().drain(..).map(|(route, _)| route).collect()
+    }
+
+    fn during(&self, during: impl FnMut(&str) + Send + 'static) {
+        *self.during.lock().unwrap() = Some(Box::new(during));
+    }
+}
+
+fn retry() -> Outcome {
+    Outcome::Retry { after: None, reason: "busy".to_owned() }
+}
+
+fn permanent() -> Outcome {
+    Outcome::Permanent("unknown number".to_owned())
+}
+
+fn ambiguous() -> Outcome {
+    Outcome::Ambiguous("the connection was lost".to_owned())
+}
+
+struct World {
+    service: Service,
+    gateways: Gateways,
+    clock: ManualClock,
+    user: UserId,
+}
+
+fn world(path: &Path) -> World {
+    let clock = ManualClock::at(NOW);
+    let gateways = Gateways::default();
+    let service = open(path, &clock, &gateways);
+    let user = ada(&service);
+    World { service, gateways, clock, user }
+}
+
+fn open(path: &Path, clock: &ManualClock, gateways: &Gateways) -> Service {
+    Settings::new(&url(path)).clock(clock.clone()).deliver(gateways.clone()).open().unwrap()
+}
+
+impl World {
+    fn request(&self) -> Result<()> {
+        self.service.handle(&RequestSms { force: true, ..RequestSms::new(self.user) }).map(drop)
+    }
+
+    fn run(&self, seconds: u64) -> JobsRun {
+        self.clock.set(NOW + seconds);
+        run_jobs(&self.service)
+    }
+
+    fn verify(&self, code: &str) -> Verdict {
+        self.service.handle(&forced(code.parse().unwrap(), self.user)).unwrap().verdict
+    }
+
+    fn verdicts(&self) -> Vec<String> {
+        let engine = self.service.engine().unwrap();
+        let page = engine.audit(&AuditFilter::default(), None, 100).unwrap();
+        page.entries.into_iter().map(|entry| entry.verdict).collect()
+    }
+}
+
+fn run_jobs(service: &Service) -> JobsRun {
+    service.engine().unwrap().run_jobs(BUDGET).unwrap()
+}
+
+fn counts(run: JobsRun) -> [u32; 3] {
+    [run.sent, run.waiting, run.failed]
+}
+
+#[test]
+fn a_message_that_could_not_be_sent_is_sent_later_with_the_same_code_and_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    world.gateways.will([retry(), retry()]);
+    world.request().unwrap();
+    assert_eq!(counts(world.run(0)), [0, 0, 0], "not before the wait is over");
+    assert_eq!(counts(world.run(90)), [1, 0, 0]);
+    assert_eq!(counts(world.run(300)), [0, 0, 0]);
+    let attempts = world.gateways.attempts.lock().unwrap();
+    let routes: Vec<_> = attempts.iter().map(|(route, _)| route.as_str()).collect();
+    assert_eq!(routes, ["first", "second", "first"], "each route is asked before one is repeated");
+    let (_, first) = &attempts[0];
+    assert!(attempts.iter().all(|(_, m)| m.id == first.id && m.code == first.code));
+    assert_eq!((first.id.len(), first.to.as_str()), (16, "+15550100123"));
+    assert!(attempts[2].1.text.contains("8 minutes"), "{}", attempts[2].1.text);
+    assert_eq!(world.verify(&first.code), Verdict::Right);
+}
+
+#[test]
+fn a_route_that_rejects_a_message_for_good_is_not_asked_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    world.gateways.will([permanent(), retry(), retry()]);
+    world.request().unwrap();
+    assert_eq!(counts(world.run(90)), [0, 1, 0]);
+    assert_eq!(counts(world.run(200)), [1, 0, 0]);
+    assert_eq!(world.gateways.routes_taken(), ["first", "second", "second", "second"]);
+}
+
+/// The caller learns it, and the message counts for no limit.
+#[test]
+fn a_message_that_every_route_rejects_fails_the_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    for _ in 0..3 {
+        world.gateways.will([permanent(), permanent()]);
+        let error = world.request().unwrap_err();
+        assert!(matches!(error, Error::Unavailable { .. }), "{error}");
+        assert!(error.to_string().contains("unknown number"), "{error}");
+    }
+    let noted = |verdict| world.verdicts().iter().filter(|noted| *noted == verdict).count();
+    assert_eq!((noted("sent"), noted("not_delivered")), (3, 3));
+    world.request().unwrap();
+    assert_eq!(counts(world.run(100)), [0, 0, 0]);
+}
+
+#[test]
+fn a_number_that_no_route_takes_is_rejected_before_anything_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    let user = world.service.create_user("eve@example.com", "555-010-0199", "1").unwrap().user_id;
+    let error = world.service.request_sms(user).unwrap_err();
+    assert!(error.to_string().contains("no route takes messages to this number"), "{error}");
+    assert_eq!(world.verdicts()[0], "created");
+    assert!(world.gateways.routes_taken().is_empty());
+}
+
+/// Only the provider that may have it can recognise it. If it stays silent, another one is asked.
+#[test]
+fn a_message_that_may_have_been_sent_is_repeated_by_the_same_route_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    world.gateways.will([ambiguous(), ambiguous(), ambiguous()]);
+    world.request().unwrap();
+    for seconds in [60, 120] {
+        assert_eq!(counts(world.run(seconds)), [0, 1, 0]);
+    }
+    assert_eq!(counts(world.run(240)), [1, 0, 0]);
+    assert_eq!(world.gateways.routes_taken(), ["first", "first", "first", "second"]);
+}
+
+#[test]
+fn a_message_is_not_sent_once_its_code_is_used_or_has_expired() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    world.gateways.will([retry(), retry()]);
+    world.request().unwrap();
+    let code = world.gateways.attempts.lock().unwrap()[0].1.code.clone();
+    assert_eq!(world.verify(&code), Verdict::Right);
+    assert_eq!(counts(world.run(90)), [0, 0, 0]);
+    world.gateways.will([retry(), retry()]);
+    world.request().unwrap();
+    assert_eq!(counts(world.run(900)), [0, 0, 0]);
+    assert_eq!(world.gateways.routes_taken().len(), 4);
+    assert_eq!(world.verdicts()[0], "not_delivered");
+}
+
+/// A gateway that asks to wait for longer than the code lives has failed.
+#[test]
+fn a_wait_beyond_the_life_of_the_code_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    let after = Some(Duration::from_secs(3600));
+    world.gateways.will([permanent(), Outcome::Retry { after, reason: "too busy".to_owned() }]);
+    let error = world.request().unwrap_err();
+    assert!(error.to_string().contains("too busy"), "{error}");
+}
+
+#[test]
+fn a_message_whose_process_was_killed_is_sent_by_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let world = world(&path);
+    world.gateways.during(|_| panic!("killed"));
+    catch_unwind(AssertUnwindSafe(|| world.request())).unwrap_err();
+    assert_eq!(counts(world.run(30)), [0, 0, 0], "it may still be on its way");
+    let other = open(&path, &world.clock, &world.gateways);
+    world.clock.set(NOW + 61);
+    assert_eq!(counts(run_jobs(&other)), [1, 0, 0]);
+    let attempts = world.gateways.attempts.lock().unwrap();
+    assert_eq!(attempts[0].1.id, attempts[1].1.id);
+}
+
+/// Otherwise its late error would undo what the other attempt did.
+#[test]
+fn an_attempt_that_outlived_its_lease_decides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let world = world(&path);
+    let (other, clock) = (open(&path, &world.clock, &world.gateways), world.clock.clone());
+    world.gateways.will([Outcome::Sent(None), permanent()]);
+    world.gateways.during(move |_| {
+        clock.set(NOW + 61);
+        assert_eq!(counts(run_jobs(&other)), [1, 0, 0]);
+    });
+    world.request().unwrap();
+    assert_eq!(counts(world.run(1000)), [0, 0, 0]);
+    assert_eq!(world.gateways.routes_taken().len(), 2);
+    assert!(!world.verdicts().contains(&"not_delivered".to_owned()));
+}
+
+#[test]
+fn each_job_is_sent_by_one_of_many_that_run_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let world = world(&path);
+    let users: Vec<_> = (0..40)
+        .map(|n| {
+            let number = format!("202555{n:04}");
+            world.service.create_user("a@example.com", &number, "1").unwrap().user_id
+        })
+        .collect();
+    for user in users {
+        world.gateways.will([retry(), retry()]);
+        world.service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    }
+    world.gateways.routes_taken();
+    world.clock.set(NOW + 60);
+    let other = open(&path, &world.clock, &world.gateways);
+    let runs = at_once([&world.service, &other], |service, _| run_jobs(service));
+    assert_eq!(runs.iter().map(|run| run.sent).sum::<u32>(), 40);
+    let mut ids: Vec<_> =
+        world.gateways.attempts.lock().unwrap().iter().map(|(_, m)| m.id.clone()).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!((ids.len(), world.gateways.routes_taken().len()), (40, 40));
+}
+
+#[test]
+fn no_attempt_begins_after_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    world.gateways.will([retry(), retry()]);
+    world.request().unwrap();
+    world.gateways.routes_taken();
+    world.clock.set(NOW + 60);
+    let run = world.service.engine().unwrap().run_jobs(Duration::ZERO).unwrap();
+    assert!(run.more && counts(run) == [0, 0, 0]);
+    assert!(world.gateways.routes_taken().is_empty());
+    assert_eq!(counts(world.run(60)), [1, 0, 0]);
+}
+
+/// An application whose responses the test decides.
+#[derive(Clone, Default)]
+struct Receiver {
+    outcomes: Arc<Mutex<VecDeque<Outcome>>>,
+    received: Arc<Mutex<Vec<SignedCallback>>>,
+}
+
+impl Post for Receiver {
+    fn post(&self, _: &SignedCallback) -> std::result::Result<(), String> {
+        unreachable!("attempt is called")
+    }
+
+    fn attempt(&self, callback: &SignedCallback) -> Outcome {
+        self.received.lock().unwrap().push(callback.clone());
+        self.outcomes.lock().unwrap().pop_front().unwrap_or(Outcome::Sent(None))
+    }
+}
+
+/// A service with an approval that was responded to, whose callback had this outcome.
+fn responded(path: &Path, outcomes: &[Outcome]) -> (Service, Receiver, ManualClock) {
+    let (clock, receiver) = (ManualClock::at(NOW), Receiver::default());
+    let service = Settings::new(&url(path))
+        .clock(clock.clone())
+        .callback_url("https://app.example/callback")
+        .post(receiver.clone())
+        .open()
+        .unwrap();
+    receiver.outcomes.lock().unwrap().extend(outcomes.iter().cloned());
+    let (engine, user) = (service.engine().unwrap(), ada(&service));
+    let device = engine.register_device(user, DeviceType::Ios).unwrap();
+    let call = calls::CreateApproval::new(user, "Log in?".parse().unwrap());
+    let approval = engine
+        .respond_to_approval(&RespondToApproval {
+            uuid: service.handle(&call).unwrap().uuid,
+            device_id: device.device_id,
+            device_secret: device.secret,
+            response: ApprovalResponse::Approve,
+        })
+        .unwrap();
+    assert_eq!(approval.status, ApprovalStatus::Approved);
+    (service, receiver, clock)
+}
+
+/// The times are those at which the waits are over whatever their spread, and those before which none
+/// of them can be.
+#[test]
+fn a_callback_is_posted_again_on_its_schedule_and_then_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let (service, receiver, clock) = responded(&path, &vec![retry(); 7]);
+    let mut now = NOW;
+    let waits = [5, 300, 1800, 7200, 18_000, 36_000];
+    for (number, wait) in waits.into_iter().enumerate() {
+        clock.set(now + wait / 2);
+        assert_eq!(counts(run_jobs(&service)), [0, 0, 0], "too early: {number}");
+        now += wait * 5 / 4 + 1;
+        clock.set(now);
+        let expected = if number == 5 { [0, 0, 1] } else { [0, 1, 0] };
+        assert_eq!(counts(run_jobs(&service)), expected, "{number}");
+    }
+    clock.set(now + 50_000);
+    assert_eq!(counts(run_jobs(&service)), [0, 0, 0]);
+    assert_eq!(receiver.received.lock().unwrap().len(), 7);
+}
+
+#[test]
+fn each_attempt_to_post_a_callback_is_signed_anew_and_has_the_same_delivery_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let (service, receiver, clock) = responded(&path, &[retry(), ambiguous()]);
+    for seconds in [100, 1000] {
+        clock.set(NOW + seconds);
+        run_jobs(&service);
+    }
+    let received = receiver.received.lock().unwrap();
+    let header = |callback: &SignedCallback, name: &str| {
+        let found = callback.headers.iter().find(|(key, _)| key == name);
+        found.unwrap().1.clone()
+    };
+    assert_eq!(received.len(), 3);
+    for pair in received.windows(2) {
+        assert_eq!(pair[0].body, pair[1].body);
+        assert_eq!(header(&pair[0], "Seconder-Delivery"), header(&pair[1], "Seconder-Delivery"));
+        for name in ["X-Svc-Signature", "X-Svc-Signature-Nonce"] {
+            assert_ne!(header(&pair[0], name), header(&pair[1], name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_callback_that_is_not_wanted_is_not_posted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let (service, receiver, clock) = responded(&path, &[Outcome::Permanent("gone".to_owned())]);
+    clock.set(NOW + 80_000);
+    assert_eq!(counts(run_jobs(&service)), [0, 0, 0]);
+    assert_eq!(receiver.received.lock().unwrap().len(), 1);
+}
