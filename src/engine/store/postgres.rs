@@ -321,9 +321,9 @@ impl Backend for Postgres {
     fn spend(&self, now: Time) -> Result<()> {
         interrupt::without(|| {
             let mut writer = self.writer.take(Until::within(PATIENCE))?;
-            let connection =
-                self.connected(&mut writer.item.connection, Until::within(SPENDING))?;
-            schema::spend(connection, now)
+            let until = Until::within(SPENDING);
+            let connection = self.connected(&mut writer.item.connection, until)?;
+            schema::spend(connection, now, until)
         })
     }
 

@@ -19,6 +19,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// What a node is answered that creates the tables at the same time as another.
 const MEANWHILE: [&str; 7] = ["23505", "40001", "40P01", "42710", "42P06", "42P07", "55P03"];
 
+/// What a transaction is answered that other nodes were in the way of.
+const IN_THE_WAY: [&str; 2] = ["40001", "40P01"];
+
 /// What a session is set to. A statement that the server does not finish is ended there too, and a
 /// node that hangs does not keep its locks.
 const SESSION: &str = "\
@@ -225,8 +228,9 @@ fn statements(migration: &Migration, has_schema: bool) -> String {
 ///
 /// A node that has read rows before this and writes them afterwards would undo it. So everything is
 /// locked first that decisions lock before they read, in their order: whoever has decided is waited
-/// for, and whoever has not reads what is spent.
-pub(super) fn spend(connection: &mut Connection, now: Time) -> Result<()> {
+/// for, and whoever has not reads what is spent. A node may have locked other rows before, in an order of
+/// its own, so that the server ends one of the two: this is then done again.
+pub(super) fn spend(connection: &mut Connection, now: Time, until: Until) -> Result<()> {
     let statements = restored::statements(now, &format!("{SCHEMA}.")).join("; ");
     let locked = |table: &str, key: &str| {
         format!(
@@ -238,12 +242,17 @@ pub(super) fn spend(connection: &mut Connection, now: Time) -> Result<()> {
         "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; \
          SET LOCAL lock_timeout = 0; {users}; {fences}; {statements}; COMMIT"
     );
-    match connection.simple(&sql) {
-        Ok(_) => Ok(()),
-        Err(problem) => {
-            // Without an answer the server ends the transaction, when the connection ends.
-            let _ = connection.simple("ROLLBACK");
-            Err(failed(problem))
+    loop {
+        let Err(problem) = connection.simple(&sql) else { return Ok(()) };
+        // Without an answer the server ends the transaction, when the connection ends.
+        let is_over = connection.simple("ROLLBACK").is_ok();
+        match problem {
+            Problem::Rejected(report)
+                if report.is(&IN_THE_WAY) && is_over && !until.left().is_zero() =>
+            {
+                std::thread::sleep(PAUSE.min(until.left()));
+            }
+            problem => return Err(failed(problem)),
         }
     }
 }

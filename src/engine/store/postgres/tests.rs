@@ -269,6 +269,29 @@ fn nobody_waits_for_a_connection_that_another_thread_holds_beyond_the_deadline()
     assert!(database.write(&mut |_| Ok(())).is_ok());
 }
 
+#[test]
+fn what_is_to_be_spent_after_a_restore_is_tried_again_after_a_deadlock() {
+    let database = opened("deadlock");
+    server().sql(
+        "deadlock",
+        "INSERT INTO seconder.browsers SELECT 7, 7, 'id', 1, 0, 0; CREATE SEQUENCE public.tries; \
+         CREATE FUNCTION public.fails() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN \
+         CASE nextval(''public.tries'') \
+         WHEN 1 THEN RAISE EXCEPTION USING ERRCODE = ''40P01''; \
+         WHEN 2 THEN RAISE EXCEPTION USING ERRCODE = ''40001''; \
+         WHEN 4 THEN RAISE EXCEPTION USING ERRCODE = ''53100''; \
+         ELSE RETURN NULL; END CASE; END'; \
+         CREATE TRIGGER fails BEFORE DELETE ON seconder.browsers EXECUTE FUNCTION public.fails()",
+    );
+    let tries = || server().sql("deadlock", "SELECT last_value FROM public.tries");
+    assert_eq!(database.spend(Time(0)), Ok(()));
+    assert_eq!(tries(), "3");
+    assert_eq!(server().sql("deadlock", "SELECT count(*) FROM seconder.browsers"), "0");
+    // Any other failure is that of the call.
+    assert!(database.spend(Time(0)).is_err());
+    assert_eq!(tries(), "4");
+}
+
 /// The node has read what it changes before another one spends it.
 #[test]
 fn what_is_spent_after_a_restore_stays_so_whatever_another_node_decides_meanwhile() {
