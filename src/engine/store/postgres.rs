@@ -59,6 +59,8 @@ pub(crate) struct Postgres {
     /// In which rows this node counts.
     shard: u8,
     process: u32,
+    /// How long a batch or a read may take.
+    patience: Duration,
 }
 
 #[derive(Default)]
@@ -101,9 +103,10 @@ impl Postgres {
             readers: Pool::new(READERS),
             shard,
             process: std::process::id(),
+            patience: PATIENCE,
         };
         interrupt::without(|| {
-            let until = Until::within(PATIENCE);
+            let until = Until::within(database.patience);
             let mut connection = database.connect(until)?;
             schema::create(&mut connection, must_exist, until)?;
             database.writer.take(until)?.item.connection = Some(connection);
@@ -178,7 +181,7 @@ impl Postgres {
         &self,
         work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let until = Until::within(PATIENCE);
+        let until = Until::within(self.patience);
         let mut writer = self.writer.take(until).map_err(Fault::OfStore)?;
         let mut guards = BTreeSet::new();
         let (mut tries, mut tries_of_key) = (0, 0);
@@ -216,7 +219,7 @@ impl Postgres {
     }
 
     fn look(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
-        let until = Until::within(PATIENCE);
+        let until = Until::within(self.patience);
         let mut tries = 0;
         loop {
             let mut place = self.readers.take(until).map_err(Fault::OfStore)?;
@@ -320,7 +323,7 @@ impl Backend for Postgres {
 
     fn spend(&self, now: Time) -> Result<()> {
         interrupt::without(|| {
-            let mut writer = self.writer.take(Until::within(PATIENCE))?;
+            let mut writer = self.writer.take(Until::within(self.patience))?;
             let until = Until::within(SPENDING);
             let connection = self.connected(&mut writer.item.connection, until)?;
             schema::spend(connection, now, until)
