@@ -6,7 +6,7 @@ use super::lookups::{self, Kind};
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{
-    Application, Audit, Browser, Budget, Decided, Due, Job, NumberCheck, Row, SentCode, Sequence,
+    Application, Audit, Browser, Budget, Decided, Due, Job, NumberCheck, Retention, Row, SentCode,
     View,
 };
 use std::time::Duration;
@@ -16,11 +16,8 @@ const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How far the time moves before it is stored when it was seen.
 const AN_HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// The steady time at which the audit was last looked at, that until which it is kept because the clock
-/// has moved, and that which counts meanwhile.
-const SEEN: &str = "audit_seen";
-const HELD: &str = "audit_held";
-const BELIEVED: &str = "audit_believed";
+/// What is retained.
+const AUDIT: &str = "audit";
 
 /// How many rows were deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,40 +124,32 @@ impl Sweep {
 /// not run. So after more than a day in which nobody looked, what the time was before counts for another
 /// day: a clock that is put right within it takes nothing away.
 fn retention(view: &mut View, now: Time) -> Decided<Time> {
-    for name in [SEEN, HELD, BELIEVED] {
-        view.ask::<Sequence>((name.to_owned(),));
-    }
-    let Some(seen) = stored(view, SEEN)? else {
-        store(view, SEEN, now);
+    let Some(before) = view.get::<Retention>((AUDIT.to_owned(),))? else {
+        let name = AUDIT.to_owned();
+        view.put(Retention { name, seen_at: now, held_until: None, believed: None });
         return Ok(Time(0));
     };
-    let held = stored(view, HELD)?.is_some_and(|until| now < until);
-    let believed = match stored(view, BELIEVED)? {
+    let mut after = before.clone();
+    let held = before.held_until.is_some_and(|until| now < until);
+    let believed = match before.believed {
         Some(believed) if held => believed,
-        before if seen.plus(A_DAY) < now => {
+        believed if before.seen_at.plus(A_DAY) < now => {
             // Nobody has lived through the day after the last jump, so that one is not believed
             // either. A service that runs now and then still gets on.
-            let is_doubted = stored(view, HELD)?.is_some_and(|until| seen.plus(AN_HOUR) < until);
-            let before = before.filter(|_| is_doubted);
-            let believed = before.map_or(seen, |before| before.plus(A_DAY).min(seen));
-            store(view, HELD, now.plus(A_DAY));
-            store(view, BELIEVED, believed);
+            let seen = before.seen_at;
+            let is_doubted = before.held_until.is_some_and(|until| seen.plus(AN_HOUR) < until);
+            let known = believed.filter(|_| is_doubted);
+            let believed = known.map_or(seen, |known| known.plus(A_DAY).min(seen));
+            (after.held_until, after.believed) = (Some(now.plus(A_DAY)), Some(believed));
             believed
         }
         _ => now,
     };
-    if seen.plus(AN_HOUR) <= now {
-        store(view, SEEN, now);
+    if before.seen_at.plus(AN_HOUR) <= now {
+        after.seen_at = now;
     }
+    view.put(after);
     Ok(believed)
-}
-
-fn stored(view: &mut View, name: &str) -> Decided<Option<Time>> {
-    Ok(view.get::<Sequence>((name.to_owned(),))?.map(|row| Time(row.last)))
-}
-
-fn store(view: &mut View, name: &str, time: Time) {
-    view.put(Sequence { name: name.to_owned(), last: time.0 });
 }
 
 #[cfg(test)]

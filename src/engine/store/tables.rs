@@ -205,6 +205,18 @@ tables! {
         times: u32,
     }
 
+    /// What has to be known to delete old rows of a table, when the clock has moved: see
+    /// `operations/housekeeping.rs`. Nodes read and replace it without regard to each other.
+    Retention in retention, key 1 {
+        /// The name of the table.
+        name: String,
+        /// When anybody looked last, to an hour.
+        seen_at: Time,
+        /// Until when the time is not believed, and the one that counts meanwhile.
+        held_until: Option<Time>,
+        believed: Option<Time>,
+    }
+
     /// How many messages were sent: see `operations/budgets.rs`.
     Budget in budgets, key 1, due ends_at {
         subject: String,

@@ -11,7 +11,8 @@
 //! - applications, and the list of the keyring's keys, by a fence of their own, which whoever changes
 //!   any of them locks before reading any. Those who only read them lock nothing, because nearly every
 //!   decision may.
-//! - counts by nothing: they are only added to, and nothing is decided by them.
+//! - counts by nothing: they are only added to, and nothing is decided by them. Nor what the
+//!   housekeeping of all nodes has seen: what one of them has not read yet, it sees for itself.
 //! - every other row by itself, and what is concluded from its absence by its key: the node that
 //!   inserts it second gets an error and decides again.
 
@@ -29,8 +30,8 @@ pub(super) enum Scope {
     Subject,
     /// Applications and keys: read without locks, and changed by whoever has locked the lists before.
     Listed,
-    /// Counts.
-    Counted,
+    /// Counts, and what the housekeeping has seen: no node waits for another because of them.
+    Free,
     /// Nobody's: each row is locked by itself.
     Shared,
 }
@@ -46,7 +47,7 @@ impl Scope {
     pub(super) fn of(table: &Schema) -> Scope {
         match (table.name, table.columns.first().map(|column| column.name)) {
             ("applications" | "sealing_keys", _) => Scope::Listed,
-            ("statistics", _) => Scope::Counted,
+            ("statistics" | "retention", _) => Scope::Free,
             (_, Some("user_id")) => Scope::User,
             (_, Some("subject")) => Scope::Subject,
             _ => Scope::Shared,

@@ -170,7 +170,7 @@ impl<'a> Transaction<'a> {
             match prefix.first().and_then(|first| scope.guard(first)) {
                 Some(guard) => drop(guards.insert(guard)),
                 None if prefix.len() == TABLES[key.table].key => {}
-                None if matches!(scope, Scope::Listed | Scope::Counted) => {}
+                None if matches!(scope, Scope::Listed | Scope::Free) => {}
                 // What others insert meanwhile would not be noticed.
                 None => {
                     let message = format!("a list of {} is not protected", TABLES[key.table].name);

@@ -4,7 +4,9 @@ use super::statements::{COMMON, STATEMENTS, page};
 use super::values::blobs;
 use super::{Postgres, Until};
 use crate::Error;
-use crate::engine::clock::Time;
+use crate::engine::clock::{Now, Time};
+use crate::engine::operations::housekeeping::delete_expired;
+use crate::engine::store::Store;
 use crate::engine::store::backend::{Backend, Fault};
 use crate::engine::store::conformance::postgres::server;
 use crate::engine::store::table::{Row as _, Value};
@@ -218,6 +220,21 @@ fn a_walk_that_changes_rows_locks_their_users_first() {
     assert_eq!(tries, 2, "the second time with the locks");
     let rest = server().sql("walk", "SELECT count(*) FROM seconder.emails");
     assert_eq!(rest, "2");
+}
+
+/// What the sweeps of all nodes read is no reason to wait until another one has committed.
+#[test]
+fn sweeps_of_nodes_do_not_wait_for_each_other() {
+    let stores = [opened("sweeps"), opened_again("sweeps")];
+    let [node, other] = stores.map(|database| Store::of(Box::new(database), None));
+    let now = Now { clock: Time(0), steady: Time(0) };
+    // The first one adds it.
+    let _ = node.run(move |view| delete_expired(view, now, 9)).unwrap();
+    let done = node.run(move |view| {
+        let _ = delete_expired(view, now, 9)?;
+        Ok(other.run(move |view| delete_expired(view, now, 9)))
+    });
+    let _ = done.unwrap().expect("it waited");
 }
 
 /// An update that finds no row any more fails as a whole, and is decided again.

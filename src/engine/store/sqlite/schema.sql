@@ -195,6 +195,13 @@ CREATE TABLE audit (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX audit_due ON audit (app_id, steady_at, user_id, nonce);
 
+CREATE TABLE retention (
+    name TEXT PRIMARY KEY,
+    seen_at INTEGER NOT NULL,
+    held_until INTEGER,
+    believed INTEGER
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE budgets (
     subject TEXT PRIMARY KEY,
     times BLOB NOT NULL,
