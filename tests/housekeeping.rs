@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ManualClock, ada, open_at};
-use seconder::calls::RequestSms;
+use seconder::calls::{Channel, RequestSms, StartPhoneVerification};
 use seconder::engine::AuditFilter;
 use seconder::{Handle, Settings};
 
@@ -88,4 +88,33 @@ fn an_application_that_cannot_be_read_does_not_keep_what_has_expired() {
     let db = rusqlite::Connection::open(&path).unwrap();
     let left: i64 = db.query_row("SELECT count(*) FROM codes", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 0);
+}
+
+/// How many rows these tables have.
+fn rows(path: &std::path::Path, tables: &[&str]) -> Vec<i64> {
+    let db = rusqlite::Connection::open(path).unwrap();
+    let count = |table| {
+        db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+    };
+    tables.iter().map(count).collect()
+}
+
+#[test]
+fn what_belongs_to_a_row_that_cannot_be_read_goes_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&path, &clock);
+    let number = "555-010-0123".parse().unwrap();
+    let _ = service
+        .handle(&StartPhoneVerification::new(Channel::Sms, number, "1".parse().unwrap()))
+        .unwrap();
+    let names = "lookups WHERE kind = 'verification'";
+    assert_eq!(rows(&path, &["verifications", names]), [1, 1]);
+    damage(&path, "UPDATE verifications SET wrong_codes = -1");
+    clock.set(NOW + 2 * 86_400);
+    let maintain = || service.engine().unwrap().maintain(std::time::Duration::from_secs(1));
+    assert!(maintain().is_err());
+    assert_eq!(rows(&path, &["verifications", names]), [0, 0]);
+    let _ = maintain().unwrap();
 }

@@ -7,7 +7,7 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{
     Application, Audit, Browser, Budget, Decided, Due, Job, NumberCheck, Retention, Row, SentCode,
-    View,
+    Value, View,
 };
 use std::time::Duration;
 
@@ -36,12 +36,18 @@ pub(in crate::engine) fn delete_expired(view: &mut View, now: Now, most: u32) ->
     sweep.each::<SentCode>(view, until, |_, _| {})?;
     sweep.jobs(view, until)?;
     sweep.each::<Browser>(view, until, |_, _| {})?;
-    sweep.each::<NumberCheck>(view, until, |view, check| {
-        lookups::remove(view, Kind::Verification, check.app_id, &check.uuid);
-    })?;
+    sweep.each::<NumberCheck>(view, until, remove_name)?;
     sweep.each::<Budget>(view, until, |_, _| {})?;
     sweep.audit(view, now)?;
     Ok(sweep.deleted)
+}
+
+/// Removes the name of a number's verification, if that can be read.
+fn remove_name(view: &mut View, check: &[Value]) {
+    let value = |name| NumberCheck::SCHEMA.place(Some(name)).and_then(|place| check.get(place));
+    if let (Some(Value::Int(app)), Some(Value::Text(uuid))) = (value("app_id"), value("uuid")) {
+        lookups::remove(view, Kind::Verification, *app, uuid);
+    }
 }
 
 struct Sweep {
@@ -54,16 +60,16 @@ impl Sweep {
         self.most.saturating_sub(self.deleted.rows)
     }
 
-    /// Deletes the rows of one table, each with what belongs to it.
+    /// Deletes the rows of one table, each with what belongs to the row with these values.
     fn each<R: Row>(
         &mut self,
         view: &mut View,
         until: Time,
-        along: impl Fn(&mut View, &R),
+        along: impl Fn(&mut View, &[Value]),
     ) -> Decided<()> {
-        let rows = self.due::<R>(view, &Due::until(until, self.left()))?;
+        let rows = self.due::<R>(view, &Due::until(until, self.left()), &along)?;
         for row in rows {
-            along(view, &row);
+            along(view, &row.values());
             self.delete(view, &row);
         }
         Ok(())
@@ -90,7 +96,7 @@ impl Sweep {
             let Ok(limits) = limits(&app) else { continue };
             let kept = A_DAY.saturating_mul(limits.audit_days);
             let due = Due::until(believed.minus(kept), self.left()).of(app.app_id);
-            for row in self.due::<Audit>(view, &due)? {
+            for row in self.due::<Audit>(view, &due, |_, _| {})? {
                 let is_ahead = row.noted_at > now.clock.plus(CLOCK_SLACK);
                 if is_ahead || row.noted_at <= now.clock.minus(kept) {
                     self.delete(view, &row);
@@ -100,14 +106,20 @@ impl Sweep {
         Ok(())
     }
 
-    /// The rows that are due. Those that cannot be read are deleted at once.
-    fn due<R: Row>(&mut self, view: &mut View, due: &Due) -> Decided<Vec<R>> {
+    /// The rows that are due. Those that cannot be read are deleted at once, with what belongs to them.
+    fn due<R: Row>(
+        &mut self,
+        view: &mut View,
+        due: &Due,
+        along: impl Fn(&mut View, &[Value]),
+    ) -> Decided<Vec<R>> {
         if due.most == 0 {
             return Ok(Vec::new());
         }
         let (rows, unreadable) = view.due::<R>(due)?;
-        for key in unreadable {
-            view.delete_key::<R>(key);
+        for values in unreadable {
+            along(view, &values);
+            view.delete_values::<R>(&values);
             self.deleted.rows += 1;
             self.deleted.unreadable += 1;
         }

@@ -68,16 +68,19 @@ pub(in crate::engine) fn find(
     now: Time,
     tries: u32,
 ) -> Decided<Option<Verification>> {
-    let (app, subject) = match key {
+    let (app, subject, uuid) = match key {
         VerificationKey::Uuid(app, uuid) => {
             let digits = lookups::find(view, Kind::Verification, *app, uuid.as_str())?;
             let Some(digits) = digits else { return Ok(None) };
-            (*app, Subject::Phone(*app, format!("+{digits}")).key())
+            (*app, Subject::Phone(*app, format!("+{digits}")).key(), Some(uuid.as_str()))
         }
-        VerificationKey::Number(subject) => (subject.app(), subject.key()),
+        VerificationKey::Number(subject) => (subject.app(), subject.key(), None),
     };
     let found = view.get::<NumberCheck>((subject.clone(),))?;
-    let Some(found) = found.filter(|check| check.app_id == app && check.forget_at > now) else {
+    let is_it = |check: &NumberCheck| uuid.is_none_or(|uuid| check.uuid == uuid);
+    let Some(found) =
+        found.filter(|check| check.app_id == app && check.forget_at > now && is_it(check))
+    else {
         return Ok(None);
     };
     let code = view.get::<SentCode>((subject, String::new()))?;

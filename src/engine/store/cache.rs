@@ -46,8 +46,8 @@ pub(super) struct Cache {
     slots: BTreeMap<Vec<Value>, Slot>,
     /// The prefixes of which all rows are loaded.
     prefixes: BTreeSet<Vec<Value>>,
-    /// The keys of what was due, and of what of it cannot be read.
-    pub(super) due: BTreeMap<Due, (Keys, Keys)>,
+    /// The keys of what was due, and the values of what of it cannot be read.
+    pub(super) due: BTreeMap<Due, (Keys, Vec<Vec<Value>>)>,
     pub(super) pages: BTreeMap<Page, Vec<Vec<Value>>>,
     /// Of what was loaded by keys, the rows that cannot be read.
     unreadable: BTreeMap<Vec<Value>, Error>,
@@ -173,11 +173,12 @@ impl Cache {
             if self.deleted.iter().any(|prefix| key.starts_with(prefix)) {
                 continue;
             }
+            let whole = matches!(which, Which::Due(_)).then(|| values.clone());
             let row = match (read(values), which) {
                 (Ok(row), _) => row,
                 // Whoever looks for what has expired must not fail for ever because of one row.
                 (Err(_), Which::Due(_)) => {
-                    unreadable.push(key);
+                    unreadable.extend(whole);
                     continue;
                 }
                 // It fails the decisions that need it, and no others of the batch.

@@ -113,7 +113,7 @@ impl View {
         }
     }
 
-    /// The rows that were due, the earliest first, and the keys of those that cannot be read.
+    /// The rows that were due, the earliest first, and the values of those that cannot be read.
     pub(in crate::engine) fn due<R: Row>(
         &mut self,
         due: &Due,
@@ -154,8 +154,9 @@ impl View {
         self.cache::<R>().pending.push(Pending::DeleteAll(prefix.values()));
     }
 
-    /// Deletes the row with this key, which need not be readable.
-    pub(in crate::engine) fn delete_key<R: Row>(&mut self, key: Vec<Value>) {
+    /// Deletes the row with these values, which need not be readable.
+    pub(in crate::engine) fn delete_values<R: Row>(&mut self, values: &[Value]) {
+        let key = values.iter().take(R::SCHEMA.key).cloned().collect();
         self.cache::<R>().pending.push(Pending::DeleteAll(key));
     }
 
