@@ -118,3 +118,19 @@ fn what_belongs_to_a_row_that_cannot_be_read_goes_with_it() {
     assert_eq!(rows(&path, &["verifications", names]), [0, 0]);
     let _ = maintain().unwrap();
 }
+
+#[test]
+fn rows_whose_key_is_no_text_any_more_are_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&path, &clock);
+    let user = ada(&service);
+    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    damage(&path, "UPDATE codes SET subject = CAST(x'757365723aff' AS TEXT)");
+    clock.set(NOW + 86_400);
+    let maintain = || service.engine().unwrap().maintain(std::time::Duration::from_secs(1));
+    assert!(maintain().is_err());
+    assert_eq!(rows(&path, &["codes"]), [0]);
+    let _ = maintain().unwrap();
+}

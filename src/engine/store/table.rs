@@ -30,10 +30,6 @@ pub(in crate::engine) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Column {
     pub(in crate::engine) name: &'static str,
-    #[cfg_attr(
-        not(any(test, feature = "postgres")),
-        expect(dead_code, reason = "a schema is compared with it")
-    )]
     pub(in crate::engine) kind: Kind,
     #[cfg_attr(
         not(any(test, feature = "postgres")),

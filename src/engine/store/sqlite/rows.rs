@@ -3,7 +3,7 @@
 use super::failed;
 use crate::engine::store::backend::{Fault, Rows};
 use crate::engine::store::sealed::not_sealed;
-use crate::engine::store::table::{Schema, Value};
+use crate::engine::store::table::{Kind, Schema, Value};
 use crate::engine::store::tables::TABLES;
 use crate::engine::store::view::{Change, ChangeKind, Key, Page, Which};
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -103,6 +103,21 @@ impl ToSql for Value {
     }
 }
 
+/// A value of a key by which rows are deleted. The bytes of a text that is not UTF-8 are not a blob to
+/// SQLite, so they find its row only as a text.
+struct OfKey<'a>(&'a Value, Kind);
+
+impl ToSql for OfKey<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            OfKey(Value::Blob(bytes), Kind::Text) => {
+                Ok(ToSqlOutput::Borrowed(ValueRef::Text(bytes)))
+            }
+            OfKey(value, _) => value.to_sql(),
+        }
+    }
+}
+
 /// The statement that reads a page.
 fn page_of(table: &Schema, page: &Page) -> String {
     let name = |place: usize| table.columns[place].name;
@@ -169,7 +184,13 @@ impl Transaction<'_> {
     fn write(&self, change: &Change) -> rusqlite::Result<usize> {
         let statements = &STATEMENTS[change.table];
         let sql = match change.kind {
-            ChangeKind::DeleteAll | ChangeKind::Delete => &statements.delete[change.values.len()],
+            ChangeKind::DeleteAll | ChangeKind::Delete => {
+                let columns = TABLES[change.table].columns;
+                let key = change.values.iter().zip(columns);
+                let key = key.map(|(value, column)| OfKey(value, column.kind));
+                let delete = &statements.delete[change.values.len()];
+                return self.0.prepare_cached(delete)?.execute(params_from_iter(key));
+            }
             ChangeKind::Insert => &statements.insert,
             ChangeKind::Update => &statements.update,
             ChangeKind::Add => &statements.add,
