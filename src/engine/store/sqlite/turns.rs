@@ -74,15 +74,18 @@ impl Turns {
         found?.ok_or_else(late)
     }
 
+    /// # Errors
+    /// [`Error::Internal`](crate::Error::Internal) if a thread has panicked with each of them.
     fn free<'a>(&'a self, of: &'a [Owned], first: usize) -> Result<Option<InUse<'a>>> {
+        let mut is_left = false;
         for connection in of.iter().cycle().skip(first).take(of.len()) {
             match connection.try_lock() {
                 Ok(guard) => return Ok(Some(InUse { connection: Some(guard), turns: self })),
-                Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Poisoned(_)) => return Err(broken()),
+                Err(TryLockError::WouldBlock) => is_left = true,
+                Err(TryLockError::Poisoned(_)) => {}
             }
         }
-        Ok(None)
+        if is_left { Ok(None) } else { Err(broken()) }
     }
 }
 
@@ -93,6 +96,7 @@ mod tests {
     use crate::Error;
     use crate::engine::clock::Time;
     use crate::engine::store::backend::{Backend, Fault};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     fn outcome(done: Result<(), Fault>) -> Option<Error> {
         done.err().map(|(Fault::OfRow(error) | Fault::OfStore(error))| error)
@@ -117,6 +121,22 @@ mod tests {
         readers.pop();
         assert!(outcome(store.write(&mut |_| Ok(()))).is_none());
         assert!(outcome(store.read(&mut |_| Ok(()))).is_none());
+    }
+
+    #[test]
+    fn a_panic_with_a_connection_leaves_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(&folder.path().join("service.db"), false).unwrap();
+        let count = store.readers.len();
+        for panicked in 1..=count {
+            let work = || store.read(&mut |_| panic!("in the middle of a read"));
+            let _ = catch_unwind(AssertUnwindSafe(work)).map(outcome).unwrap_err();
+            // Whichever is the first that they try.
+            let reads = (0..count).map(|_| outcome(store.read(&mut |_| Ok(()))));
+            let failed: Vec<_> = reads.flatten().collect();
+            assert_eq!(failed.len(), if panicked < count { 0 } else { count }, "{failed:?}");
+            assert!(failed.iter().all(|error| matches!(error, Error::Internal { .. })));
+        }
     }
 
     #[test]
