@@ -203,6 +203,16 @@ fn what_a_verdict_leaves_open_has_a_reason() {
     let call = Verify { action, ..forced(code.parse().unwrap(), user) };
     assert_ne!(service.handle(&call).unwrap().verdict, Verdict::Right);
     assert_eq!(last("wrong"), because("too_many_tries"));
+    // One that lives for longer than any was sent while the clock was wrong.
+    let _ = service.request_sms(user).unwrap();
+    let code = sent.lock().unwrap()[1].code.clone();
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let later = "UPDATE codes SET expires_at = expires_at + 86400000 WHERE action = ''";
+    assert_eq!(db.execute(later, []).unwrap(), 1);
+    drop(db);
+    clock.set(NOW + 800);
+    let _ = verify(&code);
+    assert_eq!(last("wrong"), (None, 1));
     // Opening it again with the same settings is no change.
     for _ in 0..2 {
         let url = fresh::url(&path);

@@ -264,7 +264,7 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now, tries: u32) -> Re
                 match match_codes(call, &codes, now, tries)? {
                     Some(MatchResult::Used) => used = true,
                     Some(right) => return Ok(right),
-                    None => reason = why_wrong(call, &codes)?,
+                    None => reason = why_wrong(call, &codes, tries)?,
                 }
             }
         }
@@ -289,14 +289,19 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now, tries: u32) -> Re
     })
 }
 
-/// Why a code that was sent to the user is wrong all the same, if the token is one.
-fn why_wrong(call: &Verify, codes: &[&SentCode]) -> Result<Option<&'static str>> {
+/// Why a code that was sent to the user is wrong all the same, if the token is one. There is no word for
+/// one that would live longer than any, because the clock was wrong.
+fn why_wrong(call: &Verify, codes: &[&SentCode], tries: u32) -> Result<Option<&'static str>> {
     let action = call.action.as_ref().map_or("", |action| action.as_str());
     let mut reason = None;
     for code in codes {
-        if same(code.code.get()?, call.token.as_str()) && !code.spent {
-            let other = code.action != action;
-            reason = Some(if other { "other_action" } else { "too_many_tries" });
+        if code.spent || !same(code.code.get()?, call.token.as_str()) {
+            continue;
+        }
+        if code.action != action {
+            reason = reason.or(Some("other_action"));
+        } else if code.wrong_tries >= tries {
+            reason = Some("too_many_tries");
         }
     }
     Ok(reason)
