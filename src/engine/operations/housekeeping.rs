@@ -95,10 +95,19 @@ impl Sweep {
         for app in view.all_readable::<Application>()? {
             let Ok(limits) = limits(&app) else { continue };
             let kept = A_DAY.saturating_mul(limits.audit_days);
-            let due = Due::until(believed.minus(kept), self.left()).of(app.app_id);
-            for row in self.due::<Audit>(view, &due, |_, _| {})? {
+            let due = |most| Due::until(believed.minus(kept), most).of(app.app_id);
+            let is_old = |row: &Audit| {
                 let is_ahead = row.noted_at > now.clock.plus(CLOCK_SLACK);
-                if is_ahead || row.noted_at <= now.clock.minus(kept) {
+                is_ahead || row.noted_at <= now.clock.minus(kept)
+            };
+            // After a clock was ahead, the earliest may stay for long, and those after them too: they
+            // must not all be read each time.
+            let (first, _) = view.due::<Audit>(&due(1))?;
+            if first.first().is_some_and(|row| !is_old(row)) {
+                continue;
+            }
+            for row in self.due::<Audit>(view, &due(self.left()), |_, _| {})? {
+                if is_old(&row) {
                     self.delete(view, &row);
                 }
             }
@@ -361,5 +370,16 @@ mod tests {
             assert_eq!(delete(&store, days(day, 0), 9).rows, 0);
         }
         assert_eq!(kept(&store), [0, 1]);
+    }
+    #[test]
+    fn what_was_dated_too_early_stays_until_what_was_decided_before_it_goes() {
+        let store = audited();
+        note(&store, 2, days(2000, 0));
+        // The clock is behind for a moment.
+        note(&store, 2, days(1, 2000));
+        for day in 2000..=2010 {
+            let rows = delete(&store, days(day, 2000), 9).rows;
+            assert_eq!(rows, if day < 2010 { 0 } else { 2 }, "{day}");
+        }
     }
 }
