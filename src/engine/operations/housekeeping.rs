@@ -79,7 +79,7 @@ impl Sweep {
     fn jobs(&mut self, view: &mut View, until: Time) -> Decided<()> {
         for lane in [SENT, DEAD] {
             let due = Due::until(until, self.left()).of(lane.to_owned());
-            for row in self.due::<Job>(view, &due)? {
+            for row in self.due::<Job>(view, &due, |_, _| {})? {
                 self.delete(view, &row);
             }
         }

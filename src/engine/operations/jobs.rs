@@ -194,8 +194,8 @@ pub(in crate::engine) fn claim(
 ) -> Decided<Vec<Claimed>> {
     let due = Due::until(now.steady, most).of(lane.to_owned());
     let (jobs, unreadable) = view.due::<Job>(&due)?;
-    for key in unreadable {
-        view.delete_key::<Job>(key);
+    for values in unreadable {
+        view.delete_values::<Job>(&values);
     }
     let mut leased = Vec::new();
     for mut job in jobs {
