@@ -1,6 +1,6 @@
 #!/bin/bash
-# Sets up what a kind of work requires: Debian packages, Rust, Python environments. As root on Debian,
-# it installs missing packages; otherwise it prints how to. Example: `tests/tools.sh demo`
+# Sets up what a kind of work requires: Debian packages, Rust, Python environments and npm packages. As
+# root on Debian, it installs missing packages; otherwise it prints how to. Example: `tests/tools.sh demo`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ declare -A lists=(
     [python]="build modules services"
     [wheels]="build platforms"
     [bench]="build peers"
-    [test]="build modules services documents peers checks logins"
+    [test]="build modules services documents peers checks logins smsc"
 )
 
 # Builds the library and the Python module.
@@ -91,9 +91,17 @@ checks() {
     components=(rustfmt clippy)
 }
 
+# The SMSC of the tests, from the npm registry.
+smsc() {
+    need nodejs node --version
+    need npm npm --version
+    node_modules+=("build/smsc server/tests/smsc")
+}
+
 packages=()
 components=()
 environments=()
+node_modules=()
 need() { # a Debian package, and a command that works when it is there
     local package=$1
     shift
@@ -186,6 +194,18 @@ make_environment() {
     requirements "$file" >"$installed"
 }
 
+# Installs the packages that a lock file names, unless they are there. npm writes its own list last.
+make_node_modules() {
+    local folder=$1 source=$2
+    [ -e "$folder/node_modules/.package-lock.json" ] &&
+        cmp -s "$source/package-lock.json" "$folder/package-lock.json" && return
+    echo "Installing into $folder: $source/package-lock.json"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    cp "$source/package.json" "$source/package-lock.json" "$folder"
+    (cd "$folder" && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund)
+}
+
 for part in ${lists[${1:?"name a kind of work, such as demo"}]?"unknown kind of work: $1"}; do
     "$part"
 done
@@ -197,4 +217,8 @@ check_python
 for environment in "${environments[@]}"; do
     read -r venv file <<<"$environment"
     make_environment "$venv" "$file"
+done
+for modules in "${node_modules[@]}"; do
+    read -r folder source <<<"$modules"
+    make_node_modules "$folder" "$source"
 done

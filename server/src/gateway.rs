@@ -5,9 +5,14 @@
 
 mod fields;
 mod reason;
+mod receipt;
+mod smpp;
+mod tls;
 
 pub use fields::{Field, Fields, Problem};
 pub use reason::reason;
+pub use receipt::{Delivery, Receipt};
+pub use smpp::Smpp;
 
 use seconder::calls::Channel;
 use seconder::engine::Outcome;

@@ -1,0 +1,170 @@
+//! A gateway by SMPP 3.4, the protocol of operators and of aggregators.
+//!
+//! One session is kept for all messages. It is bound again, after a pause that grows, whenever it was lost.
+
+mod alphabet;
+mod link;
+mod message;
+mod pdu;
+mod receipts;
+mod session;
+mod settings;
+mod status;
+
+use super::receipt::Receipt;
+use super::{Field, Gateway, Outgoing, Problem, reason};
+use link::{Link, OnReceipt, Reply};
+use seconder::engine::Outcome;
+use serde_json::{Map, Value};
+use settings::Config;
+use status::Meaning;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long an SMSC that accepts no more for now is left alone.
+const THROTTLED: Duration = Duration::from_secs(1);
+/// How long the rest of a text waits for an SMSC that has accepted its beginning.
+const NEXT_PART: Duration = Duration::from_millis(200);
+
+/// Sends text messages to an SMSC.
+pub struct Smpp {
+    config: Arc<Config>,
+    on_receipt: Option<OnReceipt>,
+    link: Mutex<Option<Arc<Link>>>,
+}
+
+impl Smpp {
+    /// The settings that it has.
+    pub const FIELDS: &'static [Field] = settings::FIELDS;
+
+    /// A gateway with these settings. It connects when it is started, or with the first message.
+    ///
+    /// # Errors
+    /// All that is wrong with the settings.
+    pub fn from_settings(settings: &Map<String, Value>) -> Result<Smpp, Vec<Problem>> {
+        let config = Arc::new(Config::read(settings)?);
+        Ok(Smpp { config, on_receipt: None, link: Mutex::default() })
+    }
+
+    /// Calls a function with each receipt, on a thread of its own and one after the other. The receipt
+    /// is acknowledged if the function returns `true`. Otherwise, and if the process ends meanwhile, the
+    /// SMSC delivers it again later, which is for a receipt that arrives before
+    /// [`send`](Gateway::send) has returned the id of its message.
+    #[must_use]
+    pub fn on_receipt(self, take: impl Fn(Receipt) -> bool + Send + Sync + 'static) -> Smpp {
+        Smpp { on_receipt: Some(Arc::new(take)), ..self }
+    }
+
+    /// Connects, so that receipts for messages of an earlier process arrive before the first message.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn start(&self) -> io::Result<()> {
+        self.link().map(drop)
+    }
+
+    fn link(&self) -> io::Result<Arc<Link>> {
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(link) = &*link {
+            return Ok(Arc::clone(link));
+        }
+        let started = Link::start(Arc::clone(&self.config), self.on_receipt.clone())?;
+        Ok(Arc::clone(link.insert(Arc::new(started))))
+    }
+
+    fn attempt(&self, message: &Outgoing<'_>) -> Outcome {
+        let deadline = Instant::now() + self.config.timeout;
+        let bodies = match message::bodies(&self.config, message) {
+            Ok(bodies) => bodies,
+            Err(wrong) => return Outcome::Permanent(wrong),
+        };
+        let link = match self.link() {
+            Ok(link) => link,
+            Err(error) => {
+                let reason = format!("no thread could be started: {error}");
+                return Outcome::Retry { after: None, reason };
+            }
+        };
+        if let Some((pause, reason)) = link.unbound_beyond(deadline) {
+            return Outcome::Retry { after: Some(pause), reason };
+        }
+        let total = bodies.len();
+        let mut id = String::new();
+        for (accepted, body) in bodies.into_iter().enumerate() {
+            let replied = match accepted {
+                0 => first(link.submit(body, deadline)),
+                _ => next(&link, &body, deadline, (accepted, total)),
+            };
+            match replied {
+                Ok(accepted) => id = accepted,
+                Err(outcome) => return outcome,
+            }
+        }
+        Outcome::Sent((!id.is_empty()).then_some(id))
+    }
+}
+
+/// What a reply to the first part, of which nothing was accepted before, means for the message.
+fn first(reply: Reply) -> Result<String, Outcome> {
+    Err(match reply {
+        Reply::Accepted(id) => return Ok(id),
+        Reply::NotWritten(reason) => Outcome::Retry { after: None, reason },
+        Reply::Lost(reason) => Outcome::Ambiguous(reason),
+        Reply::Refused(status) => {
+            let reason = format!("the SMSC has refused the message: {}", status::name(status));
+            match status::meaning(status) {
+                Meaning::Throttled => Outcome::Retry { after: Some(THROTTLED), reason },
+                Meaning::Temporary => Outcome::Retry { after: None, reason },
+                Meaning::Permanent => Outcome::Permanent(reason),
+            }
+        }
+    })
+}
+
+/// Submits a further part. To begin again with the first one could show the text twice, so it is
+/// repeated until the deadline.
+fn next(
+    link: &Link,
+    body: &[u8],
+    deadline: Instant,
+    (accepted, total): (usize, usize),
+) -> Result<String, Outcome> {
+    loop {
+        let wrong = match first(link.submit(body.to_vec(), deadline)) {
+            Err(Outcome::Retry { reason, .. }) => reason,
+            replied => return replied,
+        };
+        if Instant::now() + NEXT_PART >= deadline {
+            let so_far = format!("{accepted} of {total} parts were accepted");
+            return Err(Outcome::Ambiguous(format!("{so_far}: {wrong}")));
+        }
+        sleep(NEXT_PART);
+    }
+}
+
+impl Gateway for Smpp {
+    fn send(&self, message: &Outgoing<'_>) -> Outcome {
+        let password = self.config.password.as_ref().map_or("", |password| password.expose());
+        let said = |wrong: String| reason(&wrong, message, &[password]);
+        match self.attempt(message) {
+            Outcome::Retry { after, reason } => Outcome::Retry { after, reason: said(reason) },
+            Outcome::Permanent(reason) => Outcome::Permanent(said(reason)),
+            Outcome::Ambiguous(reason) => Outcome::Ambiguous(said(reason)),
+            sent => sent,
+        }
+    }
+
+    fn stop(&self) {
+        // Not while the lock is held, because this waits for the session to end.
+        drop(self.link.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+impl fmt::Debug for Smpp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Smpp").field("config", &self.config).finish_non_exhaustive()
+    }
+}
