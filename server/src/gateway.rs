@@ -7,12 +7,14 @@ mod fields;
 mod reason;
 mod receipt;
 mod smpp;
+mod smtp;
 mod tls;
 
 pub use fields::{Field, Fields, Problem};
 pub use reason::reason;
 pub use receipt::{Delivery, Receipt};
 pub use smpp::Smpp;
+pub use smtp::Smtp;
 
 use seconder::calls::Channel;
 use seconder::engine::Outcome;

@@ -36,6 +36,15 @@ impl Peer {
         Peer::start(node, settings)
     }
 
+    /// A mail server: `server.py`, on the package aiosmtpd.
+    pub(crate) fn mail(settings: &Value) -> Peer {
+        let python = root().join("build/venv/bin/python");
+        assert!(python.exists(), "build/venv is missing: make tools-test");
+        let mut python = Command::new(python);
+        python.arg(root().join("server/tests/mail/server.py"));
+        Peer::start(python, settings)
+    }
+
     fn start(mut program: Command, settings: &Value) -> Peer {
         program.arg(settings.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let started = program.spawn();
