@@ -23,6 +23,7 @@ mod rate;
 mod recovery;
 mod rejections;
 mod remembered;
+mod routes;
 mod sandbox;
 mod settings;
 mod steady;
@@ -41,6 +42,7 @@ pub use devices::{DeviceRegistered, DeviceType};
 pub use jobs::{JobsRun, LeasedJob, Workers};
 pub use keys::Resealed;
 pub use limits::Limits;
+pub use routes::StoredRoute;
 pub(crate) use settings::EngineSettings;
 pub use store::{after_fork, before_fork};
 

@@ -112,7 +112,8 @@ impl Engine {
 
     /// Sends something that was leased: by this thread, unless there are [`Workers`].
     pub(super) fn send(&self, claimed: Claimed) -> Result<Delivered> {
-        let Some(workers) = self.shared.workers.get().and_then(Weak::upgrade) else {
+        let workers = self.shared.workers.get().and_then(Weak::upgrade);
+        let Some(workers) = workers.filter(|workers| workers.sends(&claimed.lane)) else {
             return Ok(delivered(self.attempt_all(claimed)?));
         };
         let (done, outcome) = sync_channel(1);
@@ -286,6 +287,9 @@ impl Engine {
 
 /// Threads that send what calls have decided, so that no call waits for long for a gateway.
 pub trait Workers: Send + Sync {
+    /// Whether jobs of this lane are sent by workers. All others are sent by the thread of the call.
+    fn sends(&self, lane: &str) -> bool;
+
     /// Takes a job, to [`send`](LeasedJob::send) it on another thread.
     ///
     /// # Errors

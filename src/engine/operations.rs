@@ -14,6 +14,7 @@ pub(super) mod jobs;
 pub(super) mod lookups;
 pub(super) mod offline;
 pub(super) mod recovery;
+pub(super) mod routes;
 pub(super) mod steady;
 pub(super) mod users;
 pub(super) mod verifications;

@@ -288,6 +288,15 @@ tables! {
         last_error: Option<String>,
     }
 
+    /// A route by which a server sends messages. There are few.
+    Route in routes, key 1 {
+        name: String,
+        settings: Sealed<String>,
+        /// Whether it is kept only for the jobs that wait for it.
+        removed: bool,
+        changed_at: Time,
+    }
+
     /// The counts of an application in a month: the year times twelve plus the month, counted from 0.
     /// Several nodes count in different shards, so that none waits for another. The row of month 0
     /// has the number of users that there are now.

@@ -28,7 +28,8 @@ pub(super) const LIST: i64 = BUCKETS;
 pub(super) enum Scope {
     User,
     Subject,
-    /// Applications and keys: read without locks, and changed by whoever has locked the lists before.
+    /// Applications, routes and keys: read without locks, and changed by whoever has locked the lists
+    /// before.
     Listed,
     /// Counts, and what the housekeeping has seen: no node waits for another because of them.
     Free,
@@ -46,7 +47,7 @@ pub(super) enum Guard {
 impl Scope {
     pub(super) fn of(table: &Schema) -> Scope {
         match (table.name, table.columns.first().map(|column| column.name)) {
-            ("applications" | "sealing_keys", _) => Scope::Listed,
+            ("applications" | "routes" | "sealing_keys", _) => Scope::Listed,
             ("statistics" | "retention", _) => Scope::Free,
             (_, Some("user_id")) => Scope::User,
             (_, Some("subject")) => Scope::Subject,

@@ -242,6 +242,9 @@ fn use_all(world: &World) {
     engine.run(move |view| users::confirm(view, 1, user, now)).unwrap();
     world.wait(48 * 60 * 60);
     assert!(!engine.maintain(Duration::from_secs(60)).unwrap());
+    engine.set_route("one", &Secret::new("{}")).unwrap();
+    assert!(engine.remove_route("one").unwrap());
+    engine.run_jobs(Duration::from_secs(60)).unwrap();
     engine.handle(&DeleteUser::new(user)).unwrap();
 }
 
@@ -252,9 +255,15 @@ fn scans(db: &Connection, sql: &str) -> Vec<String> {
     let mut found = Vec::new();
     while let Some(row) = rows.next().unwrap() {
         let step: String = row.get(3).unwrap();
-        // There are as many applications and keys as someone has set up, and as many counts as months.
-        let few =
-            ["SCAN CONSTANT ROW", "SCAN applications", "SCAN sealing_keys", "SEARCH statistics"];
+        // There are as many applications, routes and keys as someone has set up, and as many counts as
+        // months.
+        let few = [
+            "SCAN CONSTANT ROW",
+            "SCAN applications",
+            "SCAN routes",
+            "SCAN sealing_keys",
+            "SEARCH statistics",
+        ];
         let scans =
             step.starts_with("SCAN ") || step.contains("(kind=?)") || step.contains("app_id=?)");
         if scans && !few.iter().any(|few| step.starts_with(few)) {

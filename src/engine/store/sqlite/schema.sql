@@ -258,6 +258,13 @@ CREATE TABLE jobs (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX jobs_due ON jobs (lane, due_at);
 
+CREATE TABLE routes (
+    name TEXT PRIMARY KEY,
+    settings BLOB NOT NULL,
+    removed INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE statistics (
     app_id INTEGER NOT NULL,
     month INTEGER NOT NULL,

@@ -1,0 +1,76 @@
+//! The routes of messages that a server sends by gateways: the engine stores their settings, sealed, and
+//! does not read them.
+
+use super::Engine;
+use super::operations::routes as stored;
+use crate::model::Secret;
+use crate::{Error, Result};
+
+/// How long the name of a route can be.
+const LONGEST_NAME: usize = 32;
+
+/// A route by which messages are sent, as it is stored.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StoredRoute {
+    /// Its name: 1 to 32 lower-case letters, digits and hyphens.
+    pub name: String,
+    /// Its settings, which may hold credentials. `None` for a route that was removed: messages that
+    /// waited for it may still be there.
+    pub settings: Option<Secret>,
+}
+
+impl Engine {
+    /// The routes of the database, in the order of their names.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be read, or the keyring lacks a key.
+    pub fn routes(&self) -> Result<Vec<StoredRoute>> {
+        let rows = self.look(stored::all)?;
+        let route = |row: super::store::Route| {
+            let settings = match row.removed {
+                true => None,
+                false => Some(Secret::new(row.settings.get()?.as_str())),
+            };
+            Ok(StoredRoute { name: row.name, settings })
+        };
+        rows.into_iter().map(route).collect()
+    }
+
+    /// Adds a route, or replaces its settings. Running servers notice within seconds.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a name that is not 1 to 32 lower-case letters, digits and
+    /// hyphens, or that has a meaning of its own; [`Error::Storage`] if the database cannot be written.
+    pub fn set_route(&self, name: &str, settings: &Secret) -> Result<()> {
+        check_name(name)?;
+        let trail = self.trail_of("set_route", self.now(), None)?;
+        let (name, settings) = (name.to_owned(), settings.expose().into());
+        self.run(move |view| stored::set(view, &name, &settings, &trail))
+    }
+
+    /// Removes a route. Messages that wait for it take another one. Returns whether there was one.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be written.
+    pub fn remove_route(&self, name: &str) -> Result<bool> {
+        let trail = self.trail_of("remove_route", self.now(), None)?;
+        let name = name.to_owned();
+        self.run(move |view| stored::remove(view, &name, &trail))
+    }
+}
+
+/// Names of queues that are no routes.
+const RESERVED: [&str; 4] = ["host", "spool", "sent", "dead"];
+
+fn check_name(name: &str) -> Result<()> {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let reason = match name {
+        "" => "must not be empty",
+        name if name.len() > LONGEST_NAME => "must have at most 32 characters",
+        name if !name.chars().all(allowed) => "must consist of a to z, 0 to 9 and -",
+        name if RESERVED.contains(&name) => "must not be host, spool, sent or dead",
+        _ => return Ok(()),
+    };
+    Err(Error::invalid_argument("name", reason))
+}
