@@ -4,6 +4,8 @@
 //! them gets all that is wrong with them at once, and never a gateway that is half configured.
 
 mod fields;
+mod http;
+mod presets;
 mod reason;
 mod receipt;
 mod smpp;
@@ -11,13 +13,16 @@ mod smtp;
 mod tls;
 
 pub use fields::{Field, Fields, Problem};
+pub use http::Http;
 pub use reason::reason;
 pub use receipt::{Delivery, Receipt};
 pub use smpp::Smpp;
 pub use smtp::Smtp;
 
+use presets::Preset;
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
+use serde_json::{Map, Value};
 use std::fmt;
 
 /// A message that a gateway is given to send. `Debug` shows neither the number nor the text.
@@ -55,4 +60,43 @@ pub trait Gateway: Send + Sync {
 
     /// Ends the connections that the gateway keeps. Default: there are none.
     fn stop(&self) {}
+}
+
+/// The names of the gateways, one of which the setting `gateway` has.
+pub fn names() -> Vec<&'static str> {
+    let presets = presets::PRESETS.iter().map(|preset| preset.name);
+    std::iter::once("http").chain(presets).chain(["smpp", "smtp"]).collect()
+}
+
+/// The settings of a gateway. None if there is none of this name.
+pub fn fields(gateway: &str) -> Option<Vec<Field>> {
+    match gateway {
+        "http" => Some(http::FIELDS.to_vec()),
+        "smpp" => Some(Smpp::FIELDS.to_vec()),
+        "smtp" => Some(Smtp::FIELDS.to_vec()),
+        name => presets::PRESETS.iter().find(|preset| preset.name == name).map(Preset::fields),
+    }
+}
+
+/// Makes the gateway that the setting `gateway` names.
+///
+/// # Errors
+/// All that is wrong with the settings.
+pub fn open(settings: &Map<String, Value>) -> Result<Box<dyn Gateway>, Vec<Problem>> {
+    let name = settings.get("gateway").and_then(Value::as_str);
+    let preset = presets::PRESETS.iter().find(|preset| Some(preset.name) == name);
+    match (name, preset) {
+        (Some("http"), _) => Ok(Box::new(Http::from_settings(settings)?)),
+        (Some("smpp"), _) => Ok(Box::new(Smpp::from_settings(settings)?)),
+        (Some("smtp"), _) => Ok(Box::new(Smtp::from_settings(settings)?)),
+        (_, Some(preset)) => Ok(Box::new(preset.open(settings)?)),
+        (name, None) => Err(vec![Problem {
+            field: "gateway".to_owned(),
+            wrong: match name {
+                Some(name) => format!("is {}", fields::shown(name)),
+                None => "is missing, or not a text".to_owned(),
+            },
+            accepted: names().join(", "),
+        }]),
+    }
 }

@@ -1,4 +1,4 @@
-//! TLS of the gateways that keep connections of their own.
+//! TLS of the gateways that keep connections of their own, and the authorities that all of them trust.
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Where systems keep the certificates of the authorities that they trust.
-const BUNDLES: [&str; 7] = [
+pub(super) const BUNDLES: [&str; 7] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/etc/pki/tls/certs/ca-bundle.crt",

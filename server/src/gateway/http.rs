@@ -1,0 +1,181 @@
+//! The gateway to providers with an interface over HTTP.
+
+mod auth;
+mod client;
+mod placement;
+mod pointer;
+mod response;
+mod settings;
+mod signed;
+mod statuses;
+mod template;
+#[cfg(test)]
+mod tests;
+mod url;
+mod values;
+
+pub(super) use settings::FIELDS;
+
+use super::{Gateway, Outgoing, Problem, reason};
+use client::{Client, Failure};
+use response::Rules;
+use seconder::engine::Outcome;
+use seconder::model::{ApiKey, Secret};
+use serde_json::{Map, Value};
+use std::fmt;
+use template::{Place, Template};
+use ureq::http::{HeaderValue, Method, Request};
+use values::Values;
+
+/// A gateway that makes one request over HTTP for each message. `Debug` shows only the host.
+pub struct Http {
+    method: Method,
+    /// The scheme, the host and the port.
+    origin: String,
+    /// The path and the query.
+    target: Template,
+    headers: Vec<(String, Template)>,
+    body: Option<(Place, Body)>,
+    authorization: Option<Secret>,
+    signing_key: Option<ApiKey>,
+    id_header: Option<String>,
+    rules: Rules,
+    client: Client,
+    /// The values of placeholders for settings.
+    settings: Vec<Secret>,
+    /// What no reason may repeat.
+    secrets: Vec<Secret>,
+}
+
+/// The body of a request.
+enum Body {
+    Template(Template),
+    /// The names and values of a form, which are encoded already. Empty values are left out.
+    Form(Vec<(Template, Template)>),
+}
+
+/// Settings whose values are placeholders too.
+#[derive(Default)]
+pub(super) struct Constants {
+    pub(super) names: Vec<&'static str>,
+    pub(super) values: Vec<Secret>,
+}
+
+impl Http {
+    /// A gateway with these settings.
+    ///
+    /// # Errors
+    /// All that is wrong with them.
+    pub fn from_settings(settings: &Map<String, Value>) -> Result<Http, Vec<Problem>> {
+        Http::with_constants(settings, Constants::default())
+    }
+
+    /// The same, with further placeholders.
+    pub(super) fn with_constants(
+        settings: &Map<String, Value>,
+        constants: Constants,
+    ) -> Result<Http, Vec<Problem>> {
+        settings::read(settings, constants)
+    }
+
+    /// The request for a message.
+    ///
+    /// # Errors
+    /// Why the message cannot be sent by this gateway.
+    fn request(&self, message: &Outgoing<'_>) -> Result<Request<Vec<u8>>, String> {
+        let values = Values { message, settings: &self.settings };
+        let unsendable = |_| "the URL cannot be made".to_owned();
+        let target = self.target.render(Place::Url, &values).map_err(unsendable)?;
+        let path = target.split('?').next().unwrap_or_default();
+        if path.split('/').any(|step| matches!(step, "." | "..")) {
+            return Err("a value in the path of the URL would lead to another path".to_owned());
+        }
+        let url = format!("{}{target}", self.origin);
+        let body = self.body.as_ref().map(|(place, body)| body.render(*place, &values));
+        let body = body.transpose()?.unwrap_or_default().into_bytes();
+        let mut request = Request::builder().method(self.method.clone()).uri(&url);
+        for (name, value) in &self.headers {
+            let cannot = |_| format!("the header {name} cannot hold control characters");
+            let value = value.render(Place::Header, &values).map_err(cannot)?;
+            if !value.is_empty() {
+                let value = HeaderValue::from_bytes(value.as_bytes());
+                request = request.header(name, value.map_err(|_| cannot(template::Unsendable))?);
+            }
+        }
+        if let Some(value) = &self.authorization {
+            let mut value = HeaderValue::from_str(value.expose())
+                .map_err(|_| "the credentials cannot be sent in a header".to_owned())?;
+            value.set_sensitive(true);
+            request = request.header("authorization", value);
+        }
+        if let Some(key) = &self.signing_key {
+            for (name, value) in signed::headers(key, &url, &body)? {
+                request = request.header(name, value);
+            }
+        }
+        request.body(body).map_err(|_| "the request cannot be made".to_owned())
+    }
+
+    fn attempt(&self, message: &Outgoing<'_>) -> Outcome {
+        let request = match self.request(message) {
+            Ok(request) => request,
+            Err(wrong) => return Outcome::Permanent(wrong),
+        };
+        match self.client.run(request, self.id_header.as_deref()) {
+            Ok(response) => self.rules.outcome(&response),
+            Err(Failure::NotSent(reason)) => Outcome::Retry { after: None, reason },
+            Err(Failure::Lost(reason)) => Outcome::Ambiguous(reason),
+            Err(Failure::Unsendable(reason)) => Outcome::Permanent(reason),
+        }
+    }
+}
+
+impl Body {
+    fn render(&self, place: Place, values: &Values<'_>) -> Result<String, String> {
+        let unsendable = |_| "the body cannot be made".to_owned();
+        match self {
+            Body::Template(template) => template.render(place, values).map_err(unsendable),
+            Body::Form(pairs) => {
+                let mut form = String::new();
+                for (name, value) in pairs {
+                    let name = name.render(place, values).map_err(unsendable)?;
+                    let value = value.render(place, values).map_err(unsendable)?;
+                    if !value.is_empty() {
+                        let and = if form.is_empty() { "" } else { "&" };
+                        form.push_str(&format!("{and}{name}={value}"));
+                    }
+                }
+                Ok(form)
+            }
+        }
+    }
+}
+
+impl Gateway for Http {
+    fn send(&self, message: &Outgoing<'_>) -> Outcome {
+        let secrets: Vec<&str> = self.secrets.iter().map(Secret::expose).collect();
+        let redacted = |wrong: String| reason(&wrong, message, &secrets);
+        match self.attempt(message) {
+            // An id that is the code or the number would carry it into the logs.
+            Outcome::Sent(id) => {
+                let digits = message.to.trim_start_matches('+');
+                let is_message = |id: &str| [message.code, message.to, digits].contains(&id);
+                Outcome::Sent(id.filter(|id| !is_message(id)))
+            }
+            Outcome::Retry { after, reason } => Outcome::Retry { after, reason: redacted(reason) },
+            Outcome::Permanent(reason) => Outcome::Permanent(redacted(reason)),
+            Outcome::Ambiguous(reason) => Outcome::Ambiguous(redacted(reason)),
+            other => other,
+        }
+    }
+
+    fn stop(&self) {
+        self.client.stop();
+    }
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,301 @@
+//! The settings of the gateway.
+
+use super::auth::{self, Credentials};
+use super::client::{self, Client};
+use super::pointer::{Pointer, text};
+use super::response::Rules;
+use super::statuses::Statuses;
+use super::template::{Place, Template};
+use super::{Body, Constants, Http, placement, url};
+use crate::gateway::{Field, Fields, Problem};
+use serde_json::{Map, Value};
+use std::time::Duration;
+use ureq::http::{HeaderName, Method};
+
+/// The settings, as the documents list them.
+pub(in crate::gateway) const FIELDS: &[Field] = &[
+    Field::required("url", "an https: URL without user and fragment"),
+    Field::new("method", "GET, POST, PUT or PATCH", "POST"),
+    Field::new("headers", "an object of texts", "none"),
+    Field::new("format", "form, json, xml or text", "form"),
+    Field::new("content_type", "a media type", "that of the format"),
+    Field::new("body", "a text, or for form and json an object", "none"),
+    Field::new("auth", "basic, bearer or none", "basic with a password, bearer with a token"),
+    Field::new("username", "a text", "none"),
+    Field::new("password", "a text", "none").secret(),
+    Field::new("token", "a text", "none").secret(),
+    Field::new("signing_key", "a text, with a POST of a JSON object", "none").secret(),
+    Field::new("timeout", "seconds, 1 to 60", "10"),
+    Field::new("ca_file", "a file with certificates in PEM", "the authorities of the system"),
+    Field::new("allow_http", "true or false", "false"),
+    Field::new("success_status", "statuses such as 200-299, 304", "200-299"),
+    Field::new("permanent_status", "statuses", "400-407, 410-424, 426-428, 430-499"),
+    Field::new("retry_status", "statuses", "408-409, 425, 429, 500-501, 503, 505-599"),
+    Field::new("success_pointer", "a JSON pointer", "none"),
+    Field::new("success_value", "a text, with success_pointer", "any value that is not empty"),
+    Field::new("success_text", "a text", "none"),
+    Field::new("code_pointer", "a JSON pointer", "success_pointer"),
+    Field::new("permanent_codes", "a list of texts, with a pointer", "none"),
+    Field::new("retry_codes", "a list of texts, with a pointer", "none"),
+    Field::new("id_pointer", "a JSON pointer", "none"),
+    Field::new("id_header", "the name of a header", "none"),
+    Field::new("reason_pointer", "a JSON pointer", "none"),
+];
+
+const IDEMPOTENCY: &str = "idempotency-key";
+/// Headers that the connection or other settings decide.
+const RESERVED: [&str; 12] = [
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-svc-signature",
+    "x-svc-signature-nonce",
+];
+
+/// Reads the settings of a gateway.
+pub(super) fn read(
+    settings: &Map<String, Value>,
+    mut constants: Constants,
+) -> Result<Http, Vec<Problem>> {
+    let mut fields = Fields::new(settings, FIELDS);
+    let credentials = Credentials::read(&mut fields);
+    credentials.add_to(&mut constants);
+    let url = url::url(&mut fields, &constants);
+    let method = fields.one_of("method", &["GET", "POST", "PUT", "PATCH"]).unwrap_or("POST");
+    let body = body(&mut fields, &constants, method);
+    let mut headers = headers(&mut fields, &constants);
+    content_type(&mut fields, body.as_ref().map(|(place, _)| *place), &mut headers);
+    let authorization = credentials.authorization(&mut fields, &headers);
+    let signing_key = auth::signing_key(&mut fields, method, body.as_ref());
+    let timeout = Duration::from_secs(fields.number("timeout", 1..=60, 10));
+    let client = client(&mut fields, timeout, url.as_ref().is_some_and(|url| url.is_plain));
+    let rules = rules(&mut fields);
+    let id_header = fields.text("id_header").map(str::to_owned);
+    if id_header.as_ref().is_some_and(|name| HeaderName::from_bytes(name.as_bytes()).is_err()) {
+        fields.problem("id_header", "is not the name of a header");
+    }
+    let secrets = auth::secrets(
+        &constants,
+        &headers,
+        url.as_ref(),
+        authorization.as_ref(),
+        signing_key.as_ref(),
+    );
+    fields.finish()?;
+    // Without a problem, all of them are there.
+    let (Some(url), Some(client), Some(rules)) = (url, client, rules) else {
+        return Err(Vec::new());
+    };
+    Ok(Http {
+        method: method.parse().unwrap_or(Method::POST),
+        origin: url.origin,
+        target: url.target,
+        headers,
+        body,
+        authorization,
+        signing_key,
+        id_header,
+        rules,
+        client,
+        settings: constants.values,
+        secrets,
+    })
+}
+
+fn body(fields: &mut Fields<'_>, constants: &Constants, method: &str) -> Option<(Place, Body)> {
+    let format = fields.one_of("format", &["form", "json", "xml", "text"]).unwrap_or("form");
+    let place = match format {
+        "json" => Place::Json,
+        "xml" => Place::Xml,
+        "text" => Place::Text,
+        _ => Place::Form,
+    };
+    let value = fields.value("body")?;
+    if method == "GET" {
+        fields.problem("body", "is given with the method GET");
+    }
+    let read = match value {
+        Value::String(text) => whole(text, place, constants),
+        Value::Object(pairs) if place == Place::Form => pairs_of_form(pairs, constants),
+        Value::Object(_) | Value::Array(_) if place == Place::Json => {
+            whole(&value.to_string(), place, constants)
+        }
+        _ => Err(format!("cannot be written in the format {format}")),
+    };
+    let body = read.map_err(|wrong| fields.problem("body", wrong)).ok()?;
+    Some((place, body))
+}
+
+fn whole(text: &str, place: Place, constants: &Constants) -> Result<Body, String> {
+    let template = Template::read(text, &constants.names)?;
+    placement::check(&template, place)?;
+    Ok(Body::Template(template))
+}
+
+fn pairs_of_form(pairs: &Map<String, Value>, constants: &Constants) -> Result<Body, String> {
+    let encoded = |text: &str| Ok::<_, String>(Template::read(text, &constants.names)?.encoded());
+    let pair = |(name, value): (&String, &Value)| {
+        let value = text(value).ok_or("has a value that is neither a text nor a number")?;
+        Ok((encoded(name)?, encoded(&value)?))
+    };
+    pairs.iter().map(pair).collect::<Result<_, String>>().map(Body::Form)
+}
+
+fn headers(fields: &mut Fields<'_>, constants: &Constants) -> Vec<(String, Template)> {
+    let mut headers: Vec<(String, Template)> = Vec::new();
+    match fields.value("headers") {
+        None => {}
+        Some(Value::Object(pairs)) => {
+            for (name, value) in pairs {
+                let read = header(name, value, constants);
+                match read {
+                    Ok(value) => headers.push((name.to_ascii_lowercase(), value)),
+                    Err(wrong) => fields.problem("headers", wrong),
+                }
+            }
+        }
+        Some(_) => fields.problem("headers", "is not an object"),
+    }
+    if !headers.iter().any(|(name, _)| name == IDEMPOTENCY)
+        && let Ok(id) = Template::read("{{id}}", &[])
+    {
+        headers.push((IDEMPOTENCY.to_owned(), id));
+    }
+    headers
+}
+
+fn header(name: &str, value: &Value, constants: &Constants) -> Result<Template, String> {
+    if HeaderName::from_bytes(name.as_bytes()).is_err() {
+        return Err("has a name that no header can have".to_owned());
+    }
+    if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+        return Err(format!("has {name}, which cannot be set there"));
+    }
+    let value = value.as_str().ok_or(format!("has {name}, which is not a text"))?;
+    let template = Template::read(value, &constants.names);
+    let template = template.map_err(|wrong| format!("has {name}, which {wrong}"))?;
+    match template.sample().chars().any(char::is_control) {
+        true => Err(format!("has {name}, which has control characters")),
+        false => Ok(template),
+    }
+}
+
+/// Adds the header of the body's type.
+fn content_type(
+    fields: &mut Fields<'_>,
+    place: Option<Place>,
+    headers: &mut Vec<(String, Template)>,
+) {
+    let given = fields.text("content_type");
+    let of_format = match place {
+        None => None,
+        Some(Place::Json) => Some("application/json"),
+        Some(Place::Xml) => Some("application/xml; charset=utf-8"),
+        Some(Place::Text) => Some("text/plain; charset=utf-8"),
+        Some(_) => Some("application/x-www-form-urlencoded"),
+    };
+    let is_media_type = |text: &str| {
+        let plain = |byte| (b' '..=b'~').contains(&byte) && byte != b'{';
+        text.contains('/') && text.bytes().all(plain)
+    };
+    match given {
+        Some(_) if place.is_none() => fields.problem("content_type", "is given without a body"),
+        Some(text) if !is_media_type(text) => fields.problem("content_type", "is no media type"),
+        _ => {}
+    }
+    if let Some(text) = given.or(of_format)
+        && let Ok(value) = Template::read(text, &[])
+    {
+        headers.push(("content-type".to_owned(), value));
+    }
+}
+
+fn client(fields: &mut Fields<'_>, timeout: Duration, is_plain: bool) -> Option<Client> {
+    let file = fields.text("ca_file");
+    match (is_plain, file) {
+        (true, None) => Some(Client::new(timeout, None)),
+        (true, Some(_)) => {
+            fields.problem("ca_file", "is given for http:, which has no certificates");
+            None
+        }
+        (false, file) => match client::roots(file) {
+            Ok(roots) => Some(Client::new(timeout, Some(&roots))),
+            Err(wrong) => {
+                fields.problem("ca_file", wrong);
+                None
+            }
+        },
+    }
+}
+
+fn rules(fields: &mut Fields<'_>) -> Option<Rules> {
+    let (pointer, code) = (pointer(fields, "success_pointer"), pointer(fields, "code_pointer"));
+    let value = fields.value("success_value").map(text);
+    if value.as_ref().is_some_and(Option::is_none) || (value.is_some() && pointer.is_none()) {
+        fields.problem("success_value", "is not a text, or is given without success_pointer");
+    }
+    let permanent_codes = codes(fields, "permanent_codes");
+    let retry_codes = codes(fields, "retry_codes");
+    for (name, codes) in [("permanent_codes", &permanent_codes), ("retry_codes", &retry_codes)] {
+        if !codes.is_empty() && pointer.is_none() && code.is_none() {
+            fields.problem(name, "is given without code_pointer");
+        }
+    }
+    let success = statuses(fields, "success_status");
+    let permanent = statuses(fields, "permanent_status");
+    let retry = statuses(fields, "retry_status");
+    let text = fields.text("success_text").map(str::to_owned);
+    let id = self::pointer(fields, "id_pointer");
+    let reason = self::pointer(fields, "reason_pointer");
+    Some(Rules {
+        success: success?,
+        permanent: permanent?,
+        retry: retry?,
+        pointer,
+        value: value.flatten(),
+        text,
+        code,
+        permanent_codes,
+        retry_codes,
+        id,
+        reason,
+    })
+}
+
+fn pointer(fields: &mut Fields<'_>, name: &str) -> Option<Pointer> {
+    let found = Pointer::read(fields.text(name)?);
+    if found.is_none() {
+        fields.problem(name, "does not begin with /");
+    }
+    found
+}
+
+fn codes(fields: &mut Fields<'_>, name: &str) -> Vec<String> {
+    let items = match fields.value(name) {
+        None => return Vec::new(),
+        Some(Value::Array(items)) => items.iter().map(text).collect::<Option<Vec<_>>>(),
+        Some(_) => None,
+    };
+    items.unwrap_or_else(|| {
+        fields.problem(name, "is not a list of texts or numbers");
+        Vec::new()
+    })
+}
+
+/// Statuses, by default those of the table.
+fn statuses(fields: &mut Fields<'_>, name: &str) -> Option<Statuses> {
+    let default = FIELDS.iter().find(|field| field.name == name)?.default;
+    let given = fields.value(name).map(|value| text(value).unwrap_or_default());
+    let found = Statuses::read(given.as_deref().unwrap_or(default));
+    if found.is_none() {
+        fields.problem(name, "is not a list of statuses from 100 to 599");
+    }
+    found
+}

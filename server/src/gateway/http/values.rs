@@ -1,0 +1,101 @@
+//! The values of placeholders.
+
+use crate::gateway::Outgoing;
+use seconder::model::Secret;
+use std::borrow::Cow;
+
+/// The name of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    To,
+    ToDigits,
+    From,
+    Text,
+    Code,
+    Id,
+    Channel,
+    Spoken,
+    SpokenText,
+    Alphabet,
+    Coding,
+    /// That of a setting of the gateway.
+    Setting(usize),
+}
+
+/// The placeholders of messages, as the documents list them.
+pub(super) const NAMES: &[(&str, Name)] = &[
+    ("to", Name::To),
+    ("to_digits", Name::ToDigits),
+    ("from", Name::From),
+    ("text", Name::Text),
+    ("code", Name::Code),
+    ("id", Name::Id),
+    ("channel", Name::Channel),
+    ("spoken", Name::Spoken),
+    ("spoken_text", Name::SpokenText),
+    ("alphabet", Name::Alphabet),
+    ("coding", Name::Coding),
+];
+
+/// The values of one message.
+pub(super) struct Values<'a> {
+    pub(super) message: &'a Outgoing<'a>,
+    /// In the order of the names that the templates were read with.
+    pub(super) settings: &'a [Secret],
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn get(&self, name: Name) -> Cow<'a, str> {
+        let Outgoing { id, to, text, code, from, channel } = *self.message;
+        match name {
+            Name::To => to.into(),
+            Name::ToDigits => to.strip_prefix('+').unwrap_or(to).into(),
+            Name::From => from.into(),
+            Name::Text => text.into(),
+            Name::Code => code.into(),
+            Name::Id => id.into(),
+            Name::Channel => channel.name().into(),
+            Name::Spoken => spoken(code).into(),
+            Name::SpokenText if code.is_empty() => text.into(),
+            Name::SpokenText => text.replace(code, &spoken(code)).into(),
+            Name::Alphabet => if is_gsm(text) { "text" } else { "unicode" }.into(),
+            Name::Coding => if is_gsm(text) { "0" } else { "2" }.into(),
+            Name::Setting(index) => self.settings.get(index).map_or("", Secret::expose).into(),
+        }
+    }
+}
+
+/// A code for a voice, which would read it as one large number otherwise.
+fn spoken(code: &str) -> String {
+    let digits: Vec<String> = code.chars().map(String::from).collect();
+    digits.join(" … ")
+}
+
+/// Whether an SMS can hold a text in the default alphabet of GSM (3GPP TS 23.038, 6.2.1), in which
+/// more of it fits than in Unicode.
+fn is_gsm(text: &str) -> bool {
+    const OTHERS: &str =
+        "\n\r @£$¥èéùìòÇØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ!\"#¤%&'()*+,-./:;<=>?¡ÄÖÑÜ§¿äöñüà^{}\\[~]|€";
+    text.chars().all(|c| c.is_ascii_alphanumeric() || OTHERS.contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_spoken_digit_by_digit() {
+        assert_eq!(spoken("481"), "4 … 8 … 1");
+        assert_eq!(spoken(""), "");
+    }
+
+    #[test]
+    fn the_alphabet_of_gsm_is_recognised() {
+        for gsm in ["Your code is 48151.\n@example.com #48151", "Ø € [~] {|}", ""] {
+            assert!(is_gsm(gsm), "{gsm}");
+        }
+        for unicode in ["код", "ç", "“quoted”", "4 … 8", "\t", "á", "`"] {
+            assert!(!is_gsm(unicode), "{unicode}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Settings of the gateway over HTTP that are ready for the interfaces of known providers.
+
+use super::http::{Constants, FIELDS, Http};
+use super::{Field, Fields, Problem};
+use seconder::model::Secret;
+use serde_json::{Map, Value};
+
+/// What stands for a URL that is missing, while the other settings are checked.
+const SAMPLE_URL: &str = "https://example.com";
+/// What stands for another setting that is missing.
+const SAMPLE: &str = "sample";
+/// The settings of the gateway that every preset has too.
+const COMMON: [&str; 3] = ["timeout", "ca_file", "allow_http"];
+
+/// The settings for one interface.
+pub(super) struct Preset {
+    pub(super) name: &'static str,
+    /// Its own settings, whose values stand where `settings` has them as placeholders. A default is
+    /// the text itself, or `none` for an empty one.
+    own: &'static [Field],
+    /// The settings of the gateway, in JSON.
+    settings: &'static str,
+}
+
+const ACCOUNT: Field = Field::required("account_sid", "a text");
+const AUTH_TOKEN: Field = Field::required("auth_token", "a text").secret();
+
+const fn base(default: &'static str) -> Field {
+    Field::new("base_url", "an https: URL without query", default)
+}
+
+pub(super) const PRESETS: &[Preset] = &[
+    Preset {
+        name: "twilio",
+        own: &[
+            ACCOUNT,
+            AUTH_TOKEN,
+            Field::new("messaging_service_sid", "a text", "none"),
+            base("https://api.twilio.com"),
+        ],
+        settings: r#"{
+            "url": "{{base_url}}/2010-04-01/Accounts/{{account_sid}}/Messages.json",
+            "username": "{{account_sid}}",
+            "password": "{{auth_token}}",
+            "body": {
+                "To": "{{to}}",
+                "From": "{{from}}",
+                "MessagingServiceSid": "{{messaging_service_sid}}",
+                "Body": "{{text}}"
+            },
+            "id_pointer": "/sid",
+            "code_pointer": "/code",
+            "reason_pointer": "/message"
+        }"#,
+    },
+    Preset {
+        name: "twilio-voice",
+        own: &[
+            ACCOUNT,
+            AUTH_TOKEN,
+            Field::new("language", "a language such as en-GB", "en-US"),
+            base("https://api.twilio.com"),
+        ],
+        // The user hears the message three times, to write the code down.
+        settings: r#"{
+            "url": "{{base_url}}/2010-04-01/Accounts/{{account_sid}}/Calls.json",
+            "username": "{{account_sid}}",
+            "password": "{{auth_token}}",
+            "body": {
+                "To": "{{to}}",
+                "From": "{{from}}",
+                "Twiml": "<Response><Say language=\"{{language|xml}}\" loop=\"3\">{{spoken_text|xml}}</Say></Response>"
+            },
+            "id_pointer": "/sid",
+            "code_pointer": "/code",
+            "reason_pointer": "/message"
+        }"#,
+    },
+    Preset {
+        name: "vonage",
+        own: &[
+            Field::required("api_key", "a text"),
+            Field::required("api_secret", "a text").secret(),
+            base("https://rest.nexmo.com"),
+        ],
+        settings: r#"{
+            "url": "{{base_url}}/sms/json",
+            "body": {
+                "api_key": "{{api_key}}",
+                "api_secret": "{{api_secret}}",
+                "to": "{{to_digits}}",
+                "from": "{{from}}",
+                "text": "{{text}}",
+                "type": "{{alphabet}}",
+                "client-ref": "{{id}}"
+            },
+            "success_pointer": "/messages/*/status",
+            "success_value": "0",
+            "permanent_codes": [2, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 22, 23, 29, 32, 33],
+            "retry_codes": [1, 5, 10],
+            "id_pointer": "/messages/0/message-id",
+            "reason_pointer": "/messages/*/error-text"
+        }"#,
+    },
+    Preset {
+        name: "messagebird",
+        own: &[
+            Field::required("access_key", "a text").secret(),
+            base("https://rest.messagebird.com"),
+        ],
+        settings: r#"{
+            "url": "{{base_url}}/messages",
+            "headers": {"Authorization": "AccessKey {{access_key}}", "Accept": "application/json"},
+            "format": "json",
+            "body": {
+                "recipients": ["{{to_digits}}"],
+                "originator": "{{from}}",
+                "body": "{{text}}",
+                "datacoding": "auto",
+                "reference": "{{id}}"
+            },
+            "id_pointer": "/id",
+            "code_pointer": "/errors/0/code",
+            "reason_pointer": "/errors/*/description"
+        }"#,
+    },
+    Preset {
+        name: "kannel",
+        own: &[
+            Field::required("base_url", "an https: URL without query"),
+            Field::required("username", "a text"),
+            Field::required("password", "a text").secret(),
+        ],
+        settings: r#"{
+            "url": "{{base_url}}/cgi-bin/sendsms?username={{username}}&password={{password}}&from={{from}}&to={{to}}&charset=UTF-8&coding={{coding}}&text={{text}}",
+            "method": "GET",
+            "success_status": "202"
+        }"#,
+    },
+    Preset {
+        name: "webhook",
+        own: &[
+            Field::required("url", "an https: URL without user and fragment"),
+            Field::required("signing_key", "a text").secret(),
+        ],
+        settings: r#"{
+            "url": "{{url}}",
+            "signing_key": "{{signing_key}}",
+            "format": "json",
+            "body": {
+                "id": "{{id}}",
+                "channel": "{{channel}}",
+                "to": "{{to}}",
+                "from": "{{from}}",
+                "text": "{{text}}",
+                "code": "{{code}}"
+            },
+            "id_pointer": "/id"
+        }"#,
+    },
+];
+
+impl Preset {
+    /// Its own settings, and those that every preset has.
+    pub(super) fn fields(&self) -> Vec<Field> {
+        let common = FIELDS.iter().filter(|field| COMMON.contains(&field.name));
+        self.own.iter().chain(common).copied().collect()
+    }
+
+    /// The gateway with these settings.
+    pub(super) fn open(&self, settings: &Map<String, Value>) -> Result<Http, Vec<Problem>> {
+        let known = self.fields();
+        let mut fields = Fields::new(settings, &known);
+        let values: Vec<(&'static str, String)> =
+            self.own.iter().map(|field| (field.name, own_value(&mut fields, field))).collect();
+        let mut expanded = self.expanded(&values);
+        for name in COMMON {
+            if let Some(value) = fields.value(name) {
+                expanded.insert(name.to_owned(), value.clone());
+            }
+        }
+        let is_inserted = |name: &str| matches!(name, "base_url" | "url" | "signing_key");
+        let constants = values.into_iter().filter(|(name, _)| !is_inserted(name));
+        let (names, values) = constants.map(|(name, value)| (name, Secret::new(value))).unzip();
+        match (fields.finish(), Http::with_constants(&expanded, Constants { names, values })) {
+            (Ok(()), Ok(http)) => Ok(http),
+            (own, http) => {
+                let mut problems = own.err().unwrap_or_default();
+                problems.extend(
+                    http.err().unwrap_or_default().into_iter().map(|problem| self.of_own(problem)),
+                );
+                Err(problems)
+            }
+        }
+    }
+
+    /// The settings of the gateway, with the URL and the credentials in their places.
+    fn expanded(&self, values: &[(&'static str, String)]) -> Map<String, Value> {
+        let mut expanded: Map<String, Value> =
+            serde_json::from_str(self.settings).unwrap_or_default();
+        for name in ["url", "username", "password", "signing_key"] {
+            let Some(Value::String(text)) = expanded.get_mut(name) else { continue };
+            // What follows the first placeholder of a URL stays a template, whose values are escaped.
+            let own = values.iter().find_map(|(own, value)| {
+                let rest = text.strip_prefix(&format!("{{{{{own}}}}}"))?;
+                let value = if *own == "base_url" { value.trim_end_matches('/') } else { value };
+                Some(format!("{value}{rest}"))
+            });
+            *text = own.unwrap_or_default();
+        }
+        expanded
+    }
+
+    /// A problem of the gateway, under the name of the preset's setting whose value it is about.
+    fn of_own(&self, problem: Problem) -> Problem {
+        let settings: Map<String, Value> = serde_json::from_str(self.settings).unwrap_or_default();
+        let text = settings.get(&problem.field).and_then(Value::as_str).unwrap_or_default();
+        let is_of = |field: &&Field| text.starts_with(&format!("{{{{{}}}}}", field.name));
+        match self.own.iter().find(is_of) {
+            Some(own) => {
+                Problem { field: own.name.to_owned(), accepted: own.accepted.to_owned(), ..problem }
+            }
+            None => problem,
+        }
+    }
+}
+
+/// The value of a setting, its default, or a sample if it is required and missing.
+fn own_value(fields: &mut Fields<'_>, field: &Field) -> String {
+    let given = match field.default {
+        "" => fields.required_text(field.name),
+        _ => fields.text(field.name),
+    };
+    let has_query = |text: &str| text.contains(['?', '#']);
+    if field.name == "base_url" && given.is_some_and(has_query) {
+        fields.problem(field.name, "has a query or a fragment");
+        return SAMPLE_URL.to_owned();
+    }
+    match (given, field.default) {
+        (Some(text), _) => text.to_owned(),
+        (None, "") if matches!(field.name, "base_url" | "url") => SAMPLE_URL.to_owned(),
+        (None, "") => SAMPLE.to_owned(),
+        (None, "none") => String::new(),
+        (None, default) => default.to_owned(),
+    }
+}
