@@ -1,6 +1,7 @@
 //! The commands of the program.
 
 mod backups;
+mod delivery;
 #[cfg(unix)]
 mod local;
 #[cfg(unix)]

@@ -21,10 +21,12 @@ mod listeners;
 mod local;
 mod network;
 mod places;
+pub mod routes;
 mod server;
 mod signals;
 mod source;
 mod tls;
+mod workers;
 mod write_timeout;
 
 pub use listeners::Listeners;
@@ -35,6 +37,7 @@ pub use network::raise_descriptor_limit;
 pub use server::Server;
 pub use signals::{Signal, Signals};
 pub use tls::Tls;
+pub use workers::Workers;
 
 use seconder::Error;
 

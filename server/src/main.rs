@@ -9,6 +9,7 @@ mod keyring;
 mod manual;
 mod pam;
 mod qr;
+mod route;
 mod target;
 mod user;
 
@@ -82,6 +83,9 @@ enum Command {
     /// Manage the keys that seal the secrets in a database.
     #[command(subcommand)]
     Keyring(keyring::Command),
+    /// Manage the routes by which `seconder serve` sends messages: the gateways of providers.
+    #[command(subcommand)]
+    Route(route::Command),
     /// Manage the devices that respond to approval requests.
     #[command(subcommand)]
     Device(Device),
@@ -150,6 +154,7 @@ fn main() -> ExitCode {
         Command::User(command) => user::run(command),
         Command::Keyring(command) => keyring::run(command),
         Command::Enrol(options) => enrol::run(&options),
+        Command::Route(command) => route::run(command),
         Command::Audit(options) => audit::run(&options),
         Command::Device(Device::Register { database, user, kind }) => {
             commands::register_device(&database, user, kind)

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use seconder_server::gateway::{Field, Smpp, Smtp};
+use seconder_server::routes;
 
 /// The rows of the first table under a heading, as their cells.
 fn rows<'a>(page: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
@@ -16,7 +17,9 @@ fn rows<'a>(page: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
 fn every_setting_has_its_row() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/gateways.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for (heading, fields) in [("SMPP", Smpp::FIELDS), ("SMTP", Smtp::FIELDS)] {
+    for (heading, fields) in
+        [("Routes", routes::FIELDS), ("SMPP", Smpp::FIELDS), ("SMTP", Smtp::FIELDS)]
+    {
         let row = |field: &Field| {
             let default = if field.default.is_empty() { "required" } else { field.default };
             [format!("`{}`", field.name), field.accepted.to_owned(), default.to_owned()]

@@ -1,61 +1,25 @@
 //! `seconder serve`.
 
+use super::delivery::delivered;
 use super::invalid;
 use crate::arguments::Serve;
 use crate::log;
 use seconder::Result;
-use seconder::engine::{ApplicationSettings, Deliver, Message, Spool};
-use seconder::model::UserId;
-use seconder_server::{Listeners, Server, Signal, Signals, Tls};
+use seconder::engine::ApplicationSettings;
+use seconder_server::routes::Routes;
+use seconder_server::{Listeners, Server, Signal, Signals, Tls, Workers};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Where HTTPS is served unless the options say otherwise.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8443));
-
-/// The spool folder, of which the operator learns when it cannot be written.
-struct LoggedSpool(Spool);
-
-impl Deliver for LoggedSpool {
-    fn deliver(&self, message: &Message) -> std::result::Result<(), String> {
-        self.0.deliver(message).inspect_err(|error| {
-            let last_two = message.to.get(message.to.len().saturating_sub(2)..).unwrap_or_default();
-            let via = message.via.name();
-            log(&format!(
-                "a message by {via} to the number ending in {last_two} was lost: {error}"
-            ));
-        })
-    }
-
-    fn housekeep(&self) {
-        self.0.housekeep();
-    }
-
-    fn recovery_code_used(&self, user_id: UserId, left: usize) {
-        log(&format!("user {user_id} was let in by a recovery code, and has {left} left"));
-    }
-
-    fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
-        // The name may have several lines.
-        let machine = machine.map_or("without a name".to_owned(), |name| format!("{name:?}"));
-        log(&format!(
-            "user {user_id} was let in while the service was unreachable, by machine {machine} \
-             (logins: {logins})"
-        ));
-    }
-}
 
 pub(crate) fn serve(options: Serve) -> Result<()> {
     #[cfg(unix)]
     seconder_server::raise_descriptor_limit();
     let listeners = listeners(&options)?;
-    let mut settings = options.database.settings()?;
-    if let Some(path) = options.database.path() {
-        settings = settings.deliver(LoggedSpool(Spool::beside(path)));
-    } else if options.database.is_on_server() {
-        // In the folder of the process, because there is none next to the database.
-        settings = settings.deliver(LoggedSpool(Spool::beside(Path::new("seconder.db"))));
-    }
+    let (mut settings, routes) = delivered(options.database.settings()?, &options.database);
     if let Some(name) = options.application_name {
         settings = settings.application_name(name);
     }
@@ -79,6 +43,12 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     }
     let service = settings.open()?;
     let engine = service.require_engine()?;
+    let workers = routes.map(|routes| {
+        routes.load(engine)?;
+        show_delivery(&routes);
+        Workers::start(engine.clone(), routes, Arc::new(log))
+    });
+    let workers = workers.transpose()?;
     show(&engine.application_settings());
     let has_https = options.self_signed || options.certificate.is_some();
     if has_https && options.database.is_sandbox() && options.database.api_key_file.is_none() {
@@ -97,7 +67,17 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     #[cfg(unix)]
     options.local.show();
     run(server, &mut signals);
+    drop(workers);
     Ok(())
+}
+
+/// Shows where messages go.
+fn show_delivery(routes: &Routes) {
+    match routes.states().len() {
+        0 => log("messages: there are no routes, so they are written to the spool folder; \
+                  `seconder route set` adds a gateway"),
+        some => log(&format!("messages: sent by gateways (routes: {some})")),
+    }
 }
 
 /// Where the options say that the server listens.

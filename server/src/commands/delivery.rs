@@ -1,0 +1,62 @@
+//! How the program sends messages: by the routes of the database, or to a spool folder if there are
+//! none.
+
+use crate::arguments::Database;
+use crate::log;
+use seconder::Settings;
+use seconder::calls::Channel;
+use seconder::engine::{Deliver, Message, Spool};
+use seconder::model::UserId;
+use seconder_server::routes::{Routes, last_two};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The spool folder, of which the operator learns when it cannot be written.
+struct LoggedSpool(Spool);
+
+impl Deliver for LoggedSpool {
+    fn deliver(&self, message: &Message) -> Result<(), String> {
+        self.0.deliver(message).inspect_err(|error| {
+            let (via, to) = (message.via.name(), last_two(&message.to));
+            log(&format!("a message by {via} to the number ending in {to} was lost: {error}"));
+        })
+    }
+
+    fn routes(&self, to: &str, via: Channel) -> Vec<String> {
+        self.0.routes(to, via)
+    }
+
+    fn all_routes(&self) -> Vec<String> {
+        self.0.all_routes()
+    }
+
+    fn housekeep(&self) {
+        self.0.housekeep();
+    }
+
+    fn recovery_code_used(&self, user_id: UserId, left: usize) {
+        log(&format!("user {user_id} was let in by a recovery code, and has {left} left"));
+    }
+
+    fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
+        // The name may have several lines.
+        let machine = machine.map_or("without a name".to_owned(), |name| format!("{name:?}"));
+        log(&format!(
+            "user {user_id} was let in while the service was unreachable, by machine {machine} \
+             (logins: {logins})"
+        ));
+    }
+}
+
+/// Adds the delivery to the settings of a database. Its routes are loaded once it is open. A sandbox
+/// sends nothing, and has none.
+pub(super) fn delivered(settings: Settings, database: &Database) -> (Settings, Option<Routes>) {
+    let beside = match database.path() {
+        Some(path) => path,
+        // In the folder of the process, because there is none next to the database.
+        None if database.is_on_server() => Path::new("seconder.db"),
+        None => return (settings, None),
+    };
+    let routes = Routes::new(LoggedSpool(Spool::beside(beside)), Arc::new(log));
+    (settings.deliver(routes.clone()), Some(routes))
+}

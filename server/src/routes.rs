@@ -1,0 +1,343 @@
+//! Routes: which gateway sends a message. Their settings are in the database, sealed. A running server
+//! reads them again every few seconds, so `seconder route set` takes effect without a restart.
+
+mod breaker;
+mod rate;
+mod settings;
+
+pub use breaker::State;
+pub use settings::FIELDS;
+
+use crate::gateway::{self, Gateway, Outgoing, Problem};
+use breaker::Breaker;
+use rate::Rate;
+use seconder::calls::Channel;
+use seconder::engine::{Deliver, Engine, Message, Outcome, StoredRoute};
+use seconder::model::{Secret, UserId};
+use seconder::{Error, Result};
+use serde_json::{Map, Value};
+use settings::RouteSettings;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+/// What an attempt takes beside the time that the gateway allows itself.
+const SLACK: Duration = Duration::from_secs(5);
+
+/// Takes a line for the operator.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The routes of a database, and where messages go as long as it has none. Clones are the same routes.
+#[derive(Clone)]
+pub struct Routes(Arc<Inner>);
+
+struct Inner {
+    routes: RwLock<Arc<Vec<Arc<Route>>>>,
+    fallback: Box<dyn Deliver>,
+    log: Log,
+}
+
+/// A route.
+struct Route {
+    name: String,
+    /// As they are stored, to notice that they were changed. None for one that was removed.
+    stored: Option<Secret>,
+    /// None for one that was removed, or cannot be used: those who wait for it take another one.
+    open: Option<OpenRoute>,
+}
+
+/// A route whose settings are complete.
+struct OpenRoute {
+    settings: RouteSettings,
+    gateway: Box<dyn Gateway>,
+    breaker: Mutex<Breaker>,
+    rate: Mutex<Rate>,
+}
+
+/// Opens the gateway of a route.
+///
+/// # Errors
+/// All that is wrong with the settings, so that nothing half-configured is stored or started.
+pub fn check(settings: &str) -> std::result::Result<(), Vec<Problem>> {
+    open(settings).map(drop)
+}
+
+fn open(settings: &str) -> std::result::Result<OpenRoute, Vec<Problem>> {
+    let settings: Map<String, Value> = serde_json::from_str(settings).map_err(|error| {
+        vec![Problem {
+            field: "settings".to_owned(),
+            // The text of the error could repeat a secret.
+            wrong: format!("are not JSON at line {}, column {}", error.line(), error.column()),
+            accepted: "an object with texts, numbers, lists and objects".to_owned(),
+        }]
+    })?;
+    let mut problems = Vec::new();
+    let (settings, of_gateway) = RouteSettings::read(&settings, &mut problems);
+    let gateway = match gateway::open(&of_gateway) {
+        Ok(gateway) => Some(gateway),
+        Err(more) => {
+            problems.extend(more);
+            None
+        }
+    };
+    match gateway.filter(|_| problems.is_empty()) {
+        Some(gateway) => {
+            let rate = Mutex::new(Rate::new(settings.rate));
+            Ok(OpenRoute { settings, gateway, breaker: Mutex::default(), rate })
+        }
+        None => Err(problems),
+    }
+}
+
+impl Routes {
+    /// No routes yet: [`Routes::load`] reads them from the database, which is opened with this as its
+    /// delivery. Without any, messages go to the fallback.
+    pub fn new(fallback: impl Deliver + 'static, log: Log) -> Routes {
+        Routes(Arc::new(Inner { routes: RwLock::default(), fallback: Box::new(fallback), log }))
+    }
+
+    /// Reads the routes.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] with all that is wrong with the settings of any of them, in a line
+    /// each; [`Error::Storage`] if the database cannot be read.
+    pub fn load(&self, engine: &Engine) -> Result<()> {
+        let (routes, problems) = self.open_all(engine.routes()?);
+        if !problems.is_empty() {
+            let list = problems.join("\n  ");
+            let reason = format!(
+                "of the database cannot be used; set them again with `seconder route set`:\n  {list}"
+            );
+            return Err(Error::InvalidArgument {
+                parameter: "routes".into(),
+                reason: reason.into(),
+            });
+        }
+        self.replace(routes);
+        Ok(())
+    }
+
+    /// Reads the routes again. Those that were not changed keep their connections. One that cannot be
+    /// used any more is logged, and its messages take other routes.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be read: then everything stays as it was.
+    pub fn reload(&self, engine: &Engine) -> Result<()> {
+        let before = self.all();
+        let (routes, problems) = self.open_all(engine.routes()?);
+        let is_same = before.len() == routes.len()
+            && before.iter().zip(&routes).all(|(before, now)| Arc::ptr_eq(before, now));
+        if is_same {
+            return Ok(());
+        }
+        problems.iter().for_each(|problem| (self.0.log)(&format!("route {problem}")));
+        for route in &routes {
+            if !before.iter().any(|before| Arc::ptr_eq(before, route)) {
+                let what = if route.stored.is_some() { "was set" } else { "was removed" };
+                (self.0.log)(&format!("route {} {what}", route.name));
+            }
+        }
+        self.replace(routes);
+        for gone in
+            before.iter().filter(|before| !self.all().iter().any(|now| Arc::ptr_eq(before, now)))
+        {
+            gone.open.iter().for_each(|open| open.gateway.stop());
+        }
+        Ok(())
+    }
+
+    /// The routes as they are now, and what is wrong with those that cannot be used.
+    fn open_all(&self, stored: Vec<StoredRoute>) -> (Vec<Arc<Route>>, Vec<String>) {
+        let (before, mut problems) = (self.all(), Vec::new());
+        let mut routes = Vec::new();
+        for StoredRoute { name, settings, .. } in stored {
+            let same = |route: &&Arc<Route>| route.name == name && route.stored == settings;
+            if let Some(route) = before.iter().find(same) {
+                routes.push(Arc::clone(route));
+                continue;
+            }
+            let open = match settings.as_ref().map(|settings| open(settings.expose())) {
+                Some(Ok(open)) => Some(open),
+                Some(Err(wrong)) => {
+                    problems.extend(wrong.iter().map(|problem| format!("{name}: {problem}")));
+                    None
+                }
+                None => None,
+            };
+            routes.push(Arc::new(Route { name, stored: settings, open }));
+        }
+        (routes, problems)
+    }
+
+    fn all(&self) -> Arc<Vec<Arc<Route>>> {
+        Arc::clone(&self.0.routes.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn replace(&self, routes: Vec<Arc<Route>>) {
+        *self.0.routes.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(routes);
+    }
+
+    /// The names of the routes that are used, with how many messages each sends at once.
+    pub(crate) fn workers(&self) -> Vec<(String, usize)> {
+        let all = self.all();
+        let workers = |route: &Route| route.open.as_ref().map_or(1, |open| open.settings.workers);
+        all.iter().map(|route| (route.name.clone(), workers(route))).collect()
+    }
+
+    /// Whether a message would be sent by a gateway, and not by the fallback.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.all().iter().any(|route| route.name == name)
+    }
+
+    /// The states of the circuit breakers.
+    pub fn states(&self) -> Vec<(String, State)> {
+        let now = Instant::now();
+        let state = |route: &Arc<Route>| {
+            let open = route.open.as_ref()?;
+            Some((route.name.clone(), locked(&open.breaker).state(now)))
+        };
+        self.all().iter().filter_map(state).collect()
+    }
+
+    /// Makes one attempt by a gateway, whatever its breaker says.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if there is no such route.
+    pub fn send_by(&self, name: &str, message: &Outgoing<'_>) -> Result<Outcome> {
+        let all = self.all();
+        let route = all.iter().find(|route| route.name == name);
+        let Some(open) = route.and_then(|route| route.open.as_ref()) else {
+            return Err(crate::invalid(
+                "name",
+                "is not that of a route; `seconder route list` shows them",
+            ));
+        };
+        let from = if message.from.is_empty() { &*open.settings.from } else { message.from };
+        Ok(open.gateway.send(&Outgoing { from, ..*message }))
+    }
+
+    fn send(&self, name: &str, open: &OpenRoute, message: &Message) -> Outcome {
+        let now = Instant::now();
+        let wait = locked(&open.breaker)
+            .admit(now)
+            .map_err(|after| (after, "the circuit breaker is open"));
+        let wait = wait.and_then(|()| {
+            locked(&open.rate).admit(now).map_err(|after| (after, "its rate is used up"))
+        });
+        if let Err((after, reason)) = wait {
+            return Outcome::Retry {
+                after: Some(after),
+                reason: format!("route {name}: {reason}"),
+            };
+        }
+        let outcome = open.gateway.send(&Outgoing {
+            id: &message.id,
+            to: &message.to,
+            text: &message.text,
+            code: &message.code,
+            from: &open.settings.from,
+            channel: message.via,
+        });
+        let (good, what, reason) = match &outcome {
+            Outcome::Sent(_) => (true, "", ""),
+            // The gateway works, and rejects this message.
+            Outcome::Permanent(reason) => (true, "was rejected", reason.as_str()),
+            Outcome::Retry { reason, .. } => (false, "could not be sent", reason.as_str()),
+            Outcome::Ambiguous(reason) => (false, "may have been sent", reason.as_str()),
+            _ => (false, "could not be sent", "for a reason that is not known"),
+        };
+        if let Some(state) = locked(&open.breaker).note(good, Instant::now()) {
+            (self.0.log)(&format!("route {name}: the circuit breaker is {}", state.name()));
+        }
+        if !what.is_empty() {
+            let (via, to) = (message.via.name(), last_two(&message.to));
+            (self.0.log)(&format!(
+                "route {name}: a message by {via} to the number ending in {to} {what}: {reason}"
+            ));
+        }
+        outcome
+    }
+}
+
+impl Deliver for Routes {
+    fn deliver(&self, message: &Message) -> std::result::Result<(), String> {
+        self.0.fallback.deliver(message)
+    }
+
+    fn attempt(&self, message: &Message, name: &str) -> Outcome {
+        let all = self.all();
+        let Some(route) = all.iter().find(|route| route.name == name) else {
+            return self.0.fallback.attempt(message, name);
+        };
+        match &route.open {
+            Some(open) => self.send(name, open, message),
+            None => Outcome::Permanent(format!("route {name} was removed, or cannot be used")),
+        }
+    }
+
+    fn routes(&self, to: &str, via: Channel) -> Vec<String> {
+        let all = self.all();
+        let open = || all.iter().filter_map(|route| Some((&route.name, route.open.as_ref()?)));
+        if open().next().is_none() {
+            return self.0.fallback.routes(to, via);
+        }
+        let now = Instant::now();
+        let mut taking: Vec<_> = open()
+            .filter(|(_, route)| route.settings.takes(to, via))
+            .map(|(name, route)| {
+                // One that fails is asked only if all others do.
+                let fails = locked(&route.breaker).state(now) == State::Open;
+                (fails, route.settings.priority, draw(route.settings.weight), name)
+            })
+            .collect();
+        taking.sort_by(|a, b| {
+            (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)).then(a.3.cmp(b.3))
+        });
+        taking.into_iter().map(|(.., name)| name.clone()).collect()
+    }
+
+    fn all_routes(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.all().iter().map(|route| route.name.clone()).collect();
+        names.extend(self.0.fallback.all_routes());
+        names
+    }
+
+    fn longest_attempt(&self) -> Duration {
+        let all = self.all();
+        let timeouts = all.iter().filter_map(|route| Some(route.open.as_ref()?.settings.timeout));
+        let longest = timeouts.max().map(|timeout| timeout + SLACK);
+        longest.unwrap_or_default().max(self.0.fallback.longest_attempt())
+    }
+
+    fn housekeep(&self) {
+        self.0.fallback.housekeep();
+    }
+
+    fn recovery_code_used(&self, user_id: UserId, left: usize) {
+        self.0.fallback.recovery_code_used(user_id, left);
+    }
+
+    fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
+        self.0.fallback.offline_logins_reported(user_id, machine, logins);
+    }
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What it protects is complete at all times.
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A random number by which routes of one priority are sorted: a route of twice the weight is first
+/// twice as often. It protects nothing, so the randomness of hash maps is good enough.
+fn draw(weight: u64) -> f64 {
+    let bits = RandomState::new().build_hasher().finish() >> 11;
+    // More than 0 and at most 1, so that the logarithm is finite.
+    let uniform = (bits as f64 + 1.0) / (1_u64 << 53) as f64;
+    -uniform.ln() / weight as f64
+}
+
+/// What a log may show of a number.
+pub fn last_two(number: &str) -> &str {
+    number.get(number.len().saturating_sub(2)..).unwrap_or_default()
+}

@@ -1,0 +1,111 @@
+//! Stops asking a gateway that fails again and again, so that messages take another route at once, and
+//! asks it again after a while.
+
+use std::time::{Duration, Instant};
+
+/// After how many failures in a row it opens.
+const FAILURES: u32 = 5;
+/// How long nothing is sent by an open one.
+const OPEN: Duration = Duration::from_secs(30);
+
+/// A circuit breaker.
+#[derive(Debug, Default)]
+pub(super) struct Breaker {
+    failures: u32,
+    /// Until when nothing is sent.
+    until: Option<Instant>,
+    /// Whether the one attempt is being made that decides whether it closes.
+    on_trial: bool,
+}
+
+/// What a breaker does with messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It passes all on.
+    Closed,
+    /// It passes none on.
+    Open,
+    /// It passes one on, which decides.
+    HalfOpen,
+}
+
+impl State {
+    /// Its name, as commands show it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Closed => "closed",
+            State::Open => "open",
+            State::HalfOpen => "half-open",
+        }
+    }
+}
+
+impl Breaker {
+    pub(super) fn state(&self, now: Instant) -> State {
+        match self.until {
+            None => State::Closed,
+            Some(until) if now < until => State::Open,
+            Some(_) => State::HalfOpen,
+        }
+    }
+
+    /// Whether a message is passed on; otherwise how long it has to wait.
+    pub(super) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
+        match self.until {
+            None => Ok(()),
+            Some(until) if now < until => Err(until - now),
+            Some(_) if self.on_trial => Err(OPEN),
+            Some(_) => {
+                self.on_trial = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes how an attempt ended that was passed on. Returns the new state, if it is another one.
+    pub(super) fn note(&mut self, good: bool, now: Instant) -> Option<State> {
+        self.on_trial = false;
+        if good {
+            let was_open = self.until.is_some();
+            *self = Breaker::default();
+            return was_open.then_some(State::Closed);
+        }
+        self.failures = self.failures.saturating_add(1);
+        if self.failures < FAILURES {
+            return None;
+        }
+        let was_open = self.until.replace(now + OPEN).is_some();
+        (!was_open).then_some(State::Open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_opens_after_failures_in_a_row_and_closes_after_a_successful_trial() {
+        let (mut breaker, start) = (Breaker::default(), Instant::now());
+        for _ in 0..4 {
+            assert_eq!(breaker.note(false, start), None);
+        }
+        breaker.note(true, start);
+        for _ in 0..4 {
+            assert_eq!((breaker.admit(start), breaker.note(false, start)), (Ok(()), None));
+        }
+        assert_eq!(breaker.note(false, start), Some(State::Open));
+        assert_eq!(breaker.admit(start + OPEN / 2), Err(OPEN / 2));
+        let later = start + OPEN;
+        assert_eq!(breaker.state(later), State::HalfOpen);
+        assert_eq!(breaker.admit(later), Ok(()));
+        assert!(breaker.admit(later).is_err(), "one trial at a time");
+        assert_eq!(breaker.note(false, later), None, "it is open as before");
+        assert_eq!(breaker.state(later), State::Open);
+        let again = later + OPEN;
+        assert_eq!(
+            (breaker.admit(again), breaker.note(true, again)),
+            (Ok(()), Some(State::Closed))
+        );
+        assert_eq!((breaker.admit(again), breaker.state(again)), (Ok(()), State::Closed));
+    }
+}

@@ -1,0 +1,330 @@
+//! Messages of `seconder serve` by several providers, which are HTTP servers on this machine.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+#![allow(clippy::disallowed_methods, reason = "the providers of the test need threads")]
+
+use seconder::calls::RequestSms;
+use seconder::model::UserId;
+use seconder::{Handle, Service, Settings};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A provider, which replies with this status; 0 is no reply at all.
+#[derive(Clone)]
+struct Provider {
+    url: String,
+    status: Arc<AtomicU16>,
+    received: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Provider {
+    fn start(status: u16) -> Provider {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/send", listener.local_addr().unwrap());
+        let provider = Provider { url, status: Arc::new(status.into()), received: Arc::default() };
+        let kept = provider.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let provider = kept.clone();
+                std::thread::spawn(move || while provider.respond(&stream).is_some() {});
+            }
+        });
+        provider
+    }
+
+    fn respond(&self, mut stream: &TcpStream) -> Option<()> {
+        let mut reader = BufReader::new(stream);
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        self.received.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+        let status = self.status.load(Ordering::Relaxed);
+        if status == 0 {
+            // Until the client closes the connection.
+            let _ = reader.read(&mut [0]);
+            return None;
+        }
+        let body = r#"{"id":"provider-7"}"#;
+        let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len());
+        stream.write_all((head + body).as_bytes()).ok()
+    }
+
+    fn received(&self) -> Vec<Value> {
+        self.received.lock().unwrap().clone()
+    }
+}
+
+fn seconder(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.current_dir(folder).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn printed(folder: &Path, arguments: &[&str]) -> String {
+    let output = seconder(folder, arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn error(folder: &Path, arguments: &[&str]) -> String {
+    let output = seconder(folder, arguments);
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Sets a route for a provider.
+fn set_route(folder: &Path, name: &str, provider: &Provider, more: &[&str]) {
+    let body = json!({ "to": "{{to}}", "text": "{{text}}", "id": "{{id}}", "from": "{{from}}" });
+    let settings = json!({ "gateway": "http", "url": provider.url, "format": "json", "body": body,
+        "allow_http": true, "timeout": 2, "id_pointer": "/id" });
+    let file = folder.join(format!("{name}.json"));
+    fs::write(&file, settings.to_string()).unwrap();
+    let mut arguments = vec!["route", "set", name, "--file", file.to_str().unwrap()];
+    arguments.extend(more);
+    printed(folder, &arguments);
+}
+
+/// A running `seconder serve`, and a client of it.
+struct Running {
+    child: Child,
+    log: BufReader<ChildStderr>,
+    client: Service,
+}
+
+impl Running {
+    fn start(folder: &Path) -> Running {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
+            .current_dir(folder)
+            .args(["serve", "--listen", "127.0.0.1:0", "--self-signed"])
+            .args(["--limit", "number_10_minutes=0 number_day=0"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let line = line(&mut log, "listening on ");
+        let url = line.split_once("listening on ").unwrap().1.trim().to_owned();
+        let key = printed(folder, &["key"]);
+        let ca_file = folder.join("seconder-certificate.pem");
+        let client = Settings::new(&url).api_key(key.trim()).ca_file(ca_file).open().unwrap();
+        Running { child, log, client }
+    }
+
+    fn user(&self, number: u64) -> UserId {
+        let number = format!("202555{number:04}");
+        self.client.create_user("ada@example.com", &number, "1").unwrap().user_id
+    }
+
+    fn request(&self, user: UserId) -> seconder::Result<()> {
+        self.client.handle(&RequestSms { force: true, ..RequestSms::new(user) }).map(drop)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The next line of the log that has this part.
+fn line(log: &mut BufReader<ChildStderr>, part: &str) -> String {
+    loop {
+        let mut line = String::new();
+        assert_ne!(log.read_line(&mut line).unwrap(), 0, "the log ended before: {part}");
+        if line.contains(part) {
+            return line;
+        }
+    }
+}
+
+#[track_caller]
+fn wait_until(what: &str, is_true: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_true() {
+        assert!(started.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A database with its first application.
+fn database() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
+    drop(seconder::open(&url).unwrap());
+    folder
+}
+
+#[test]
+fn the_second_provider_sends_what_the_first_could_not() {
+    let folder = database();
+    let (first, second) = (Provider::start(503), Provider::start(200));
+    set_route(folder.path(), "first", &first, &["priority=1"]);
+    set_route(folder.path(), "second", &second, &["priority=2", "from=Example"]);
+    let mut running = Running::start(folder.path());
+    let user = running.user(1);
+    running.request(user).unwrap();
+    let (failed, sent) = (first.received(), second.received());
+    assert_eq!((failed.len(), sent.len()), (1, 1));
+    assert_eq!((&sent[0]["to"], &sent[0]["from"]), (&"+12025550001".into(), &"Example".into()));
+    assert_eq!(failed[0]["id"], sent[0]["id"]);
+    let text = sent[0]["text"].as_str().unwrap();
+    let code = text.split(['.', ' ']).find(|word| word.len() == 7 && word.parse::<u32>().is_ok());
+    let call = seconder::Verify {
+        force: true,
+        ..seconder::Verify::new(code.unwrap().parse().unwrap(), user)
+    };
+    assert_eq!(running.client.handle(&call).unwrap().verdict, seconder::Verdict::Right);
+    let line = line(&mut running.log, "could not be sent");
+    assert!(line.contains("route first: a message by sms to the number ending in 01"), "{line}");
+    assert!(!line.contains(code.unwrap()) && !line.contains("2025550001"), "{line}");
+}
+
+#[test]
+fn a_message_that_no_provider_took_is_sent_once_one_works_again() {
+    let folder = database();
+    let provider = Provider::start(503);
+    set_route(folder.path(), "only", &provider, &[]);
+    let running = Running::start(folder.path());
+    running.request(running.user(1)).unwrap();
+    provider.status.store(200, Ordering::Relaxed);
+    wait_until("the message is sent again", || provider.received().len() == 2);
+    let received = provider.received();
+    assert_eq!(received[0]["id"], received[1]["id"]);
+}
+
+/// The call waits for no more than the workers of the route allow.
+#[test]
+fn a_provider_that_hangs_holds_up_no_other_route_and_no_call() {
+    let folder = database();
+    let (hangs, works) = (Provider::start(0), Provider::start(200));
+    set_route(folder.path(), "hangs", &hangs, &[r#"countries=["+44"]"#, "workers=1"]);
+    set_route(folder.path(), "works", &works, &[r#"countries=["+1"]"#]);
+    let running = Running::start(folder.path());
+    let british: Vec<_> = (0..3)
+        .map(|number| {
+            let number = format!("79111234{number:02}");
+            running.client.create_user("eve@example.com", &number, "44").unwrap().user_id
+        })
+        .collect();
+    let american: Vec<_> = (1..=20).map(|number| running.user(number)).collect();
+    std::thread::scope(|scope| {
+        for user in &british {
+            scope.spawn(|| running.request(*user).unwrap());
+        }
+        wait_until("the provider hangs", || !hangs.received().is_empty());
+        for user in &american {
+            running.request(*user).unwrap();
+        }
+    });
+    assert_eq!(works.received().len(), 20);
+}
+
+#[test]
+fn routes_are_used_and_given_up_while_the_service_runs() {
+    let folder = database();
+    let (first, second) = (Provider::start(200), Provider::start(200));
+    let mut running = Running::start(folder.path());
+    set_route(folder.path(), "first", &first, &[]);
+    line(&mut running.log, "route first was set");
+    running.request(running.user(1)).unwrap();
+    assert_eq!(first.received().len(), 1);
+    first.status.store(503, Ordering::Relaxed);
+    running.request(running.user(2)).unwrap();
+    // What waits for the route that is removed is sent by the other one.
+    set_route(folder.path(), "second", &second, &[]);
+    printed(folder.path(), &["route", "remove", "first"]);
+    wait_until("the message took the other route", || second.received().len() == 1);
+    assert_eq!(second.received()[0]["to"], "+12025550002");
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_route_is_reported_and_nothing_is_stored() {
+    let folder = database();
+    let wrong = ["gateway=http", "url=ftp://example.com", "timeout=90", "wieght=2", "weight=0"];
+    let mut arguments = vec!["route", "set", "one"];
+    arguments.extend(wrong);
+    let report = error(folder.path(), &arguments);
+    for part in ["url ", "timeout is 90", "`wieght` is not a setting", "weight is 0"] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    let report = error(folder.path(), &["route", "set", "One", "gateway=http"]);
+    assert!(report.contains("url is missing"), "{report}");
+    let none = "there are no routes";
+    assert!(printed(folder.path(), &["route", "list"]).starts_with(none));
+    assert!(error(folder.path(), &["route", "show", "one"]).contains("is not that of a route"));
+    assert!(error(folder.path(), &["route", "set", "one"]).contains("are missing"));
+}
+
+#[test]
+fn secrets_are_read_from_files_and_never_shown() {
+    let folder = database();
+    let secret = "s3cret-of-the-provider";
+    fs::write(folder.path().join("token"), format!("{secret}\n")).unwrap();
+    let account = "account_sid=AC0123";
+    let inline = format!("auth_token={secret}");
+    let report = error(folder.path(), &["route", "set", "t", "gateway=twilio", account, &inline]);
+    assert!(report.contains("auth_token=@FILE") && !report.contains(secret), "{report}");
+    let set =
+        ["route", "set", "t", "gateway=twilio", account, "auth_token=@token", "from=+15550100"];
+    printed(folder.path(), &set);
+    for arguments in [vec!["route", "show", "t"], vec!["route", "list", "--json"]] {
+        let shown = printed(folder.path(), &arguments);
+        assert!(shown.contains("AC0123") && shown.contains("(sealed)"), "{shown}");
+        assert!(!shown.contains(secret), "{shown}");
+    }
+    for file in fs::read_dir(folder.path()).unwrap().flatten() {
+        let name = file.file_name();
+        let bytes = fs::read(file.path()).unwrap_or_default();
+        let has = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        assert_eq!(has, name == "token", "{name:?}");
+    }
+}
+
+#[test]
+fn a_test_message_says_what_the_provider_answered() {
+    let folder = database();
+    let provider = Provider::start(200);
+    set_route(folder.path(), "one", &provider, &[]);
+    let accepted = printed(folder.path(), &["route", "test", "one", "+15550100123"]);
+    assert_eq!(accepted, "accepted by the provider, with the id provider-7\n");
+    assert_eq!(provider.received()[0]["to"], "+15550100123");
+    provider.status.store(400, Ordering::Relaxed);
+    let report = error(folder.path(), &["route", "test", "one", "+15550100123"]);
+    assert!(report.contains("the test message was rejected") && report.contains("400"), "{report}");
+    assert!(error(folder.path(), &["route", "test", "one", "0123"]).contains("must be +"));
+    let report = error(folder.path(), &["route", "test", "two", "+15550100123"]);
+    assert!(report.contains("is not that of a route"), "{report}");
+}
+
+/// Otherwise it would start with a part of what its operator has set.
+#[test]
+fn a_service_does_not_start_with_a_route_that_cannot_be_used() {
+    let folder = database();
+    let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
+    let settings = seconder::model::Secret::new(r#"{"gateway":"http","timeout":-1}"#);
+    seconder::open(&url).unwrap().engine().unwrap().set_route("bad", &settings).unwrap();
+    let report = error(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--self-signed"]);
+    assert!(report.contains("bad: url is missing"), "{report}");
+    assert!(report.contains("bad: timeout is -1"), "{report}");
+}
