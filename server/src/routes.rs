@@ -303,11 +303,12 @@ impl Deliver for Routes {
         names
     }
 
-    fn longest_attempt(&self) -> Duration {
+    fn longest_attempt(&self, name: &str) -> Duration {
         let all = self.all();
-        let timeouts = all.iter().filter_map(|route| Some(route.open.as_ref()?.settings.timeout));
-        let longest = timeouts.max().map(|timeout| timeout + SLACK);
-        longest.unwrap_or_default().max(self.0.fallback.longest_attempt())
+        let Some(route) = all.iter().find(|route| route.name == name) else {
+            return self.0.fallback.longest_attempt(name);
+        };
+        route.open.as_ref().map_or(SLACK, |open| open.settings.timeout + SLACK)
     }
 
     fn housekeep(&self) {

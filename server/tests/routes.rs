@@ -1,108 +1,19 @@
 //! Messages of `seconder serve` by several providers, which are HTTP servers on this machine.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
-#![allow(clippy::disallowed_methods, reason = "the providers of the test need threads")]
 
+mod provider;
+
+use provider::{Provider, error, printed};
 use seconder::calls::RequestSms;
 use seconder::model::UserId;
 use seconder::{Handle, Service, Settings};
-use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, Mutex};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// A provider, which replies with this status; 0 is no reply at all.
-#[derive(Clone)]
-struct Provider {
-    url: String,
-    status: Arc<AtomicU16>,
-    received: Arc<Mutex<Vec<Value>>>,
-}
-
-impl Provider {
-    fn start(status: u16) -> Provider {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/send", listener.local_addr().unwrap());
-        let provider = Provider { url, status: Arc::new(status.into()), received: Arc::default() };
-        let kept = provider.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let provider = kept.clone();
-                std::thread::spawn(move || while provider.respond(&stream).is_some() {});
-            }
-        });
-        provider
-    }
-
-    fn respond(&self, mut stream: &TcpStream) -> Option<()> {
-        let mut reader = BufReader::new(stream);
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).ok()? == 0 {
-                return None;
-            }
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            if line == "\r\n" {
-                break;
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).ok()?;
-        self.received.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
-        let status = self.status.load(Ordering::Relaxed);
-        if status == 0 {
-            // Until the client closes the connection.
-            let _ = reader.read(&mut [0]);
-            return None;
-        }
-        let body = r#"{"id":"provider-7"}"#;
-        let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len());
-        stream.write_all((head + body).as_bytes()).ok()
-    }
-
-    fn received(&self) -> Vec<Value> {
-        self.received.lock().unwrap().clone()
-    }
-}
-
-fn seconder(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    command.current_dir(folder).args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn printed(folder: &Path, arguments: &[&str]) -> String {
-    let output = seconder(folder, arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-#[track_caller]
-fn error(folder: &Path, arguments: &[&str]) -> String {
-    let output = seconder(folder, arguments);
-    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    String::from_utf8(output.stderr).unwrap()
-}
-
-/// Sets a route for a provider.
-fn set_route(folder: &Path, name: &str, provider: &Provider, more: &[&str]) {
-    let body = json!({ "to": "{{to}}", "text": "{{text}}", "id": "{{id}}", "from": "{{from}}" });
-    let settings = json!({ "gateway": "http", "url": provider.url, "format": "json", "body": body,
-        "allow_http": true, "timeout": 2, "id_pointer": "/id" });
-    let file = folder.join(format!("{name}.json"));
-    fs::write(&file, settings.to_string()).unwrap();
-    let mut arguments = vec!["route", "set", name, "--file", file.to_str().unwrap()];
-    arguments.extend(more);
-    printed(folder, &arguments);
-}
 
 /// A running `seconder serve`, and a client of it.
 struct Running {
@@ -179,8 +90,8 @@ fn database() -> tempfile::TempDir {
 fn the_second_provider_sends_what_the_first_could_not() {
     let folder = database();
     let (first, second) = (Provider::start(503), Provider::start(200));
-    set_route(folder.path(), "first", &first, &["priority=1"]);
-    set_route(folder.path(), "second", &second, &["priority=2", "from=Example"]);
+    first.set_route(folder.path(), "first", &["priority=1"]);
+    second.set_route(folder.path(), "second", &["priority=2", "from=Example"]);
     let mut running = Running::start(folder.path());
     let user = running.user(1);
     running.request(user).unwrap();
@@ -204,7 +115,7 @@ fn the_second_provider_sends_what_the_first_could_not() {
 fn a_message_that_no_provider_took_is_sent_once_one_works_again() {
     let folder = database();
     let provider = Provider::start(503);
-    set_route(folder.path(), "only", &provider, &[]);
+    provider.set_route(folder.path(), "only", &[]);
     let running = Running::start(folder.path());
     running.request(running.user(1)).unwrap();
     provider.status.store(200, Ordering::Relaxed);
@@ -218,8 +129,8 @@ fn a_message_that_no_provider_took_is_sent_once_one_works_again() {
 fn a_provider_that_hangs_holds_up_no_other_route_and_no_call() {
     let folder = database();
     let (hangs, works) = (Provider::start(0), Provider::start(200));
-    set_route(folder.path(), "hangs", &hangs, &[r#"countries=["+44"]"#, "workers=1"]);
-    set_route(folder.path(), "works", &works, &[r#"countries=["+1"]"#]);
+    hangs.set_route(folder.path(), "hangs", &[r#"countries=["+44"]"#, "workers=1"]);
+    works.set_route(folder.path(), "works", &[r#"countries=["+1"]"#]);
     let running = Running::start(folder.path());
     let british: Vec<_> = (0..3)
         .map(|number| {
@@ -245,14 +156,14 @@ fn routes_are_used_and_given_up_while_the_service_runs() {
     let folder = database();
     let (first, second) = (Provider::start(200), Provider::start(200));
     let mut running = Running::start(folder.path());
-    set_route(folder.path(), "first", &first, &[]);
+    first.set_route(folder.path(), "first", &[]);
     line(&mut running.log, "route first was set");
     running.request(running.user(1)).unwrap();
     assert_eq!(first.received().len(), 1);
     first.status.store(503, Ordering::Relaxed);
     running.request(running.user(2)).unwrap();
     // What waits for the route that is removed is sent by the other one.
-    set_route(folder.path(), "second", &second, &[]);
+    second.set_route(folder.path(), "second", &[]);
     printed(folder.path(), &["route", "remove", "first"]);
     wait_until("the message took the other route", || second.received().len() == 1);
     assert_eq!(second.received()[0]["to"], "+12025550002");
@@ -305,7 +216,7 @@ fn secrets_are_read_from_files_and_never_shown() {
 fn a_test_message_says_what_the_provider_answered() {
     let folder = database();
     let provider = Provider::start(200);
-    set_route(folder.path(), "one", &provider, &[]);
+    provider.set_route(folder.path(), "one", &[]);
     let accepted = printed(folder.path(), &["route", "test", "one", "+15550100123"]);
     assert_eq!(accepted, "accepted by the provider, with the id provider-7\n");
     assert_eq!(provider.received()[0]["to"], "+15550100123");

@@ -4,6 +4,7 @@
 use super::clock::{self, Now, Time};
 use super::operations::approvals::{self, AddApproval, NewApproval, Request, Responded, Response};
 use super::operations::audit::{Noted, Trail};
+use super::operations::jobs;
 use super::store;
 use super::{Engine, View, devices, limits, rejections};
 use crate::calls::*;
@@ -119,7 +120,7 @@ impl Engine {
         // After the names, because they decide the order.
         callback::make_regular(&mut body);
         let body = body.to_string();
-        let lease = self.lease();
+        let lease = self.lease(&jobs::callbacks(self.app.app_id));
         let job = self.nonce()?;
         let callback = self.app.callback_url.clone().map(|url| (job, url, body, lease));
         let reported = response.response == ApprovalResponse::Report;

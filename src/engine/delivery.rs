@@ -48,9 +48,9 @@ pub trait Deliver: Send + Sync {
         vec![HOST.to_owned()]
     }
 
-    /// How long an attempt takes at most. After twice that time, one that has not ended counts as
-    /// ended by a crash, and the message is attempted again. Default: 30 s.
-    fn longest_attempt(&self) -> Duration {
+    /// How long an attempt by this route takes at most. After twice that time, one that has not ended
+    /// counts as ended by a crash, and the message is attempted again. Default: 30 s.
+    fn longest_attempt(&self, _route: &str) -> Duration {
         Duration::from_secs(30)
     }
 

@@ -5,7 +5,7 @@ use super::clock::{self, Now, Time};
 use super::delivery::Wiped;
 use super::operations::applications::{self as stored, App};
 use super::operations::jobs::{self, Claimed, Ended, Outgoing, Plan, What};
-use super::{Engine, Message, Outcome, SignedCallback};
+use super::{Engine, Message, Outcome, Shared, SignedCallback};
 use crate::calls::Channel;
 use crate::model::CallbackUrl;
 use crate::{Error, Result, Stage, callback};
@@ -100,7 +100,7 @@ impl Engine {
     }
 
     fn claim(&self, lane: &str, most: u32) -> Result<Vec<Claimed>> {
-        let (lane, plan, now) = (lane.to_owned(), self.plan(Vec::new())?, self.now());
+        let (lane, plan, now) = (lane.to_owned(), self.plan(lane, Vec::new())?, self.now());
         self.run(move |view| jobs::claim(view, &lane, most, &plan, now))
     }
 
@@ -166,7 +166,7 @@ impl Engine {
     fn attempt_one(&self, claimed: &Claimed) -> Result<(Ended, Option<String>)> {
         // It may have waited in a queue. An attempt that could outlive the lease is left to whoever
         // leases it next, or it might be sent twice.
-        if claimed.until <= self.now().steady.plus(self.longest_attempt()) {
+        if claimed.until <= self.now().steady.plus(self.longest_attempt(&claimed.lane)) {
             return Ok((Ended::Stale, None));
         }
         let outcome = self.attempt(claimed)?;
@@ -182,7 +182,8 @@ impl Engine {
             }
             What::Callback { .. } => Vec::new(),
         };
-        let (lease, plan, now) = (claimed.lease.clone(), self.plan(routes)?, self.now());
+        let (lease, plan, now) =
+            (claimed.lease.clone(), self.plan(&claimed.lane, routes)?, self.now());
         let ended = self.run(move |view| jobs::finish(view, &lease, &outcome, &plan, now))?;
         Ok((ended, reason))
     }
@@ -263,25 +264,31 @@ impl Engine {
             let reason = format!("no route takes messages to this number by {}", via.name());
             Error::unavailable(Stage::Delivery, reason)
         })?;
-        Ok((route, self.lease()))
+        let lease = self.lease(&route);
+        Ok((route, lease))
     }
 
     /// How long nobody else attempts a job that somebody is attempting, or is about to.
-    pub(super) fn lease(&self) -> Duration {
-        self.longest_attempt() * 2
+    pub(super) fn lease(&self, lane: &str) -> Duration {
+        self.longest_attempt(lane) * 2
     }
 
-    fn longest_attempt(&self) -> Duration {
-        let callback = self.shared.post.as_ref().map(|post| post.longest_attempt());
-        let longest = self.shared.deliver.longest_attempt().max(callback.unwrap_or_default());
+    fn longest_attempt(&self, lane: &str) -> Duration {
+        let Shared { deliver, post, .. } = &*self.shared;
+        let longest = match post.as_ref().filter(|_| jobs::is_of_callbacks(lane)) {
+            Some(post) => post.longest_attempt(),
+            None => deliver.longest_attempt(lane),
+        };
         longest.max(Duration::from_secs(1))
     }
 
-    fn plan(&self, routes: Vec<String>) -> Result<Plan> {
+    fn plan(&self, lane: &str, routes: Vec<String>) -> Result<Plan> {
         let mut jitter = [0];
         self.random().fill(&mut jitter)?;
         let limited = self.limits().is_some();
-        Ok(Plan { routes, lease: self.lease(), jitter: jitter[0], limited })
+        // The next attempt may be by any of the routes.
+        let lease = routes.iter().map(|route| self.lease(route)).fold(self.lease(lane), Ord::max);
+        Ok(Plan { routes, lease, jitter: jitter[0], limited })
     }
 }
 

@@ -24,6 +24,8 @@ use zeroize::Zeroizing;
 pub(in crate::engine) const SENT: &str = "sent";
 /// The lane of jobs that failed for good.
 pub(in crate::engine) const DEAD: &str = "dead";
+/// How the lanes of callbacks begin. No route has such a name.
+const CALLBACKS: &str = "callbacks:";
 /// How often an attempt that may have sent the message is repeated by the same route, on which alone the
 /// provider can recognise the message.
 const MOST_AMBIGUOUS: u32 = 3;
@@ -44,7 +46,11 @@ const ERROR_LENGTH: usize = 200;
 
 /// The lane of an application's callbacks: a receiver that hangs holds up no other.
 pub(in crate::engine) fn callbacks(app: AppId) -> String {
-    format!("callbacks:{app}")
+    format!("{CALLBACKS}{app}")
+}
+
+pub(in crate::engine) fn is_of_callbacks(lane: &str) -> bool {
+    lane.starts_with(CALLBACKS)
 }
 
 /// A message without its code, which belongs between the two texts, and what is needed to count it.

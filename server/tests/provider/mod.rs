@@ -1,0 +1,103 @@
+//! A provider of messages over HTTP on this machine, and the program that sends by it.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+#![allow(clippy::disallowed_methods, reason = "the provider needs threads")]
+
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A provider, which replies with this status; 0 is no reply at all.
+#[derive(Clone)]
+pub(crate) struct Provider {
+    pub(crate) url: String,
+    pub(crate) status: Arc<AtomicU16>,
+    received: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Provider {
+    pub(crate) fn start(status: u16) -> Provider {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/send", listener.local_addr().unwrap());
+        let provider = Provider { url, status: Arc::new(status.into()), received: Arc::default() };
+        let kept = provider.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let provider = kept.clone();
+                std::thread::spawn(move || while provider.respond(&stream).is_some() {});
+            }
+        });
+        provider
+    }
+
+    fn respond(&self, mut stream: &TcpStream) -> Option<()> {
+        let mut reader = BufReader::new(stream);
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        self.received.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+        let status = self.status.load(Ordering::Relaxed);
+        if status == 0 {
+            // Until the client closes the connection.
+            let _ = reader.read(&mut [0]);
+            return None;
+        }
+        let body = r#"{"id":"provider-7"}"#;
+        let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len());
+        stream.write_all((head + body).as_bytes()).ok()
+    }
+
+    pub(crate) fn received(&self) -> Vec<Value> {
+        self.received.lock().unwrap().clone()
+    }
+
+    /// Sets a route for it.
+    pub(crate) fn set_route(&self, folder: &Path, name: &str, more: &[&str]) {
+        let body =
+            json!({ "to": "{{to}}", "text": "{{text}}", "id": "{{id}}", "from": "{{from}}" });
+        let settings = json!({ "gateway": "http", "url": self.url, "format": "json", "body": body,
+        "allow_http": true, "timeout": 2, "id_pointer": "/id" });
+        let file = folder.join(format!("{name}.json"));
+        fs::write(&file, settings.to_string()).unwrap();
+        let mut arguments = vec!["route", "set", name, "--file", file.to_str().unwrap()];
+        arguments.extend(more);
+        printed(folder, &arguments);
+    }
+}
+
+fn seconder(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.current_dir(folder).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+pub(crate) fn printed(folder: &Path, arguments: &[&str]) -> String {
+    let output = seconder(folder, arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+pub(crate) fn error(folder: &Path, arguments: &[&str]) -> String {
+    let output = seconder(folder, arguments);
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
