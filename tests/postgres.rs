@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod fresh;
+#[path = "postgres/jobs.rs"]
+mod jobs;
 #[path = "postgres/server.rs"]
 mod server;
 #[path = "postgres/trust.rs"]
