@@ -8,14 +8,15 @@
 //! is over, when it is forgotten.
 
 mod ended;
+mod next;
 
 use super::{AppId, Subject, applications};
 use crate::engine::Outcome;
 use crate::engine::clock::{Now, Time};
-use crate::engine::limits::CALLBACK_LIFE;
 use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, View};
 use crate::model::CallbackUrl;
 use ended::{bury, sent};
+use next::{next_callback, next_message};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -26,21 +27,6 @@ pub(in crate::engine) const SENT: &str = "sent";
 pub(in crate::engine) const DEAD: &str = "dead";
 /// How the lanes of callbacks begin. No route has such a name.
 const CALLBACKS: &str = "callbacks:";
-/// How often an attempt that may have sent the message is repeated by the same route, on which alone the
-/// provider can recognise the message.
-const MOST_AMBIGUOUS: u32 = 3;
-/// The longest wait before another attempt to send a message.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// How long to wait after each attempt to post a callback that failed; after one more, it has failed for
-/// good.
-const CALLBACK_WAITS: [Duration; 6] = [
-    Duration::from_secs(5),
-    Duration::from_secs(5 * 60),
-    Duration::from_secs(30 * 60),
-    Duration::from_secs(2 * 60 * 60),
-    Duration::from_secs(5 * 60 * 60),
-    Duration::from_secs(10 * 60 * 60),
-];
 /// How many characters of an error are kept.
 const ERROR_LENGTH: usize = 200;
 
@@ -321,58 +307,6 @@ fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool>
         None => return Ok(false),
     };
     Ok(code.lives(now, tries) && code.code.get()? == &**carried)
-}
-
-/// When a callback is posted again.
-fn next_callback(job: &Job, outcome: &Outcome, plan: &Plan, now: Now) -> Option<Time> {
-    let attempts = usize::try_from(job.attempts).unwrap_or(usize::MAX);
-    let wait = CALLBACK_WAITS.get(attempts.saturating_sub(1))?;
-    let asked = asked(outcome).min(CALLBACK_LIFE);
-    Some(now.steady.plus(spread(*wait, plan.jitter).max(asked)))
-}
-
-/// When a message is attempted again, and by which route: by the next one that has not failed for good,
-/// at once if it was not asked before.
-fn next_message(job: &mut Job, outcome: &Outcome, plan: &Plan, now: Now) -> Option<Time> {
-    let again = |job: &Job| {
-        let doublings = job.attempts.min(6);
-        let wait = Duration::from_secs(1 << doublings).min(LONGEST_WAIT);
-        now.steady.plus(spread(wait, plan.jitter).max(asked(outcome)))
-    };
-    if let Outcome::Ambiguous(_) = outcome {
-        job.ambiguous += 1;
-        if job.ambiguous < MOST_AMBIGUOUS {
-            return Some(again(job));
-        }
-    }
-    if let Outcome::Permanent(_) = outcome {
-        job.tried = [&*job.tried, &*job.lane].join(" ").trim_start().to_owned();
-    }
-    let failed = |route: &String| job.tried.split(' ').any(|tried| tried == route);
-    let left: Vec<&String> = plan.routes.iter().filter(|route| !failed(route)).collect();
-    let here = left.iter().position(|route| **route == job.lane);
-    let next = match here {
-        Some(here) => left[(here + 1) % left.len()],
-        None => left.first()?,
-    };
-    let was_asked =
-        usize::try_from(job.attempts).is_ok_and(|attempts| attempts >= plan.routes.len());
-    let is_other = *next != job.lane;
-    job.lane.clone_from(next);
-    Some(if is_other && !was_asked { now.steady } else { again(job) })
-}
-
-/// How long the provider asks to wait.
-fn asked(outcome: &Outcome) -> Duration {
-    match outcome {
-        Outcome::Retry { after: Some(after), .. } => *after,
-        _ => Duration::ZERO,
-    }
-}
-
-/// A wait that is up to a quarter shorter or longer.
-fn spread(wait: Duration, jitter: u8) -> Duration {
-    wait * (384 + u32::from(jitter)) / 512
 }
 
 fn error(outcome: &Outcome) -> Option<String> {

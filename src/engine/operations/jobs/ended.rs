@@ -1,4 +1,4 @@
-//! The end of jobs: what was sent, and what failed for good.
+//! What becomes of a job that is over.
 
 use super::super::audit::{Noted, Trail};
 use super::super::budgets::Sending;
@@ -13,7 +13,6 @@ use std::time::Duration;
 /// For how long jobs that are over can be looked at.
 const KEPT_SENT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 const KEPT_DEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-
 /// Ends a job that was sent. It is kept for a while if it went by a route of an operator, who may want
 /// to know what became of it.
 pub(super) fn sent(view: &mut View, mut job: Job, provider_id: Option<String>, now: Now) {
