@@ -1,6 +1,13 @@
 //! Sending what calls have decided: at once, by the thread of the call, and later, by whoever runs the
 //! jobs that are due.
 
+mod listing;
+mod managing;
+mod status;
+
+pub use listing::{JobEntry, JobFilter, JobPage, JobState};
+pub use status::JobStatus;
+
 use super::clock::{self, Now, Time};
 use super::delivery::Wiped;
 use super::operations::applications::{self as stored, App};
@@ -213,7 +220,7 @@ impl Engine {
         let code = code.map_or("", |code| code.as_str());
         let (before, after) = &outgoing.text;
         let message = Wiped(Message {
-            id: id_of(claimed),
+            id: id(claimed.lease.job_id),
             to: outgoing.to.clone(),
             via: channel(outgoing),
             text: match code {
@@ -244,7 +251,7 @@ impl Engine {
         let headers = vec![
             (app.names.signature(), signature),
             (app.names.nonce(), nonce),
-            (DELIVERY.to_owned(), id_of(claimed)),
+            (DELIVERY.to_owned(), id(claimed.lease.job_id)),
         ];
         let ca_file = app.callback_ca_file.as_ref().map(PathBuf::from);
         Ok(post.attempt(&SignedCallback { url: url.clone(), body, headers, ca_file }))
@@ -380,8 +387,8 @@ fn channel(message: &Outgoing) -> Channel {
 }
 
 /// What identifies a job for others.
-fn id_of(claimed: &Claimed) -> String {
-    format!("{:016x}", claimed.lease.job_id)
+fn id(job_id: i64) -> String {
+    format!("{job_id:016x}")
 }
 
 /// An error that is stored and shown must contain neither the code nor the number.

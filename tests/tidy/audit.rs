@@ -56,10 +56,13 @@ impl<'ast> Visit<'ast> for Noted {
         }
     }
 
-    /// `fn verdict(…) -> &'static str`
+    /// `fn verdict(…) -> &'static str`, and `fn reason(…)`
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
         if item.sig.ident == "verdict" {
             self.verdicts.extend(Texts::of(|texts| texts.visit_block(&item.block)));
+        }
+        if item.sig.ident == "reason" {
+            self.reasons.extend(Texts::of(|texts| texts.visit_block(&item.block)));
         }
         visit::visit_item_fn(self, item);
     }

@@ -8,18 +8,23 @@
 //! is over, when it is forgotten.
 
 mod ended;
+mod managing;
 mod next;
+mod reading;
 
 use super::{AppId, Subject, applications};
 use crate::engine::Outcome;
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, View};
-use crate::model::CallbackUrl;
-use ended::{bury, sent};
+use crate::model::{CallbackUrl, UserId};
+use ended::{Undelivered, bury, sent};
 use next::{next_callback, next_message};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use zeroize::Zeroizing;
+
+pub(in crate::engine) use managing::{Refused, cancel, replay};
+pub(in crate::engine) use reading::{earliest, ended_at, lane_before, read, state};
 
 /// The lane of jobs that were sent and are kept for a while.
 pub(in crate::engine) const SENT: &str = "sent";
@@ -157,7 +162,9 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
         action: new.action.to_owned(),
         payload,
         number,
+        route: new.lane.clone(),
         lane: new.lane,
+        leased: true,
         due_at: new.now.steady.plus(new.lease),
         deadline: new.deadline,
         created_at: new.now.steady,
@@ -190,7 +197,7 @@ pub(in crate::engine) fn claim(
     let mut leased = Vec::new();
     for mut job in jobs {
         if job.deadline <= now.steady {
-            bury(view, job, plan, now)?;
+            bury(view, job, Undelivered::Expired, plan, now)?;
             continue;
         }
         match what(&job) {
@@ -202,7 +209,7 @@ pub(in crate::engine) fn claim(
             Ok(_) => view.delete(&job),
             Err(error) => {
                 job.last_error = Some(error.to_string());
-                bury(view, job, plan, now)?;
+                bury(view, job, Undelivered::Unreadable, plan, now)?;
             }
         }
     }
@@ -212,9 +219,8 @@ pub(in crate::engine) fn claim(
 /// Gives jobs back that were leased and not attempted.
 pub(in crate::engine) fn release(view: &mut View, lease: &Lease, now: Now) -> Decided<()> {
     let Some(mut job) = leased(view, lease)? else { return Ok(()) };
-    job.epoch += 1;
+    free(&mut job, now.steady);
     job.attempts = job.attempts.saturating_sub(1);
-    job.due_at = now.steady;
     view.put(job);
     Ok(())
 }
@@ -239,14 +245,15 @@ pub(in crate::engine) fn finish(
         _ if is_callback => next_callback(&job, outcome, plan, now),
         _ => next_message(&mut job, outcome, plan, now),
     };
+    // A message has another attempt as long as a route is left, and a callback as its schedule says.
+    let is_rejected = next.is_none() && (!is_callback || matches!(outcome, Outcome::Permanent(_)));
     let Some(due_at) = next.filter(|due_at| *due_at < job.deadline) else {
-        bury(view, job, plan, now)?;
+        let why = if is_rejected { Undelivered::Rejected } else { Undelivered::Expired };
+        bury(view, job, why, plan, now)?;
         return Ok(Ended::Failed);
     };
     if due_at > now.steady {
-        job.due_at = due_at;
-        // Nobody has it now, and nobody who had it before decides.
-        job.epoch += 1;
+        free(&mut job, due_at);
         view.put(job);
         return Ok(Ended::Waits);
     }
@@ -270,7 +277,16 @@ fn leased(view: &mut View, lease: &Lease) -> Decided<Option<Job>> {
 fn lease(job: &mut Job, plan: &Plan, now: Now) {
     job.epoch += 1;
     job.attempts += 1;
+    job.route.clone_from(&job.lane);
+    job.leased = true;
     job.due_at = now.steady.plus(plan.lease);
+}
+
+/// Nobody has it from now on, and nobody who had it before decides.
+fn free(job: &mut Job, due_at: Time) {
+    job.epoch += 1;
+    job.leased = false;
+    job.due_at = due_at;
 }
 
 fn claimed(job: &Job, what: What) -> Claimed {
@@ -284,7 +300,7 @@ fn claimed(job: &Job, what: What) -> Claimed {
     }
 }
 
-fn what(job: &Job) -> crate::Result<What> {
+pub(in crate::engine) fn what(job: &Job) -> crate::Result<What> {
     let damaged = || super::damaged("jobs", "payload");
     let payload = job.payload.get()?;
     if job.kind == "callback" {
@@ -294,6 +310,11 @@ fn what(job: &Job) -> crate::Result<What> {
     let read: MessagePayload<Outgoing, String> =
         serde_json::from_str(payload).map_err(|_| damaged())?;
     Ok(What::Message { message: read.message, code: read.code.map(Zeroizing::new) })
+}
+
+/// The user whom it is about.
+pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
+    job.subject.strip_prefix("user:").and_then(|id| id.parse().ok())
 }
 
 /// Whether what it carries is still of use.

@@ -378,6 +378,8 @@ mod tests {
             payload: "{}".into(),
             number: None,
             lane: "host".into(),
+            route: "host".into(),
+            leased: false,
             due_at: NOW.steady,
             deadline: NOW.steady,
             created_at: NOW.steady,

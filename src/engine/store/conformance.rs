@@ -5,6 +5,7 @@
 #[cfg(unix)]
 mod crash;
 mod faults;
+mod jobs;
 mod linear;
 mod threads;
 

@@ -269,6 +269,10 @@ tables! {
         number: Option<String>,
         /// The route by which it goes next, or what became of it.
         lane: String,
+        /// The route of the latest attempt.
+        route: String,
+        /// Whether an attempt was begun of which the outcome is not known.
+        leased: bool,
         /// When somebody has to look at it.
         due_at: Time,
         /// When it is no longer to be sent.

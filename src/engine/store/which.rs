@@ -45,7 +45,9 @@ impl Due {
 
 /// A page of rows, the latest first: of those whose key begins with `prefix`, in the order of their
 /// keys; or, if `by_due`, of those that become due apart from others, with the value in `prefix`, in the
-/// order of the column by which they become due, and of the key. Only rows before a place, which is the beginning of what follows the prefix in that order.
+/// order of the column by which they become due, and of the key. Without a prefix, these come in the order
+/// of the values by which they become due apart. Only rows before a place, which is the beginning of what
+/// follows the prefix in that order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) struct Page {
     pub(in crate::engine) by_due: bool,
@@ -71,16 +73,17 @@ impl Page {
     /// The places of the columns that have the values of the prefix.
     pub(super) fn equal(&self, schema: &Schema) -> Vec<usize> {
         match self.by_due {
-            true => schema.place(schema.due_of).into_iter().collect(),
+            true => schema.place(schema.due_of).into_iter().take(self.prefix.len()).collect(),
             false => (0..self.prefix.len()).collect(),
         }
     }
 
     /// The places of the columns by whose order the rows come, without those of the prefix.
     pub(super) fn order(&self, schema: &Schema) -> Vec<usize> {
+        let apart = schema.place(schema.due_of).filter(|_| self.by_due && self.prefix.is_empty());
         let due = schema.place(schema.due).filter(|_| self.by_due);
         let known = if self.by_due { 0 } else { self.prefix.len() };
-        let others = (known..schema.key).filter(|place| Some(*place) != due);
-        due.into_iter().chain(others).collect()
+        let others = (known..schema.key).filter(|place| ![apart, due].contains(&Some(*place)));
+        apart.into_iter().chain(due).chain(others).collect()
     }
 }

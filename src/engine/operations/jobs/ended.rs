@@ -1,13 +1,12 @@
-//! What becomes of a job that is over.
+//! The end of jobs: what was sent, and what failed for good.
 
 use super::super::audit::{Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
 use super::super::{applications, count};
-use super::{DEAD, Outgoing, Plan, SENT, What, what};
+use super::{DEAD, Outgoing, Plan, SENT, What, free, user_id, what};
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Job, SentCode, View};
-use crate::model::UserId;
 use std::time::Duration;
 
 /// For how long jobs that are over can be looked at.
@@ -30,25 +29,74 @@ pub(super) fn sent(view: &mut View, mut job: Job, provider_id: Option<String>, n
     view.put(job);
 }
 
-/// Ends a job that failed for good. A message that reached nobody does not count, and the next one need
-/// not wait.
-pub(super) fn bury(view: &mut View, mut job: Job, plan: &Plan, now: Now) -> Decided<()> {
-    if let Ok(What::Message { message, code }) = what(&job) {
-        if code.is_some() {
-            take_back_code(view, &job)?;
-        }
-        take_back(view, &job, message, plan)?;
-        note(view, &job, now);
+/// Why something was not delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Undelivered {
+    /// There was no time left for another attempt.
+    Expired,
+    /// Whoever was asked said that no attempt will succeed.
+    Rejected,
+    Cancelled,
+    /// What was to be sent cannot be read.
+    Unreadable,
+}
+
+/// What the audit calls it.
+fn reason(why: Undelivered) -> &'static str {
+    match why {
+        Undelivered::Expired => "expired",
+        Undelivered::Rejected => "rejected",
+        Undelivered::Cancelled => "cancelled",
+        Undelivered::Unreadable => "unreadable",
     }
+}
+
+/// Ends a job that failed for good.
+pub(super) fn bury(
+    view: &mut View,
+    mut job: Job,
+    why: Undelivered,
+    plan: &Plan,
+    now: Now,
+) -> Decided<()> {
+    give_up(view, &job, why, plan, now)?;
     end(&mut job, DEAD, now.steady.plus(KEPT_DEAD));
     view.put(job);
     Ok(())
 }
 
+/// A message that reached nobody does not count, and the next one need not wait.
+pub(super) fn give_up(
+    view: &mut View,
+    job: &Job,
+    why: Undelivered,
+    plan: &Plan,
+    now: Now,
+) -> Decided<()> {
+    if let Ok(What::Message { message, code }) = what(job) {
+        if code.is_some() {
+            take_back_code(view, job)?;
+        }
+        if let Some(sending) = sending(view, job, message, plan, job.created_at)? {
+            sending.take_back(view)?;
+        }
+    }
+    note(view, job, why, now);
+    Ok(())
+}
+
+/// When a job was over, if it is.
+pub(in crate::engine) fn ended_at(job: &Job) -> Option<Time> {
+    match &*job.lane {
+        SENT => Some(job.due_at.minus(KEPT_SENT)),
+        DEAD => Some(job.due_at.minus(KEPT_DEAD)),
+        _ => None,
+    }
+}
+
 fn end(job: &mut Job, lane: &str, forget_at: Time) {
     job.lane = lane.to_owned();
-    job.due_at = forget_at;
-    job.epoch += 1;
+    free(job, forget_at);
 }
 
 fn take_back_code(view: &mut View, job: &Job) -> Decided<()> {
@@ -63,26 +111,33 @@ fn take_back_code(view: &mut View, job: &Job) -> Decided<()> {
     Ok(())
 }
 
-fn take_back(view: &mut View, job: &Job, message: Outgoing, plan: &Plan) -> Decided<()> {
+/// The message of a job, as it is counted at a time; none if nothing is.
+pub(super) fn sending(
+    view: &mut View,
+    job: &Job,
+    message: Outgoing,
+    plan: &Plan,
+    now: Time,
+) -> Decided<Option<Sending>> {
     let Some(app) = view.get::<Application>((job.app_id,))?.filter(|_| plan.limited) else {
-        return Ok(());
+        return Ok(None);
     };
-    let sending = Sending {
+    Ok(Some(Sending {
         app: job.app_id,
         number: message.to,
         country: message.country,
         network: message.network,
         limits: Some(applications::limits(&app)?),
-        now: job.created_at,
-    };
-    sending.take_back(view)
+        now,
+    }))
 }
 
-/// What the audit says of a message that nobody got. The id of the job is random, so it distinguishes
+/// What the audit says of something that nobody got. The id of the job is random, so it distinguishes
 /// the row from others.
-fn note(view: &mut View, job: &Job, now: Now) {
-    let user_id = job.subject.strip_prefix("user:").and_then(|id| id.parse::<UserId>().ok());
+fn note(view: &mut View, job: &Job, why: Undelivered, now: Now) {
+    let user_id = user_id(job);
     let call = match (&*job.kind, user_id) {
+        ("callback", _) => "respond_to_approval",
         ("welcome", _) => "create_user",
         (_, None) => "start_phone_verification",
         ("calls", _) => "request_call",
@@ -90,7 +145,7 @@ fn note(view: &mut View, job: &Job, now: Now) {
     };
     let (app, nonce) = (job.app_id, job.job_id);
     let trail = Trail { app, call, nonce, user_ip: None, now, refused: None };
-    let is_code = job.kind != "welcome";
+    let is_code = ["sms", "calls"].contains(&&*job.kind);
     let noted = Noted {
         user_id,
         verdict: "not_delivered",
@@ -98,5 +153,5 @@ fn note(view: &mut View, job: &Job, now: Now) {
         number: job.number.clone(),
         ..Noted::default()
     };
-    trail.note(view, noted);
+    trail.note(view, noted.because(Some(reason(why))));
 }

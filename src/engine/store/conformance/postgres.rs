@@ -31,6 +31,14 @@ fn postgresql_decides_like_the_store_in_memory() {
 }
 
 #[test]
+fn postgresql_has_the_jobs_that_the_store_in_memory_has() {
+    let url = server().database("jobs");
+    let rest = url.strip_prefix("postgres:").unwrap();
+    let shared = Postgres::open_shard(rest, false, 0).unwrap();
+    assert_eq!(jobs::managed(sealed(shared)), jobs::managed(memory()));
+}
+
+#[test]
 fn what_threads_see_of_postgresql_by_two_nodes_has_an_order() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..8 {

@@ -10,7 +10,7 @@ use crate::engine::store::Store;
 use crate::engine::store::backend::{Backend, Fault};
 use crate::engine::store::conformance::postgres::server;
 use crate::engine::store::table::{Row as _, Value};
-use crate::engine::store::tables::{Audit, Authenticator, Email, Sequence, TABLES};
+use crate::engine::store::tables::{Audit, Authenticator, Email, Job, Sequence, TABLES};
 use crate::engine::store::view::{Change, ChangeKind, Key, Page, Which};
 use crate::postgres::{Connection, Problem, Statement};
 use std::collections::BTreeSet;
@@ -24,7 +24,11 @@ static PAGES: LazyLock<Vec<Statement>> = LazyLock::new(|| {
     let of_all = |before| Page { before, ..Page::by_due((0_i64,), 1) };
     let values = |count| vec![Value::Int(0); count];
     let pages = [of_user(values(1)), of_user(values(2)), of_all(values(1)), of_all(values(3))];
-    pages.iter().map(|of| page(Audit::SCHEMA, of)).collect()
+    let lane = |before| Page { before, ..Page::by_due((String::new(),), 1) };
+    let lanes = Page { before: values(1), ..Page::by_due((), 1) };
+    let of_audit = pages.iter().map(|of| page(Audit::SCHEMA, of));
+    let of_jobs = [lane(values(1)), lane(values(3)), lanes];
+    of_audit.chain(of_jobs.iter().map(|of| page(Job::SCHEMA, of))).collect()
 });
 
 /// The statements on the tables of the engine, and those on the others.

@@ -17,7 +17,7 @@ use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
 use crate::engine::store::{Authenticator, Store};
 use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
-use crate::engine::{EngineSettings, SignedCallback};
+use crate::engine::{EngineSettings, JobFilter, JobState, SignedCallback};
 use crate::keyring::Ring;
 use crate::model::{ApiKey, LoginName, PhoneNumber, Secret, UserId};
 use crate::otp::{Algorithm, Totp};
@@ -217,6 +217,25 @@ fn use_approvals(world: &World, user: UserId) {
     engine.handle(&RemoveDevice::new(user, device.device_id)).unwrap();
 }
 
+/// What failed and what waits: it is listed, replayed and cancelled.
+fn use_jobs(world: &World) {
+    let engine = &world.engine;
+    let listed = || engine.jobs(&JobFilter::default(), None, 1000).unwrap().entries;
+    let states: Vec<_> = listed().iter().map(|job| job.state).collect();
+    assert!(
+        states.contains(&JobState::Failed) && states.contains(&JobState::Waiting),
+        "{states:?}"
+    );
+    assert!(!engine.job_status().unwrap().is_empty());
+    for job in listed() {
+        match job.state {
+            JobState::Waiting => assert_eq!(engine.cancel_job(&job.id).unwrap().id, job.id),
+            _ => assert!(engine.replay_job(&job.id).is_err(), "its code has expired"),
+        }
+    }
+    assert!(engine.job(&listed()[0].id).unwrap().is_some());
+}
+
 /// Everything that the store can do.
 fn use_all(world: &World) {
     let engine = &world.engine;
@@ -230,6 +249,7 @@ fn use_all(world: &World) {
     use_browsers(world, user);
     use_a_number(world);
     use_approvals(world, user);
+    use_jobs(world);
     let factors = engine.handle(&UserStatus::new(user)).unwrap().factors.unwrap();
     let app = factors.authenticators[0].id.clone();
     engine.handle(&RemoveAuthenticator::new(user, app)).unwrap();

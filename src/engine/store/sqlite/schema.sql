@@ -245,6 +245,8 @@ CREATE TABLE jobs (
     payload BLOB NOT NULL,
     number TEXT,
     lane TEXT NOT NULL,
+    route TEXT NOT NULL,
+    leased INTEGER NOT NULL,
     due_at INTEGER NOT NULL,
     deadline INTEGER NOT NULL,
     created_at INTEGER NOT NULL,

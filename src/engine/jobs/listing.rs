@@ -1,0 +1,349 @@
+//! Reading the jobs of a database, page by page.
+
+use crate::engine::Engine;
+use crate::engine::clock::{Now, Time};
+use crate::engine::operations::jobs::{self as stored, DEAD, SENT, What};
+use crate::engine::store::Job;
+use crate::{Error, Result};
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// The most jobs that one page is made of, of which a filter may leave few.
+const MOST_READ: u32 = 1000;
+/// Comes after every name of a lane.
+const AFTER_ALL: &str = "\u{10ffff}";
+
+/// What has become of something that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum JobState {
+    /// It waits for an attempt, the first one or another.
+    Waiting,
+    /// Somebody is attempting it, or was when their process was killed a moment ago.
+    Leased,
+    /// It was sent.
+    Sent,
+    /// It failed for good.
+    Failed,
+}
+
+impl JobState {
+    /// All of them.
+    pub const ALL: [JobState; 4] =
+        [JobState::Waiting, JobState::Leased, JobState::Failed, JobState::Sent];
+
+    /// Its name: `waiting`, `leased`, `sent` or `failed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobState::Waiting => "waiting",
+            JobState::Leased => "leased",
+            JobState::Sent => "sent",
+            JobState::Failed => "failed",
+        }
+    }
+}
+
+impl FromStr for JobState {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<JobState> {
+        JobState::ALL.into_iter().find(|state| state.name() == name).ok_or_else(|| {
+            Error::invalid_argument("state", "must be waiting, leased, failed or sent")
+        })
+    }
+}
+
+impl Serialize for JobState {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+/// Which jobs to read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobFilter {
+    /// Those in this state; `None` for all.
+    pub state: Option<JobState>,
+    /// Those of this kind: `sms`, `calls`, `welcome` or `callback`.
+    pub kind: Option<String>,
+    /// Those of this route.
+    pub route: Option<String>,
+}
+
+/// A message or a callback that the engine has to send, or has sent. It has neither the code nor the
+/// text, and of a number only the last digits. The times are in milliseconds since the Unix epoch, by the
+/// clock of the process that reads them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct JobEntry {
+    /// Identifies it, also for the gateway and for the receiver of a callback: 16 hexadecimal digits.
+    pub id: String,
+    /// `sms`, `calls`, `welcome` (the install message to a new user) or `callback`.
+    pub kind: String,
+    /// What has become of it.
+    pub state: JobState,
+    /// The route by which it goes next, or by which it was attempted last if it is over. Callbacks have
+    /// one for each application.
+    pub route: String,
+    /// The application.
+    pub app_id: i64,
+    /// The user. `None` for a number that belongs to no user.
+    pub user_id: Option<u64>,
+    /// The number, masked; `None` for a callback.
+    pub number: Option<String>,
+    /// The URL of a callback, without its query; `None` for a message, and if it cannot be read.
+    pub url: Option<String>,
+    /// When it was caused, or replayed.
+    pub created: i64,
+    /// When it can be attempted, or for one that is leased, when others can; `None` once it is over.
+    pub due: Option<i64>,
+    /// When it is of no use any more: no attempt begins after that.
+    pub deadline: i64,
+    /// When it was sent or failed; `None` before that.
+    pub ended: Option<i64>,
+    /// How many attempts were begun.
+    pub attempts: u32,
+    /// How many of them may have sent it, although nothing confirmed that.
+    pub ambiguous: u32,
+    /// The id that the provider gave it.
+    pub provider_id: Option<String>,
+    /// What went wrong in the latest attempt that failed, without code and number.
+    pub last_error: Option<String>,
+}
+
+/// Some jobs: route by route, those that wait before those that failed and those that were sent, and of
+/// each route the latest due first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobPage {
+    /// The jobs. There may be none although more follow.
+    pub entries: Vec<JobEntry>,
+    /// What to pass to read on; `None` at the end.
+    pub next: Option<String>,
+}
+
+impl Engine {
+    /// Reads what the engine has to send, and what it has sent, for all applications of the database. What
+    /// failed is kept for 30 days. What was sent is kept for 3 days if its provider gave it an id, and
+    /// otherwise not at all. Each page reads a limited number of rows, so it may hold less than `most`,
+    /// also nothing, although more follow. A job that changes meanwhile may be on two pages, or on none.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for `after` that no page has returned, and `most` that is not 1 to
+    /// 1000; [`Error::Storage`] if the database cannot be read.
+    pub fn jobs(&self, filter: &JobFilter, after: Option<&str>, most: u32) -> Result<JobPage> {
+        if !(1..=MOST_READ).contains(&most) {
+            return Err(Error::invalid_argument("most", "must be 1 to 1000"));
+        }
+        let after = after.map(Place::from_str).transpose()?;
+        let now = self.now();
+        let mut page = JobPage::default();
+        let mut read = 0;
+        for lane in self.used_lanes()?.into_iter().filter(|lane| filter.may_be_in(lane)) {
+            let place = match &after {
+                Some(after) if rank(&lane) < rank(&after.lane) => continue,
+                Some(after) if lane == after.lane => after.clone(),
+                _ => Place::beginning(&lane),
+            };
+            let mut next = place.clone();
+            let mut to_skip = place.seen;
+            let mut is_full = false;
+            self.walk(&lane, Time(place.due), &mut |job| {
+                if job.due_at.0 == place.due && to_skip > 0 {
+                    to_skip -= 1;
+                    return true;
+                }
+                next.pass(&job);
+                read += 1;
+                let entry = entry(&job, now);
+                if filter.fits(&entry) {
+                    page.entries.push(entry);
+                }
+                is_full = read == MOST_READ || page.entries.len() == most as usize;
+                !is_full
+            })?;
+            if is_full {
+                page.next = Some(next.to_string());
+                break;
+            }
+        }
+        Ok(page)
+    }
+
+    /// The job with this id; `None` if there is none, or not any more. Jobs are not found by their ids, so
+    /// this reads those of all routes, page by page.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for an id that is not 16 hexadecimal digits, [`Error::Storage`] if
+    /// the database cannot be read.
+    pub fn job(&self, id: &str) -> Result<Option<JobEntry>> {
+        let now = self.now();
+        Ok(self.find_job(id)?.map(|job| entry(&job, now)))
+    }
+
+    pub(super) fn find_job(&self, id: &str) -> Result<Option<Job>> {
+        let job_id = number_of(id)?;
+        let mut found = None;
+        // One that is attempted meanwhile may go to a lane, or a place, that was read before.
+        for _ in 0..2 {
+            for lane in self.used_lanes()? {
+                self.walk(&lane, Time(i64::MAX), &mut |job| {
+                    found = Some(job).filter(|job| job.job_id == job_id);
+                    found.is_none()
+                })?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The lanes that have jobs, those of jobs that are over last.
+    pub(super) fn used_lanes(&self) -> Result<Vec<String>> {
+        let mut lanes = Vec::new();
+        let mut before = AFTER_ALL.to_owned();
+        while let Some(lane) = self.look(move |view| stored::lane_before(view, &before))? {
+            before = lane.clone();
+            lanes.push(lane);
+        }
+        lanes.sort_by(|a, b| rank(a).cmp(&rank(b)));
+        Ok(lanes)
+    }
+
+    /// Reads the jobs of a lane that are due at this time or before, the latest due first, until `visit`
+    /// returns false.
+    pub(super) fn walk(
+        &self,
+        lane: &str,
+        from: Time,
+        visit: &mut dyn FnMut(Job) -> bool,
+    ) -> Result<()> {
+        let mut before = (Time(from.0.saturating_add(1)), None);
+        loop {
+            let (of, place) = (lane.to_owned(), before.clone());
+            let jobs = self.look(move |view| stored::read(view, &of, &place, MOST_READ))?;
+            let is_last = jobs.len() < MOST_READ as usize;
+            for job in jobs {
+                before = (job.due_at, Some((job.subject.clone(), job.job_id)));
+                if !visit(job) {
+                    return Ok(());
+                }
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl JobFilter {
+    /// Whether jobs of this lane can fit.
+    fn may_be_in(&self, lane: &str) -> bool {
+        let is_state = match (self.state, lane) {
+            (None, _) => true,
+            (Some(state), SENT) => state == JobState::Sent,
+            (Some(state), DEAD) => state == JobState::Failed,
+            (Some(state), _) => [JobState::Waiting, JobState::Leased].contains(&state),
+        };
+        // Those that are over have been by any route.
+        let is_route = |route: &String| [SENT, DEAD, route].contains(&lane);
+        is_state && self.route.as_ref().is_none_or(is_route)
+    }
+
+    fn fits(&self, entry: &JobEntry) -> bool {
+        self.state.is_none_or(|state| state == entry.state)
+            && self.kind.as_ref().is_none_or(|kind| *kind == entry.kind)
+            && self.route.as_ref().is_none_or(|route| *route == entry.route)
+    }
+}
+
+/// The order of lanes.
+fn rank(lane: &str) -> (u8, &str) {
+    match lane {
+        SENT => (2, lane),
+        DEAD => (1, lane),
+        _ => (0, lane),
+    }
+}
+
+/// A place between the jobs of a lane. It has no key of a row, because that may be a number.
+#[derive(Clone)]
+struct Place {
+    lane: String,
+    /// When the job before it is due.
+    due: i64,
+    /// How many of those that are due then come before it.
+    seen: u32,
+}
+
+impl Place {
+    fn beginning(lane: &str) -> Place {
+        Place { lane: lane.to_owned(), due: i64::MAX, seen: 0 }
+    }
+
+    /// Goes on after this job.
+    fn pass(&mut self, job: &Job) {
+        self.seen = if job.due_at.0 == self.due { self.seen + 1 } else { 1 };
+        self.due = job.due_at.0;
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.due, self.seen, self.lane)
+    }
+}
+
+impl FromStr for Place {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Place> {
+        let mut parts = text.splitn(3, '.');
+        let place = (|| {
+            let (due, seen) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+            Some(Place { lane: parts.next()?.to_owned(), due, seen })
+        })();
+        place.ok_or_else(|| {
+            Error::invalid_argument("after", "must be what the page before returned")
+        })
+    }
+}
+
+/// The number that is shown as this id.
+fn number_of(id: &str) -> Result<i64> {
+    let is_id = id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = i64::from_str_radix(id, 16).ok().filter(|_| is_id);
+    number.ok_or_else(|| {
+        Error::invalid_argument("id", "must be the 16 hexadecimal digits by which jobs are listed")
+    })
+}
+
+pub(super) fn entry(job: &Job, now: Now) -> JobEntry {
+    let ended = stored::ended_at(job);
+    let url = match stored::what(job) {
+        Ok(What::Callback { url, .. }) => url.as_str().split(['?', '#']).next().map(str::to_owned),
+        _ => None,
+    };
+    let state = stored::state(job, now);
+    let is_over = ended.is_some();
+    JobEntry {
+        id: super::id(job.job_id),
+        kind: job.kind.clone(),
+        state,
+        route: if is_over { &job.route } else { &job.lane }.clone(),
+        app_id: job.app_id,
+        user_id: stored::user_id(job).map(crate::model::UserId::get),
+        number: job.number.clone(),
+        url,
+        created: now.shown(job.created_at).0,
+        due: (!is_over).then(|| now.shown(job.due_at).0),
+        deadline: now.shown(job.deadline).0,
+        ended: ended.map(|at| now.shown(at).0),
+        attempts: job.attempts,
+        ambiguous: job.ambiguous,
+        provider_id: job.provider_id.clone(),
+        last_error: job.last_error.clone(),
+    }
+}

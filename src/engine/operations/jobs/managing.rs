@@ -1,0 +1,127 @@
+//! What an operator has done with a job.
+
+use super::super::audit::{Noted, Trail};
+use super::super::budgets::Over;
+use super::ended::{Undelivered, give_up, sending};
+use super::{Outgoing, Plan, What, callbacks, free, is_wanted, state, user_id, what};
+use crate::engine::JobState;
+use crate::engine::clock::Now;
+use crate::engine::limits::CALLBACK_LIFE;
+use crate::engine::store::{Decided, Job, SentCode, View};
+
+/// Why nothing is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Refused {
+    /// There is no such job any more.
+    Gone,
+    Sent,
+    Failed,
+    /// Somebody is attempting it.
+    Leased,
+    /// What it carries is of no use any more.
+    Void,
+    Unreadable,
+    /// No route takes messages to its number.
+    NoRoute,
+    Over(Over),
+}
+
+/// Has a job attempted at once. What failed begins anew: a message counts as one that is sent now, and
+/// a callback has the time and the attempts of a new one.
+pub(in crate::engine) fn replay(
+    view: &mut View,
+    key: &(String, i64),
+    plan: &Plan,
+    trail: &Trail,
+    now: Now,
+) -> Decided<Result<Job, Refused>> {
+    let Some(mut job) = view.get::<Job>(key.clone())? else { return Ok(Err(Refused::Gone)) };
+    let has_failed = match state(&job, now) {
+        JobState::Sent => return Ok(Err(Refused::Sent)),
+        JobState::Leased => return Ok(Err(Refused::Leased)),
+        JobState::Failed => true,
+        JobState::Waiting => false,
+    };
+    let Ok(what) = what(&job) else { return Ok(Err(Refused::Unreadable)) };
+    match &what {
+        What::Callback { .. } if has_failed || job.deadline <= now.steady => {
+            job.deadline = now.steady.plus(CALLBACK_LIFE);
+            let lane = callbacks(job.app_id);
+            begin_anew(&mut job, lane);
+        }
+        What::Callback { .. } => {}
+        What::Message { .. }
+            if job.deadline <= now.steady || !is_wanted(view, &job, &what, now)? =>
+        {
+            return Ok(Err(Refused::Void));
+        }
+        What::Message { message, code } if has_failed => {
+            let Some(route) = plan.routes.first() else { return Ok(Err(Refused::NoRoute)) };
+            if let Err(refused) = count_again(view, &job, message, plan, now)? {
+                return Ok(Err(refused));
+            }
+            if code.is_some() {
+                count_code(view, &job, now)?;
+            }
+            job.created_at = now.steady;
+            begin_anew(&mut job, route.clone());
+        }
+        What::Message { .. } => {}
+    }
+    free(&mut job, now.steady);
+    let (user_id, number) = (user_id(&job), job.number.clone());
+    trail.note(view, Noted { user_id, verdict: "done", number, ..Noted::default() });
+    view.put(job.clone());
+    Ok(Ok(job))
+}
+
+/// Removes a job that is not over, as if it had failed.
+pub(in crate::engine) fn cancel(
+    view: &mut View,
+    key: &(String, i64),
+    plan: &Plan,
+    now: Now,
+) -> Decided<Result<Job, Refused>> {
+    let Some(job) = view.get::<Job>(key.clone())? else { return Ok(Err(Refused::Gone)) };
+    match state(&job, now) {
+        JobState::Sent => return Ok(Err(Refused::Sent)),
+        JobState::Failed => return Ok(Err(Refused::Failed)),
+        JobState::Leased | JobState::Waiting => {}
+    }
+    give_up(view, &job, Undelivered::Cancelled, plan, now)?;
+    view.delete(&job);
+    Ok(Ok(job))
+}
+
+fn begin_anew(job: &mut Job, lane: String) {
+    job.lane = lane;
+    job.attempts = 0;
+    job.ambiguous = 0;
+    job.tried = String::new();
+}
+
+/// Counts a message that was taken back when it failed.
+fn count_again(
+    view: &mut View,
+    job: &Job,
+    message: &Outgoing,
+    plan: &Plan,
+    now: Now,
+) -> Decided<Result<(), Refused>> {
+    let sending = sending(view, job, message.clone(), plan, now.steady)?;
+    match sending {
+        Some(sending) => Ok(sending.spend(view)?.map_err(Refused::Over)),
+        None => Ok(Ok(())),
+    }
+}
+
+fn count_code(view: &mut View, job: &Job, now: Now) -> Decided<()> {
+    let code = view.get::<SentCode>((job.subject.clone(), job.action.clone()))?;
+    if let Some(mut code) = code {
+        let sent_at = if job.kind == "calls" { &mut code.call_at } else { &mut code.sms_at };
+        *sent_at = now.steady;
+        code.sends += 1;
+        view.put(code);
+    }
+    Ok(())
+}

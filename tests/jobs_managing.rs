@@ -1,0 +1,164 @@
+//! Messages and callbacks that are to be sent, as an operator replays and cancels them.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod fresh;
+mod operated;
+
+use operated::{NOW, of_state, operated, operated_with, permanent, reason, retry};
+use seconder::engine::{JobState, Outcome};
+use seconder::{Error, Verdict};
+
+#[test]
+fn a_message_that_waits_can_be_attempted_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.request([retry(), retry()]).unwrap();
+    assert_eq!(op.run(0), [0, 0, 0]);
+    let job = op.engine().replay_job(&op.only().id).unwrap();
+    assert_eq!((job.due, job.attempts), (Some(NOW as i64 * 1000), 2));
+    assert_eq!(op.run(0), [1, 0, 0]);
+    assert_eq!(op.verify(), Verdict::Right);
+    let audit = op.audit();
+    let noted = audit.iter().find(|entry| entry.call == "replay_job").unwrap();
+    assert_eq!((&*noted.verdict, noted.number.as_deref()), ("done", Some("+1-XXX-XXX-XX23")));
+}
+
+#[test]
+fn a_message_that_failed_is_replayed_while_its_code_is_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.request([permanent(), permanent()]).unwrap_err();
+    op.clock.set(NOW + 300);
+    let job = op.engine().replay_job(&op.only().id).unwrap();
+    assert_eq!((job.state, &*job.route, job.attempts), (JobState::Waiting, "first", 0));
+    assert_eq!(op.run(300), [1, 0, 0]);
+    assert_eq!(op.verify(), Verdict::Right);
+}
+
+#[test]
+fn a_message_whose_code_is_void_is_not_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.request([permanent(), permanent()]).unwrap_err();
+    let id = op.only().id;
+    op.clock.set(NOW + 600);
+    let error = reason(op.engine().replay_job(&id));
+    assert!(error.contains(&id) && error.contains("has to request a new code"), "{error}");
+    assert_eq!(op.only().state, JobState::Failed);
+}
+
+/// It was taken back when it failed, and counts again.
+#[test]
+fn a_message_that_is_replayed_counts_for_the_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let op = operated_with(&path, "number_day=1 cool_down=0");
+    op.request([permanent(), permanent()]).unwrap_err();
+    let id = op.only().id;
+    op.request([Outcome::Sent(None), Outcome::Sent(None)]).unwrap();
+    let over = op.engine().replay_job(&id).unwrap_err();
+    assert!(matches!(over, Error::RateLimited { .. }), "{over}");
+    assert!(over.to_string().contains("number_day"), "{over}");
+    assert_eq!(op.only().state, JobState::Failed);
+}
+
+#[test]
+fn a_replayed_message_that_fails_again_is_taken_back_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated_with(&folder.path().join("jobs.db"), "number_day=2");
+    op.request([permanent(), permanent()]).unwrap_err();
+    op.engine().replay_job(&op.only().id).unwrap();
+    op.world.will([permanent(), permanent()]);
+    assert_eq!(op.run(1), [0, 0, 1]);
+    // Without a wait, because nobody got one.
+    op.request([Outcome::Sent(None), Outcome::Sent(None)]).unwrap();
+}
+
+#[test]
+fn a_callback_that_failed_gets_a_new_schedule() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.approve(Outcome::Permanent("gone".to_owned()));
+    let failed = op.only();
+    assert_eq!((failed.state, failed.ended), (JobState::Failed, Some(NOW as i64 * 1000)));
+    let after_days = 3 * 24 * 60 * 60;
+    op.clock.set(NOW + after_days);
+    let replayed = op.engine().replay_job(&failed.id).unwrap();
+    assert_eq!((replayed.state, replayed.attempts), (JobState::Waiting, 0));
+    op.world.will([retry(), retry()]);
+    assert_eq!(op.run(after_days), [0, 1, 0]);
+    assert_eq!(op.run(after_days + 10), [0, 1, 0]);
+    assert_eq!(op.run(after_days + 400), [1, 0, 0]);
+}
+
+#[test]
+fn what_was_sent_or_is_unknown_is_neither_replayed_nor_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    let sent = || Outcome::Sent(Some("1".to_owned()));
+    op.request([sent(), sent()]).unwrap();
+    let engine = op.engine();
+    let id = op.only().id;
+    assert!(reason(engine.replay_job(&id)).ends_with("is that of a job that was sent"));
+    assert!(reason(engine.cancel_job(&id)).ends_with("is that of a job that was sent"));
+    for id in ["0000000000000001", "7fffffffffffffff"] {
+        assert!(reason(engine.replay_job(id)).contains("is that of no job"));
+        assert!(reason(engine.cancel_job(id)).contains("is that of no job"));
+        assert_eq!(engine.job(id).unwrap(), None);
+    }
+    for id in ["", "1", "000000000000000g", "+00000000000001f", "00000000000000001"] {
+        assert!(reason(engine.replay_job(id)).contains("16 hexadecimal digits"), "{id}");
+    }
+}
+
+#[test]
+fn a_message_that_is_cancelled_is_not_sent_and_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated_with(&folder.path().join("jobs.db"), "number_day=1");
+    op.request([retry(), retry()]).unwrap();
+    let id = op.only().id;
+    assert_eq!(op.engine().cancel_job(&id).unwrap().id, id);
+    assert!(op.all().is_empty());
+    assert_eq!(op.run(100), [0, 0, 0]);
+    assert_eq!(op.undelivered(), [("request_sms".to_owned(), "cancelled".to_owned())]);
+    op.request([Outcome::Sent(None), Outcome::Sent(None)]).unwrap();
+}
+
+/// Its late error must not undo what was done meanwhile.
+#[test]
+fn an_attempt_of_a_job_that_was_cancelled_decides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.request([retry(), retry()]).unwrap();
+    op.clock.set(NOW + 60);
+    let leased = op.engine().lease_jobs("first", 8).unwrap();
+    op.engine().cancel_job(&op.only().id).unwrap();
+    op.world.will([permanent()]);
+    for job in leased {
+        assert!(job.send().unwrap().is_none());
+    }
+    assert!(op.all().is_empty());
+    assert_eq!(op.undelivered().len(), 1);
+}
+
+#[test]
+fn the_audit_says_why_something_was_not_delivered() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.request([permanent(), permanent()]).unwrap_err();
+    op.call([retry(), retry()]).unwrap();
+    assert_eq!(op.run(601), [0, 0, 0]);
+    op.approve(Outcome::Permanent("gone".to_owned()));
+    op.approve(retry());
+    op.engine().cancel_job(&op.jobs(&of_state(JobState::Waiting))[0].id).unwrap();
+    let mut undelivered = op.undelivered();
+    undelivered.sort();
+    let expected = [
+        ("request_call", "expired"),
+        ("request_sms", "rejected"),
+        ("respond_to_approval", "cancelled"),
+        ("respond_to_approval", "rejected"),
+    ];
+    assert_eq!(undelivered, expected.map(|(call, why)| (call.to_owned(), why.to_owned())));
+}
