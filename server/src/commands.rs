@@ -100,6 +100,10 @@ impl Database {
 
     /// Opens a database that must exist: a mistyped name would otherwise create an empty one.
     pub(crate) fn existing(&self) -> Result<Service> {
+        self.existing_settings()?.open()
+    }
+
+    fn existing_settings(&self) -> Result<Settings> {
         if self.is_sandbox() {
             let reason = "sandbox: is in the memory of the process that serves it, where no other \
                           process can reach it";
@@ -109,7 +113,7 @@ impl Database {
             let reason = "must be sqlite:/path/file.db or postgres://user@host/database";
             return Err(invalid("database", reason.to_owned()));
         }
-        self.settings()?.must_exist(true).open()
+        Ok(self.settings()?.must_exist(true))
     }
 }
 

@@ -4,6 +4,7 @@ mod arguments;
 mod audit;
 mod commands;
 mod enrol;
+mod jobs;
 mod keyring;
 #[cfg(test)]
 mod manual;
@@ -86,6 +87,11 @@ enum Command {
     /// Manage the routes by which `seconder serve` sends messages: the gateways of providers.
     #[command(subcommand)]
     Route(route::Command),
+    /// Look after the messages and callbacks that are to be sent: those that wait for an attempt or are
+    /// being attempted, those that failed, and those that providers have accepted. No code is among it,
+    /// and numbers are masked.
+    #[command(subcommand)]
+    Jobs(jobs::Command),
     /// Manage the devices that respond to approval requests.
     #[command(subcommand)]
     Device(Device),
@@ -156,6 +162,7 @@ fn main() -> ExitCode {
         Command::Enrol(options) => enrol::run(&options),
         Command::Route(command) => route::run(command),
         Command::Audit(options) => audit::run(&options),
+        Command::Jobs(command) => jobs::run(command),
         Command::Device(Device::Register { database, user, kind }) => {
             commands::register_device(&database, user, kind)
         }

@@ -3,10 +3,10 @@
 
 use crate::arguments::Database;
 use crate::log;
-use seconder::Settings;
 use seconder::calls::Channel;
 use seconder::engine::{Deliver, Message, Spool};
 use seconder::model::UserId;
+use seconder::{Service, Settings};
 use seconder_server::routes::{Routes, last_two};
 use std::path::Path;
 use std::sync::Arc;
@@ -59,4 +59,16 @@ pub(super) fn delivered(settings: Settings, database: &Database) -> (Settings, O
     };
     let routes = Routes::new(LoggedSpool(Spool::beside(beside)), Arc::new(log));
     (settings.deliver(routes.clone()), Some(routes))
+}
+
+impl Database {
+    /// Opens a database that must exist, to send what waits there as `seconder serve` does.
+    pub(crate) fn existing_to_send(&self) -> seconder::Result<Service> {
+        let (settings, routes) = delivered(self.existing_settings()?, self);
+        let service = settings.open()?;
+        if let Some(routes) = routes {
+            routes.load(service.require_engine()?)?;
+        }
+        Ok(service)
+    }
 }

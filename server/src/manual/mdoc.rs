@@ -19,6 +19,7 @@ pub(crate) fn usage(arg: &Arg) -> String {
     };
     match arg.get_long() {
         Some(long) => format!("Fl -{long} {value}").trim_end().to_owned(),
+        None if matches!(arg.get_action(), ArgAction::Append) => format!("{value} ..."),
         None => value,
     }
 }

@@ -1,0 +1,251 @@
+//! `seconder jobs`.
+
+use crate::arguments::Database;
+use crate::commands::{invalid, print};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use seconder::Result;
+use seconder::engine::{Engine, JobEntry, JobFilter, JobState, JobStatus};
+use std::time::Duration;
+
+/// How many jobs are read at once.
+const PAGE: u32 = 500;
+const KINDS: [&str; 4] = ["sms", "calls", "welcome", "callback"];
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Print jobs, one in each line: route by route, those that wait before those that failed and those
+    /// that were sent, and of each route the latest due first. The times are in Unix seconds.
+    List(List),
+    /// Count the jobs of each route and kind, one pair in each line: how many wait, are being attempted
+    /// (leased), and were sent or failed in the last 24 hours; for how long the oldest has waited; and
+    /// within which time half and 99 % of those that were sent were. Of each queue, 10 000 jobs are counted
+    /// at most: with a +, there are more. Of what was sent, those count whose provider gave them an id.
+    Status {
+        #[command(flatten)]
+        database: Database,
+        /// Print each route and kind as a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print everything about a job that is stored, but for what it carries.
+    Show(One),
+    /// Have jobs attempted at once: those that wait, and those that failed. A callback that failed gets the
+    /// attempts and the time of a new one. A message can be sent only while its code is valid; after
+    /// that, the user has to request a new one. `seconder serve` attempts them within seconds, and
+    /// `seconder jobs run` when it is run.
+    Replay(Several),
+    /// Remove jobs that wait or are being attempted; an attempt that was begun goes on. The messages count
+    /// for no limit, and the audit has a row for each.
+    Cancel(Several),
+    /// Make the attempts that are due, for programs without `seconder serve`: by cron, say. Messages go
+    /// where `seconder serve` sends them. Prints how many messages and callbacks were sent, wait for
+    /// another attempt, and failed for good, if there were any; that some failed is no error.
+    Run {
+        #[command(flatten)]
+        database: Database,
+        /// Time after which no attempt begins, in seconds.
+        #[arg(long, value_name = "SECONDS", default_value = "60",
+              value_parser = clap::value_parser!(u64).range(1..=86_400))]
+        budget: u64,
+        /// Print the numbers as a JSON object, also if there was nothing to do.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    database: Database,
+    /// Only jobs in this state: waiting, leased (being attempted), failed or sent.
+    #[arg(long, value_name = "STATE")]
+    state: Option<JobState>,
+    /// Only jobs of this kind: sms, calls, welcome (install messages to new users) or callback.
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(KINDS), hide_possible_values = true)]
+    kind: Option<String>,
+    /// Only jobs of this route, such as spool; the callbacks of application 1 have the route callbacks:1.
+    #[arg(long, value_name = "ROUTE")]
+    route: Option<String>,
+    /// The most jobs to print.
+    #[arg(long, value_name = "COUNT", default_value = "100")]
+    limit: usize,
+    /// Print each job as a JSON object, in which times are in milliseconds.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct One {
+    #[command(flatten)]
+    database: Database,
+    /// Print it as a JSON object, in which times are in milliseconds.
+    #[arg(long)]
+    json: bool,
+    /// Id of the job: 16 hexadecimal digits.
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+#[derive(Args)]
+pub(crate) struct Several {
+    #[command(flatten)]
+    database: Database,
+    /// Print each of them as a JSON object, in which times are in milliseconds.
+    #[arg(long)]
+    json: bool,
+    /// Ids of jobs: 16 hexadecimal digits each. After an error, those that follow are left alone.
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+}
+
+pub(crate) fn run(command: Command) -> Result<()> {
+    match command {
+        Command::List(options) => list(options),
+        Command::Status { database, json } => status(&database, json),
+        Command::Show(options) => show(&options),
+        Command::Replay(options) => manage(&options, Engine::replay_job),
+        Command::Cancel(options) => manage(&options, Engine::cancel_job),
+        Command::Run { database, budget, json } => run_due(&database, budget, json),
+    }
+}
+
+fn list(options: List) -> Result<()> {
+    let service = options.database.existing()?;
+    let engine = service.require_engine()?;
+    let mut filter = JobFilter::default();
+    (filter.state, filter.kind, filter.route) = (options.state, options.kind, options.route);
+    let (mut left, mut after) = (options.limit, None);
+    while left > 0 {
+        let most = u32::try_from(left).unwrap_or(PAGE).min(PAGE);
+        let page = engine.jobs(&filter, after.as_deref(), most)?;
+        for entry in &page.entries {
+            print_entry(entry, options.json)?;
+        }
+        left = left.saturating_sub(page.entries.len());
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn status(database: &Database, json: bool) -> Result<()> {
+    let service = database.existing()?;
+    for status in service.require_engine()?.job_status()? {
+        print(&if json {
+            serde_json::to_string(&status).unwrap_or_default()
+        } else {
+            status_line(&status)
+        })?;
+    }
+    Ok(())
+}
+
+fn show(options: &One) -> Result<()> {
+    let service = options.database.existing()?;
+    let Some(entry) = service.require_engine()?.job(&options.id)? else {
+        let reason = format!(
+            "{} is that of no job. It was sent, was cancelled or is long over: `seconder jobs list` \
+             shows those that there are",
+            options.id
+        );
+        return Err(invalid("id", reason));
+    };
+    if options.json {
+        return print(&document(&entry));
+    }
+    for (name, value) in fields(&entry) {
+        print(&format!("{name} {value}"))?;
+    }
+    Ok(())
+}
+
+/// Replays or cancels jobs, and prints each.
+fn manage(options: &Several, manage: fn(&Engine, &str) -> Result<JobEntry>) -> Result<()> {
+    let service = options.database.existing_to_send()?;
+    let engine = service.require_engine()?;
+    options.ids.iter().try_for_each(|id| print_entry(&manage(engine, id)?, options.json))
+}
+
+fn run_due(database: &Database, budget: u64, json: bool) -> Result<()> {
+    let service = database.existing_to_send()?;
+    let run = service.require_engine()?.run_jobs(Duration::from_secs(budget))?;
+    if json {
+        let (sent, waiting, failed, more) = (run.sent, run.waiting, run.failed, run.more);
+        let run = serde_json::json!({
+            "sent": sent, "waiting": waiting, "failed": failed, "more": more,
+        });
+        return print(&run.to_string());
+    }
+    // Nothing to do is nothing to write a mail about.
+    if run.sent + run.waiting + run.failed > 0 || run.more {
+        let more = if run.more { " more=yes" } else { "" };
+        let (sent, waiting, failed) = (run.sent, run.waiting, run.failed);
+        print(&format!("sent={sent} waiting={waiting} failed={failed}{more}"))?;
+    }
+    Ok(())
+}
+
+fn print_entry(entry: &JobEntry, json: bool) -> Result<()> {
+    print(&if json { document(entry) } else { line(entry) })
+}
+
+fn document(entry: &JobEntry) -> String {
+    serde_json::to_string(entry).unwrap_or_default()
+}
+
+/// A job in one line, of words that have no spaces.
+fn line(entry: &JobEntry) -> String {
+    let words = fields(entry).into_iter().map(|(name, value)| match name {
+        "id" | "kind" | "state" => value,
+        name => format!("{name}={}", value.replace(char::is_whitespace, "_")),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// What is known of a job, in order.
+fn fields(entry: &JobEntry) -> Vec<(&'static str, String)> {
+    let optional = |name, value: Option<String>| value.map(|value| (name, value));
+    let time = |time: i64| format!("{}.{:03}", time.div_euclid(1000), time.rem_euclid(1000));
+    let first = [
+        ("id", entry.id.clone()),
+        ("kind", entry.kind.clone()),
+        ("state", entry.state.name().to_owned()),
+        ("route", entry.route.clone()),
+    ];
+    let more = [
+        Some(("app", entry.app_id.to_string())),
+        optional("user", entry.user_id.map(|user| user.to_string())),
+        optional("number", entry.number.clone()),
+        optional("url", entry.url.clone()),
+        Some(("created", time(entry.created))),
+        optional("due", entry.due.map(time)),
+        Some(("deadline", time(entry.deadline))),
+        optional("ended", entry.ended.map(time)),
+        Some(("attempts", entry.attempts.to_string())),
+        optional("ambiguous", Some(entry.ambiguous.to_string()).filter(|_| entry.ambiguous > 0)),
+        optional("provider_id", entry.provider_id.clone()),
+        optional("last_error", entry.last_error.clone()),
+    ];
+    first.into_iter().chain(more.into_iter().flatten()).collect()
+}
+
+fn status_line(status: &JobStatus) -> String {
+    let more = if status.at_least { "+" } else { "" };
+    let counts = [
+        ("waiting", status.waiting),
+        ("leased", status.leased),
+        ("failed", status.failed),
+        ("sent", status.sent),
+    ];
+    let seconds = |time: u64| format!("{}.{:03}s", time / 1000, time % 1000);
+    let times =
+        [("oldest", status.oldest), ("p50", status.latency_p50), ("p99", status.latency_p99)];
+    let counts = counts.iter().map(|(name, count)| format!("{name}={count}{more}"));
+    let times = times.iter().filter_map(|(name, time)| Some((name, (*time)?)));
+    let times = times.map(|(name, time)| format!("{name}={}", seconds(time)));
+    let words: Vec<_> = counts.chain(times).collect();
+    format!("{} {} {}", status.route, status.kind, words.join(" "))
+}
