@@ -332,6 +332,16 @@ extern "C" {
 #define SECONDER_GENERATION_OLDER 2
 
 /**
+ * Callbacks are sent by POST, with a JSON body (interface 6).
+ */
+#define SECONDER_CALLBACK_METHOD_POST 1
+
+/**
+ * Callbacks are sent by GET, with their parameters as the query of the URL.
+ */
+#define SECONDER_CALLBACK_METHOD_GET 2
+
+/**
  * No call is retried: every request to wait is returned as SECONDER_RATE_LIMITED.
  */
 #define SECONDER_REPEATS_NONE 1
@@ -714,6 +724,18 @@ typedef struct seconder_open_options {
      * database, the current one in a new one.
      */
     int32_t replies;
+    /**
+     * Engine: how callbacks are sent, SECONDER_CALLBACK_METHOD_POST or SECONDER_CALLBACK_METHOD_GET.
+     * Default: the method stored in the database, POST in a new one.
+     */
+    int32_t callback_method;
+    /**
+     * Engine: whether `callback_url` may lead to addresses that are not of the public Internet, those
+     * of private networks and of this machine: SECONDER_YES or SECONDER_NO. A URL with "localhost" or
+     * a loopback address leads to this machine in any case, and nowhere else. A post function decides
+     * itself. Default: what is stored in the database, no in a new one.
+     */
+    int32_t callback_private;
     /**
      * Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
      * in the database, 7 in a new one.
@@ -1646,12 +1668,24 @@ const char *seconder_message_code(const struct seconder_message *message);
 uint64_t seconder_message_expires_at(const struct seconder_message *message);
 
 /**
- * The URL to post the callback to. NULL only for a NULL argument.
+ * The method to send the callback by, "POST" or "GET" (the option `callback_method`). NULL only for a
+ * NULL argument.
+ */
+const char *seconder_signed_callback_method(const struct seconder_signed_callback *callback);
+
+/**
+ * The query to send by GET, without the question mark; "" for a POST. NULL only for a NULL argument.
+ */
+const char *seconder_signed_callback_query(const struct seconder_signed_callback *callback);
+
+/**
+ * The URL to send the callback to, without the query. NULL only for a NULL argument.
  */
 const char *seconder_signed_callback_url(const struct seconder_signed_callback *callback);
 
 /**
- * The JSON body, owned by the callback. It is not NUL-terminated. NULL only for a NULL argument.
+ * The JSON body, owned by the callback. It is not NUL-terminated, and empty for a GET. NULL only for a
+ * NULL argument.
  */
 const void *seconder_signed_callback_body(const struct seconder_signed_callback *callback);
 

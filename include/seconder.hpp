@@ -124,6 +124,13 @@ enum class Generation : std::int32_t {
     older = SECONDER_GENERATION_OLDER,
 };
 
+/// How an engine sends callbacks.
+enum class CallbackMethod : std::int32_t {
+    standard = SECONDER_DEFAULT,
+    post = SECONDER_CALLBACK_METHOD_POST,
+    get = SECONDER_CALLBACK_METHOD_GET,
+};
+
 /// Which calls are retried if a remote service asks to wait.
 enum class Repeats : std::int32_t {
     standard = SECONDER_DEFAULT,
@@ -538,11 +545,22 @@ public:
     SignedCallback(const SignedCallback &) = delete;
     SignedCallback &operator=(const SignedCallback &) = delete;
 
+    /// "POST" or "GET".
+    std::string_view method() const noexcept
+    {
+        return detail::view(seconder_signed_callback_method(callback_));
+    }
+    /// Without the query.
     std::string_view url() const noexcept
     {
         return detail::view(seconder_signed_callback_url(callback_));
     }
-    /// The bytes of the JSON body.
+    /// The query to send by GET, without the question mark; empty for a POST.
+    std::string_view query() const noexcept
+    {
+        return detail::view(seconder_signed_callback_query(callback_));
+    }
+    /// The bytes of the JSON body; empty for a GET.
     std::string_view body() const noexcept
     {
         return {static_cast<const char *>(seconder_signed_callback_body(callback_)),
@@ -670,6 +688,9 @@ struct OpenOptions {
     std::optional<std::string> limits = {};
     std::optional<std::string> keyring = {};
     Generation replies = Generation::standard;
+    CallbackMethod callback_method = CallbackMethod::standard;
+    /// Whether callback_url may lead to addresses that are not of the public Internet.
+    std::optional<bool> callback_private = {};
     std::uint32_t token_length = 0;
     std::uint32_t authenticator_digits = 0;
     std::uint32_t authenticator_period = 0;
@@ -2320,6 +2341,8 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
     c.limits = text(given.limits);
     c.keyring = text(given.keyring);
     c.replies = static_cast<std::int32_t>(given.replies);
+    c.callback_method = static_cast<std::int32_t>(given.callback_method);
+    c.callback_private = choice(given.callback_private);
     c.token_length = given.token_length;
     c.authenticator_digits = given.authenticator_digits;
     c.authenticator_period = given.authenticator_period;

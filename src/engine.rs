@@ -28,6 +28,7 @@ mod sandbox;
 mod settings;
 mod steady;
 mod store;
+mod urls;
 mod users;
 mod verify;
 
@@ -214,6 +215,9 @@ impl Engine {
     pub fn maintain(&self, budget: Duration) -> Result<bool> {
         const STEP: u32 = 256;
         self.shared.deliver.housekeep();
+        if let Some(post) = &self.shared.post {
+            post.housekeep();
+        }
         let end = self.shared.clock.now().saturating_add(budget);
         let is_over = || self.shared.clock.now() >= end;
         let mut unreadable = 0;

@@ -12,7 +12,7 @@ mod identity;
 mod phone;
 mod text;
 
-pub use application::{ApiKey, CallbackUrl, InstallLink};
+pub use application::{ApiKey, CallbackMethod, CallbackUrl, InstallLink};
 pub use browser::BrowserToken;
 pub use identity::{ApprovalId, AuthenticatorId, DeviceId, LoginName, UserId};
 pub use phone::{CountryCode, PhoneNumber};

@@ -28,9 +28,12 @@ mod network;
 mod p256;
 #[cfg(feature = "https")]
 mod pin;
+mod process;
 #[cfg(feature = "https")]
 mod proxy;
 mod raw_request;
+#[cfg(feature = "https")]
+mod reach;
 mod redact;
 mod reply;
 #[cfg(feature = "https")]
@@ -59,7 +62,7 @@ use crate::model::ApiKey;
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result, Stage};
 use address::Address;
-use connect::{Connections, Connector};
+use connect::{Connections, Connector, KEPT};
 use deadline::Deadline;
 use error_mapping::Fault;
 use http1::Head;
@@ -191,7 +194,7 @@ impl Remote {
         connector: Connector,
         settings: RemoteSettings,
     ) -> Remote {
-        let connections = Connections::new(connector, settings.max_idle);
+        let connections = Connections::new(connector, settings.max_idle, KEPT);
         let RemoteSettings { timeout, repeats, format, generation, nested_as_json, names, .. } =
             settings;
         let client =

@@ -12,6 +12,7 @@ use fresh::url;
 use seconder::engine::{
     ApplicationSettings, ApprovalResponse, DeviceType, Message, RespondToApproval,
 };
+use seconder::model::CallbackMethod;
 use seconder::wire::{Generation, Names};
 use seconder::{Error, Handle, Service, Settings, calls};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,9 @@ fn settings_that_are_not_given_are_those_of_the_database() {
         .application_name("Acme")
         .replies(Generation::Older)
         .callback_url("https://app.example/callback")
+        .callback_method(CallbackMethod::Get)
         .callback_ca_file(&ca_file)
+        .callback_private(true)
         .install_link("https://app.example/get")
         .token_length(8)
         .offline_days(7)
@@ -57,6 +60,7 @@ fn settings_that_are_not_given_are_those_of_the_database() {
     assert_eq!((&given.names, given.replies), (&acme(), Generation::Older));
     assert_eq!((given.name.as_str(), given.token_length), ("Acme", 8));
     assert_eq!(given.callback_ca_file.as_ref(), Some(&ca_file));
+    assert_eq!((given.callback_method, given.callback_private), (CallbackMethod::Get, true));
     assert_eq!(given.offline_days, 7);
     assert_eq!(given.install_link.as_ref().unwrap().as_str(), "https://app.example/get");
     drop(first);
@@ -69,6 +73,7 @@ fn settings_that_are_not_given_are_those_of_the_database() {
     let fresh = stored(&fresh);
     assert_eq!((fresh.names, fresh.replies), (Names::default(), Generation::Current));
     assert_eq!((fresh.callback_ca_file, fresh.install_link), (None, None));
+    assert_eq!((fresh.callback_method, fresh.callback_private), (CallbackMethod::Post, false));
     assert_eq!(fresh.offline_days, 0, "nothing is prepared unless the operator allows it");
     drop(Settings::new(&at).offline_days(0).open().unwrap());
     assert_eq!(stored(&seconder::open(&at).unwrap()).offline_days, 0);

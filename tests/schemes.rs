@@ -3,6 +3,7 @@
 #![cfg(all(feature = "client-certificates", feature = "engine", feature = "unix"))]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+use seconder::model::CallbackMethod;
 use seconder::remote::Repeats;
 use seconder::wire::{Format, Generation, Names};
 use seconder::{Error, Settings};
@@ -37,7 +38,9 @@ const ENGINE: &[&str] = &["sandbox:", "sqlite:/no/such/a.db"];
 const OF_AN_ENGINE: &[(&str, Set)] = &[
     ("application_name", |s| s.application_name("Example")),
     ("callback_url", |s| s.callback_url("")),
+    ("callback_method", |s| s.callback_method(CallbackMethod::Post)),
     ("callback_ca_file", |s| s.callback_ca_file("")),
+    ("callback_private", |s| s.callback_private(false)),
     ("install_link", |s| s.install_link("")),
     ("replies", |s| s.replies(Generation::Current)),
     ("token_length", |s| s.token_length(7)),

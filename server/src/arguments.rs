@@ -1,6 +1,8 @@
 //! The options of the commands that several of them share, or that have many.
 
+use clap::builder::BoolishValueParser;
 use clap::{ArgGroup, Args};
+use seconder::model::CallbackMethod;
 use seconder::wire::Generation;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -127,6 +129,16 @@ pub(crate) struct Serve {
     /// on this machine; '' for none; by default the one stored in the database, if any.
     #[arg(long, value_name = "URL")]
     pub(crate) callback_url: Option<String>,
+    /// How callbacks are sent: post, with a JSON body, or get, with the parameters as the query of the
+    /// URL; by default the method stored in the database, or post in a new one.
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) callback_method: Option<CallbackMethod>,
+    /// Whether callbacks may be sent to addresses that are not of the public Internet, those of private
+    /// networks and of this machine: yes or no; by default what is stored in the database, or no in a
+    /// new one. A URL with localhost or a loopback address leads to this machine in any case, and
+    /// nowhere else.
+    #[arg(long, value_name = "YES", value_parser = BoolishValueParser::new())]
+    pub(crate) callback_private: Option<bool>,
     /// PEM file with the authorities to trust when callbacks are posted, instead of the system's; ''
     /// for none; by default the one stored in the database, if any.
     #[arg(long, value_name = "FILE")]

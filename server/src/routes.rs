@@ -13,7 +13,7 @@ use breaker::Breaker;
 use rate::Rate;
 use seconder::calls::Channel;
 use seconder::engine::{Deliver, Engine, Message, Outcome, StoredRoute};
-use seconder::model::{Secret, UserId};
+use seconder::model::{CallbackUrl, Secret, UserId};
 use seconder::{Error, Result};
 use serde_json::{Map, Value};
 use settings::RouteSettings;
@@ -321,6 +321,10 @@ impl Deliver for Routes {
 
     fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
         self.0.fallback.offline_logins_reported(user_id, machine, logins);
+    }
+
+    fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
+        self.0.fallback.callback_failed(url, reason);
     }
 }
 

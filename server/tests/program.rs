@@ -316,6 +316,8 @@ fn settings_are_stored_and_shown_at_start() {
         "replies: current\n",
         "token length: 7\n",
         "callback URL: none\n",
+        "callback method: post\n",
+        "callbacks to private addresses: no\n",
         "callback CA file: none\n",
         "install link: none\n",
         "offline days: 0\n",
@@ -331,7 +333,7 @@ fn settings_are_stored_and_shown_at_start() {
         &names,
         &["--application-name", "Acme", "--replies", "older", "--callback-ca-file", "ca.pem"],
         &["--callback-url", "https://app.example/cb", "--install-link", "https://app.example/get"],
-        &["--offline-days", "2"],
+        &["--offline-days", "2", "--callback-method", "get", "--callback-private", "yes"],
     ];
     drop(Running::start(folder.path(), &options.concat()));
     for options in [database.to_vec(), [&database[..], &names].concat()] {
@@ -342,6 +344,8 @@ fn settings_are_stored_and_shown_at_start() {
             "names: headers X-Acme-*, id field acme_id, browser acme_chrome, push path onetouch\n",
             "replies: older\n",
             "callback URL: https://app.example/cb\n",
+            "callback method: get\n",
+            "callbacks to private addresses: yes\n",
             &format!("callback CA file: {}\n", ca_file.display()),
             "install link: https://app.example/get\n",
             "offline days: 2\n",
@@ -359,6 +363,8 @@ fn settings_are_stored_and_shown_at_start() {
     let register = "device register --user 1 --type ios --database sqlite:acme.db";
     assert!(error(register).contains("60026"));
     assert!(error("serve --self-signed --replies 2012").contains("must be current or older"));
+    assert!(error("serve --self-signed --callback-method PUT").contains("must be post or get"));
+    assert!(error("serve --self-signed --callback-private maybe").contains("maybe"));
     assert!(error("serve --self-signed --install-link http://a/").contains("install_link"));
     assert!(error("serve --self-signed --offline-days 8").contains("offline_days"));
     assert!(error("serve --self-signed --callback-ca-file nowhere").contains("nowhere"));

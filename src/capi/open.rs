@@ -113,6 +113,14 @@ pub struct seconder_open_options {
     /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
     /// database, the current one in a new one.
     pub replies: i32,
+    /// Engine: how callbacks are sent, SECONDER_CALLBACK_METHOD_POST or SECONDER_CALLBACK_METHOD_GET.
+    /// Default: the method stored in the database, POST in a new one.
+    pub callback_method: i32,
+    /// Engine: whether `callback_url` may lead to addresses that are not of the public Internet, those
+    /// of private networks and of this machine: SECONDER_YES or SECONDER_NO. A URL with "localhost" or
+    /// a loopback address leads to this machine in any case, and nowhere else. A post function decides
+    /// itself. Default: what is stored in the database, no in a new one.
+    pub callback_private: i32,
     /// Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
     /// in the database, 7 in a new one.
     pub token_length: u32,

@@ -8,7 +8,9 @@ use std::ptr;
 /// A callback on its way to the application (interface 6). It is valid until the post function
 /// returns.
 pub struct seconder_signed_callback {
+    method: Text,
     url: Text,
+    query: Text,
     body: Vec<u8>,
     headers: Vec<(Text, Text)>,
 }
@@ -50,7 +52,9 @@ impl crate::engine::Post for ByFunction {
         let Some(post) = self.post else { return Err("there is no post function".into()) };
         let header = |(name, value): &(String, String)| (Text::new(name), Text::new(value));
         let callback = seconder_signed_callback {
+            method: Text::new(callback.method.verb()),
             url: Text::new(callback.url.as_str()),
+            query: Text::new(&callback.query),
             body: callback.body.clone(),
             headers: callback.headers.iter().map(header).collect(),
         };
@@ -63,7 +67,24 @@ impl crate::engine::Post for ByFunction {
     }
 }
 
-/// The URL to post the callback to. NULL only for a NULL argument.
+/// The method to send the callback by, "POST" or "GET" (the option `callback_method`). NULL only for a
+/// NULL argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_signed_callback_method(
+    callback: Option<&seconder_signed_callback>,
+) -> *const c_char {
+    read_handle(callback, |callback| callback.method.as_ptr())
+}
+
+/// The query to send by GET, without the question mark; "" for a POST. NULL only for a NULL argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_signed_callback_query(
+    callback: Option<&seconder_signed_callback>,
+) -> *const c_char {
+    read_handle(callback, |callback| callback.query.as_ptr())
+}
+
+/// The URL to send the callback to, without the query. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_url(
     callback: Option<&seconder_signed_callback>,
@@ -71,7 +92,8 @@ pub extern "C" fn seconder_signed_callback_url(
     read_handle(callback, |callback| callback.url.as_ptr())
 }
 
-/// The JSON body, owned by the callback. It is not NUL-terminated. NULL only for a NULL argument.
+/// The JSON body, owned by the callback. It is not NUL-terminated, and empty for a GET. NULL only for a
+/// NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_body(
     callback: Option<&seconder_signed_callback>,

@@ -6,6 +6,8 @@ use super::ffi::{self, Outcome};
 use super::open::seconder_open_options;
 use super::status::*;
 use super::{deliver, names, post};
+#[cfg(feature = "engine")]
+use crate::model::CallbackMethod;
 #[cfg(feature = "remote")]
 use crate::remote::Repeats;
 #[cfg(feature = "remote")]
@@ -37,6 +39,15 @@ const GENERATIONS: [(i32, Generation); 2] = [
     (SECONDER_GENERATION_CURRENT, Generation::Current),
     (SECONDER_GENERATION_OLDER, Generation::Older),
 ];
+
+#[cfg(feature = "engine")]
+const CALLBACK_METHODS: [(i32, CallbackMethod); 2] = [
+    (SECONDER_CALLBACK_METHOD_POST, CallbackMethod::Post),
+    (SECONDER_CALLBACK_METHOD_GET, CallbackMethod::Get),
+];
+
+#[cfg(feature = "engine")]
+const YES_OR_NO: [(i32, bool); 2] = [(SECONDER_YES, true), (SECONDER_NO, false)];
 
 /// # Safety
 /// Every pointer is NULL or as the header requires.
@@ -308,6 +319,12 @@ unsafe fn of_engine(
     if let Some(replies) = chosen("replies", options.replies, &GENERATIONS)? {
         settings = settings.replies(replies);
     }
+    if let Some(method) = chosen("callback_method", options.callback_method, &CALLBACK_METHODS)? {
+        settings = settings.callback_method(method);
+    }
+    if let Some(allow) = chosen("callback_private", options.callback_private, &YES_OR_NO)? {
+        settings = settings.callback_private(allow);
+    }
     if options.token_length > 0 {
         settings = settings.token_length(small(options.token_length));
     }
@@ -365,6 +382,8 @@ unsafe fn of_engine(
         ("install_link", !options.install_link.is_null()),
         ("limits", !options.limits.is_null()),
         ("replies", options.replies != SECONDER_DEFAULT),
+        ("callback_method", options.callback_method != SECONDER_DEFAULT),
+        ("callback_private", options.callback_private != SECONDER_DEFAULT),
         ("token_length", options.token_length > 0),
         ("authenticator_codes", codes),
         ("offline_days", options.offline_days != 0),

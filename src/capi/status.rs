@@ -99,6 +99,11 @@ pub const SECONDER_GENERATION_CURRENT: i32 = 1;
 /// The older generation: the API key is sent as a parameter, and some replies use other names.
 pub const SECONDER_GENERATION_OLDER: i32 = 2;
 
+/// Callbacks are sent by POST, with a JSON body (interface 6).
+pub const SECONDER_CALLBACK_METHOD_POST: i32 = 1;
+/// Callbacks are sent by GET, with their parameters as the query of the URL.
+pub const SECONDER_CALLBACK_METHOD_GET: i32 = 2;
+
 /// No call is retried: every request to wait is returned as SECONDER_RATE_LIMITED.
 pub const SECONDER_REPEATS_NONE: i32 = 1;
 /// Calls that change nothing are retried: seconder_app_details(), seconder_user_status(),

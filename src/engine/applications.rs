@@ -6,7 +6,7 @@ use super::operations::audit::Trail;
 use super::store::{self, Store};
 use super::{Engine, EngineSettings, Limits, limits};
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
-use crate::model::{ApiKey, CallbackUrl, DisplayText, InstallLink};
+use crate::model::{ApiKey, CallbackMethod, CallbackUrl, DisplayText, InstallLink};
 use crate::otp::{Algorithm, Totp};
 use crate::wire::{Generation, Names};
 use crate::{Error, Handle, Result};
@@ -35,7 +35,9 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
         name: settings.application_name.as_deref().map(name).transpose()?,
         callback_url: settings.callback_url.as_deref().map(unless_empty).transpose()?,
         replies: settings.replies,
+        callback_method: settings.callback_method,
         callback_ca_file: settings.callback_ca_file.as_deref().map(absolute).transpose()?,
+        callback_private: settings.callback_private,
         install_link: settings.install_link.as_deref().map(unless_empty).transpose()?,
         offline_days: settings.offline_days,
         limits: settings.limits.clone(),
@@ -112,7 +114,9 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<App> {
         token_length: change.token_length.unwrap_or(limits::TOKEN_LENGTH),
         replies: change.replies.unwrap_or_default(),
         names: settings.names.clone().unwrap_or_default(),
+        callback_method: change.callback_method.unwrap_or_default(),
         callback_ca_file: change.callback_ca_file.clone().flatten(),
+        callback_private: change.callback_private.unwrap_or_default(),
         install_link: change.install_link.clone().flatten(),
         offline_days: change.offline_days.unwrap_or(0),
         limits: {
@@ -170,10 +174,14 @@ pub struct ApplicationSettings {
     pub names: Names,
     /// The generation of the bodies that such a server replies with.
     pub replies: Generation,
-    /// Where callbacks are posted.
+    /// Where callbacks are sent.
     pub callback_url: Option<CallbackUrl>,
+    /// How they are sent.
+    pub callback_method: CallbackMethod,
     /// The PEM file with the authorities that are trusted then, instead of the system's.
     pub callback_ca_file: Option<PathBuf>,
+    /// Whether they may go to addresses that are not of the public Internet.
+    pub callback_private: bool,
     /// The number of digits of codes by SMS and voice.
     pub token_length: u8,
     /// The link in the install message, which new users receive if there is one.
@@ -193,7 +201,9 @@ impl Engine {
             names: app.names.clone(),
             replies: app.replies,
             callback_url: app.callback_url.clone(),
+            callback_method: app.callback_method,
             callback_ca_file: app.callback_ca_file.as_ref().map(PathBuf::from),
+            callback_private: app.callback_private,
             token_length: app.token_length,
             install_link: app.install_link.clone(),
             offline_days: app.offline_days,

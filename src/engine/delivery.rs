@@ -5,7 +5,7 @@ mod spool;
 pub use spool::Spool;
 
 use crate::calls::Channel;
-use crate::model::{CallbackUrl, UserId};
+use crate::model::{CallbackMethod, CallbackUrl, UserId};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,6 +67,10 @@ pub trait Deliver: Send + Sync {
     /// unreachable, and that were not reported before. The machine's name is what it says of itself.
     /// Default: does nothing.
     fn offline_logins_reported(&self, _user_id: UserId, _machine: Option<&str>, _logins: usize) {}
+
+    /// An attempt to send a callback failed: why, without its parameters. Whether another one is made is
+    /// as for [`Post::attempt`]. Default: does nothing.
+    fn callback_failed(&self, _url: &CallbackUrl, _reason: &str) {}
 }
 
 /// What became of an attempt to send something.
@@ -88,6 +92,28 @@ pub enum Outcome {
     /// It may have been sent, because the connection was lost before a response arrived: what went
     /// wrong, without the code. Another attempt carries the same [`Message::id`].
     Ambiguous(String),
+}
+
+impl Outcome {
+    /// What went wrong, if anything did.
+    pub(super) fn reason(&self) -> Option<&str> {
+        match self {
+            Outcome::Sent(_) => None,
+            Outcome::Permanent(reason)
+            | Outcome::Ambiguous(reason)
+            | Outcome::Retry { reason, .. } => Some(reason),
+        }
+    }
+
+    /// The same outcome, with its reason as this function has it.
+    pub(super) fn map_reason(self, change: impl FnOnce(String) -> String) -> Outcome {
+        match self {
+            Outcome::Sent(id) => Outcome::Sent(id),
+            Outcome::Retry { after, reason } => Outcome::Retry { after, reason: change(reason) },
+            Outcome::Permanent(reason) => Outcome::Permanent(change(reason)),
+            Outcome::Ambiguous(reason) => Outcome::Ambiguous(change(reason)),
+        }
+    }
 }
 
 /// A message to a phone. `Debug` does not show the code.
@@ -139,15 +165,24 @@ pub trait Post: Send + Sync {
     fn longest_attempt(&self) -> Duration {
         Duration::from_secs(30)
     }
+
+    /// Closes what is kept for further callbacks and was not used for long. It is called by
+    /// [`Engine::maintain`](crate::engine::Engine::maintain) and
+    /// [`Engine::run_jobs`](crate::engine::Engine::run_jobs). Default: does nothing.
+    fn housekeep(&self) {}
 }
 
-/// A signed callback to post to the application (interface 6).
+/// A signed callback to send to the application (interface 6).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignedCallback {
-    /// The application's callback URL.
+    /// The application's callback URL, without the query.
     pub url: CallbackUrl,
-    /// The JSON body.
+    /// How the application receives callbacks.
+    pub method: CallbackMethod,
+    /// The query to send by GET, without the `?`. Empty for a POST.
+    pub query: String,
+    /// The JSON body to send by POST. Empty for a GET.
     pub body: Vec<u8>,
     /// The names and values of the headers: the signature and its nonce, which are new in each attempt,
     /// and `Seconder-Delivery` with an id that is the same in all attempts.
@@ -155,6 +190,19 @@ pub struct SignedCallback {
     /// The authorities that the application trusts for the URL, as a PEM file, instead of the
     /// system's.
     pub(crate) ca_file: Option<PathBuf>,
+    /// Whether the URL may lead to addresses that are not of the public Internet.
+    pub(crate) private: bool,
+}
+
+#[cfg(feature = "https")]
+impl SignedCallback {
+    /// The URL to request: the callback URL, and the query of a GET.
+    pub(crate) fn request_url(&self) -> String {
+        match self.method {
+            CallbackMethod::Post => self.url.to_string(),
+            CallbackMethod::Get => format!("{}?{}", self.url, self.query),
+        }
+    }
 }
 
 /// A message that is wiped from memory once it was delivered, or when that panics. `Message` itself has no

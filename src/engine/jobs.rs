@@ -12,9 +12,10 @@ use super::clock::{self, Now, Time};
 use super::delivery::Wiped;
 use super::operations::applications::{self as stored, App};
 use super::operations::jobs::{self, Claimed, Ended, Outgoing, Plan, What};
+use super::urls::without_parameters;
 use super::{Engine, Message, Outcome, Shared, SignedCallback};
 use crate::calls::Channel;
-use crate::model::CallbackUrl;
+use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage, callback};
 use std::fmt;
 use std::path::PathBuf;
@@ -72,6 +73,9 @@ impl Engine {
     pub fn run_jobs(&self, budget: Duration) -> Result<JobsRun> {
         let end = self.shared.clock.now().saturating_add(budget);
         let is_over = || self.shared.clock.now() >= end;
+        if let Some(post) = &self.shared.post {
+            post.housekeep();
+        }
         let lanes = self.lanes()?;
         let mut run = JobsRun::default();
         loop {
@@ -178,12 +182,7 @@ impl Engine {
             return Ok((Ended::Stale, None));
         }
         let outcome = self.attempt(claimed)?;
-        let reason = match &outcome {
-            Outcome::Sent(_) => None,
-            Outcome::Permanent(reason)
-            | Outcome::Ambiguous(reason)
-            | Outcome::Retry { reason, .. } => Some(reason.clone()),
-        };
+        let reason = outcome.reason().map(str::to_owned);
         let routes = match &claimed.what {
             What::Message { message, .. } => {
                 self.shared.deliver.routes(&message.to, channel(message))
@@ -234,7 +233,7 @@ impl Engine {
         without_secrets(outcome, code, outgoing)
     }
 
-    /// Signs a callback and posts it. The nonce is the time in seconds, which allows receivers to
+    /// Signs a callback and sends it. The nonce is the time in seconds, which allows receivers to
     /// check freshness, and a random number, which makes it unique.
     fn post(&self, claimed: &Claimed, url: &CallbackUrl, body: &str, now: Now) -> Result<Outcome> {
         let later = |reason: &str| Outcome::Retry { after: None, reason: reason.to_owned() };
@@ -246,15 +245,34 @@ impl Engine {
         };
         let unique = clock::digits(self.random(), 9)?;
         let nonce = format!("{}.{unique}", now.clock.seconds());
-        let body = body.as_bytes().to_vec();
-        let signature = callback::sign(&app.api_key, &nonce, url.as_str(), &body)?;
+        let (key, at, method) = (&app.api_key, url.as_str(), app.callback_method);
+        let (query, body) = match method {
+            CallbackMethod::Post => (String::new(), body.as_bytes().to_vec()),
+            CallbackMethod::Get => (callback::query(body.as_bytes())?, Vec::new()),
+        };
+        let signature = match method {
+            CallbackMethod::Post => callback::sign(key, &nonce, at, &body),
+            CallbackMethod::Get => callback::sign_query(key, &nonce, at, &query),
+        };
+        let signature = match signature {
+            Ok(signature) => signature,
+            // A query has a limited number of parameters, which is the same in each attempt.
+            Err(error) => return Ok(Outcome::Permanent(format!("it cannot be signed: {error}"))),
+        };
         let headers = vec![
             (app.names.signature(), signature),
             (app.names.nonce(), nonce),
             (DELIVERY.to_owned(), id(claimed.lease.job_id)),
         ];
         let ca_file = app.callback_ca_file.as_ref().map(PathBuf::from);
-        Ok(post.attempt(&SignedCallback { url: url.clone(), body, headers, ca_file }))
+        let private = app.callback_private;
+        let url = url.clone();
+        let callback = SignedCallback { url, method, query, body, headers, ca_file, private };
+        let outcome = post.attempt(&callback).map_reason(|reason| without_parameters(&reason));
+        if let Some(reason) = outcome.reason() {
+            self.shared.deliver.callback_failed(&callback.url, reason);
+        }
+        Ok(outcome)
     }
 
     fn application(&self, id: i64) -> Result<Option<Arc<App>>> {
@@ -403,12 +421,7 @@ fn without_secrets(outcome: Outcome, code: &str, message: &Outgoing) -> Outcome 
             false => reason.replace(&message.to, &message.masked).replace(digits, &message.masked),
         }
     };
-    match outcome {
-        Outcome::Sent(id) => Outcome::Sent(id),
-        Outcome::Retry { after, reason } => Outcome::Retry { after, reason: clean(reason) },
-        Outcome::Permanent(reason) => Outcome::Permanent(clean(reason)),
-        Outcome::Ambiguous(reason) => Outcome::Ambiguous(clean(reason)),
-    }
+    outcome.map_reason(clean)
 }
 
 /// The parts as one text, of which no other copy stays in memory: a text that grows would leave some.

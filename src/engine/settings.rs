@@ -2,7 +2,7 @@
 
 use super::clock::System;
 use super::{Clock, Deliver, Post, Random, limits};
-use crate::model::ApiKey;
+use crate::model::{ApiKey, CallbackMethod};
 use crate::wire::{Generation, Names};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,9 @@ pub(crate) struct EngineSettings {
     pub(crate) callback_url: Option<String>,
     pub(crate) token_length: Option<u8>,
     pub(crate) replies: Option<Generation>,
+    pub(crate) callback_method: Option<CallbackMethod>,
     pub(crate) callback_ca_file: Option<PathBuf>,
+    pub(crate) callback_private: Option<bool>,
     pub(crate) install_link: Option<String>,
     pub(crate) offline_days: Option<u8>,
     pub(crate) limits: Option<String>,
@@ -39,7 +41,9 @@ impl Default for EngineSettings {
             callback_url: None,
             token_length: None,
             replies: None,
+            callback_method: None,
             callback_ca_file: None,
+            callback_private: None,
             install_link: None,
             offline_days: None,
             limits: None,

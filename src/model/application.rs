@@ -77,6 +77,20 @@ impl CallbackUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether callbacks are encrypted on their way.
+    #[cfg(all(feature = "engine", feature = "https"))]
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.0.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+    }
+
+    /// Whether its host is written as this machine: `localhost`, or a loopback address.
+    #[cfg(all(feature = "engine", feature = "https"))]
+    pub(crate) fn is_this_machine(&self) -> bool {
+        let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
+        let authority = rest.split('/').next().unwrap_or_default();
+        host_and_port(authority).is_some_and(|(host, _)| host.is_loopback())
+    }
 }
 
 impl FromStr for CallbackUrl {
@@ -96,6 +110,47 @@ impl FromStr for CallbackUrl {
 impl fmt::Display for CallbackUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// How an application receives callbacks (interface 6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallbackMethod {
+    /// By POST, with a JSON body.
+    #[default]
+    Post,
+    /// By GET, with the parameters as the query of the URL. It is for applications whose server or
+    /// proxy accepts nothing else: what is in a URL tends to appear in logs, and many servers limit its
+    /// length, often to 8 KiB.
+    Get,
+}
+
+impl CallbackMethod {
+    /// The method's name as a setting: `post` or `get`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CallbackMethod::Post => "post",
+            CallbackMethod::Get => "get",
+        }
+    }
+
+    /// The method's name in a request, which is signed: `POST` or `GET`.
+    pub const fn verb(self) -> &'static str {
+        match self {
+            CallbackMethod::Post => "POST",
+            CallbackMethod::Get => "GET",
+        }
+    }
+}
+
+impl FromStr for CallbackMethod {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<CallbackMethod> {
+        [CallbackMethod::Post, CallbackMethod::Get]
+            .into_iter()
+            .find(|method| method.name() == name)
+            .ok_or_else(|| Error::invalid_argument("callback_method", "must be post or get"))
     }
 }
 

@@ -1,129 +1,185 @@
-//! Posts callbacks (interface 6).
+//! Sends callbacks (interface 6).
 
+mod receivers;
+#[cfg(test)]
+mod tests;
+
+use super::connect::Connection;
 use super::deadline::Deadline;
+use super::error_mapping::Fault;
+use super::http1::Head;
 use super::lookup::Lookup;
-use super::network::Network;
+use super::process::PerProcess;
 use super::raw_request::{RawRequest, unsendable};
+use super::reply;
 use super::trust::Trust;
 use crate::engine::{Outcome, Post, SignedCallback};
-use crate::error::Rejection;
+use crate::model::CallbackMethod;
 use crate::{Error, Result, Stage};
 use http::Uri;
-use http::uri::{PathAndQuery, Scheme};
+use http::uri::{Authority, PathAndQuery};
+use receivers::Receivers;
 use std::path::Path;
 use std::time::Duration;
 
 /// How long an application may take to respond.
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// How long the rest of a response may take, of which the status has arrived. The connection is closed
+/// if it takes longer, which costs another one with the next callback.
+const REST: Duration = Duration::from_secs(1);
 /// The status by which an application says that it wants the callback no more.
 const GONE: u16 = 410;
+/// The statuses that may come with a `Retry-After`.
+const WAIT: [u16; 2] = [429, 503];
 
-/// Posts callbacks to `https:` URLs, and to `http:` URLs of this machine.
-pub(crate) struct Callbacks;
+/// Sends callbacks to `https:` URLs, and to `http:` URLs of this machine. Connections are kept for the
+/// next callback to the same application.
+pub(crate) struct Callbacks {
+    receivers: PerProcess<Receivers>,
+    lookup: Lookup,
+}
+
+impl Callbacks {
+    pub(crate) fn new() -> Result<Callbacks> {
+        Ok(Callbacks::resolving_by(Lookup::new(&[])?))
+    }
+
+    fn resolving_by(lookup: Lookup) -> Callbacks {
+        Callbacks { receivers: PerProcess::new(Receivers::default()), lookup }
+    }
+
+    fn receivers(&self) -> &Receivers {
+        self.receivers.get(Receivers::default)
+    }
+
+    /// Sends a callback, and returns the head of the response.
+    fn send(&self, callback: &SignedCallback, timeout: Duration) -> Result<Head> {
+        let deadline = Deadline::after(timeout)?;
+        let url = callback.request_url();
+        let uri: Uri = url.parse().map_err(|_| unsendable())?;
+        let host = uri.authority().cloned().ok_or_else(unsendable)?;
+        let request = request(callback, &host, &uri)?;
+        self.receivers().close_old();
+        let connections = self.receivers().find(callback, &host, &self.lookup)?;
+        let process = connections.process();
+        let failed = |fault: Fault| renamed(fault.at(Stage::Response, host.as_str()));
+        let fresh = || connections.connect(process, deadline).map_err(renamed);
+        let (mut connection, is_kept) = match connections.kept(process, deadline) {
+            Some(kept) => (kept, true),
+            None => (fresh()?, false),
+        };
+        let mut head = exchange(&mut connection, &request);
+        // Applications close connections that are idle for too long, which may cross the request. If the
+        // callback has arrived nevertheless, the application recognises it by its id.
+        if is_kept && head.as_ref().is_err_and(Fault::is_closed) {
+            connection = fresh()?;
+            head = exchange(&mut connection, &request);
+        }
+        let head = head.map_err(failed)?;
+        if let Some(connection) = finished(connection, &head, deadline) {
+            connections.keep(process, connection);
+        }
+        Ok(head)
+    }
+}
 
 impl Post for Callbacks {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
-        post(callback, TIMEOUT).map_err(|error| error.to_string())
+        match self.attempt(callback) {
+            Outcome::Sent(_) => Ok(()),
+            Outcome::Permanent(reason)
+            | Outcome::Ambiguous(reason)
+            | Outcome::Retry { reason, .. } => Err(reason),
+        }
     }
 
     fn attempt(&self, callback: &SignedCallback) -> Outcome {
-        match post(callback, TIMEOUT) {
-            Ok(()) => Outcome::Sent(None),
-            Err(Error::Rejected(rejection)) if rejection.status == GONE => {
-                Outcome::Permanent(Error::Rejected(rejection).to_string())
-            }
-            Err(error) => Outcome::Retry { after: None, reason: error.to_string() },
+        outcome(self.send(callback, TIMEOUT))
+    }
+
+    fn housekeep(&self) {
+        self.receivers().close_old();
+    }
+}
+
+fn outcome(responded: Result<Head>) -> Outcome {
+    let head = match responded {
+        Ok(head) => head,
+        Err(error) => {
+            // Advice about a service would be wrong about a receiver.
+            let reason = match &error {
+                Error::Unavailable { message, .. } => message.clone(),
+                other => other.to_string(),
+            };
+            return match error {
+                Error::InvalidResponse { .. }
+                | Error::Unavailable { stage: Stage::Response, .. }
+                | Error::Cancelled { sent: true } => Outcome::Ambiguous(reason),
+                _ => Outcome::Retry { after: None, reason },
+            };
+        }
+    };
+    let status = head.status;
+    let reason = match head.is_redirect() {
+        true => format!("it redirects (status {status}), and redirects are not followed"),
+        false => format!("the callback URL did not accept the callback (status {status})"),
+    };
+    match status {
+        200..=299 => Outcome::Sent(None),
+        GONE => Outcome::Permanent(reason),
+        _ => {
+            let after = WAIT.contains(&status).then(|| reply::wait_of(&head.headers)).flatten();
+            Outcome::Retry { after, reason }
         }
     }
 }
 
-/// Posts a callback. A status from 200 to 299 is `Ok`; every other one, including a redirect, is
-/// [`Error::Rejected`] with that status, and no response is [`Error::Unavailable`]. The body of the
-/// response is not read.
-fn post(callback: &SignedCallback, timeout: Duration) -> Result<()> {
-    let uri: Uri =
-        callback.url.as_str().parse().map_err(|_| Error::Internal {
-            message: "a callback URL could not be parsed".into(),
-        })?;
-    let host = uri.authority().cloned().ok_or_else(unsendable)?;
-    let trust = match uri.scheme() == Some(&Scheme::HTTPS) {
-        true => trust(callback.ca_file.as_deref())?,
-        false => Trust::ThisMachine,
-    };
+fn request(callback: &SignedCallback, host: &Authority, uri: &Uri) -> Result<RawRequest> {
     let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    let mut request = RawRequest::new("POST", host.as_str(), target)?.header("accept", "*/*")?;
+    // A URL may have no path, and then a query follows the host.
+    let target = match target.starts_with('?') {
+        true => format!("/{target}"),
+        false => target.to_owned(),
+    };
+    let mut request = RawRequest::new(callback.method.verb(), host.as_str(), &target)?;
+    request = request.header("accept", "*/*")?;
     for (name, value) in &callback.headers {
         request = request.header(name, value)?;
     }
-    let request = request.end(Some(("application/json", &callback.body)))?;
-    let network = Network::new(host.clone(), trust, None, Lookup::new(&[])?);
-    let mut connection = network.connect(&network.session(), Deadline::after(timeout)?)?;
-    let sent = connection.send(request.bytes()).and_then(|()| connection.head());
-    let status = sent.map_err(|fault| fault.at(Stage::Response, host.as_str()))?.status;
-    match status {
-        200..=299 => Ok(()),
-        _ => Err(Error::Rejected(Box::new(Rejection {
-            status,
-            message: "the callback URL did not accept the callback".into(),
-            ..Rejection::default()
-        }))),
-    }
+    request.end(match callback.method {
+        CallbackMethod::Post => Some(("application/json", &callback.body)),
+        CallbackMethod::Get => None,
+    })
 }
 
-fn trust(ca_file: Option<&Path>) -> Result<Trust> {
-    match ca_file {
-        Some(file) => {
-            Trust::authorities(file).map_err(|error| error.of_parameter("callback_ca_file"))
-        }
-        None => Trust::system(),
+fn exchange(connection: &mut Connection, request: &RawRequest) -> Result<Head, Fault> {
+    connection.send(request.bytes())?;
+    connection.head()
+}
+
+/// Reads the rest of a response, which does not matter. Returns the connection if it can carry another
+/// callback.
+fn finished(mut connection: Connection, head: &Head, deadline: Deadline) -> Option<Connection> {
+    if head.is_redirect() || !head.stays_open() {
+        return None;
     }
+    connection.stream().socket().set_deadline(deadline.sooner(REST));
+    connection.body(head).ok()?;
+    Some(connection)
+}
+
+/// The same error, with what the settings are called for callbacks.
+fn renamed(error: Error) -> Error {
+    let Error::Unavailable { stage, message, .. } = error else { return error };
+    let message = message
+        .replace(", or its key in the setting pin", "")
+        .replace(", or name its key in the setting pin", "")
+        .replace(", or another one than that of the setting client_certificate", "")
+        .replace("the setting ca_file", "the setting callback_ca_file");
+    Error::unavailable(stage, message)
 }
 
 /// Rejects a file without authorities before it is stored.
 pub(crate) fn check_authorities(parameter: &'static str, file: &Path) -> Result<()> {
     Trust::authorities(file).map(drop).map_err(|error| error.of_parameter(parameter))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::loopback::{Loopback, ok, reply};
-    use super::*;
-
-    fn posted(url: &str) -> Result<()> {
-        let header = |name: &str| (name.to_owned(), "c2ln".to_owned());
-        let callback = SignedCallback {
-            url: url.parse()?,
-            body: br#"{"status":"approved"}"#.to_vec(),
-            headers: vec![header("X-Svc-Signature"), header("X-Svc-Signature-Nonce")],
-            ca_file: None,
-        };
-        post(&callback, Duration::from_secs(5))
-    }
-
-    #[test]
-    fn posts_json_with_the_headers_given() {
-        let server = Loopback::start(|_| ok("accepted"));
-        posted(&server.url("/callback")).unwrap();
-        let request = server.request();
-        assert!(request.starts_with("POST /callback HTTP/1.1\r\n"), "{request}");
-        assert!(request.to_lowercase().contains("\r\nx-svc-signature: c2ln\r\n"), "{request}");
-        assert!(
-            request.to_lowercase().contains("\r\ncontent-type: application/json\r\n"),
-            "{request}"
-        );
-        assert!(request.ends_with("\r\n\r\n{\"status\":\"approved\"}"), "{request}");
-    }
-
-    #[test]
-    fn every_other_status_is_a_rejection() {
-        for status in [302, 307, 400, 410, 500] {
-            let location = "Location: http://127.0.0.1:1/\r\n";
-            let server = Loopback::start(move |_| reply(status, location, ""));
-            let error = posted(&server.url("/")).unwrap_err();
-            assert!(
-                matches!(error, Error::Rejected(rejection) if rejection.status == status),
-                "{status}"
-            );
-        }
-    }
 }

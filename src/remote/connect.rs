@@ -6,9 +6,10 @@ use super::http1;
 use super::local::Local;
 #[cfg(feature = "https")]
 use super::network::{Network, Session};
+use super::process::PerProcess;
 use super::stream::Stream;
 use crate::Result;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Services close connections that were idle for a few seconds. A request that crosses such a close
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 pub(super) const MAX_IDLE: Duration = Duration::from_secs(1);
 /// The maximum number of idle connections: more than the threads of a host that log in users at the
 /// same time.
-const KEPT: usize = 32;
+pub(super) const KEPT: usize = 32;
 
 /// The connections of one process share nothing where none of them uses TLS.
 #[cfg(not(feature = "https"))]
@@ -39,65 +40,54 @@ pub(super) struct Connections {
     connector: Connector,
     /// How long a connection may be idle before it is dropped. With zero, each is closed after its reply.
     max_idle: Duration,
-    first: Process,
+    /// How many are kept.
+    most: usize,
+    processes: PerProcess<Process>,
 }
 
-/// The connections of one process. A forked child that wrote to its parent's connections would
-/// corrupt the traffic of both, so each process has separate ones. The list of processes needs no
-/// lock, which another thread of the parent might have held at the time of the fork.
+/// The connections of one process.
 pub(super) struct Process {
-    id: Id,
     session: Session,
     /// The connections, and since when each is idle.
     idle: Mutex<Vec<(Instant, Connection)>>,
-    child: OnceLock<Box<Process>>,
-}
-
-/// Identifies a process. The id of a process that has ended may be reused for a descendant, but not
-/// with the same parent, unless the parent's id was reused too, or both processes are the first of
-/// a PID namespace; a program that creates one must open its service afterwards. A process whose
-/// parent ends gets a new identity, which costs it a connection.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Id {
-    own: u32,
-    parent: u32,
-}
-
-impl Id {
-    fn now() -> Id {
-        #[cfg(unix)]
-        let parent = std::os::unix::process::parent_id();
-        #[cfg(not(unix))]
-        let parent = 0;
-        Id { own: std::process::id(), parent }
-    }
 }
 
 impl Connections {
-    pub(super) fn new(connector: Connector, max_idle: Duration) -> Connections {
-        Connections { first: Process::new(Id::now(), &connector), max_idle, connector }
+    /// At most so many idle connections are kept.
+    pub(super) fn new(connector: Connector, max_idle: Duration, most: usize) -> Connections {
+        let processes = PerProcess::new(Process::new(&connector));
+        Connections { processes, max_idle, most, connector }
     }
 
     /// The connections of this process.
     pub(super) fn process(&self) -> &Process {
-        self.process_of(Id::now())
+        self.processes.get(|| Process::new(&self.connector))
     }
 
     /// An idle connection, or a new one.
     pub(super) fn connection(&self, process: &Process, deadline: Deadline) -> Result<Connection> {
-        match process.take(self.max_idle) {
-            Some((_, mut connection)) => {
-                connection.stream().socket().set_deadline(deadline);
-                Ok(connection)
-            }
-            None => self.connector.connect(&process.session, deadline),
+        match self.kept(process, deadline) {
+            Some(connection) => Ok(connection),
+            None => self.connect(process, deadline),
         }
+    }
+
+    /// An idle connection. The service may be closing it at this moment.
+    pub(super) fn kept(&self, process: &Process, deadline: Deadline) -> Option<Connection> {
+        let (_, mut connection) = process.take(self.max_idle)?;
+        connection.stream().socket().set_deadline(deadline);
+        Some(connection)
+    }
+
+    /// A new connection.
+    pub(super) fn connect(&self, process: &Process, deadline: Deadline) -> Result<Connection> {
+        self.connector.connect(&process.session, deadline)
     }
 
     /// Keeps a connection for the next call, if it can be reused.
     pub(super) fn keep(&self, process: &Process, connection: Connection) {
         if !self.max_idle.is_zero() {
-            process.keep_since(Instant::now(), connection);
+            process.keep_since(Instant::now(), connection, self.most);
         }
     }
 
@@ -110,36 +100,22 @@ impl Connections {
         let process = self.process();
         let (since, connection) = match process.take(self.max_idle) {
             Some(kept) => kept,
-            None => {
-                let connection = self.connector.connect(&process.session, deadline)?;
-                (Instant::now(), connection)
-            }
+            None => (Instant::now(), self.connect(process, deadline)?),
         };
-        process.keep_since(since, connection);
+        process.keep_since(since, connection, self.most);
         Ok(())
     }
 
-    fn process_of(&self, id: Id) -> &Process {
-        let mut process = &self.first;
-        while process.id != id {
-            process = match process.child.get() {
-                Some(child) => child,
-                // Created before `get_or_init`: a fork during that call would leave the cell locked
-                // in the child for ever.
-                None => {
-                    let child = Box::new(Process::new(id, &self.connector));
-                    process.child.get_or_init(|| child)
-                }
-            };
-        }
-        process
+    /// Closes the connections that were idle for too long.
+    #[cfg(all(feature = "engine", feature = "https"))]
+    pub(super) fn close_old(&self) {
+        self.process().idle().retain(|(since, _)| since.elapsed() < self.max_idle);
     }
 }
 
 impl Process {
-    fn new(id: Id, connector: &Connector) -> Process {
-        let session = connector.session();
-        Process { id, session, idle: Mutex::default(), child: OnceLock::new() }
+    fn new(connector: &Connector) -> Process {
+        Process { session: connector.session(), idle: Mutex::default() }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<(Instant, Connection)>> {
@@ -160,10 +136,10 @@ impl Process {
         }
     }
 
-    fn keep_since(&self, since: Instant, connection: Connection) {
+    fn keep_since(&self, since: Instant, connection: Connection, most: usize) {
         if connection.is_reusable() {
             let mut idle = self.idle();
-            if idle.len() >= KEPT {
+            if idle.len() >= most {
                 idle.remove(0);
             }
             idle.push((since, connection));
@@ -189,33 +165,6 @@ impl Connector {
             Connector::Network(network) => network.connect(session, deadline),
             #[cfg(feature = "unix")]
             Connector::Local(local) => local.connect(deadline),
-        }
-    }
-}
-
-#[cfg(feature = "https")]
-#[cfg(test)]
-mod tests {
-    use super::super::lookup::Lookup;
-    use super::super::trust::Trust;
-    use super::*;
-
-    #[test]
-    fn a_forked_child_has_separate_connections() {
-        let lookup = Lookup::new(&[]).unwrap();
-        let network = Network::new("localhost".parse().unwrap(), Trust::ThisMachine, None, lookup);
-        let connections = Connections::new(Connector::Network(Box::new(network)), MAX_IDLE);
-        let own = Id::now();
-        let child = Id { own: own.own + 1, parent: own.own };
-        // By then the first process has ended, and its id can be reused.
-        let grandchild = Id { own: own.own, parent: child.own };
-        let ids = [own, child, grandchild];
-        let processes = ids.map(|id| connections.process_of(id));
-        assert!(std::ptr::eq(processes[0], connections.process()));
-        for (at, process) in processes.into_iter().enumerate() {
-            let same = processes.map(|other| std::ptr::eq(process, other));
-            assert_eq!(same, [0, 1, 2].map(|other| other == at));
-            assert!(std::ptr::eq(process, connections.process_of(ids[at])));
         }
     }
 }

@@ -43,6 +43,12 @@ impl Fault {
         Fault::BadResponse(message.into())
     }
 
+    /// Whether the peer has closed the connection.
+    #[cfg(all(feature = "engine", feature = "https"))]
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self, Fault::Io(error) if is_closed(error.kind()))
+    }
+
     pub(super) fn not_http() -> Fault {
         Fault::invalid("it is not HTTP/1.1")
     }
@@ -84,15 +90,23 @@ fn from_io(error: &io::Error) -> String {
             "the host or its network is unreachable".to_owned()
         }
         Kind::TimedOut | Kind::WouldBlock => DEADLINE_EXCEEDED.to_owned(),
-        Kind::ConnectionReset
-        | Kind::ConnectionAborted
-        | Kind::BrokenPipe
-        | Kind::NotConnected
-        | Kind::UnexpectedEof => "it closed the connection".to_owned(),
+        kind if is_closed(kind) => "it closed the connection".to_owned(),
         // The names of some kinds say less than the system's message.
         _ if error.raw_os_error().is_some() => error.to_string(),
         kind => kind.to_string(),
     }
+}
+
+fn is_closed(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        kind,
+        Kind::ConnectionReset
+            | Kind::ConnectionAborted
+            | Kind::BrokenPipe
+            | Kind::NotConnected
+            | Kind::UnexpectedEof
+    )
 }
 
 #[cfg(feature = "https")]

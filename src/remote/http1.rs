@@ -51,6 +51,12 @@ impl Head {
     pub(super) fn is_redirect(&self) -> bool {
         (300..400).contains(&self.status)
     }
+
+    /// Whether the connection can be used again, once the body was read.
+    #[cfg(all(feature = "engine", feature = "https"))]
+    pub(super) fn stays_open(&self) -> bool {
+        self.stays_open && !matches!(framing(self), Err(_) | Ok(Framing::UntilClose))
+    }
 }
 
 impl<S: Read + Write> Connection<S> {

@@ -37,6 +37,8 @@ pub(super) enum Failure {
     Unknown,
     /// None of these name servers returned an answer, or none in time.
     Unanswered(Vec<SocketAddr>),
+    /// It has no address that may be connected to. This is the first of the others.
+    Refused(IpAddr),
     /// There are no descriptors or no memory left, as the text says.
     Exhausted(&'static str),
     /// The call is to end.
@@ -153,6 +155,13 @@ impl fmt::Display for Failure {
                 let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
                 let servers = servers.join(", ");
                 write!(f, "no name server returned an answer (queried: {servers})")
+            }
+            Failure::Refused(address) => {
+                write!(
+                    f,
+                    "its address {address} is not one of the public Internet: the setting \
+                     callback_private allows others"
+                )
             }
             Failure::Exhausted(what) => f.write_str(what),
             Failure::Interrupted => f.write_str("the call is to end"),

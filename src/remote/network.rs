@@ -5,6 +5,7 @@ use super::deadline::Deadline;
 use super::error_mapping::Fault;
 use super::lookup::{Failure, Lookup};
 use super::proxy::Proxy;
+use super::reach::Reach;
 use super::secure;
 use super::socket::Socket;
 use super::stream::Stream;
@@ -24,6 +25,7 @@ pub(super) struct Network {
     tls: Option<Box<ClientConfig>>,
     proxy: Option<Proxy>,
     lookup: Lookup,
+    reach: Reach,
 }
 
 impl Network {
@@ -34,11 +36,20 @@ impl Network {
         proxy: Option<Proxy>,
         lookup: Lookup,
     ) -> Network {
-        let tls = match trust {
-            Trust::Tls(tls) => Some(tls),
-            Trust::ThisMachine => None,
+        let (tls, reach) = match trust {
+            Trust::Tls(tls) => (Some(tls), Reach::Anywhere),
+            Trust::ThisMachine => (None, Reach::ThisMachine),
         };
-        Network { host, tls, proxy, lookup }
+        Network { host, tls, proxy, lookup, reach }
+    }
+
+    /// Connections to these addresses only, and never to others where there is no TLS.
+    #[cfg(feature = "engine")]
+    pub(super) fn within(mut self, reach: Reach) -> Network {
+        if self.tls.is_some() {
+            self.reach = reach;
+        }
+        self
     }
 
     pub(super) fn session(&self) -> Session {
@@ -55,8 +66,11 @@ impl Network {
             let named = &named;
             move |fault: Fault| fault.at(stage, named)
         };
-        let addresses = self.addresses(peer, deadline).map_err(Fault::Lookup);
-        let socket = Socket::dial(&addresses.map_err(at(Stage::Dns))?, deadline);
+        let addresses = self.addresses(peer, deadline).map_err(|failure| match failure {
+            Failure::Refused(_) => at(Stage::Connect)(Fault::Lookup(failure)),
+            other => at(Stage::Dns)(Fault::Lookup(other)),
+        })?;
+        let socket = Socket::dial(&addresses, deadline);
         let mut socket = socket.map_err(Fault::Io).map_err(at(Stage::Connect))?;
         if let Some(proxy) = &self.proxy {
             proxy.tunnel(&mut socket, &self.host).map_err(at(Stage::Connect))?;
@@ -74,15 +88,19 @@ impl Network {
         peer: &Authority,
         deadline: Deadline,
     ) -> std::result::Result<Vec<SocketAddr>, Failure> {
-        let https = self.tls.is_some();
-        let port = peer.port_u16().unwrap_or(if https { 443 } else { 80 });
+        let port = peer.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 });
         let found = self.lookup.addresses(peer.host(), deadline)?;
-        // Unencrypted requests must not leave this machine, whatever addresses a name resolves to.
-        let allowed = found.into_iter().filter(|address| https || address.is_loopback());
-        let addresses: Vec<_> = allowed.map(|ip| SocketAddr::new(ip, port)).collect();
-        match addresses.is_empty() {
-            true => Err(Failure::Unknown),
-            false => Ok(addresses),
+        // These very addresses are connected to: the name is not resolved again, so that nobody can
+        // change it after the check.
+        let (allowed, refused): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|address| self.reach.allows(*address));
+        let addresses: Vec<_> = allowed.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+        match (addresses.is_empty(), refused.first()) {
+            (false, _) => Ok(addresses),
+            (true, Some(address)) if self.reach != Reach::ThisMachine => {
+                Err(Failure::Refused(*address))
+            }
+            (true, _) => Err(Failure::Unknown),
         }
     }
 }

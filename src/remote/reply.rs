@@ -37,7 +37,8 @@ fn redirected(status: u16, headers: &Headers) -> Error {
     ))
 }
 
-fn wait_of(headers: &Headers) -> Option<Duration> {
+/// The wait requested by the headers of a response.
+pub(super) fn wait_of(headers: &Headers) -> Option<Duration> {
     retry_after(headers.text("retry-after")?, headers.text("date"))
 }
 

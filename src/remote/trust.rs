@@ -19,6 +19,8 @@ use rustls::{ClientConfig, RootCertStore};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+#[cfg(feature = "engine")]
+use std::sync::OnceLock;
 #[cfg(feature = "client-certificates")]
 use zeroize::Zeroizing;
 
@@ -72,10 +74,19 @@ impl Trust {
         Ok(Trust::Tls(Box::new(config)))
     }
 
-    /// TLS with the system's authorities.
+    /// TLS with the system's authorities, which are read once in each process: they are many.
     #[cfg(feature = "engine")]
     pub(super) fn system() -> Result<Trust> {
-        Trust::new(&RemoteSettings::default())
+        static READ: OnceLock<Box<ClientConfig>> = OnceLock::new();
+        if let Some(config) = READ.get() {
+            return Ok(Trust::Tls(config.clone()));
+        }
+        // Read before `get_or_init`: a fork during that call would leave the cell locked in the child
+        // for ever.
+        match Trust::new(&RemoteSettings::default())? {
+            Trust::Tls(config) => Ok(Trust::Tls(READ.get_or_init(|| config).clone())),
+            Trust::ThisMachine => Ok(Trust::ThisMachine),
+        }
     }
 
     /// TLS with the authorities of a PEM file instead.

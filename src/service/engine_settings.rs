@@ -3,6 +3,7 @@
 use super::Settings;
 use crate::Result;
 use crate::engine::{Clock, Deliver, EngineSettings, Post, Random};
+use crate::model::CallbackMethod;
 use crate::wire::Generation;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,6 +51,23 @@ impl Settings {
     pub fn callback_url(mut self, url: impl Into<String>) -> Settings {
         self.engine.callback_url = Some(url.into());
         self.note("callback_url")
+    }
+
+    /// How an engine sends callbacks. With [`CallbackMethod::Get`], their parameters are the query of
+    /// the URL. Default: the method stored in the database; [`CallbackMethod::Post`] in a new one.
+    pub fn callback_method(mut self, method: CallbackMethod) -> Settings {
+        self.engine.callback_method = Some(method);
+        self.note("callback_method")
+    }
+
+    /// Whether the callback URL may lead to addresses that are not of the public Internet: those of
+    /// private networks, and of this machine by a name other than `localhost`. Otherwise, no
+    /// callback is sent to such an address, whatever the name in the URL resolves to. A URL with
+    /// `localhost` or a loopback address leads to this machine in any case, and nowhere else. A function set by [`Settings::post`] decides itself. Default: what is stored in
+    /// the database; no in a new one.
+    pub fn callback_private(mut self, allow: bool) -> Settings {
+        self.engine.callback_private = Some(allow);
+        self.note("callback_private")
     }
 
     /// The number of digits of codes that an engine sends by SMS and voice, 6 to 10. Default: the
@@ -139,7 +157,9 @@ pub(super) fn posting(mut settings: EngineSettings) -> Result<EngineSettings> {
     if let Some(file) = settings.callback_ca_file.as_ref().filter(|f| !f.as_os_str().is_empty()) {
         crate::remote::check_authorities("callback_ca_file", file)?;
     }
-    settings.post.get_or_insert_with(|| Arc::new(crate::remote::Callbacks));
+    if settings.post.is_none() {
+        settings.post = Some(Arc::new(crate::remote::Callbacks::new()?));
+    }
     Ok(settings)
 }
 

@@ -161,6 +161,8 @@ static void functions_without_a_service(void)
     EXPECT_INVALID("received", seconder_callback_verify_parameters("key", NULL, 0, &text, &error));
     CHECK(verifier == NULL && event == NULL && text == NULL);
     CHECK(!seconder_event_approved_by(NULL, 0) && !seconder_approval_approved_by(NULL, 0));
+    CHECK(seconder_signed_callback_method(NULL) == NULL);
+    CHECK(seconder_signed_callback_query(NULL) == NULL);
     CHECK(seconder_signed_callback_body(NULL) == NULL);
     CHECK(seconder_signed_callback_header_name(NULL, 0) == NULL);
 }

@@ -85,7 +85,9 @@ static void of_the_engine(void)
 {
     BELONGS(ENGINE, "application_name", application_name, "Example");
     BELONGS(ENGINE, "callback_url", callback_url, "");
+    BELONGS(ENGINE, "callback_method", callback_method, SECONDER_CALLBACK_METHOD_POST);
     BELONGS(ENGINE, "callback_ca_file", callback_ca_file, "");
+    BELONGS(ENGINE, "callback_private", callback_private, SECONDER_NO);
     BELONGS(ENGINE, "install_link", install_link, "");
     BELONGS(ENGINE, "limits", limits, "number_day=9");
     BELONGS(ENGINE, "replies", replies, SECONDER_GENERATION_CURRENT);

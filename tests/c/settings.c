@@ -81,6 +81,12 @@ static void invalid_options_of_engines(void)
     options.callback_ca_file = "/no/such/file";
     rejects("sandbox:", "callback_ca_file", &options);
     options = zero;
+    options.callback_method = 3;
+    rejects("sandbox:", "callback_method", &options);
+    options = zero;
+    options.callback_private = -1;
+    rejects("sandbox:", "callback_private", &options);
+    options = zero;
     options.install_link = "http://app.example/get";
     rejects("sandbox:", "install_link", &options);
     options = zero;
@@ -140,6 +146,8 @@ static int32_t post(const seconder_signed_callback *callback, void *userdata)
     struct outside *outside = userdata;
     size_t size = seconder_signed_callback_body_size(callback);
     CHECK(same(seconder_signed_callback_url(callback), "https://app.example/callback"));
+    CHECK(same(seconder_signed_callback_method(callback), "POST"));
+    CHECK(same(seconder_signed_callback_query(callback), ""));
     CHECK(size < sizeof outside->body && seconder_signed_callback_header_count(callback) == 2);
     memcpy(outside->body, seconder_signed_callback_body(callback), size);
     CHECK(same(seconder_signed_callback_header_name(callback, 0), "X-Acme-Signature"));

@@ -401,9 +401,12 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     Callback received;
     OpenOptions options;
     options.callback_url = "https://app.example/callback";
+    options.callback_method = CallbackMethod::get;
+    options.callback_private = true;
     options.post = [&received](const SignedCallback &callback) {
         received.url = callback.url();
-        received.method = "POST";
+        received.method = callback.method();
+        received.query = callback.query();
         received.body = callback.body();
         for (const auto &[name, value] : callback.headers())
             (name == "X-Svc-Signature" ? received.signature : received.nonce) = value;

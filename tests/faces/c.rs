@@ -327,6 +327,7 @@ fn every_enum_variant_has_a_constant() {
     is("src/calls/check_approval.rs", "ApprovalStatus", "SECONDER_APPROVAL_");
     is("src/wire.rs", "Format", "SECONDER_FORMAT_");
     is("src/wire.rs", "Generation", "SECONDER_GENERATION_");
+    is("src/model/application.rs", "CallbackMethod", "SECONDER_CALLBACK_METHOD_");
     is("src/remote.rs", "Repeats", "SECONDER_REPEATS_");
     is("src/otp.rs", "Algorithm", "SECONDER_ALGORITHM_");
 }

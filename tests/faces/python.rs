@@ -291,6 +291,7 @@ fn every_enum_has_all_variants() {
         ("src/engine/approvals.rs", "ApprovalResponse"),
         ("src/wire.rs", "Format"),
         ("src/wire.rs", "Generation"),
+        ("src/model/application.rs", "CallbackMethod"),
         ("src/remote.rs", "Repeats"),
         ("src/otp.rs", "Algorithm"),
         ("src/error.rs", "Stage"),

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Literal
 
     _Function = Callable[[Any], object]
 
@@ -90,13 +90,19 @@ def poster(post: _Function) -> Callable[[str, bytes, list[tuple[str, str]]], Non
     """What the engine calls with the parts of a callback."""
 
     def send(url: str, body: bytes, headers: list[tuple[str, str]]) -> None:
+        url, _, query = url.partition("?")
+        # Only a POST has a body, and never an empty one.
+        method: Literal["POST", "GET"] = "POST" if body else "GET"
+        callback = SignedCallback(
+            url=url, body=body, headers=dict(headers), method=method, query=query
+        )
         try:
-            _run("post", post, SignedCallback(url=url, body=body, headers=dict(headers)), None)
+            _run("post", post, callback, None)
         except Exception as error:
             failure = _failed("post", error, "", "")
         else:
             return
-        del body, headers
+        del body, headers, query, callback
         raise failure
 
     return send

@@ -12,7 +12,7 @@ from seconder import _seconder
 from seconder._awaited import Opening, running_loop
 from seconder._frames import guarded, guarded_class
 from seconder._functions import LOOP
-from seconder.enums import Format, Generation, Repeats
+from seconder.enums import CallbackMethod, Format, Generation, Repeats
 from seconder.errors import InvalidArgument
 from seconder.opening import _opened
 from seconder.results import Approval
@@ -577,7 +577,9 @@ def open_async(
     keyring: str | PathLike[str] | None = None,
     application_name: str | None = None,
     callback_url: str | None = None,
+    callback_method: CallbackMethod | Literal["post", "get"] | None = None,
     callback_ca_file: str | PathLike[str] | None = None,
+    callback_private: bool | None = None,
     install_link: str | None = None,
     replies: Generation | Literal["current", "older"] | None = None,
     token_length: int | None = None,

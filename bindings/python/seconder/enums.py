@@ -128,6 +128,15 @@ class Generation(Word):
     """The key as a parameter, and other words in some replies."""
 
 
+class CallbackMethod(Word):
+    """How an engine sends callbacks (section 6)."""
+
+    POST = "post"
+    """By POST, with a JSON body, the default."""
+    GET = "get"
+    """By GET, with the parameters as the query of the URL."""
+
+
 class Repeats(Word):
     """Which calls a client retries when the service is rate limiting and the wait fits within the
     call's timeout. Nothing else is ever retried."""

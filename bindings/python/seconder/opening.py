@@ -6,7 +6,7 @@ from seconder import _seconder
 from seconder._frames import guarded
 from seconder._functions import carrier, checked, checked_limit, poster
 from seconder._hook import hook_of
-from seconder.enums import Format, Generation, Repeats
+from seconder.enums import CallbackMethod, Format, Generation, Repeats
 from seconder.errors import InvalidArgument, SpoolWarning
 from seconder.names import _given
 from seconder.service import Service
@@ -43,7 +43,9 @@ def open(
     keyring: str | PathLike[str] | None = None,
     application_name: str | None = None,
     callback_url: str | None = None,
+    callback_method: CallbackMethod | Literal["post", "get"] | None = None,
     callback_ca_file: str | PathLike[str] | None = None,
+    callback_private: bool | None = None,
     install_link: str | None = None,
     replies: Generation | Literal["current", "older"] | None = None,
     token_length: int | None = None,
@@ -133,9 +135,15 @@ def open(
         callback_url: Where an engine posts the responses to approval requests (section 6): an
             ``https:`` URL, or an ``http:`` URL of this machine. An empty string removes the one in
             the database. Default: the one in the database, and none in a new one.
+        callback_method: How callbacks are sent. With ``get``, their parameters are the query of the
+            URL. Default: the method in the database, and ``post`` in a new one.
         callback_ca_file: A PEM file of certificates to trust instead of the system's when an engine
             posts callbacks. Every process that uses the database reads it when it posts one. An
             empty string removes the one in the database. Default: the one in the database, and none in a new one.
+        callback_private: Whether ``callback_url`` may lead to addresses that are not of the public
+            Internet: those of private networks and of this machine. A URL with ``localhost`` or a
+            loopback address leads to this machine in any case, and nowhere else. A ``post`` function
+            decides itself. Default: what is in the database, and ``False`` in a new one.
         install_link: The link to the app that an engine sends to a new user by SMS (section 4.1):
             an ``https:`` URL of at most 2048 characters. An empty string removes the one in the
             database. Default: the one in the database. A new one has none, and then no message is

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
-    from typing import Any
+    from typing import Any, Literal
 
     from typing_extensions import Self
 
@@ -738,11 +738,15 @@ class SignedCallback(Result):
     """A signed callback to the application, as passed to ``post`` (section 6)."""
 
     url: str
-    """The URL to post it to."""
+    """The URL to send it to, without the query."""
     body: bytes
-    """The JSON body."""
+    """The JSON body to send by POST. Empty for a GET."""
     headers: Mapping[str, str] = field(hash=False)
     """The headers with the signature and its nonce, by name."""
+    method: Literal["POST", "GET"] = "POST"
+    """How to send it: the setting ``callback_method``."""
+    query: str = ""
+    """The query to send by GET, without the ``?``. Empty for a POST."""
 
 
 class CallRecord(Result):

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::engine::{Message, SignedCallback};
+use seconder::model::CallbackMethod;
 use seconder::remote::Repeats;
 use seconder::wire::{Format, Generation};
 use seconder::{Error, Settings};
@@ -114,8 +115,16 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     if let Some(url) = given.take::<Option<String>>("callback_url", "be text")? {
         settings = settings.callback_url(url);
     }
+    if let Some(method) = given.take::<Option<String>>("callback_method", "be text")? {
+        let method: Result<CallbackMethod, seconder::Error> = method.parse();
+        let failed = |error| Failure::from(error).raise(given.0.py());
+        settings = settings.callback_method(method.map_err(failed)?);
+    }
     if let Some(file) = given.take::<Option<PathBuf>>("callback_ca_file", "be a path")? {
         settings = settings.callback_ca_file(file);
+    }
+    if let Some(allow) = given.take::<Option<bool>>("callback_private", "be True or False")? {
+        settings = settings.callback_private(allow);
     }
     if let Some(link) = given.take::<Option<String>>("install_link", "be text")? {
         settings = settings.install_link(link);
@@ -177,7 +186,12 @@ impl seconder::engine::Post for Poster {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
         in_python(None, |py| {
             let headers = callback.headers.clone();
-            let parts = (callback.url.as_str(), callback.body.as_slice(), headers);
+            // The URL itself has no question mark.
+            let url = match callback.query.as_str() {
+                "" => callback.url.to_string(),
+                query => format!("{}?{query}", callback.url),
+            };
+            let parts = (url, callback.body.as_slice(), headers);
             self.0.call1(py, parts).map(drop)
         })
     }

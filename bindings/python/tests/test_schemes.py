@@ -29,7 +29,9 @@ OF_A_DATABASE: dict[str, Any] = {"must_exist": True, "keyring": "ring"}
 OF_AN_ENGINE: dict[str, Any] = {
     "application_name": "Example",
     "callback_url": "",
+    "callback_method": "post",
     "callback_ca_file": "",
+    "callback_private": False,
     "install_link": "",
     "replies": "current",
     "token_length": 7,

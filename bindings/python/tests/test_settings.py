@@ -229,6 +229,30 @@ def test_callbacks_are_posted_by_a_function(tmp_path: Path) -> None:
     assert json.loads(callback.body)["acme_id"] == user.user_id and callback.url == url
 
 
+def test_callbacks_are_sent_by_get_where_that_is_set(tmp_path: Path) -> None:
+    sent: list[seconder.SignedCallback] = []
+    settings: Any = {"callback_url": "https://app.example/callback", "callback_method": "get"}
+    with seconder.open(f"sqlite:{tmp_path}/test.db", post=sent.append, **settings) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        device = service.register_device(user.user_id, "android")
+        proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
+        request = service.create_approval(user.user_id, "Log in to a & b?")
+        service.respond_to_approval(request.uuid, **proof, response="approve")
+        (callback,) = sent
+        assert (callback.method, callback.body, "?" in callback.url) == ("GET", b"", False)
+        names = seconder.Names()
+        event = seconder.callback.verify(
+            api_key=service.api_key(),
+            url=callback.url,
+            method=callback.method,
+            query=callback.query,
+            signature=callback.headers[names.signature_header],
+            nonce=callback.headers[names.nonce_header],
+            fresh=60,
+        )
+    assert event.approved_by(user.user_id) and event.uuid == request.uuid
+
+
 def test_a_failed_post_does_not_undo_the_response(tmp_path: Path) -> None:
     def post(callback: seconder.SignedCallback) -> None:
         raise RuntimeError("the application is down")
@@ -277,6 +301,8 @@ def test_the_settings_of_an_application_are_validated(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no certificate")
     settings: dict[str, list[Any]] = {
         "callback_ca_file": [tmp_path / "missing", str(tmp_path / "text"), 7],
+        "callback_method": ["POST", "put", "", 7],
+        "callback_private": ["yes", 1],
         "install_link": ["http://app.example", "app.example", 7],
         "replies": ["2012", "", 7],
         "offline_days": [8, -1, 256, "1"],

@@ -5,7 +5,7 @@ use crate::arguments::Database;
 use crate::log;
 use seconder::calls::Channel;
 use seconder::engine::{Deliver, Message, Spool};
-use seconder::model::UserId;
+use seconder::model::{CallbackUrl, UserId};
 use seconder::{Service, Settings};
 use seconder_server::routes::{Routes, last_two};
 use std::path::Path;
@@ -36,6 +36,10 @@ impl Deliver for LoggedSpool {
 
     fn recovery_code_used(&self, user_id: UserId, left: usize) {
         log(&format!("user {user_id} was let in by a recovery code, and has {left} left"));
+    }
+
+    fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
+        log(&format!("the callback to {url} was not accepted: {reason}"));
     }
 
     fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {

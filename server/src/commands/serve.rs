@@ -26,6 +26,12 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     if let Some(url) = options.callback_url {
         settings = settings.callback_url(url);
     }
+    if let Some(method) = options.callback_method {
+        settings = settings.callback_method(method);
+    }
+    if let Some(allow) = options.callback_private {
+        settings = settings.callback_private(allow);
+    }
     if let Some(file) = options.callback_ca_file {
         settings = settings.callback_ca_file(file);
     }
@@ -145,6 +151,9 @@ fn show(settings: &ApplicationSettings) {
     log(&format!("replies: {}", settings.replies.name()));
     log(&format!("token length: {}", settings.token_length));
     log(&format!("callback URL: {}", or_none(url)));
+    log(&format!("callback method: {}", settings.callback_method.name()));
+    let private = if settings.callback_private { "yes" } else { "no" };
+    log(&format!("callbacks to private addresses: {private}"));
     log(&format!("callback CA file: {}", or_none(file)));
     // The file may have gone since it was stored. Users can log in without callbacks, so this is no
     // reason not to start.

@@ -5,7 +5,7 @@ use super::lookups::{self, Kind};
 use super::{AppId, next_id, steady};
 use crate::engine::limits::Limits;
 use crate::engine::store::{Application, Decided, Statistics, View};
-use crate::model::{ApiKey, CallbackUrl, InstallLink, Secret};
+use crate::model::{ApiKey, CallbackMethod, CallbackUrl, InstallLink, Secret};
 use crate::wire::{Generation, Names};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -26,8 +26,11 @@ pub(in crate::engine) struct App {
     /// The generation of the bodies that a server replies with.
     pub(in crate::engine) replies: Generation,
     pub(in crate::engine) names: Names,
+    pub(in crate::engine) callback_method: CallbackMethod,
     /// The absolute path of the authorities to trust when callbacks are posted.
     pub(in crate::engine) callback_ca_file: Option<String>,
+    /// Whether callbacks may go to addresses that are not of the public Internet.
+    pub(in crate::engine) callback_private: bool,
     pub(in crate::engine) install_link: Option<InstallLink>,
     pub(in crate::engine) offline_days: u8,
     pub(in crate::engine) limits: Limits,
@@ -40,7 +43,9 @@ pub(in crate::engine) struct AppChange {
     pub(in crate::engine) callback_url: Option<Option<CallbackUrl>>,
     pub(in crate::engine) token_length: Option<u8>,
     pub(in crate::engine) replies: Option<Generation>,
+    pub(in crate::engine) callback_method: Option<CallbackMethod>,
     pub(in crate::engine) callback_ca_file: Option<Option<String>>,
+    pub(in crate::engine) callback_private: Option<bool>,
     pub(in crate::engine) install_link: Option<Option<InstallLink>>,
     pub(in crate::engine) offline_days: Option<u8>,
     /// Those to change, as text.
@@ -86,7 +91,9 @@ pub(in crate::engine) fn add_first(view: &mut View, new: &App, trail: &Trail) ->
         push_path,
         id_field,
         chrome_device,
+        callback_method: new.callback_method.name().to_owned(),
         callback_ca_file: new.callback_ca_file.clone(),
+        callback_private: new.callback_private,
         install_link: new.install_link.as_ref().map(|link| link.as_str().to_owned()),
         offline_days: new.offline_days,
         limits: new.limits.stored(),
@@ -112,6 +119,10 @@ pub(in crate::engine) fn configure(
     if let Some(url) = &change.callback_url {
         row.callback_url = url.as_ref().map(|url| url.as_str().to_owned());
     }
+    if let Some(method) = change.callback_method {
+        row.callback_method = method.name().to_owned();
+    }
+    row.callback_private = change.callback_private.unwrap_or(row.callback_private);
     if let Some(file) = &change.callback_ca_file {
         row.callback_ca_file.clone_from(file);
     }
@@ -142,7 +153,9 @@ fn changed(before: &Application, after: &Application) -> String {
         ("offline_days", before.offline_days != after.offline_days),
         ("replies", before.replies != after.replies),
         ("callback_url", before.callback_url != after.callback_url),
+        ("callback_method", before.callback_method != after.callback_method),
         ("callback_ca_file", before.callback_ca_file != after.callback_ca_file),
+        ("callback_private", before.callback_private != after.callback_private),
         ("install_link", before.install_link != after.install_link),
         ("limits", before.limits != after.limits),
     ];
@@ -181,6 +194,10 @@ fn hash(api_key: &ApiKey) -> String {
 
 fn app(row: Application) -> Decided<App> {
     let replies = row.replies.parse().map_err(|_| super::damaged("applications", "replies"))?;
+    let callback_method = row
+        .callback_method
+        .parse()
+        .map_err(|_| super::damaged("applications", "callback_method"))?;
     let limits = limits(&row)?;
     Ok(App {
         app_id: row.app_id,
@@ -194,7 +211,9 @@ fn app(row: Application) -> Decided<App> {
         token_length: row.token_length,
         replies,
         names: Names::stored([row.header_prefix, row.push_path, row.id_field, row.chrome_device]),
+        callback_method,
         callback_ca_file: row.callback_ca_file,
+        callback_private: row.callback_private,
         install_link: row.install_link.map(InstallLink::stored),
         offline_days: row.offline_days,
         limits,

@@ -22,7 +22,9 @@ tables! {
         push_path: String,
         id_field: String,
         chrome_device: String,
+        callback_method: String,
         callback_ca_file: Option<String>,
+        callback_private: bool,
         install_link: Option<String>,
         offline_days: u8,
         /// The text of its limits.

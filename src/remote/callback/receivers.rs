@@ -1,0 +1,178 @@
+//! The applications to which callbacks were sent: connections that are kept for the next ones, and the
+//! authorities that are trusted for them.
+
+use super::super::connect::{Connections, Connector};
+use super::super::lookup::Lookup;
+use super::super::network::Network;
+use super::super::reach::Reach;
+use super::super::trust::Trust;
+use crate::engine::SignedCallback;
+use crate::model::CallbackUrl;
+use crate::{Error, Result};
+use http::uri::Authority;
+use rustls::ClientConfig;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// How many applications are remembered, and files of authorities.
+const MOST: usize = 32;
+/// How many connections to one application are kept.
+const KEPT: usize = 4;
+/// How long a connection is kept. Most servers keep idle ones for longer.
+const IDLE: Duration = Duration::from_secs(15);
+
+#[derive(Default)]
+pub(super) struct Receivers(Mutex<Known>);
+
+/// The last ones are those that were used last.
+#[derive(Default)]
+struct Known {
+    receivers: Vec<(Key, Arc<Connections>)>,
+    files: Vec<(Authorities, Box<ClientConfig>)>,
+}
+
+/// What decides whether a connection can carry a callback.
+#[derive(Clone, PartialEq)]
+struct Key {
+    https: bool,
+    host: Authority,
+    reach: Reach,
+    authorities: Option<Authorities>,
+}
+
+/// A file of authorities, as it is now.
+#[derive(Clone, PartialEq)]
+struct Authorities {
+    file: PathBuf,
+    stamp: Stamp,
+}
+
+/// What changes with a file.
+#[derive(Clone, PartialEq)]
+struct Stamp {
+    length: u64,
+    modified: Option<SystemTime>,
+    /// A file that is replaced by another one of the same age.
+    #[cfg(unix)]
+    replaced: (u64, u64, i64, i64),
+}
+
+impl Receivers {
+    /// The connections for a callback.
+    pub(super) fn find(
+        &self,
+        callback: &SignedCallback,
+        host: &Authority,
+        lookup: &Lookup,
+    ) -> Result<Arc<Connections>> {
+        let https = callback.url.is_encrypted();
+        let file = callback.ca_file.as_deref().filter(|_| https);
+        let authorities = file.map(Authorities::now).transpose()?;
+        let reach = reach(&callback.url, callback.private);
+        let key = Key { https, host: host.clone(), reach, authorities };
+        if let Some(known) = self.known().receiver(&key) {
+            return Ok(known);
+        }
+        let network = Network::new(host.clone(), self.trust(&key)?, None, lookup.clone());
+        let connector = Connector::Network(Box::new(network.within(reach)));
+        let connections = Arc::new(Connections::new(connector, IDLE, KEPT));
+        let mut known = self.known();
+        // Another thread may have come first.
+        if let Some(known) = known.receiver(&key) {
+            return Ok(known);
+        }
+        add(&mut known.receivers, (key, Arc::clone(&connections)));
+        Ok(connections)
+    }
+
+    /// Closes the connections that were idle for too long.
+    pub(super) fn close_old(&self) {
+        let receivers: Vec<_> =
+            self.known().receivers.iter().map(|(_, connections)| Arc::clone(connections)).collect();
+        receivers.iter().for_each(|connections| connections.close_old());
+    }
+
+    /// Whom to trust. No lock is held while a file is read, which may take long.
+    fn trust(&self, key: &Key) -> Result<Trust> {
+        let Some(authorities) = &key.authorities else {
+            return if key.https { Trust::system() } else { Ok(Trust::ThisMachine) };
+        };
+        let known = self.known().config(authorities);
+        if let Some(config) = known {
+            return Ok(Trust::Tls(config));
+        }
+        let trust = Trust::authorities(&authorities.file).map_err(named)?;
+        if let Trust::Tls(config) = &trust {
+            let mut known = self.known();
+            known.files.retain(|(other, _)| other.file != authorities.file);
+            add(&mut known.files, (authorities.clone(), config.clone()));
+        }
+        Ok(trust)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn receiver(&mut self, key: &Key) -> Option<Arc<Connections>> {
+        let at = self.receivers.iter().position(|(known, _)| known == key)?;
+        self.receivers[at..].rotate_left(1);
+        self.receivers.last().map(|(_, connections)| Arc::clone(connections))
+    }
+
+    fn config(&self, authorities: &Authorities) -> Option<Box<ClientConfig>> {
+        let found = self.files.iter().find(|(known, _)| known == authorities);
+        found.map(|(_, config)| config.clone())
+    }
+}
+
+/// Adds one, in place of the one that was used least recently if there are too many.
+fn add<T>(all: &mut Vec<T>, one: T) {
+    if all.len() >= MOST {
+        all.remove(0);
+    }
+    all.push(one);
+}
+
+impl Authorities {
+    /// The file as it is now. It is looked at before it is read, so one that changes meanwhile is read
+    /// again with the next callback.
+    fn now(file: &Path) -> Result<Authorities> {
+        let found = std::fs::metadata(file).map_err(|error| {
+            let reason = format!("{} cannot be read: {error}", file.display());
+            Error::invalid_argument("callback_ca_file", reason)
+        })?;
+        Ok(Authorities { file: file.to_owned(), stamp: Stamp::of(&found) })
+    }
+}
+
+impl Stamp {
+    fn of(found: &Metadata) -> Stamp {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt;
+        Stamp {
+            length: found.len(),
+            modified: found.modified().ok(),
+            #[cfg(unix)]
+            replaced: (found.dev(), found.ino(), found.ctime(), found.ctime_nsec()),
+        }
+    }
+}
+
+/// The addresses to which a callback may go. Whoever writes the address of this machine into the URL
+/// means it; a name that resolves to it may be somebody else's doing.
+fn reach(url: &CallbackUrl, private: bool) -> Reach {
+    match (url.is_this_machine(), private) {
+        (true, _) => Reach::ThisMachine,
+        (false, true) => Reach::Anywhere,
+        (false, false) => Reach::Public,
+    }
+}
+
+fn named(error: Error) -> Error {
+    error.of_parameter("callback_ca_file")
+}
