@@ -2,14 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+#[path = "jobs/callbacks.rs"]
+mod callbacks;
 mod fresh;
 
 use fresh::{ManualClock, ada, at_once, forced, url};
-use seconder::calls::{self, ApprovalStatus, RequestSms};
-use seconder::engine::{
-    ApprovalResponse, AuditFilter, Deliver, DeviceType, JobsRun, Message, Outcome, Post,
-    RespondToApproval, SignedCallback,
-};
+use seconder::calls::{self, RequestSms};
+use seconder::engine::{AuditFilter, Deliver, JobsRun, Message, Outcome};
 use seconder::model::UserId;
 use seconder::{Error, Handle, Result, Service, Settings, Verdict};
 use std::collections::VecDeque;
@@ -201,6 +200,73 @@ fn a_message_that_may_have_been_sent_is_repeated_by_the_same_route_first() {
     assert_eq!(world.gateways.routes_taken(), ["first", "first", "first", "second"]);
 }
 
+/// Each of them may have reached the user.
+#[test]
+fn a_message_that_may_have_been_sent_is_repeated_a_few_times_and_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    world.gateways.will([permanent(), ambiguous(), ambiguous(), ambiguous()]);
+    world.request().unwrap();
+    assert_eq!(counts(world.run(60)), [0, 1, 0]);
+    assert_eq!(counts(world.run(120)), [0, 0, 1]);
+    assert_eq!(counts(world.run(300)), [0, 0, 0]);
+    let routes = world.gateways.routes_taken();
+    assert_eq!(routes, ["first", "second", "second", "second"]);
+    // Within the cool-down of a message that counts: 5 are allowed, of which this was one.
+    let more = (0..6).filter(|n| {
+        world.clock.set(NOW + 310 + 40 * n);
+        world.request().is_ok()
+    });
+    assert_eq!(more.count(), 4);
+}
+
+/// The other one asks for nothing.
+#[test]
+fn a_wait_that_one_provider_asks_for_does_not_keep_another_from_sending() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    let after = Some(Duration::from_secs(3600));
+    world.gateways.will([retry(), Outcome::Retry { after, reason: "too busy".to_owned() }]);
+    world.request().unwrap();
+    assert_eq!(counts(world.run(60)), [1, 0, 0]);
+    assert_eq!(world.gateways.routes_taken(), ["first", "second", "first"]);
+}
+
+#[test]
+fn a_damaged_code_stops_only_its_own_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let world = world(&path);
+    let other = world.service.create_user("eve@example.com", "555-010-0124", "1").unwrap().user_id;
+    for user in [world.user, other] {
+        world.gateways.will([retry(), retry()]);
+        world.service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    }
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let damage = "UPDATE codes SET code = x'00' WHERE subject = ?1";
+    assert_eq!(db.execute(damage, [format!("user:{}", world.user)]).unwrap(), 1);
+    world.gateways.routes_taken();
+    assert_eq!(counts(world.run(60)), [1, 0, 0]);
+    let sent = world.gateways.attempts.lock().unwrap();
+    assert_eq!((sent.len(), sent[0].1.to.as_str()), (1, "+15550100124"));
+}
+
+#[test]
+fn jobs_behind_many_that_have_expired_are_sent_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    let request = |number: u32| {
+        let number = format!("202555{number:04}");
+        let user = world.service.create_user("a@example.com", &number, "1").unwrap().user_id;
+        world.gateways.will([retry(), retry()]);
+        world.service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    };
+    (0..20).for_each(request);
+    world.clock.set(NOW + 1000);
+    request(100);
+    assert_eq!(counts(world.run(1060)), [1, 0, 0]);
+}
+
 #[test]
 fn a_message_is_not_sent_once_its_code_is_used_or_has_expired() {
     let folder = tempfile::tempdir().unwrap();
@@ -300,103 +366,4 @@ fn no_attempt_begins_after_the_budget() {
     assert!(run.more && counts(run) == [0, 0, 0]);
     assert!(world.gateways.routes_taken().is_empty());
     assert_eq!(counts(world.run(60)), [1, 0, 0]);
-}
-
-/// An application whose responses the test decides.
-#[derive(Clone, Default)]
-struct Receiver {
-    outcomes: Arc<Mutex<VecDeque<Outcome>>>,
-    received: Arc<Mutex<Vec<SignedCallback>>>,
-}
-
-impl Post for Receiver {
-    fn post(&self, _: &SignedCallback) -> std::result::Result<(), String> {
-        unreachable!("attempt is called")
-    }
-
-    fn attempt(&self, callback: &SignedCallback) -> Outcome {
-        self.received.lock().unwrap().push(callback.clone());
-        self.outcomes.lock().unwrap().pop_front().unwrap_or(Outcome::Sent(None))
-    }
-}
-
-/// A service with an approval that was responded to, whose callback had this outcome.
-fn responded(path: &Path, outcomes: &[Outcome]) -> (Service, Receiver, ManualClock) {
-    let (clock, receiver) = (ManualClock::at(NOW), Receiver::default());
-    let service = Settings::new(&url(path))
-        .clock(clock.clone())
-        .callback_url("https://app.example/callback")
-        .post(receiver.clone())
-        .open()
-        .unwrap();
-    receiver.outcomes.lock().unwrap().extend(outcomes.iter().cloned());
-    let (engine, user) = (service.engine().unwrap(), ada(&service));
-    let device = engine.register_device(user, DeviceType::Ios).unwrap();
-    let call = calls::CreateApproval::new(user, "Log in?".parse().unwrap());
-    let approval = engine
-        .respond_to_approval(&RespondToApproval {
-            uuid: service.handle(&call).unwrap().uuid,
-            device_id: device.device_id,
-            device_secret: device.secret,
-            response: ApprovalResponse::Approve,
-        })
-        .unwrap();
-    assert_eq!(approval.status, ApprovalStatus::Approved);
-    (service, receiver, clock)
-}
-
-/// The times are those at which the waits are over whatever their spread, and those before which none
-/// of them can be.
-#[test]
-fn a_callback_is_posted_again_on_its_schedule_and_then_failed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("jobs.db");
-    let (service, receiver, clock) = responded(&path, &vec![retry(); 7]);
-    let mut now = NOW;
-    let waits = [5, 300, 1800, 7200, 18_000, 36_000];
-    for (number, wait) in waits.into_iter().enumerate() {
-        clock.set(now + wait / 2);
-        assert_eq!(counts(run_jobs(&service)), [0, 0, 0], "too early: {number}");
-        now += wait * 5 / 4 + 1;
-        clock.set(now);
-        let expected = if number == 5 { [0, 0, 1] } else { [0, 1, 0] };
-        assert_eq!(counts(run_jobs(&service)), expected, "{number}");
-    }
-    clock.set(now + 50_000);
-    assert_eq!(counts(run_jobs(&service)), [0, 0, 0]);
-    assert_eq!(receiver.received.lock().unwrap().len(), 7);
-}
-
-#[test]
-fn each_attempt_to_post_a_callback_is_signed_anew_and_has_the_same_delivery_id() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("jobs.db");
-    let (service, receiver, clock) = responded(&path, &[retry(), ambiguous()]);
-    for seconds in [100, 1000] {
-        clock.set(NOW + seconds);
-        run_jobs(&service);
-    }
-    let received = receiver.received.lock().unwrap();
-    let header = |callback: &SignedCallback, name: &str| {
-        let found = callback.headers.iter().find(|(key, _)| key == name);
-        found.unwrap().1.clone()
-    };
-    assert_eq!(received.len(), 3);
-    for pair in received.windows(2) {
-        assert_eq!(pair[0].body, pair[1].body);
-        assert_eq!(header(&pair[0], "Seconder-Delivery"), header(&pair[1], "Seconder-Delivery"));
-        for name in ["X-Svc-Signature", "X-Svc-Signature-Nonce"] {
-            assert_ne!(header(&pair[0], name), header(&pair[1], name), "{name}");
-        }
-    }
-}
-
-#[test]
-fn a_callback_that_is_not_wanted_is_not_posted_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("jobs.db");
-    let (service, receiver, clock) = responded(&path, &[Outcome::Permanent("gone".to_owned())]);
-    clock.set(NOW + 80_000);
-    assert_eq!(counts(run_jobs(&service)), [0, 0, 0]);
-    assert_eq!(receiver.received.lock().unwrap().len(), 1);
 }

@@ -135,7 +135,7 @@ fn an_attempt_of_a_job_that_was_cancelled_decides_nothing() {
     let leased = op.engine().lease_jobs("first", 8).unwrap();
     op.engine().cancel_job(&op.only().id).unwrap();
     op.world.will([permanent()]);
-    for job in leased {
+    for job in leased.0 {
         assert!(job.send().unwrap().is_none());
     }
     assert!(op.all().is_empty());

@@ -10,7 +10,9 @@ use seconder::{Error, Result, Stage};
 use seconder_server::gateway::{self, Outgoing};
 use seconder_server::routes::{self, Routes};
 use serde_json::{Map, Value};
+use std::collections::hash_map::RandomState;
 use std::fs;
+use std::hash::{BuildHasher, Hasher};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -173,15 +175,56 @@ fn object(text: &str) -> Result<Map<String, Value>> {
     })
 }
 
-/// The settings of a route without its secrets.
+/// The settings of a route without its secrets. Of a gateway that this program does not know, only the
+/// name is shown.
 fn shown(route: &StoredRoute) -> Option<Map<String, Value>> {
-    let mut settings = object(route.settings.as_ref()?.expose()).ok()?;
-    for secret in secret_fields(&settings) {
-        if let Some(value) = settings.get_mut(&secret) {
-            *value = SEALED.into();
+    let settings = object(route.settings.as_ref()?.expose()).unwrap_or_default();
+    let name = settings.get("gateway").and_then(Value::as_str).unwrap_or_default();
+    let own = gateway::fields(name).unwrap_or_default();
+    let fields: Vec<_> = own.iter().chain(routes::FIELDS).collect();
+    let show = |(key, value): (&String, &Value)| {
+        let is_open = key == "gateway"
+            || fields.iter().any(|field| field.name == key.as_str() && !field.sealed);
+        let value = match key.as_str() {
+            _ if !is_open => SEALED.into(),
+            // Whatever is written there may be a credential.
+            "headers" | "body" => without_literals(value),
+            "url" => value.as_str().map_or(Value::Null, |url| without_query(url).into()),
+            _ => value.clone(),
+        };
+        (key.clone(), value)
+    };
+    Some(settings.iter().map(show).collect())
+}
+
+/// A value in which only placeholders are shown.
+fn without_literals(value: &Value) -> Value {
+    match value {
+        Value::String(text) if is_placeholder(text) => value.clone(),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(key, value)| (key.clone(), without_literals(value)));
+            Value::Object(fields.collect())
         }
+        Value::Array(values) => values.iter().map(without_literals).collect(),
+        _ => SEALED.into(),
     }
-    Some(settings)
+}
+
+fn is_placeholder(text: &str) -> bool {
+    let inner = text.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
+    inner.is_some_and(|name| !name.contains(['{', '}']))
+}
+
+/// A URL without what may be a credential.
+fn without_query(url: &str) -> String {
+    let (path, query) = url.split_once('?').map_or((url, ""), |(path, _)| (path, "?"));
+    let sealed = if query.is_empty() { "" } else { SEALED };
+    let (scheme, rest) = path.split_once("://").unwrap_or(("", path));
+    let host = rest.split('/').next().unwrap_or_default();
+    match host.rsplit_once('@') {
+        Some((user, _)) => format!("{scheme}://{SEALED}{}{query}{sealed}", &rest[user.len()..]),
+        None => format!("{path}{query}{sealed}"),
+    }
 }
 
 fn list(database: &Database, json: bool) -> Result<()> {
@@ -252,11 +295,13 @@ fn test(database: &Database, name: &str, number: &str, via: Via) -> Result<()> {
     let service = database.existing()?;
     let engine = service.require_engine()?;
     let routes = Routes::new(|_: &_| Ok(()), Arc::new(crate::log));
-    routes.load(engine)?;
+    routes.load_only(engine, name)?;
+    // A provider that has seen an id before may accept the message without sending it.
+    let id = format!("{:016x}", RandomState::new().build_hasher().finish());
     let outcome = routes.send_by(
         name,
         &Outgoing {
-            id: &format!("test-{}", std::process::id()),
+            id: &id,
             to: number,
             text: "This is a test message of Seconder. Your code for nothing is 1234567.",
             code: "1234567",

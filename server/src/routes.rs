@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 use settings::RouteSettings;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -43,8 +44,9 @@ struct Route {
     name: String,
     /// As they are stored, to notice that they were changed. None for one that was removed.
     stored: Option<Secret>,
-    /// None for one that was removed, or cannot be used: those who wait for it take another one.
-    open: Option<OpenRoute>,
+    /// What is wrong with one that cannot be used, and nothing of one that was removed: those who wait
+    /// for it take another one.
+    open: std::result::Result<OpenRoute, Vec<String>>,
 }
 
 /// A route whose settings are complete.
@@ -53,6 +55,26 @@ struct OpenRoute {
     gateway: Box<dyn Gateway>,
     breaker: Mutex<Breaker>,
     rate: Mutex<Rate>,
+}
+
+impl Route {
+    /// Whether it stays as it is until it is set again.
+    fn is_settled(&self) -> bool {
+        self.open.is_ok() || self.stored.is_none()
+    }
+
+    /// What is wrong with it, with its name.
+    fn problems(&self) -> Vec<String> {
+        let problems = self.open.as_ref().err().into_iter().flatten();
+        problems.map(|problem| format!("{}: {problem}", self.name)).collect()
+    }
+}
+
+impl Drop for OpenRoute {
+    /// Once nobody sends by it any more: an attempt that is cut off may have sent its message.
+    fn drop(&mut self) {
+        self.gateway.stop();
+    }
 }
 
 /// Opens the gateway of a route.
@@ -103,7 +125,22 @@ impl Routes {
     /// [`Error::InvalidArgument`] with all that is wrong with the settings of any of them, in a line
     /// each; [`Error::Storage`] if the database cannot be read.
     pub fn load(&self, engine: &Engine) -> Result<()> {
-        let (routes, problems) = self.open_all(engine.routes()?);
+        self.load_these(engine.routes()?)
+    }
+
+    /// Reads one route, whatever is wrong with the others.
+    ///
+    /// # Errors
+    /// As [`Routes::load`].
+    pub fn load_only(&self, engine: &Engine, name: &str) -> Result<()> {
+        let mut stored = engine.routes()?;
+        stored.retain(|route| route.name == name);
+        self.load_these(stored)
+    }
+
+    fn load_these(&self, stored: Vec<StoredRoute>) -> Result<()> {
+        let routes = self.open_all(stored);
+        let problems: Vec<_> = routes.iter().flat_map(|route| route.problems()).collect();
         if !problems.is_empty() {
             let list = problems.join("\n  ");
             let reason = format!(
@@ -125,49 +162,50 @@ impl Routes {
     /// [`Error::Storage`] if the database cannot be read: then everything stays as it was.
     pub fn reload(&self, engine: &Engine) -> Result<()> {
         let before = self.all();
-        let (routes, problems) = self.open_all(engine.routes()?);
+        let routes = self.open_all(engine.routes()?);
         let is_same = before.len() == routes.len()
             && before.iter().zip(&routes).all(|(before, now)| Arc::ptr_eq(before, now));
         if is_same {
             return Ok(());
         }
-        problems.iter().for_each(|problem| (self.0.log)(&format!("route {problem}")));
         for route in &routes {
-            if !before.iter().any(|before| Arc::ptr_eq(before, route)) {
-                let what = if route.stored.is_some() { "was set" } else { "was removed" };
-                (self.0.log)(&format!("route {} {what}", route.name));
+            if before.iter().any(|before| Arc::ptr_eq(before, route)) {
+                continue;
+            }
+            let what = if route.stored.is_some() { "was set" } else { "was removed" };
+            (self.0.log)(&format!("route {} {what}", route.name));
+            for problem in route.problems() {
+                (self.0.log)(&format!("route {problem}"));
             }
         }
         self.replace(routes);
-        for gone in
-            before.iter().filter(|before| !self.all().iter().any(|now| Arc::ptr_eq(before, now)))
-        {
-            gone.open.iter().for_each(|open| open.gateway.stop());
-        }
         Ok(())
     }
 
-    /// The routes as they are now, and what is wrong with those that cannot be used.
-    fn open_all(&self, stored: Vec<StoredRoute>) -> (Vec<Arc<Route>>, Vec<String>) {
-        let (before, mut problems) = (self.all(), Vec::new());
+    /// The routes as they are now. One that could not be used before may have become usable, such as
+    /// when a file is there again.
+    fn open_all(&self, stored: Vec<StoredRoute>) -> Vec<Arc<Route>> {
+        let before = self.all();
         let mut routes = Vec::new();
         for StoredRoute { name, settings, .. } in stored {
             let same = |route: &&Arc<Route>| route.name == name && route.stored == settings;
-            if let Some(route) = before.iter().find(same) {
+            let before = before.iter().find(same);
+            if let Some(route) = before.filter(|route| route.is_settled()) {
                 routes.push(Arc::clone(route));
                 continue;
             }
             let open = match settings.as_ref().map(|settings| open(settings.expose())) {
-                Some(Ok(open)) => Some(open),
-                Some(Err(wrong)) => {
-                    problems.extend(wrong.iter().map(|problem| format!("{name}: {problem}")));
-                    None
-                }
-                None => None,
+                Some(Ok(open)) => Ok(open),
+                Some(Err(wrong)) => Err(wrong.iter().map(Problem::to_string).collect()),
+                None => Err(Vec::new()),
             };
-            routes.push(Arc::new(Route { name, stored: settings, open }));
+            let route = Route { name, stored: settings, open };
+            match before.filter(|before| before.problems() == route.problems()) {
+                Some(before) => routes.push(Arc::clone(before)),
+                None => routes.push(Arc::new(route)),
+            }
         }
-        (routes, problems)
+        routes
     }
 
     fn all(&self) -> Arc<Vec<Arc<Route>>> {
@@ -194,7 +232,7 @@ impl Routes {
     pub fn states(&self) -> Vec<(String, State)> {
         let now = Instant::now();
         let state = |route: &Arc<Route>| {
-            let open = route.open.as_ref()?;
+            let open = route.open.as_ref().ok()?;
             Some((route.name.clone(), locked(&open.breaker).state(now)))
         };
         self.all().iter().filter_map(state).collect()
@@ -207,7 +245,7 @@ impl Routes {
     pub fn send_by(&self, name: &str, message: &Outgoing<'_>) -> Result<Outcome> {
         let all = self.all();
         let route = all.iter().find(|route| route.name == name);
-        let Some(open) = route.and_then(|route| route.open.as_ref()) else {
+        let Some(Ok(open)) = route.map(|route| &route.open) else {
             return Err(crate::invalid(
                 "name",
                 "is not that of a route; `seconder route list` shows them",
@@ -219,25 +257,32 @@ impl Routes {
 
     fn send(&self, name: &str, open: &OpenRoute, message: &Message) -> Outcome {
         let now = Instant::now();
-        let wait = locked(&open.breaker)
+        // The breaker last: whatever it admits has to be noted.
+        let admitted = locked(&open.rate)
             .admit(now)
-            .map_err(|after| (after, "the circuit breaker is open"));
-        let wait = wait.and_then(|()| {
-            locked(&open.rate).admit(now).map_err(|after| (after, "its rate is used up"))
-        });
-        if let Err((after, reason)) = wait {
+            .map_err(|after| (after, "its rate is used up"))
+            .and_then(|()| {
+                let admitted = locked(&open.breaker).admit(now);
+                admitted.map_err(|after| (after, "its circuit breaker is open"))
+            });
+        if let Err((after, reason)) = admitted {
             return Outcome::Retry {
                 after: Some(after),
                 reason: format!("route {name}: {reason}"),
             };
         }
-        let outcome = open.gateway.send(&Outgoing {
+        let outgoing = Outgoing {
             id: &message.id,
             to: &message.to,
             text: &message.text,
             code: &message.code,
             from: &open.settings.from,
             channel: message.via,
+        };
+        let sent = catch_unwind(AssertUnwindSafe(|| open.gateway.send(&outgoing)));
+        let outcome = sent.unwrap_or_else(|panic| {
+            locked(&open.breaker).note(false, Instant::now());
+            resume_unwind(panic)
         });
         let (good, what, reason) = match &outcome {
             Outcome::Sent(_) => (true, "", ""),
@@ -271,19 +316,26 @@ impl Deliver for Routes {
             return self.0.fallback.attempt(message, name);
         };
         match &route.open {
-            Some(open) => self.send(name, open, message),
-            None => Outcome::Permanent(format!("route {name} was removed, or cannot be used")),
+            Ok(open) => self.send(name, open, message),
+            Err(_) if route.stored.is_none() => {
+                Outcome::Permanent(format!("route {name} was removed"))
+            }
+            // Another node may be able to, or this one once it was set again.
+            Err(_) => {
+                Outcome::Retry { after: None, reason: format!("route {name} cannot be used") }
+            }
         }
     }
 
     fn routes(&self, to: &str, via: Channel) -> Vec<String> {
         let all = self.all();
-        let open = || all.iter().filter_map(|route| Some((&route.name, route.open.as_ref()?)));
-        if open().next().is_none() {
+        // Routes that are set and cannot be used are no reason to write codes to a folder.
+        if all.iter().all(|route| route.stored.is_none()) {
             return self.0.fallback.routes(to, via);
         }
+        let open = all.iter().filter_map(|route| Some((&route.name, route.open.as_ref().ok()?)));
         let now = Instant::now();
-        let mut taking: Vec<_> = open()
+        let mut taking: Vec<_> = open
             .filter(|(_, route)| route.settings.takes(to, via))
             .map(|(name, route)| {
                 // One that fails is asked only if all others do.

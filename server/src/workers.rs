@@ -21,7 +21,7 @@ const RELOAD: Duration = Duration::from_secs(5);
 const CALLBACKS: usize = 8;
 const CALLBACKS_OF_ONE: usize = 2;
 /// How many jobs are leased at a time, for each that can be sent at once.
-const AHEAD: usize = 4;
+const AHEAD: usize = 2;
 /// How long jobs that are being sent may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 /// The lanes of callbacks begin so.
@@ -97,8 +97,14 @@ impl Workers {
         // It may be reading the routes, from a database that hangs.
         let keeper = self.keeper.take();
         let pools = std::mem::take(&mut *locked(&self.shared.pools));
-        let threads = pools.into_values().flat_map(|pool| end(pool, &self.shared.log));
-        let threads: Vec<_> = threads.chain(keeper).collect();
+        let ended: Vec<_> = pools.into_values().map(end).collect();
+        let mut threads: Vec<_> = keeper.into_iter().collect();
+        // On a thread too, because the database may hang.
+        let shared = Arc::clone(&self.shared);
+        let (waiting, working): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
+        threads.extend(working.into_iter().flatten());
+        let release = move || waiting.into_iter().flatten().for_each(|job| shared.give_back(job));
+        threads.extend(thread("seconder-stop", release).ok());
         let end = Instant::now() + GRACE;
         while threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
@@ -127,10 +133,13 @@ fn keep(shared: &Weak<Shared>, stop: &(Mutex<bool>, Condvar)) {
         }
         drop(stopped);
         let Some(shared) = shared.upgrade() else { return };
-        let done = shared.routes.reload(&shared.engine).and_then(|()| shared.fit());
-        if let Err(error) = done {
-            (shared.log)(&format!("the routes stay as they were: {error}"));
-        }
+        let reload = || shared.routes.reload(&shared.engine).and_then(|()| shared.fit());
+        let error = match catch_unwind(AssertUnwindSafe(reload)) {
+            Ok(Ok(())) => continue,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it ended with a panic".to_owned(),
+        };
+        (shared.log)(&format!("reading the routes again failed, and is repeated: {error}"));
     }
 }
 
@@ -144,14 +153,19 @@ impl Shared {
         }
         wanted.insert(CALLBACK.to_owned(), CALLBACKS);
         let mut pools = locked(&self.pools);
+        if *locked(&self.stop.0) {
+            return Ok(());
+        }
         let changed: Vec<String> = pools
             .iter()
             .filter(|(name, pool)| wanted.get(*name) != Some(&pool.size))
             .map(|(name, _)| name.clone())
             .collect();
+        let mut waiting = Vec::new();
         for name in changed {
             if let Some(pool) = pools.remove(&name) {
-                drop(end(pool, &self.log));
+                // Its threads end by themselves.
+                waiting.extend(end(pool).0);
             }
         }
         for (name, size) in wanted {
@@ -160,6 +174,8 @@ impl Shared {
                 place.insert(pool);
             }
         }
+        drop(pools);
+        waiting.into_iter().for_each(|job| self.give_back(job));
         Ok(())
     }
 
@@ -230,9 +246,14 @@ impl Shared {
             let busy = locked(&queue.state).busy.get(&lane).copied().unwrap_or(0);
             let most = queue.most.saturating_sub(busy).saturating_mul(AHEAD);
             let Some(wanted) = u32::try_from(most).ok().filter(|most| *most > 0) else { continue };
-            let jobs = self.engine.lease_jobs(&lane, wanted)?;
-            more |= jobs.len() >= most;
+            let (jobs, has_more) = self.engine.lease_jobs(&lane, wanted)?;
+            more |= has_more;
             let mut state = locked(&queue.state);
+            if state.stop {
+                drop(state);
+                jobs.into_iter().for_each(|job| self.give_back(job));
+                return Ok(());
+            }
             state.waiting.extend(jobs);
             drop(state);
             queue.ready.notify_all();
@@ -257,10 +278,14 @@ fn work(shared: &Weak<Shared>, queue: &Queue, name: &str) {
             }
             Next::Search => {
                 let Some(shared) = shared.upgrade() else { return };
-                if let Err(error) = shared.search(queue, name) {
-                    queue.more.store(false, Ordering::Relaxed);
-                    (shared.log)(&format!("{name}: the jobs that are due were not found: {error}"));
-                }
+                let searched = catch_unwind(AssertUnwindSafe(|| shared.search(queue, name)));
+                let error = match searched {
+                    Ok(Ok(())) => continue,
+                    Ok(Err(error)) => error.to_string(),
+                    Err(_) => "the search ended with a panic".to_owned(),
+                };
+                queue.more.store(false, Ordering::Relaxed);
+                (shared.log)(&format!("{name}: the jobs that are due were not found: {error}"));
             }
         }
     }
@@ -332,20 +357,15 @@ impl Queue {
     }
 }
 
-/// Has the threads of a pool end, and gives back the jobs that wait.
-fn end(pool: Pool, log: &Log) -> Vec<JoinHandle<()>> {
+/// Has the threads of a pool end. Returns the jobs that wait, and the threads.
+fn end(pool: Pool) -> (VecDeque<LeasedJob>, Vec<JoinHandle<()>>) {
     let waiting = {
         let mut state = locked(&pool.queue.state);
         state.stop = true;
         std::mem::take(&mut state.waiting)
     };
     pool.queue.ready.notify_all();
-    for job in waiting {
-        if let Err(error) = job.release() {
-            log(&format!("a job has to wait for the end of its lease: {error}"));
-        }
-    }
-    pool.threads
+    (waiting, pool.threads)
 }
 
 /// The workers as the engine knows them, which do not keep the engine alive.

@@ -213,6 +213,43 @@ fn secrets_are_read_from_files_and_never_shown() {
 }
 
 #[test]
+fn credentials_in_urls_headers_and_bodies_are_not_shown() {
+    let folder = database();
+    let secret = "s3cret-of-the-provider";
+    let settings = format!(
+        r#"{{"gateway":"http","url":"https://gw.example/send?key={secret}","format":"json",
+            "headers":{{"X-Key":"{secret}","X-To":"{{{{to}}}}"}},"body":{{"key":"{secret}"}}}}"#
+    );
+    fs::write(folder.path().join("route.json"), settings).unwrap();
+    printed(folder.path(), &["route", "set", "one", "--file", "route.json"]);
+    for arguments in [vec!["route", "show", "one"], vec!["route", "list", "--json"]] {
+        let shown = printed(folder.path(), &arguments);
+        assert!(!shown.contains(secret), "{shown}");
+        assert!(shown.contains("https://gw.example/send?(sealed)"), "{shown}");
+        assert!(shown.contains("X-Key") && shown.contains("{{to}}"), "{shown}");
+    }
+}
+
+/// Nobody asked for codes in a folder.
+#[test]
+fn a_route_that_cannot_be_used_any_more_is_no_reason_to_write_codes_to_a_folder() {
+    let folder = database();
+    let provider = Provider::start(200);
+    let mut running = Running::start(folder.path());
+    let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
+    let settings = seconder::model::Secret::new(r#"{"gateway":"of a later version"}"#);
+    let engine = seconder::open(&url).unwrap();
+    engine.engine().unwrap().set_route("bad", &settings).unwrap();
+    line(&mut running.log, "route bad: gateway is `of a later version`");
+    running.request(running.user(1)).unwrap_err();
+    assert!(!folder.path().join("seconder.spool").exists());
+    provider.set_route(folder.path(), "bad", &[]);
+    line(&mut running.log, "route bad was set");
+    running.request(running.user(2)).unwrap();
+    assert_eq!(provider.received().len(), 1);
+}
+
+#[test]
 fn a_test_message_says_what_the_provider_answered() {
     let folder = database();
     let provider = Provider::start(200);

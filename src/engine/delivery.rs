@@ -12,7 +12,9 @@ use std::time::Duration;
 use zeroize::Zeroize;
 
 /// The route of a function of the application.
-const HOST: &str = "host";
+pub(super) const HOST: &str = "host";
+/// The route of messages that are written to a spool folder.
+pub(super) const SPOOL: &str = "spool";
 
 /// Delivers messages to phones. It is called during the call that requests the code or creates the
 /// user, or by [`Engine::run_jobs`](crate::engine::Engine::run_jobs), and may call the engine itself.

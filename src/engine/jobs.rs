@@ -28,6 +28,8 @@ use zeroize::Zeroizing;
 const DELIVERY: &str = "Seconder-Delivery";
 /// How many jobs are leased at once: those that the budget leaves are given back.
 const STEP: u32 = 8;
+/// For how long a code is not looked at again between the lease and the attempt.
+const UNWATCHED: Duration = Duration::from_secs(1);
 /// How long a call waits for workers: beyond it, the message is on its way, or has to be repeated.
 const CALL_WAITS: Duration = Duration::from_secs(5);
 
@@ -85,14 +87,17 @@ impl Engine {
                     run.more = true;
                     return Ok(run);
                 }
-                let mut claimed = self.claim(lane, STEP)?.into_iter();
+                let jobs::Leased { claimed, due } = self.claim(lane, STEP)?;
+                found |= due > 0;
+                let mut claimed = claimed.into_iter();
                 while let Some(job) = claimed.next() {
-                    found = true;
-                    run.count(&self.attempt_all(job)?);
-                    if is_over() {
+                    let ended = self.attempt_all(job);
+                    if is_over() || ended.is_err() {
                         self.release(claimed)?;
+                        run.count(&ended?);
                         break;
                     }
+                    run.count(&ended?);
                 }
             }
             if !found {
@@ -110,7 +115,7 @@ impl Engine {
         Ok(lanes)
     }
 
-    fn claim(&self, lane: &str, most: u32) -> Result<Vec<Claimed>> {
+    fn claim(&self, lane: &str, most: u32) -> Result<jobs::Leased> {
         let (lane, plan, now) = (lane.to_owned(), self.plan(lane, Vec::new())?, self.now());
         // Mostly nothing is due, so this begins without the lock of those who write.
         self.look(move |view| jobs::claim(view, &lane, most, &plan, now))
@@ -118,6 +123,9 @@ impl Engine {
 
     fn release(&self, claimed: impl Iterator<Item = Claimed>) -> Result<()> {
         let leases: Vec<_> = claimed.map(|claimed| claimed.lease).collect();
+        if leases.is_empty() {
+            return Ok(());
+        }
         let now = self.now();
         self.run(move |view| leases.iter().try_for_each(|lease| jobs::release(view, lease, now)))
     }
@@ -146,13 +154,16 @@ impl Engine {
         self.shared.workers.set(Arc::downgrade(workers)).is_ok()
     }
 
-    /// Leases jobs of a lane whose next attempt is due, at most so many.
+    /// Leases jobs of a lane whose next attempt is due, at most so many. Returns whether there may be
+    /// more.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read or written.
-    pub fn lease_jobs(&self, lane: &str, most: u32) -> Result<Vec<LeasedJob>> {
+    pub fn lease_jobs(&self, lane: &str, most: u32) -> Result<(Vec<LeasedJob>, bool)> {
         let leased = |claimed| LeasedJob { engine: self.clone(), claimed, done: None };
-        Ok(self.claim(lane, most)?.into_iter().map(leased).collect())
+        let jobs::Leased { claimed, due } = self.claim(lane, most)?;
+        let more = u32::try_from(due).is_ok_and(|due| due >= most);
+        Ok((claimed.into_iter().map(leased).collect(), more))
     }
 
     /// The lanes of the callbacks of all applications: each has its own, so that none holds up others.
@@ -160,8 +171,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read.
     pub fn callback_lanes(&self) -> Result<Vec<String>> {
-        let apps = self.look(stored::all)?;
-        Ok(apps.into_iter().map(|app| jobs::callbacks(app.app_id)).collect())
+        self.look(|view| Ok(stored::ids(view)?.into_iter().map(jobs::callbacks).collect()))
     }
 
     /// Attempts a job by one route after the other, until it is sent or has to wait. Returns the last
@@ -176,10 +186,20 @@ impl Engine {
     }
 
     fn attempt_one(&self, claimed: &Claimed) -> Result<(Ended, Option<String>)> {
+        let now = self.now();
         // It may have waited in a queue. An attempt that could outlive the lease is left to whoever
         // leases it next, or it might be sent twice.
-        if claimed.until <= self.now().steady.plus(self.longest_attempt(&claimed.lane)) {
+        if claimed.until <= now.steady.plus(self.longest_attempt(&claimed.lane)) {
+            self.release(std::iter::once(claimed.clone()))?;
             return Ok((Ended::Stale, None));
+        }
+        let begun = claimed.until.minus(self.lease(&claimed.lane));
+        if begun.plus(UNWATCHED) <= now.steady {
+            let lease = claimed.lease.clone();
+            if !self.look(move |view| jobs::is_still_wanted(view, &lease, now))? {
+                self.release(std::iter::once(claimed.clone()))?;
+                return Ok((Ended::Stale, None));
+            }
         }
         let outcome = self.attempt(claimed)?;
         let reason = outcome.reason().map(str::to_owned);

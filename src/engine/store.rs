@@ -34,7 +34,7 @@ pub(super) use tables::{
     Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, Retention, Route,
     SentCode, Sequence, Statistics, User,
 };
-pub(super) use view::{Decided, Due, Page, View};
+pub(super) use view::{Decided, Due, Page, Stop, View};
 
 use super::clock::Time;
 use crate::Result;

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 const FAILURES: u32 = 5;
 /// How long nothing is sent by an open one.
 const OPEN: Duration = Duration::from_secs(30);
+/// How long others wait for the attempt that decides.
+const TRIAL: Duration = Duration::from_secs(1);
 
 /// A circuit breaker.
 #[derive(Debug, Default)]
@@ -54,7 +56,8 @@ impl Breaker {
         match self.until {
             None => Ok(()),
             Some(until) if now < until => Err(until - now),
-            Some(_) if self.on_trial => Err(OPEN),
+            // It ends soon, and may close the breaker.
+            Some(_) if self.on_trial => Err(TRIAL),
             Some(_) => {
                 self.on_trial = true;
                 Ok(())
@@ -64,7 +67,10 @@ impl Breaker {
 
     /// Notes how an attempt ended that was passed on. Returns the new state, if it is another one.
     pub(super) fn note(&mut self, good: bool, now: Instant) -> Option<State> {
-        self.on_trial = false;
+        // One that began before it opened says nothing of now.
+        if self.until.is_some() && !std::mem::take(&mut self.on_trial) {
+            return None;
+        }
         if good {
             let was_open = self.until.is_some();
             *self = Breaker::default();

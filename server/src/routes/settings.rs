@@ -7,9 +7,8 @@ use std::time::Duration;
 
 /// What `channels` accepts.
 const CHANNELS: [(&str, Channel); 2] = [("sms", Channel::Sms), ("call", Channel::Call)];
-/// As long an attempt takes at most if its gateway has no setting `timeout`, which the gateways that
-/// need none keep below.
-const TIMEOUT: u64 = 10;
+/// As long an attempt takes at most if its gateway is not known.
+const TIMEOUT: u64 = 60;
 
 /// The settings of routes.
 pub const FIELDS: &[Field] = &[
@@ -52,7 +51,9 @@ impl RouteSettings {
             .map(|(name, value)| (name.clone(), value.clone()))
             .partition(|(name, _)| is_own(name));
         let mut fields = Fields::new(&own, FIELDS);
-        let timeout = rest.get("timeout").and_then(Value::as_u64).unwrap_or(TIMEOUT);
+        let default = theirs.iter().find(|field| field.name == "timeout");
+        let default = default.and_then(|field| field.default.parse().ok()).unwrap_or(TIMEOUT);
+        let timeout = rest.get("timeout").and_then(Value::as_u64).unwrap_or(default);
         let read = RouteSettings {
             priority: fields.number("priority", 0..=1000, 100),
             weight: fields.number("weight", 1..=100, 1),
@@ -143,6 +144,19 @@ mod tests {
         assert!(!route.takes("+441632960123", Channel::Call));
         let (route, ..) = read(json!({"gateway": "http"}));
         assert!(route.takes("+441632960123", Channel::Sms));
+    }
+
+    /// Otherwise its attempts would outlive their leases, and be made twice.
+    #[test]
+    fn the_timeout_of_a_route_is_that_of_its_gateway() {
+        for name in gateway::names() {
+            let (route, ..) = read(json!({ "gateway": name }));
+            let fields = gateway::fields(name).unwrap();
+            let field = fields.iter().find(|field| field.name == "timeout").unwrap();
+            assert_eq!(route.timeout.as_secs().to_string(), field.default, "{name}");
+        }
+        let (route, ..) = read(json!({ "gateway": "smtp", "timeout": 7 }));
+        assert_eq!(route.timeout, Duration::from_secs(7));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The default delivery: a folder of readable text files.
 
-use super::{Deliver, Message};
+use super::{Deliver, Message, SPOOL};
 use crate::calls::Channel;
 use crate::engine::clock::{Clock, System, Time};
 use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE};
@@ -12,8 +12,6 @@ use std::sync::{Arc, Mutex};
 
 /// Numbers the messages of this process across all handles, so that file names are unique.
 static COUNT: AtomicU64 = AtomicU64::new(0);
-/// The route of messages that are written to the folder.
-const ROUTE: &str = "spool";
 /// How many entries of the folder a delivery looks at, for files of expired codes. Others may keep
 /// very many files there.
 const LOOKED_AT: usize = 64;
@@ -100,7 +98,7 @@ impl Deliver for Spool {
     }
 
     fn all_routes(&self) -> Vec<String> {
-        vec![ROUTE.to_owned()]
+        vec![SPOOL.to_owned()]
     }
 
     fn housekeep(&self) {

@@ -64,6 +64,11 @@ pub(in crate::engine) fn of_key(view: &mut View, api_key: &ApiKey) -> Decided<Op
     of_id(view, id)
 }
 
+/// The ids of all applications, also of those that cannot be used.
+pub(in crate::engine) fn ids(view: &mut View) -> Decided<Vec<AppId>> {
+    Ok(view.all_readable::<Application>()?.into_iter().map(|row| row.app_id).collect())
+}
+
 pub(in crate::engine) fn of_id(view: &mut View, id: AppId) -> Decided<Option<App>> {
     view.get::<Application>((id,))?.map(app).transpose()
 }

@@ -95,7 +95,7 @@ impl Sending {
             let Ok(Some(failed)) = self.count(before, failed, limit, most) else { continue };
             view.put(failed);
             let Some(mut row) = view.get::<Budget>((subject,))? else { continue };
-            if row.ends_at >= self.end_of_day() {
+            if row.ends_at == self.end_of_day() {
                 row.count = row.count.saturating_sub(1);
                 view.put(row);
             }

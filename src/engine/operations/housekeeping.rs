@@ -1,9 +1,10 @@
 //! Deleting what has expired, of all users: in small steps, for which no login waits.
 
 use super::applications::limits;
-use super::jobs::{DEAD, SENT};
+use super::jobs::{self, DEAD, SENT};
 use super::lookups::{self, Kind};
 use crate::engine::clock::{Now, Time};
+use crate::engine::delivery::{HOST, SPOOL};
 use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{
     Application, Audit, Browser, Budget, Decided, Due, Job, NumberCheck, Retention, Row, SentCode,
@@ -34,7 +35,7 @@ pub(in crate::engine) fn delete_expired(view: &mut View, now: Now, most: u32) ->
     let mut sweep = Sweep { most, deleted: Deleted::default() };
     let until = now.steady;
     sweep.each::<SentCode>(view, until, |_, _| {})?;
-    sweep.jobs(view, until)?;
+    sweep.jobs(view, now)?;
     sweep.each::<Browser>(view, until, |_, _| {})?;
     sweep.each::<NumberCheck>(view, until, remove_name)?;
     sweep.each::<Budget>(view, until, |_, _| {})?;
@@ -76,12 +77,19 @@ impl Sweep {
     }
 
     /// Deletes the jobs that are over and need not be looked at any more.
-    fn jobs(&mut self, view: &mut View, until: Time) -> Decided<()> {
+    fn jobs(&mut self, view: &mut View, now: Now) -> Decided<()> {
         for lane in [SENT, DEAD] {
-            let due = Due::until(until, self.left()).of(lane.to_owned());
+            let due = Due::until(now.steady, self.left()).of(lane.to_owned());
             for row in self.due::<Job>(view, &due, |_, _| {})? {
                 self.delete(view, &row);
             }
+        }
+        // Where nobody runs jobs, those whose time is over end here. The routes of a server have
+        // workers.
+        let apps = view.all_readable::<Application>()?;
+        let callbacks = apps.into_iter().map(|app| jobs::callbacks(app.app_id));
+        for lane in [HOST, SPOOL].map(str::to_owned).into_iter().chain(callbacks) {
+            self.deleted.rows += jobs::bury_expired(view, &lane, self.left(), now)?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ mod reading;
 use super::{AppId, Subject, applications};
 use crate::engine::Outcome;
 use crate::engine::clock::{Now, Time};
-use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, View};
+use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, Stop, View};
 use crate::model::{CallbackUrl, UserId};
 use ended::{Undelivered, bury, sent};
 use next::{next_callback, next_message};
@@ -168,8 +168,9 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
         due_at: new.now.steady.plus(new.lease),
         deadline: new.deadline,
         created_at: new.now.steady,
-        attempts: 1,
+        attempts: 0,
         ambiguous: 0,
+        ambiguous_here: 0,
         epoch: 1,
         tried: String::new(),
         provider_id: None,
@@ -180,33 +181,56 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
     Ok(claimed)
 }
 
+/// Jobs that were leased.
+pub(in crate::engine) struct Leased {
+    pub(in crate::engine) claimed: Vec<Claimed>,
+    /// How many were looked at: as many as were asked for, if more are due.
+    pub(in crate::engine) due: usize,
+}
+
 /// Leases jobs of a lane that are due, and at most so many. Those that must not be sent any more end
-/// here: a code is not sent once it is void.
+/// here: a code is not sent once it is void. What is damaged ends the job that needs it alone.
 pub(in crate::engine) fn claim(
     view: &mut View,
     lane: &str,
     most: u32,
     plan: &Plan,
     now: Now,
-) -> Decided<Vec<Claimed>> {
+) -> Decided<Leased> {
     let due = Due::until(now.steady, most).of(lane.to_owned());
     let (jobs, unreadable) = view.due::<Job>(&due)?;
+    for job in &jobs {
+        // Together, or each of them would begin the decision anew.
+        view.ask::<SentCode>((job.subject.clone(), job.action.clone()));
+        view.ask::<Application>((job.app_id,));
+    }
+    let mut leased = Leased { claimed: Vec::new(), due: jobs.len() + unreadable.len() };
     for values in unreadable {
         view.delete_values::<Job>(&values);
     }
-    let mut leased = Vec::new();
     for mut job in jobs {
+        if job.leased {
+            // Whoever attempted it was killed, or never said what became of it.
+            was_ambiguous(&mut job);
+        }
         if job.deadline <= now.steady {
             bury(view, job, Undelivered::Expired, plan, now)?;
             continue;
         }
-        match what(&job) {
-            Ok(what) if is_wanted(view, &job, &what, now)? => {
+        let wanted = match what(&job) {
+            Ok(what) => {
+                let wanted = unless_damaged(is_wanted(view, &job, &what, now))?;
+                wanted.map(|wanted| wanted.then_some(what))
+            }
+            Err(error) => Err(error),
+        };
+        match wanted {
+            Ok(Some(what)) => {
                 lease(&mut job, plan, now);
-                leased.push(claimed(&job, what));
+                leased.claimed.push(claimed(&job, what));
                 view.put(job);
             }
-            Ok(_) => view.delete(&job),
+            Ok(None) => view.delete(&job),
             Err(error) => {
                 job.last_error = Some(error.to_string());
                 bury(view, job, Undelivered::Unreadable, plan, now)?;
@@ -216,11 +240,64 @@ pub(in crate::engine) fn claim(
     Ok(leased)
 }
 
+/// Ends jobs of a lane whose time is over, and at most so many. Returns how many.
+pub(in crate::engine) fn bury_expired(
+    view: &mut View,
+    lane: &str,
+    most: u32,
+    now: Now,
+) -> Decided<u32> {
+    if most == 0 {
+        return Ok(0);
+    }
+    let (jobs, _) = view.due::<Job>(&Due::until(now.steady, most).of(lane.to_owned()))?;
+    let plan = Plan { routes: Vec::new(), lease: Duration::ZERO, jitter: 0, limited: true };
+    let mut buried = 0;
+    for mut job in jobs.into_iter().filter(|job| job.deadline <= now.steady) {
+        if job.leased {
+            was_ambiguous(&mut job);
+        }
+        bury(view, job, Undelivered::Expired, &plan, now)?;
+        buried += 1;
+    }
+    Ok(buried)
+}
+
+/// Whether what was leased a while ago is still to be sent.
+pub(in crate::engine) fn is_still_wanted(
+    view: &mut View,
+    lease: &Lease,
+    now: Now,
+) -> Decided<bool> {
+    match leased(view, lease)? {
+        Some(job) => {
+            let what = what(&job)?;
+            is_wanted(view, &job, &what, now)
+        }
+        None => Ok(false),
+    }
+}
+
+/// An attempt whose outcome is not known has ended.
+fn was_ambiguous(job: &mut Job) {
+    job.attempts = job.attempts.saturating_add(1);
+    job.ambiguous = job.ambiguous.saturating_add(1);
+    job.ambiguous_here = job.ambiguous_here.saturating_add(1);
+}
+
+/// What is damaged is an error of its own here, and not of the whole decision.
+fn unless_damaged<T>(decided: Decided<T>) -> Decided<crate::Result<T>> {
+    match decided {
+        Ok(decided) => Ok(Ok(decided)),
+        Err(Stop::Failed(error)) => Ok(Err(error)),
+        Err(Stop::Missing) => Err(Stop::Missing),
+    }
+}
+
 /// Gives jobs back that were leased and not attempted.
 pub(in crate::engine) fn release(view: &mut View, lease: &Lease, now: Now) -> Decided<()> {
     let Some(mut job) = leased(view, lease)? else { return Ok(()) };
     free(&mut job, now.steady);
-    job.attempts = job.attempts.saturating_sub(1);
     view.put(job);
     Ok(())
 }
@@ -235,6 +312,10 @@ pub(in crate::engine) fn finish(
 ) -> Decided<Ended> {
     let Some(mut job) = leased(view, lease)? else { return Ok(Ended::Stale) };
     job.last_error = error(outcome).or(job.last_error);
+    match outcome {
+        Outcome::Ambiguous(_) => was_ambiguous(&mut job),
+        _ => job.attempts = job.attempts.saturating_add(1),
+    }
     let is_callback = job.kind == "callback";
     let next = match outcome {
         Outcome::Sent(id) => {
@@ -245,10 +326,14 @@ pub(in crate::engine) fn finish(
         _ if is_callback => next_callback(&job, outcome, plan, now),
         _ => next_message(&mut job, outcome, plan, now),
     };
-    // A message has another attempt as long as a route is left, and a callback as its schedule says.
-    let is_rejected = next.is_none() && (!is_callback || matches!(outcome, Outcome::Permanent(_)));
     let Some(due_at) = next.filter(|due_at| *due_at < job.deadline) else {
-        let why = if is_rejected { Undelivered::Rejected } else { Undelivered::Expired };
+        // A message has another attempt as long as a route is left, and a callback as its schedule says.
+        let why = match (next, outcome) {
+            (None, Outcome::Permanent(_)) => Undelivered::Rejected,
+            (None, Outcome::Ambiguous(_)) if !is_callback => Undelivered::Ambiguous,
+            (None, _) if !is_callback => Undelivered::Rejected,
+            _ => Undelivered::Expired,
+        };
         bury(view, job, why, plan, now)?;
         return Ok(Ended::Failed);
     };
@@ -276,7 +361,6 @@ fn leased(view: &mut View, lease: &Lease) -> Decided<Option<Job>> {
 
 fn lease(job: &mut Job, plan: &Plan, now: Now) {
     job.epoch += 1;
-    job.attempts += 1;
     job.route.clone_from(&job.lane);
     job.leased = true;
     job.due_at = now.steady.plus(plan.lease);

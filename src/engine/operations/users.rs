@@ -385,6 +385,7 @@ mod tests {
             created_at: NOW.steady,
             attempts: 1,
             ambiguous: 0,
+            ambiguous_here: 0,
             epoch: 1,
             tried: String::new(),
             provider_id: None,

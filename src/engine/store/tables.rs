@@ -280,10 +280,12 @@ tables! {
         /// When it is no longer to be sent.
         deadline: Time,
         created_at: Time,
-        /// How many attempts were begun.
+        /// How many attempts have ended, or are believed to have.
         attempts: u32,
         /// How many of them may have sent it.
         ambiguous: u32,
+        /// How many of those went by the route of its lane.
+        ambiguous_here: u32,
         /// Changes whenever another attempt begins, so that who began an earlier one decides nothing.
         epoch: u32,
         /// The routes that failed for good, with spaces between them.

@@ -4,7 +4,7 @@ use super::super::audit::{Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
 use super::super::{applications, count};
-use super::{DEAD, Outgoing, Plan, SENT, What, free, user_id, what};
+use super::{DEAD, Outgoing, Plan, SENT, What, free, unless_damaged, user_id, what};
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Job, SentCode, View};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use std::time::Duration;
 /// For how long jobs that are over can be looked at.
 const KEPT_SENT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 const KEPT_DEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 /// Ends a job that was sent. It is kept for a while if it went by a route of an operator, who may want
 /// to know what became of it.
 pub(super) fn sent(view: &mut View, mut job: Job, provider_id: Option<String>, now: Now) {
@@ -37,6 +38,8 @@ pub(super) enum Undelivered {
     /// Whoever was asked said that no attempt will succeed.
     Rejected,
     Cancelled,
+    /// Nobody knows whether it was: no attempt said so.
+    Ambiguous,
     /// What was to be sent cannot be read.
     Unreadable,
 }
@@ -47,6 +50,7 @@ fn reason(why: Undelivered) -> &'static str {
         Undelivered::Expired => "expired",
         Undelivered::Rejected => "rejected",
         Undelivered::Cancelled => "cancelled",
+        Undelivered::Ambiguous => "ambiguous",
         Undelivered::Unreadable => "unreadable",
     }
 }
@@ -65,7 +69,8 @@ pub(super) fn bury(
     Ok(())
 }
 
-/// A message that reached nobody does not count, and the next one need not wait.
+/// A message that reached nobody does not count, and the next one need not wait. One that may have
+/// reached somebody does: otherwise, whoever makes attempts fail would have no limits.
 pub(super) fn give_up(
     view: &mut View,
     job: &Job,
@@ -73,12 +78,14 @@ pub(super) fn give_up(
     plan: &Plan,
     now: Now,
 ) -> Decided<()> {
-    if let Ok(What::Message { message, code }) = what(job) {
+    if let (Ok(What::Message { message, code }), 0) = (what(job), job.ambiguous) {
+        // Where a row is damaged, nothing is taken back.
         if code.is_some() {
-            take_back_code(view, job)?;
+            drop(unless_damaged(take_back_code(view, job))?);
         }
-        if let Some(sending) = sending(view, job, message, plan, job.created_at)? {
-            sending.take_back(view)?;
+        let sending = unless_damaged(sending(view, job, message, plan, job.created_at))?;
+        if let Ok(Some(sending)) = sending {
+            drop(unless_damaged(sending.take_back(view))?);
         }
     }
     note(view, job, why, now);

@@ -97,6 +97,7 @@ fn begin_anew(job: &mut Job, lane: String) {
     job.lane = lane;
     job.attempts = 0;
     job.ambiguous = 0;
+    job.ambiguous_here = 0;
     job.tried = String::new();
 }
 

@@ -32,25 +32,23 @@ pub(super) fn next_callback(job: &Job, outcome: &Outcome, plan: &Plan, now: Now)
 }
 
 /// When a message is attempted again, and by which route: by the next one that has not failed for good,
-/// at once if it was not asked before.
+/// at once if it was not asked before. One that may have been sent is repeated by its route alone, and
+/// goes on to another one only if that stays silent.
 pub(super) fn next_message(
     job: &mut Job,
     outcome: &Outcome,
     plan: &Plan,
     now: Now,
 ) -> Option<Time> {
-    let again = |job: &Job| {
-        let doublings = job.attempts.min(6);
-        let wait = Duration::from_secs(1 << doublings).min(LONGEST_WAIT);
-        now.steady.plus(spread(wait, plan.jitter).max(asked(outcome)))
-    };
-    if let Outcome::Ambiguous(_) = outcome {
-        job.ambiguous += 1;
-        if job.ambiguous < MOST_AMBIGUOUS {
-            return Some(again(job));
-        }
+    let doublings = job.attempts.min(6);
+    let wait = spread(Duration::from_secs(1 << doublings).min(LONGEST_WAIT), plan.jitter);
+    // What a provider asks for is nothing to others.
+    let again_here = now.steady.plus(wait.max(asked(outcome)));
+    let is_permanent = matches!(outcome, Outcome::Permanent(_));
+    if !is_permanent && (1..MOST_AMBIGUOUS).contains(&job.ambiguous_here) {
+        return Some(again_here);
     }
-    if let Outcome::Permanent(_) = outcome {
+    if is_permanent || job.ambiguous_here > 0 {
         job.tried = [&*job.tried, &*job.lane].join(" ").trim_start().to_owned();
     }
     let failed = |route: &String| job.tried.split(' ').any(|tried| tried == route);
@@ -60,11 +58,14 @@ pub(super) fn next_message(
         Some(here) => left[(here + 1) % left.len()],
         None => left.first()?,
     };
+    if *next == job.lane {
+        return Some(again_here);
+    }
     let was_asked =
         usize::try_from(job.attempts).is_ok_and(|attempts| attempts >= plan.routes.len());
-    let is_other = *next != job.lane;
     job.lane.clone_from(next);
-    Some(if is_other && !was_asked { now.steady } else { again(job) })
+    job.ambiguous_here = 0;
+    Some(if was_asked { now.steady.plus(wait) } else { now.steady })
 }
 
 /// How long the provider asks to wait.

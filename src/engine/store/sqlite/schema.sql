@@ -254,6 +254,7 @@ CREATE TABLE jobs (
     created_at INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
     ambiguous INTEGER NOT NULL,
+    ambiguous_here INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     tried TEXT NOT NULL,
     provider_id TEXT,
