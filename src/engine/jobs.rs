@@ -451,9 +451,11 @@ fn joined(parts: &[&str]) -> String {
     text
 }
 
-/// How long a code is still valid, in a message that may carry it again.
+/// How long a code is still valid, in a message that may carry it again. A few seconds count for
+/// nothing: some time has passed since the code was made.
 fn validity(expires_at: Time, now: Now) -> String {
-    let minutes = expires_at.after(now.steady).map_or(0, |left| left.as_secs() / 60);
+    let left = expires_at.after(now.steady).unwrap_or_default();
+    let minutes = (left.as_secs() + 10) / 60;
     match minutes {
         0 => ". It is valid for less than a minute.".into(),
         1 => ". It is valid for 1 minute.".into(),
