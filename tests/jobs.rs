@@ -10,7 +10,7 @@ use fresh::{ManualClock, ada, at_once, forced, url};
 use seconder::calls::{self, RequestSms};
 use seconder::engine::{AuditFilter, Deliver, JobsRun, Message, Outcome};
 use seconder::model::UserId;
-use seconder::{Error, Handle, Result, Service, Settings, Verdict};
+use seconder::{Canceller, Error, Handle, Result, Service, Settings, Verdict};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -366,4 +366,24 @@ fn no_attempt_begins_after_the_budget() {
     assert!(run.more && counts(run) == [0, 0, 0]);
     assert!(world.gateways.routes_taken().is_empty());
     assert_eq!(counts(world.run(60)), [1, 0, 0]);
+}
+
+#[test]
+fn no_attempt_begins_once_the_run_is_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    let eve = world.service.create_user("eve@example.com", "555-010-0124", "1").unwrap().user_id;
+    for user in [world.user, eve] {
+        world.gateways.will([retry(), retry()]);
+        world.service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    }
+    world.gateways.routes_taken();
+    world.clock.set(NOW + 60);
+    let canceller = Canceller::new();
+    let cancelled = canceller.clone();
+    world.gateways.during(move |_| cancelled.cancel());
+    let handle = world.service.with_interrupt(Arc::new(canceller));
+    let run = handle.with_engine("run_jobs", None, |engine| engine.run_jobs(BUDGET)).unwrap();
+    assert_eq!((counts(run), run.more), ([1, 0, 0], true));
+    assert_eq!(counts(world.run(60)), [1, 0, 0], "the other was given back");
 }

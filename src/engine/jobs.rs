@@ -16,7 +16,7 @@ use super::urls::without_parameters;
 use super::{Engine, Message, Outcome, Shared, SignedCallback};
 use crate::calls::Channel;
 use crate::model::{CallbackMethod, CallbackUrl};
-use crate::{Error, Result, Stage, callback};
+use crate::{Error, Result, Stage, callback, interrupt};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -51,7 +51,8 @@ pub struct JobsRun {
     pub waiting: u32,
     /// How many failed for good.
     pub failed: u32,
-    /// Whether the budget was used up, so that there may be more to send at once.
+    /// Whether the budget was used up, or the call was interrupted, so that there may be more to send at
+    /// once.
     pub more: bool,
 }
 
@@ -62,8 +63,8 @@ impl Engine {
     /// [`Outcome::Ambiguous`], or that has a callback URL, calls this every few seconds: on a thread of
     /// its own, or from a timer. `seconder serve` has threads for it.
     ///
-    /// Several processes can do so on one database: each job is sent by one of them. After `budget`, no
-    /// further attempt begins.
+    /// Several processes can do so on one database: each job is sent by one of them. After `budget`, or
+    /// once [an interrupt](crate::Interrupt) ends the call that this is part of, no further attempt begins.
     ///
     /// A message is repeated until its code has expired, and never sent once the code is void: after 2,
     /// 4, 8 … 60 s, or when the gateway asks to. A callback is posted again after 5 s, 5 min, 30 min,
@@ -74,7 +75,7 @@ impl Engine {
     /// error.
     pub fn run_jobs(&self, budget: Duration) -> Result<JobsRun> {
         let end = self.shared.clock.now().saturating_add(budget);
-        let is_over = || self.shared.clock.now() >= end;
+        let is_over = || interrupt::interrupted() || self.shared.clock.now() >= end;
         if let Some(post) = &self.shared.post {
             post.housekeep();
         }
