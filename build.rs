@@ -28,7 +28,7 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 26] = [
+    const SOURCES: [&str; 27] = [
         "status",
         "error",
         "text",
@@ -50,6 +50,7 @@ mod header {
         "application",
         "engine",
         "audit",
+        "jobs",
         "devices",
         "callback",
         "verifier",

@@ -360,6 +360,27 @@ extern "C" {
 #define SECONDER_REPEATS_ALL 3
 
 /**
+ * From a deliver or post function: the message or callback was accepted.
+ */
+#define SECONDER_OUTCOME_SENT 0
+
+/**
+ * From a deliver or post function: it was not accepted, and no attempt will succeed.
+ */
+#define SECONDER_OUTCOME_PERMANENT 1
+
+/**
+ * From a deliver or post function: it was not accepted, and a later attempt may succeed.
+ */
+#define SECONDER_OUTCOME_RETRY 2
+
+/**
+ * From a deliver or post function: it may have been accepted, because the connection was lost before a
+ * response arrived. Another attempt carries the same id.
+ */
+#define SECONDER_OUTCOME_AMBIGUOUS 3
+
+/**
  * HMAC-SHA-1, which every authenticator app supports (RFC 6238).
  */
 #define SECONDER_ALGORITHM_SHA1 1
@@ -451,6 +472,11 @@ typedef struct seconder_factors seconder_factors;
  * The user who has a login name, and what the user can log in with.
  */
 typedef struct seconder_found_user seconder_found_user;
+
+/**
+ * What seconder_run_jobs() did.
+ */
+typedef struct seconder_jobs_run seconder_jobs_run;
 
 /**
  * A message to a phone. It is valid until the deliver function returns.
@@ -576,12 +602,20 @@ typedef struct seconder_names {
 } seconder_names;
 
 /**
- * Delivers a message to a phone: a code, or the install message to a new user. It returns 0 if the
- * message was sent, and any other number if it could not be sent.
+ * Delivers a message to a phone: a code, or the install message to a new user. It returns
+ * SECONDER_OUTCOME_SENT, which is 0, if the message was accepted for delivery;
+ * SECONDER_OUTCOME_RETRY if it was not sent, and a later attempt may succeed;
+ * SECONDER_OUTCOME_AMBIGUOUS if it may have been sent; and SECONDER_OUTCOME_PERMANENT or any other
+ * number if it was not sent, and no attempt will succeed.
+ *
+ * After SECONDER_OUTCOME_RETRY and SECONDER_OUTCOME_AMBIGUOUS, the call that requests the code
+ * succeeds: further attempts are made by seconder_run_jobs(), which the program has to call. All
+ * attempts to send a message have the same seconder_message_id().
  *
  * It runs inside the call that sends the message, on the same thread, and on several threads at
  * once if several make such calls. It must return normally: it must not be left by longjmp() or a
- * C++ exception.
+ * C++ exception. It should return within 30 seconds: one that takes longer than a minute counts as
+ * ended by a crash, and seconder_run_jobs() may send the message again.
  */
 typedef int32_t (*seconder_deliver)(const struct seconder_message *message, void *deliver_userdata);
 
@@ -593,12 +627,15 @@ typedef int32_t (*seconder_deliver)(const struct seconder_message *message, void
 typedef void (*seconder_userdata_free)(void *userdata);
 
 /**
- * Posts a callback to the application. It returns 0 if the application accepted the callback, and
- * any other number if it did not.
+ * Posts a callback to the application. It returns SECONDER_OUTCOME_SENT, which is 0, if the
+ * application accepted the callback; SECONDER_OUTCOME_PERMANENT if the callback must not be posted
+ * again; and SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_AMBIGUOUS or any other number if it is to be
+ * posted again, which seconder_run_jobs() does.
  *
  * It runs inside the call that answers an approval request, on the same thread, and on several
  * threads at once if several make such calls. It must return normally: it must not be left by
- * longjmp() or a C++ exception.
+ * longjmp() or a C++ exception. It should return within 30 seconds: one that takes longer than a
+ * minute counts as ended by a crash, and seconder_run_jobs() may post the callback again.
  */
 typedef int32_t (*seconder_post)(const struct seconder_signed_callback *callback,
                                  void *post_userdata);
@@ -1643,6 +1680,12 @@ const char *seconder_text_value(const struct seconder_text *text);
 void seconder_text_free(struct seconder_text *text);
 
 /**
+ * Identifies the message: 16 hexadecimal digits. It is the same in each attempt to send the message,
+ * so that a provider can recognise one that it has accepted before. NULL only for a NULL argument.
+ */
+const char *seconder_message_id(const struct seconder_message *message);
+
+/**
  * The phone number, in E.164 format: +15550100123. NULL only for a NULL argument.
  */
 const char *seconder_message_to(const struct seconder_message *message);
@@ -1680,6 +1723,29 @@ const char *seconder_signed_callback_query(const struct seconder_signed_callback
 
 /**
  * The URL to send the callback to, without the query. NULL only for a NULL argument.
+ * For the deliver function, before it returns SECONDER_OUTCOME_SENT: the id that the provider gave to
+ * the message, which is kept with it. NULL or an empty text: none.
+ */
+void seconder_message_set_provider_id(const struct seconder_message *message,
+                                      const char *id);
+
+/**
+ * For the deliver function, before it returns SECONDER_OUTCOME_RETRY: no other attempt is made earlier
+ * than after so many milliseconds. A message whose code has expired by then has failed for good.
+ */
+void seconder_message_set_retry_after(const struct seconder_message *message,
+                                      uint64_t after_ms);
+
+/**
+ * For the deliver function, before it returns anything but SECONDER_OUTCOME_SENT: what went wrong, in
+ * words without the code, which become part of the error of the call. NULL: the number that is
+ * returned.
+ */
+void seconder_message_set_reason(const struct seconder_message *message,
+                                 const char *reason);
+
+/**
+ * The URL to post the callback to. NULL only for a NULL argument.
  */
 const char *seconder_signed_callback_url(const struct seconder_signed_callback *callback);
 
@@ -1695,7 +1761,8 @@ const void *seconder_signed_callback_body(const struct seconder_signed_callback 
 size_t seconder_signed_callback_body_size(const struct seconder_signed_callback *callback);
 
 /**
- * The number of headers, which carry the signature and its nonce (interface 5.5).
+ * The number of headers. They carry the signature and its nonce (interface 5.5), which are new in each
+ * attempt, and as Seconder-Delivery an id that is the same in all attempts to post the callback.
  */
 size_t seconder_signed_callback_header_count(const struct seconder_signed_callback *callback);
 
@@ -1710,6 +1777,20 @@ const char *seconder_signed_callback_header_name(const struct seconder_signed_ca
  */
 const char *seconder_signed_callback_header_value(const struct seconder_signed_callback *callback,
                                                   size_t index);
+
+/**
+ * For the post function, before it returns SECONDER_OUTCOME_RETRY: the callback is not posted again
+ * earlier than after so many milliseconds.
+ */
+void seconder_signed_callback_set_retry_after(const struct seconder_signed_callback *callback,
+                                              uint64_t after_ms);
+
+/**
+ * For the post function, before it returns anything but SECONDER_OUTCOME_SENT: what went wrong, in
+ * words, which are kept with the callback. NULL: the number that is returned.
+ */
+void seconder_signed_callback_set_reason(const struct seconder_signed_callback *callback,
+                                         const char *reason);
 
 /**
  * Opens a service.
@@ -3214,6 +3295,56 @@ const char *seconder_audit_page_next(const struct seconder_audit_page *page);
  * Frees a page of seconder_audit(). NULL is fine.
  */
 void seconder_audit_page_free(struct seconder_audit_page *page);
+
+/**
+ * Sends messages and posts callbacks whose next attempt is due, with an engine in this process: those
+ * that failed before and are to be repeated, and those of a process that was killed.
+ *
+ * Nothing does so by itself. A program whose deliver function returns SECONDER_OUTCOME_RETRY or
+ * SECONDER_OUTCOME_AMBIGUOUS, or that has a callback URL, calls this every few seconds, on a thread of
+ * its own or from a timer. Several processes can do so on one database: each message is sent by one of
+ * them. After `budget_ms` milliseconds, or once the handle is cancelled, no further attempt begins.
+ *
+ * A message is repeated until its code has expired, and never sent once the code is void: after 2, 4,
+ * 8 and so on, at most 60 seconds, or later if seconder_message_set_retry_after() asks for it. A
+ * callback is posted again after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours. Each
+ * of these waits is up to a quarter shorter or longer.
+ *
+ * What failed to be sent is no failure of this call. `out` may be NULL; otherwise free it with
+ * seconder_jobs_run_free(). SECONDER_STORAGE if the database cannot be read or written;
+ * SECONDER_INVALID_ARGUMENT if the service is a remote one.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_run_jobs(const struct seconder_service *service,
+                                  uint32_t budget_ms,
+                                  struct seconder_jobs_run **out,
+                                  struct seconder_error **error);
+
+/**
+ * How many messages and callbacks were sent.
+ */
+uint32_t seconder_jobs_run_sent(const struct seconder_jobs_run *run);
+
+/**
+ * How many have to wait for another attempt.
+ */
+uint32_t seconder_jobs_run_waiting(const struct seconder_jobs_run *run);
+
+/**
+ * How many failed for good.
+ */
+uint32_t seconder_jobs_run_failed(const struct seconder_jobs_run *run);
+
+/**
+ * Whether the budget was used up, or the handle was cancelled, so that there may be more to send at
+ * once.
+ */
+bool seconder_jobs_run_more(const struct seconder_jobs_run *run);
+
+/**
+ * Frees the reply of seconder_run_jobs(). NULL is fine.
+ */
+void seconder_jobs_run_free(struct seconder_jobs_run *run);
 
 /**
  * Verifies a callback's signature and parses it (interface 5.5). `api_key` is the application's

@@ -30,6 +30,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -514,6 +515,8 @@ public:
     Message(const Message &) = delete;
     Message &operator=(const Message &) = delete;
 
+    /// The same in each attempt to send the message: 16 hexadecimal digits.
+    std::string_view id() const noexcept { return detail::view(seconder_message_id(message_)); }
     /// The phone number, in E.164 format.
     std::string_view to() const noexcept { return detail::view(seconder_message_to(message_)); }
     /// "sms" or "call".
@@ -566,7 +569,8 @@ public:
         return {static_cast<const char *>(seconder_signed_callback_body(callback_)),
                 seconder_signed_callback_body_size(callback_)};
     }
-    /// The names and values of the headers that carry the signature.
+    /// The names and values of the headers: the signature and its nonce, which are new in each
+    /// attempt, and Seconder-Delivery with an id that is the same in all of them.
     std::vector<std::pair<std::string_view, std::string_view>> headers() const
     {
         std::vector<std::pair<std::string_view, std::string_view>> headers;
@@ -591,11 +595,98 @@ struct ReplayEntry {
     std::uint64_t until;
 };
 
-/// Delivers a message to a phone, and returns whether it was sent. Many threads may run it at once.
-using Deliver = std::function<bool(const Message &)>;
-/// Posts a callback, and returns whether the application accepted it. Many threads may run it at
-/// once.
-using Post = std::function<bool(const SignedCallback &)>;
+/// What became of an attempt to send a message or to post a callback. A bool converts to it: true
+/// is sent(), and false means that a message has failed for good, and that a callback is posted
+/// again. So does an exception.
+///
+/// After retry() and ambiguous(), the call that requests the code succeeds, and further attempts
+/// are made by Service::run_jobs(), which the program has to call.
+class Outcome {
+public:
+    Outcome(bool accepted) noexcept : number_(accepted ? SECONDER_OUTCOME_SENT : -1) {}
+    // Otherwise a pointer or a number would be a bool.
+    template <class Other, class = std::enable_if_t<!std::is_same_v<std::decay_t<Other>, bool> &&
+                                                    !std::is_same_v<std::decay_t<Other>, Outcome>>>
+    Outcome(Other &&) = delete;
+
+    /// It was accepted, with the id that the provider gave it, if any.
+    static Outcome sent(std::string provider_id = {})
+    {
+        return Outcome(SECONDER_OUTCOME_SENT, std::move(provider_id), {}, {});
+    }
+    /// It was not accepted, and no attempt will succeed.
+    static Outcome permanent(std::string reason = {})
+    {
+        return Outcome(SECONDER_OUTCOME_PERMANENT, {}, {}, std::move(reason));
+    }
+    /// It was not accepted. A later attempt may succeed, at the earliest after this time if one is
+    /// given.
+    static Outcome retry(std::optional<std::chrono::milliseconds> after = {},
+                         std::string reason = {})
+    {
+        return Outcome(SECONDER_OUTCOME_RETRY, {}, after, std::move(reason));
+    }
+    /// It may have been accepted, because the connection was lost before a response arrived.
+    static Outcome ambiguous(std::string reason = {})
+    {
+        return Outcome(SECONDER_OUTCOME_AMBIGUOUS, {}, {}, std::move(reason));
+    }
+
+    /// The number for C, once the details are set there.
+    std::int32_t report_to(const seconder_message *message) const noexcept
+    {
+        if (!provider_id_.empty())
+            seconder_message_set_provider_id(message, provider_id_.c_str());
+        if (after_)
+            seconder_message_set_retry_after(message, after_ms());
+        if (!reason_.empty())
+            seconder_message_set_reason(message, reason_.c_str());
+        return number_;
+    }
+    std::int32_t report_to(const seconder_signed_callback *callback) const noexcept
+    {
+        if (after_)
+            seconder_signed_callback_set_retry_after(callback, after_ms());
+        if (!reason_.empty())
+            seconder_signed_callback_set_reason(callback, reason_.c_str());
+        return number_;
+    }
+
+private:
+    Outcome(std::int32_t number, std::string provider_id,
+            std::optional<std::chrono::milliseconds> after, std::string reason)
+        : number_(number), provider_id_(std::move(provider_id)), after_(after),
+          reason_(std::move(reason))
+    {
+    }
+
+    std::uint64_t after_ms() const noexcept
+    {
+        return after_->count() < 0 ? 0 : static_cast<std::uint64_t>(after_->count());
+    }
+
+    std::int32_t number_;
+    std::string provider_id_ = {};
+    std::optional<std::chrono::milliseconds> after_ = {};
+    std::string reason_ = {};
+};
+
+/// Delivers a message to a phone, and returns what became of it. Many threads may run it at once.
+using Deliver = std::function<Outcome(const Message &)>;
+/// Posts a callback, and returns what became of it. Many threads may run it at once.
+using Post = std::function<Outcome(const SignedCallback &)>;
+/// What Service::run_jobs() did.
+struct JobsRun {
+    /// How many messages and callbacks were sent.
+    std::uint32_t sent;
+    /// How many have to wait for another attempt.
+    std::uint32_t waiting;
+    /// How many failed for good.
+    std::uint32_t failed;
+    /// Whether the budget was used up, or the handle was cancelled, so that there may be more.
+    bool more;
+};
+
 /// Atomically remembers a callback and returns whether it was received for the first time;
 /// std::nullopt if that cannot be determined. Many threads may run it at once.
 using Replay = std::function<std::optional<bool>(const ReplayEntry &)>;
@@ -615,16 +706,24 @@ using Log = std::function<void(const CallRecord &)>;
 
 namespace detail {
 
+/// Owns the reply of seconder_run_jobs() until it is read.
+class JobsRunHandle : public Handle<seconder_jobs_run, seconder_jobs_run_free> {
+public:
+    using Handle::Handle;
+};
+
 inline std::int32_t run_deliver(const seconder_message *message, void *function) noexcept
 {
     const auto &deliver = *static_cast<const Deliver *>(function);
-    return within(false, [&] { return deliver(Message(message)); }) ? 0 : 1;
+    // No constant of C: it failed.
+    return within(std::int32_t{-1}, [&] { return deliver(Message(message)).report_to(message); });
 }
 
 inline std::int32_t run_post(const seconder_signed_callback *callback, void *function) noexcept
 {
     const auto &post = *static_cast<const Post *>(function);
-    return within(false, [&] { return post(SignedCallback(callback)); }) ? 0 : 1;
+    return within(std::int32_t{-1},
+                  [&] { return post(SignedCallback(callback)).report_to(callback); });
 }
 
 inline std::int32_t run_replay(const seconder_replay_entry *seen, void *function) noexcept
@@ -2061,6 +2160,20 @@ public:
         return detail::run([&](auto error) { return seconder_backup(get(), path.c_str(), error); });
     }
 
+    /// Makes the attempts that are due to send messages and to post callbacks: see
+    /// seconder_run_jobs(). Call it every few seconds.
+    Result<JobsRun> try_run_jobs(std::chrono::milliseconds budget = std::chrono::seconds(5)) const
+    {
+        const auto made = detail::with_out<detail::JobsRunHandle>([&](auto out, auto error) {
+            return seconder_run_jobs(get(), detail::from_now(budget), out, error);
+        });
+        if (!made)
+            return *made.error();
+        const seconder_jobs_run *run = made.value().get();
+        return JobsRun{seconder_jobs_run_sent(run), seconder_jobs_run_waiting(run),
+                       seconder_jobs_run_failed(run), seconder_jobs_run_more(run)};
+    }
+
     /// Reads what an engine in this process has decided, page by page: see seconder_audit().
     Result<AuditPage> try_audit(const AuditOptions &options = {}) const
     {
@@ -2239,6 +2352,10 @@ public:
     }
     void clear_sandbox() const { try_clear_sandbox().value(); }
     void backup(const Text &path) const { try_backup(path).value(); }
+    JobsRun run_jobs(std::chrono::milliseconds budget = std::chrono::seconds(5)) const
+    {
+        return try_run_jobs(budget).value();
+    }
     AuditPage audit(const AuditOptions &options = {}) const { return try_audit(options).value(); }
 #endif
 };

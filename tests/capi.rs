@@ -38,6 +38,7 @@ const PROGRAMS: &[&str] = &[
     "sandbox",
     "calls",
     "audit",
+    "jobs",
     "browsers",
     "factors",
     "leaks",

@@ -161,6 +161,9 @@ class Values:
     def _timeout(self) -> Any:
         return self.one(0.001, 0.01, 2, 3601)
 
+    def _budget(self) -> Any:
+        return self.one(0, 0.001, 5, -1, timedelta(seconds=1))
+
     def _flag(self) -> Any:
         return self._random.random() < 0.5
 

@@ -1,24 +1,37 @@
 //! Messages to phones, passed to a function of the C program.
 
 use super::ffi::{Text, read_handle};
+use super::jobs::{self, Details};
 use super::userdata::Userdata;
+#[cfg(feature = "engine")]
+use crate::engine::Outcome;
 use std::ffi::{c_char, c_void};
 
 /// A message to a phone. It is valid until the deliver function returns.
 pub struct seconder_message {
+    id: Text,
     to: Text,
     via: Text,
     text: Text,
     code: Text,
     expires_at: u64,
+    details: Details,
 }
 
-/// Delivers a message to a phone: a code, or the install message to a new user. It returns 0 if the
-/// message was sent, and any other number if it could not be sent.
+/// Delivers a message to a phone: a code, or the install message to a new user. It returns
+/// SECONDER_OUTCOME_SENT, which is 0, if the message was accepted for delivery;
+/// SECONDER_OUTCOME_RETRY if it was not sent, and a later attempt may succeed;
+/// SECONDER_OUTCOME_AMBIGUOUS if it may have been sent; and SECONDER_OUTCOME_PERMANENT or any other
+/// number if it was not sent, and no attempt will succeed.
+///
+/// After SECONDER_OUTCOME_RETRY and SECONDER_OUTCOME_AMBIGUOUS, the call that requests the code
+/// succeeds: further attempts are made by seconder_run_jobs(), which the program has to call. All
+/// attempts to send a message have the same seconder_message_id().
 ///
 /// It runs inside the call that sends the message, on the same thread, and on several threads at
 /// once if several make such calls. It must return normally: it must not be left by longjmp() or a
-/// C++ exception.
+/// C++ exception. It should return within 30 seconds: one that takes longer than a minute counts as
+/// ended by a crash, and seconder_run_jobs() may send the message again.
 pub type seconder_deliver = Option<
     unsafe extern "C" fn(message: *const seconder_message, deliver_userdata: *mut c_void) -> i32,
 >;
@@ -44,20 +57,38 @@ impl ByFunction {
 #[cfg(feature = "engine")]
 impl crate::engine::Deliver for ByFunction {
     fn deliver(&self, message: &crate::engine::Message) -> Result<(), String> {
-        let Some(deliver) = self.deliver else { return Err("there is no deliver function".into()) };
+        match self.attempt(message, "") {
+            Outcome::Sent(_) => Ok(()),
+            Outcome::Permanent(reason)
+            | Outcome::Ambiguous(reason)
+            | Outcome::Retry { reason, .. } => Err(reason),
+        }
+    }
+
+    fn attempt(&self, message: &crate::engine::Message, _route: &str) -> Outcome {
+        let Some(deliver) = self.deliver else {
+            return Outcome::Permanent("there is no deliver function".into());
+        };
         let message = seconder_message {
+            id: Text::new(&message.id),
             to: Text::new(&message.to),
             via: Text::new(message.via.name()),
             text: Text::new(&message.text),
             code: Text::new(&message.code),
             expires_at: message.expires_at,
+            details: Details::default(),
         };
         // SAFETY: the message lives until the function returns, and the userdata as long as `self`.
-        match unsafe { deliver(&message, self.userdata.as_ptr()) } {
-            0 => Ok(()),
-            other => Err(format!("the deliver function returned {other}")),
-        }
+        let returned = unsafe { deliver(&message, self.userdata.as_ptr()) };
+        message.details.outcome(returned, "deliver", Outcome::Permanent)
     }
+}
+
+/// Identifies the message: 16 hexadecimal digits. It is the same in each attempt to send the message,
+/// so that a provider can recognise one that it has accepted before. NULL only for a NULL argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_message_id(message: Option<&seconder_message>) -> *const c_char {
+    read_handle(message, |message| message.id.as_ptr())
 }
 
 /// The phone number, in E.164 format: +15550100123. NULL only for a NULL argument.
@@ -88,4 +119,37 @@ pub extern "C" fn seconder_message_code(message: Option<&seconder_message>) -> *
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_expires_at(message: Option<&seconder_message>) -> u64 {
     read_handle(message, |message| message.expires_at)
+}
+
+/// For the deliver function, before it returns SECONDER_OUTCOME_SENT: the id that the provider gave to
+/// the message, which is kept with it. NULL or an empty text: none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn seconder_message_set_provider_id(
+    message: Option<&seconder_message>,
+    id: *const c_char,
+) {
+    // SAFETY: as the header requires.
+    read_handle(message, |message| message.details.set_id(unsafe { jobs::given(id) }));
+}
+
+/// For the deliver function, before it returns SECONDER_OUTCOME_RETRY: no other attempt is made earlier
+/// than after so many milliseconds. A message whose code has expired by then has failed for good.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_message_set_retry_after(
+    message: Option<&seconder_message>,
+    after_ms: u64,
+) {
+    read_handle(message, |message| message.details.set_retry_after(after_ms));
+}
+
+/// For the deliver function, before it returns anything but SECONDER_OUTCOME_SENT: what went wrong, in
+/// words without the code, which become part of the error of the call. NULL: the number that is
+/// returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn seconder_message_set_reason(
+    message: Option<&seconder_message>,
+    reason: *const c_char,
+) {
+    // SAFETY: as the header requires.
+    read_handle(message, |message| message.details.set_reason(unsafe { jobs::given(reason) }));
 }

@@ -1,7 +1,10 @@
 //! Callbacks of an engine, passed to a function of the C program that posts them.
 
 use super::ffi::{Text, read_handle};
+use super::jobs::{self, Details};
 use super::userdata::Userdata;
+#[cfg(feature = "engine")]
+use crate::engine::Outcome;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
@@ -13,14 +16,18 @@ pub struct seconder_signed_callback {
     query: Text,
     body: Vec<u8>,
     headers: Vec<(Text, Text)>,
+    details: Details,
 }
 
-/// Posts a callback to the application. It returns 0 if the application accepted the callback, and
-/// any other number if it did not.
+/// Posts a callback to the application. It returns SECONDER_OUTCOME_SENT, which is 0, if the
+/// application accepted the callback; SECONDER_OUTCOME_PERMANENT if the callback must not be posted
+/// again; and SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_AMBIGUOUS or any other number if it is to be
+/// posted again, which seconder_run_jobs() does.
 ///
 /// It runs inside the call that answers an approval request, on the same thread, and on several
 /// threads at once if several make such calls. It must return normally: it must not be left by
-/// longjmp() or a C++ exception.
+/// longjmp() or a C++ exception. It should return within 30 seconds: one that takes longer than a
+/// minute counts as ended by a crash, and seconder_run_jobs() may post the callback again.
 pub type seconder_post = Option<
     unsafe extern "C" fn(
         callback: *const seconder_signed_callback,
@@ -49,7 +56,17 @@ impl ByFunction {
 #[cfg(feature = "engine")]
 impl crate::engine::Post for ByFunction {
     fn post(&self, callback: &crate::engine::SignedCallback) -> Result<(), String> {
-        let Some(post) = self.post else { return Err("there is no post function".into()) };
+        match self.attempt(callback) {
+            Outcome::Sent(_) => Ok(()),
+            Outcome::Permanent(reason)
+            | Outcome::Ambiguous(reason)
+            | Outcome::Retry { reason, .. } => Err(reason),
+        }
+    }
+
+    fn attempt(&self, callback: &crate::engine::SignedCallback) -> Outcome {
+        let again = |reason| Outcome::Retry { after: None, reason };
+        let Some(post) = self.post else { return again("there is no post function".into()) };
         let header = |(name, value): &(String, String)| (Text::new(name), Text::new(value));
         let callback = seconder_signed_callback {
             method: Text::new(callback.method.verb()),
@@ -57,13 +74,12 @@ impl crate::engine::Post for ByFunction {
             query: Text::new(&callback.query),
             body: callback.body.clone(),
             headers: callback.headers.iter().map(header).collect(),
+            details: Details::default(),
         };
         // SAFETY: the callback lives until the function returns, and the userdata as long as
         // `self`.
-        match unsafe { post(&callback, self.userdata.as_ptr()) } {
-            0 => Ok(()),
-            other => Err(format!("the post function returned {other}")),
-        }
+        let returned = unsafe { post(&callback, self.userdata.as_ptr()) };
+        callback.details.outcome(returned, "post", again)
     }
 }
 
@@ -109,7 +125,8 @@ pub extern "C" fn seconder_signed_callback_body_size(
     read_handle(callback, |callback| callback.body.len())
 }
 
-/// The number of headers, which carry the signature and its nonce (interface 5.5).
+/// The number of headers. They carry the signature and its nonce (interface 5.5), which are new in each
+/// attempt, and as Seconder-Delivery an id that is the same in all attempts to post the callback.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_header_count(
     callback: Option<&seconder_signed_callback>,
@@ -137,4 +154,25 @@ pub extern "C" fn seconder_signed_callback_header_value(
     read_handle(callback, |callback| {
         callback.headers.get(index).map_or(ptr::null(), |(_, v)| v.as_ptr())
     })
+}
+
+/// For the post function, before it returns SECONDER_OUTCOME_RETRY: the callback is not posted again
+/// earlier than after so many milliseconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_signed_callback_set_retry_after(
+    callback: Option<&seconder_signed_callback>,
+    after_ms: u64,
+) {
+    read_handle(callback, |callback| callback.details.set_retry_after(after_ms));
+}
+
+/// For the post function, before it returns anything but SECONDER_OUTCOME_SENT: what went wrong, in
+/// words, which are kept with the callback. NULL: the number that is returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn seconder_signed_callback_set_reason(
+    callback: Option<&seconder_signed_callback>,
+    reason: *const c_char,
+) {
+    // SAFETY: as the header requires.
+    read_handle(callback, |callback| callback.details.set_reason(unsafe { jobs::given(reason) }));
 }

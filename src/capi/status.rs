@@ -114,6 +114,16 @@ pub const SECONDER_REPEATS_QUESTIONS: i32 = 2;
 /// a second one.
 pub const SECONDER_REPEATS_ALL: i32 = 3;
 
+/// From a deliver or post function: the message or callback was accepted.
+pub const SECONDER_OUTCOME_SENT: i32 = 0;
+/// From a deliver or post function: it was not accepted, and no attempt will succeed.
+pub const SECONDER_OUTCOME_PERMANENT: i32 = 1;
+/// From a deliver or post function: it was not accepted, and a later attempt may succeed.
+pub const SECONDER_OUTCOME_RETRY: i32 = 2;
+/// From a deliver or post function: it may have been accepted, because the connection was lost before a
+/// response arrived. Another attempt carries the same id.
+pub const SECONDER_OUTCOME_AMBIGUOUS: i32 = 3;
+
 /// HMAC-SHA-1, which every authenticator app supports (RFC 6238).
 pub const SECONDER_ALGORITHM_SHA1: i32 = 1;
 /// HMAC-SHA-256.

@@ -22,6 +22,7 @@ static void every_call_without_a_service(void)
     seconder_device *device = GARBAGE(seconder_device);
     seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
     seconder_audit_page *page = GARBAGE(seconder_audit_page);
+    seconder_jobs_run *run = GARBAGE(seconder_jobs_run);
     seconder_service *service = GARBAGE(seconder_service);
 
     EXPECT_INVALID("service",
@@ -66,7 +67,8 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service", seconder_clear_sandbox(NULL, &error));
     EXPECT_INVALID("service", seconder_backup(NULL, "copy.db", &error));
     EXPECT_INVALID("service", seconder_audit(NULL, NULL, 0, &page, &error));
-    CHECK(page == NULL);
+    EXPECT_INVALID("service", seconder_run_jobs(NULL, 0, &run, &error));
+    CHECK(page == NULL && run == NULL);
     EXPECT_INVALID("service", seconder_open_approvals(NULL, 1, "s", &requests, &error));
     EXPECT_INVALID("service",
                    seconder_wait_for_approval(NULL, "a", 1, 0, NULL, 0, &approval, &error));
@@ -184,6 +186,12 @@ static void missing_handles(void)
     CHECK(seconder_code_requested_resend_after(NULL) == 0);
     CHECK(!seconder_code_requested_resend_after_known(NULL));
     CHECK(seconder_statistics_stat(NULL, 0) == NULL && seconder_message_code(NULL) == NULL);
+    CHECK(seconder_message_id(NULL) == NULL);
+    seconder_message_set_provider_id(NULL, "a-1");
+    seconder_message_set_retry_after(NULL, 1);
+    seconder_message_set_reason(NULL, "busy");
+    seconder_signed_callback_set_retry_after(NULL, 1);
+    seconder_signed_callback_set_reason(NULL, NULL);
 
     seconder_error_free(NULL);
     seconder_service_free(NULL);
@@ -212,6 +220,9 @@ static void missing_handles(void)
     CHECK(seconder_audit_page_entry_count(NULL) == 0 && seconder_audit_page_next(NULL) == NULL);
     CHECK(seconder_audit_page_entry(NULL, 0) == NULL);
     seconder_audit_page_free(NULL);
+    CHECK(seconder_jobs_run_sent(NULL) == 0 && seconder_jobs_run_waiting(NULL) == 0);
+    CHECK(seconder_jobs_run_failed(NULL) == 0 && !seconder_jobs_run_more(NULL));
+    seconder_jobs_run_free(NULL);
     seconder_verifier_free(NULL);
     seconder_totp_free(NULL);
     seconder_text_free(NULL);

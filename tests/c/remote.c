@@ -33,6 +33,7 @@ int main(void)
     seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
     seconder_approval *approval = GARBAGE(seconder_approval);
     seconder_audit_page *page = GARBAGE(seconder_audit_page);
+    seconder_jobs_run *run = GARBAGE(seconder_jobs_run);
     seconder_totp *totp = NULL;
     EXPECT_INVALID("url", seconder_open("sqlite:/tmp/none.db", NULL, NULL, 0, &service, &error));
     EXPECT_INVALID("url", seconder_open("sandbox:", NULL, NULL, 0, &service, &error));
@@ -65,6 +66,8 @@ int main(void)
     EXPECT_NO_ENGINE(seconder_respond_to_approval(service, "a", 1, "s", "deny", &approval, &error));
     EXPECT_NO_ENGINE(seconder_clear_sandbox(service, &error));
     EXPECT_NO_ENGINE(seconder_backup(service, "copy.db", &error));
+    EXPECT_NO_ENGINE(seconder_run_jobs(service, 0, &run, &error));
+    CHECK(run == NULL);
     EXPECT_NO_ENGINE(seconder_audit(service, NULL, 0, &page, &error));
     CHECK(device == NULL && requests == NULL && approval == NULL && page == NULL);
     error = NULL;

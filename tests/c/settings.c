@@ -148,12 +148,14 @@ static int32_t post(const seconder_signed_callback *callback, void *userdata)
     CHECK(same(seconder_signed_callback_url(callback), "https://app.example/callback"));
     CHECK(same(seconder_signed_callback_method(callback), "POST"));
     CHECK(same(seconder_signed_callback_query(callback), ""));
-    CHECK(size < sizeof outside->body && seconder_signed_callback_header_count(callback) == 2);
+    CHECK(size < sizeof outside->body && seconder_signed_callback_header_count(callback) == 3);
     memcpy(outside->body, seconder_signed_callback_body(callback), size);
     CHECK(same(seconder_signed_callback_header_name(callback, 0), "X-Acme-Signature"));
     CHECK(same(seconder_signed_callback_header_name(callback, 1), "X-Acme-Signature-Nonce"));
-    CHECK(seconder_signed_callback_header_name(callback, 2) == NULL);
-    CHECK(seconder_signed_callback_header_value(callback, 2) == NULL);
+    CHECK(same(seconder_signed_callback_header_name(callback, 2), "Seconder-Delivery"));
+    CHECK(strlen(seconder_signed_callback_header_value(callback, 2)) == 16);
+    CHECK(seconder_signed_callback_header_name(callback, 3) == NULL);
+    CHECK(seconder_signed_callback_header_value(callback, 3) == NULL);
     snprintf(outside->signature, sizeof outside->signature, "%s",
              seconder_signed_callback_header_value(callback, 0));
     snprintf(outside->nonce, sizeof outside->nonce, "%s",

@@ -333,6 +333,40 @@ static void messages_arrive(const std::string &folder)
     CHECK(service.try_verify(code, id).status() == Status::token_reused);
 }
 
+static void messages_are_sent_again(const std::string &folder)
+{
+    std::vector<Outcome> outcomes;
+    std::vector<std::string> ids;
+    OpenOptions options;
+    options.deliver = [&](const Message &message) {
+        ids.emplace_back(message.id());
+        const Outcome outcome = outcomes.back();
+        outcomes.pop_back();
+        return outcome;
+    };
+    const Service service = open("sqlite:" + folder + "/jobs.db", nullptr, options);
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
+    outcomes = {Outcome::permanent("the number is not in service"), false,
+                Outcome::retry(std::chrono::hours(1), "the gateway is busy")};
+    for (const char *reason : {"busy", "returned -1", "not in service"}) {
+        const auto sent = service.try_request_sms(id);
+        CHECK(sent.status() == Status::unavailable);
+        CHECK(sent.error()->message().find(reason) != std::string_view::npos);
+    }
+    ids.clear();
+    outcomes = {Outcome::sent("SM-1"), Outcome::ambiguous("the connection was lost")};
+    service.request_sms(id);
+    CHECK(service.run_jobs(std::chrono::milliseconds(0)).more);
+    for (int tries = 0; !outcomes.empty(); ++tries) {
+        CHECK(tries < 1200);
+        const JobsRun run = service.run_jobs();
+        CHECK(run.sent == (outcomes.empty() ? 1 : 0) && run.waiting == 0 && run.failed == 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    CHECK(ids.size() == 2 && ids[0] == ids[1]);
+    CHECK(open("https://127.0.0.1:1", "key").try_run_jobs().status() == Status::invalid_argument);
+}
+
 static void the_audit_is_read_page_by_page(const std::string &folder)
 {
     std::string code;
@@ -408,9 +442,13 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
         received.method = callback.method();
         received.query = callback.query();
         received.body = callback.body();
-        for (const auto &[name, value] : callback.headers())
-            (name == "X-Svc-Signature" ? received.signature : received.nonce) = value;
-        return callback.headers().size() == 2;
+        for (const auto &[name, value] : callback.headers()) {
+            if (name == "X-Svc-Signature")
+                received.signature = value;
+            if (name == "X-Svc-Signature-Nonce")
+                received.nonce = value;
+        }
+        return callback.headers().size() == 3 ? Outcome::sent() : Outcome::permanent("no headers");
     };
     const Service service = open("sqlite:" + folder + "/approvals.db", nullptr, options);
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
@@ -594,6 +632,7 @@ int main(int, char **argv)
     every_reply_is_read();
     functions_may_throw(argv[1]);
     messages_arrive(argv[1]);
+    messages_are_sent_again(argv[1]);
     an_application_keeps_its_settings(argv[1]);
     the_audit_is_read_page_by_page(argv[1]);
     approvals_are_answered_and_called_back(argv[1]);

@@ -170,6 +170,15 @@ fn every_field_of_events_messages_and_devices_has_an_accessor() {
         ),
     ];
     expect_all("SignedCallback", &callback, "seconder_signed_callback_", &listed, &there);
+    let run = members("src/engine/jobs.rs", "JobsRun");
+    expect_all("JobsRun", &run, "seconder_jobs_run_", &[], &there);
+    let outcome = variant_fields("src/engine/delivery.rs", "Outcome");
+    let details = ["set_retry_after", "set_reason"];
+    for handle in ["message", "signed_callback"] {
+        let named = |name: &str| format!("seconder_{handle}_{name}");
+        assert!(details.iter().all(|name| there.contains(&named(name))), "{handle}: {outcome:?}");
+    }
+    assert_eq!(outcome.len(), details.len(), "{outcome:?}");
     let page = members("src/engine/audit.rs", "AuditPage");
     let listed = [mapped("entries", &["seconder_audit_page_entry_count"], "a list is counted")];
     expect_all("AuditPage", &page, "seconder_audit_page_", &listed, &there);
@@ -280,12 +289,20 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
         "src/engine/audit.rs",
         "src/engine/backups.rs",
         "src/engine/devices.rs",
+        "src/engine/jobs.rs",
         "src/engine/sandbox.rs",
     ];
     let engine = files.map(|file| methods(file, "Engine", |_| true)).concat();
     let others = [
         mapped("names", &[], "for a server in front of the engine; C has set them itself"),
         mapped("authenticate", &[], "for a server in front of the engine"),
+        mapped(
+            "set_workers",
+            &[],
+            "for a server in front of the engine, which has threads of its own",
+        ),
+        mapped("lease_jobs", &[], "as `set_workers`"),
+        mapped("callback_lanes", &[], "as `set_workers`"),
         mapped("maintain", &[], "for a server in front of the engine; every few calls do it too"),
         mapped("restored", &[], "for operators, after a machine was set back: `seconder restored`"),
     ];
@@ -324,6 +341,7 @@ fn every_enum_variant_has_a_constant() {
     };
     is("src/error.rs", "Error", "SECONDER_");
     is("src/error.rs", "Stage", "SECONDER_STAGE_");
+    is("src/engine/delivery.rs", "Outcome", "SECONDER_OUTCOME_");
     is("src/calls/check_approval.rs", "ApprovalStatus", "SECONDER_APPROVAL_");
     is("src/wire.rs", "Format", "SECONDER_FORMAT_");
     is("src/wire.rs", "Generation", "SECONDER_GENERATION_");

@@ -119,6 +119,13 @@ fn events_messages_and_devices_have_their_fields() {
     holds("Event", &members("src/callback/event.rs", "Event"), &[]);
     holds("Message", &members("src/engine/delivery.rs", "Message"), &[]);
     holds("SignedCallback", &members("src/engine/delivery.rs", "SignedCallback"), &[]);
+    holds("JobsRun", &members("src/engine/jobs.rs", "JobsRun"), &[]);
+    let module = python("outcomes.py");
+    for kind in variants("src/engine/delivery.rs", "Outcome") {
+        assert!(module.contains(&format!("class {kind}(Outcome):")), "outcomes.py lacks {kind}");
+    }
+    let fields = sources::variant_fields("src/engine/delivery.rs", "Outcome").into_iter().collect();
+    same("Retry", "outcomes.py", &attributes(&module, "Retry"), &fields);
 }
 
 #[test]
@@ -181,12 +188,16 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         "src/engine/audit.rs",
         "src/engine/backups.rs",
         "src/engine/devices.rs",
+        "src/engine/jobs.rs",
         "src/engine/sandbox.rs",
     ] {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned(), "reopen".to_owned()]);
-    let others: [Mapped; 13] = [
+    let others: [Mapped; 16] = [
+        ("set_workers", &[], "for a server in front of the engine, which has threads of its own"),
+        ("lease_jobs", &[], "as `set_workers`"),
+        ("callback_lanes", &[], "as `set_workers`"),
         ("audit", &["audit", "audit_pages"], "an iterator asks for one page after the other"),
         ("with_interrupt", &["cancel"], "each handle has a flag of its own"),
         ("with_log", &[], "the logger `seconder` of logging"),

@@ -174,6 +174,7 @@ static void *application(void *nothing)
     seconder_application *details = NULL;
     seconder_statistics *statistics = NULL;
     seconder_audit_page *page = NULL;
+    seconder_jobs_run *run = NULL;
     MADE(seconder_app_details(service, NULL, 0, &details, &error));
     seconder_application_free(details);
     MADE(seconder_app_stats(service, NULL, 0, &statistics, &error));
@@ -181,6 +182,9 @@ static void *application(void *nothing)
     if (local)
         MADE(seconder_audit(service, NULL, 0, &page, &error));
     seconder_audit_page_free(page);
+    if (local)
+        MADE(seconder_run_jobs(service, 1000, &run, &error));
+    seconder_jobs_run_free(run);
     return nothing;
 }
 

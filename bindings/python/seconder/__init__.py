@@ -16,7 +16,7 @@ installs as the man page ``seconder-interface(7)``.
 
 from __future__ import annotations
 
-from seconder import _forks, callback, enums, errors, results, totp
+from seconder import _forks, callback, enums, errors, outcomes, results, totp
 from seconder._seconder import __version__
 from seconder.enums import (
     ActivityType,
@@ -61,6 +61,7 @@ from seconder.errors import (
 )
 from seconder.names import Names
 from seconder.opening import open
+from seconder.outcomes import Ambiguous, Outcome, Permanent, Retry, Sent
 from seconder.results import (
     Application,
     Approval,
@@ -78,6 +79,7 @@ from seconder.results import (
     Event,
     Factors,
     FoundUser,
+    JobsRun,
     Message,
     MonthlyStatistic,
     OfflinePrepared,
@@ -133,6 +135,7 @@ __all__ = [
     "Algorithm",
     "AlreadyEnrolled",
     "AlreadyUsed",
+    "Ambiguous",
     "Application",
     "Approval",
     "ApprovalCreated",
@@ -165,6 +168,7 @@ __all__ = [
     "InvalidArgument",
     "InvalidCallback",
     "InvalidResponse",
+    "JobsRun",
     "Logo",
     "Message",
     "MonthlyStatistic",
@@ -173,6 +177,8 @@ __all__ = [
     "OfflineLogin",
     "OfflinePrepared",
     "Opening",
+    "Outcome",
+    "Permanent",
     "PhoneInformation",
     "PhoneType",
     "PhoneVerificationRecord",
@@ -184,7 +190,9 @@ __all__ = [
     "Rejected",
     "Remembered",
     "Repeats",
+    "Retry",
     "SecondFactorError",
+    "Sent",
     "Service",
     "SignedCallback",
     "SpoolWarning",
@@ -209,6 +217,7 @@ __all__ = [
     "errors",
     "open",
     "open_async",
+    "outcomes",
     "results",
     "totp",
 ]

@@ -7,15 +7,17 @@ from contextvars import ContextVar
 from seconder._frames import without_own
 from seconder.enums import Channel
 from seconder.errors import InvalidArgument
+from seconder.outcomes import _parts_of
 from seconder.results import Message, SignedCallback, _moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, Literal
 
     _Function = Callable[[Any], object]
+    _Parts = tuple[str, "str | None", "float | None"]
 
 LOOP: ContextVar[AbstractEventLoop | None] = ContextVar("seconder_loop", default=None)
 """The event loop of the task that makes a call."""
@@ -63,33 +65,36 @@ def checked_limit(limit: float | None, deliver: object) -> float | None:
 
 def carrier(
     deliver: _Function, limit: float | None = None
-) -> Callable[[str, str, str, str, int], None]:
-    """What the engine calls with the parts of a message."""
+) -> Callable[[str, str, str, str, str, int], _Parts]:
+    """What the engine calls with the parts of a message. It returns those of the outcome."""
 
-    def carry(to: str, via: str, text: str, code: str, expires_at: int) -> None:
+    def carry(id: str, to: str, via: str, text: str, code: str, expires_at: int) -> _Parts:
         # The install message has no code that could expire.
         expires = _moment(expires_at) if code else None
         if expires is None and code:
             raise ValueError("the code expires after the last year that datetime supports")
-        message = Message(to=to, via=Channel(via), text=text, code=code, expires_at=expires)
+        message = Message(
+            to=to, via=Channel(via), text=text, code=code, expires_at=expires, id=id
+        )
         # What reports errors sends local variables too. A message does not show its code.
         del to, text, code
         try:
-            _run("deliver", deliver, message, limit)
+            parts = _parts_of("deliver", _run("deliver", deliver, message, limit))
         except Exception as error:
             failure = _failed("deliver", error, message.code, message.to)
         else:
-            return
+            _log_outcome("deliver", parts, message.code, message.to)
+            return parts
         del message
         raise failure
 
     return carry
 
 
-def poster(post: _Function) -> Callable[[str, bytes, list[tuple[str, str]]], None]:
-    """What the engine calls with the parts of a callback."""
+def poster(post: _Function) -> Callable[[str, bytes, list[tuple[str, str]]], _Parts]:
+    """What the engine calls with the parts of a callback. It returns those of the outcome."""
 
-    def send(url: str, body: bytes, headers: list[tuple[str, str]]) -> None:
+    def send(url: str, body: bytes, headers: list[tuple[str, str]]) -> _Parts:
         url, _, query = url.partition("?")
         # Only a POST has a body, and never an empty one.
         method: Literal["POST", "GET"] = "POST" if body else "GET"
@@ -97,12 +102,14 @@ def poster(post: _Function) -> Callable[[str, bytes, list[tuple[str, str]]], Non
             url=url, body=body, headers=dict(headers), method=method, query=query
         )
         try:
-            _run("post", post, callback, None)
+            parts = _parts_of("post", _run("post", post, callback, None))
         except Exception as error:
             failure = _failed("post", error, "", "")
         else:
-            return
-        del body, headers, query, callback
+            _log_outcome("post", parts, "", "")
+            return parts
+        del callback
+        del body, headers, query
         raise failure
 
     return send
@@ -115,16 +122,14 @@ def _is_async(function: _Function) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
-def _run(name: str, function: _Function, value: object, limit: float | None) -> None:
+def _run(name: str, function: _Function, value: object, limit: float | None) -> object:
     if LOOP.get() is not None and _is_async(function):
-        _on_loop(name, lambda: function(value), limit)
-        return
+        return _on_loop(name, lambda: function(value), limit)
     result: Any = function(value) if limit is None else _in_thread(name, function, value, limit)
     if not hasattr(result, "__await__"):
-        return
+        return result
     if LOOP.get() is not None:
-        _on_loop(name, lambda: result, limit)
-        return
+        return _on_loop(name, lambda: result, limit)
     # It would never run, and the message would be lost silently.
     if hasattr(result, "close"):
         # A closed coroutine does not warn that it was never awaited.
@@ -132,7 +137,7 @@ def _run(name: str, function: _Function, value: object, limit: float | None) -> 
     raise TypeError(f"{name} must not return an awaitable: open_async() takes an async function")
 
 
-def _on_loop(name: str, begin: Callable[[], Any], limit: float | None) -> None:
+def _on_loop(name: str, begin: Callable[[], Any], limit: float | None) -> object:
     """Runs an async function on the loop of the call, whose thread waits for it."""
     import asyncio
     from concurrent.futures import CancelledError, TimeoutError as Late
@@ -141,13 +146,13 @@ def _on_loop(name: str, begin: Callable[[], Any], limit: float | None) -> None:
     assert loop is not None
     seconds = ASYNC_LIMIT if limit is None else limit
 
-    async def run() -> None:
-        await asyncio.wait_for(begin(), seconds)
+    async def run() -> object:
+        return await asyncio.wait_for(begin(), seconds)
 
     running = asyncio.run_coroutine_threadsafe(run(), loop)
     try:
         # The loop ends it in time, unless the loop itself has stopped.
-        running.result(seconds + 1)
+        return running.result(seconds + 1)
     except CancelledError:
         raise RuntimeError(f"{name} was cancelled by the event loop") from None
     except (Late, asyncio.TimeoutError, TimeoutError) as error:
@@ -180,6 +185,23 @@ def _in_thread(name: str, function: _Function, value: object, limit: float) -> o
     return result
 
 
+def _log_outcome(name: str, parts: _Parts, code: str, number: str) -> None:
+    """Logs what was not sent: no error of a call says so, if another attempt is to come."""
+    kind, reason, _ = parts
+    if kind == "sent":
+        return
+    import logging
+
+    shown = _hidden(reason or "", (code, number, number.lstrip("+")))
+    logging.getLogger("seconder").warning("%s returned %s: %s", name, kind.capitalize(), shown)
+
+
+def _hidden(shown: str, secrets: Iterable[str]) -> str:
+    for secret in filter(None, secrets):
+        shown = shown.replace(secret, "[hidden]")
+    return shown
+
+
 def _failed(name: str, error: Exception, code: str, number: str) -> Exception:
     """Logs the exception of a function with its traceback, and returns it, or another one if its text
     includes the code. The log has neither the code nor the number."""
@@ -192,9 +214,7 @@ def _failed(name: str, error: Exception, code: str, number: str) -> Exception:
     log = logging.getLogger("seconder")
     kind = type(error).__name__
     if secrets:
-        for secret in secrets:
-            shown = shown.replace(secret, "[hidden]")
-        log.error("%s failed:\n%s", name, shown.rstrip())
+        log.error("%s failed:\n%s", name, _hidden(shown, secrets).rstrip())
     else:
         log.error("%s failed", name, exc_info=error)
     if code in secrets:

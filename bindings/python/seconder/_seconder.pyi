@@ -33,6 +33,7 @@ __all__ = [
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Names = tuple[str, str | None, str | None, str | None, str | None]
+_Outcome = tuple[str, str | None, float | None]
 _Reply = tuple[int, list[tuple[str, str]], bytes]
 
 __version__: str
@@ -132,8 +133,8 @@ def open_sandbox(
     application_name: str,
     callback_url: str,
     token_length: int,
-    deliver: Callable[[str, str, str, str, int], None],
-    post: Callable[[str, bytes, list[tuple[str, str]]], None],
+    deliver: Callable[[str, str, str, str, str, int], _Outcome],
+    post: Callable[[str, bytes, list[tuple[str, str]]], _Outcome],
 ) -> Service: ...
 def query(body: bytes) -> str: ...
 def route(

@@ -19,8 +19,8 @@ from seconder.results import Approval
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from datetime import datetime, timedelta
     from os import PathLike
     from types import TracebackType
     from typing import Any, Literal, NoReturn, TypeVar
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from seconder.enums import ActivityType, ApprovalResponse, Channel, DeviceType
     from seconder.names import Names
+    from seconder.outcomes import Outcome
     from seconder.results import (
         Application,
         ApprovalCreated,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         DeviceRegistered,
         Done,
         FoundUser,
+        JobsRun,
         Message,
         OfflinePrepared,
         PhoneInformation,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 
     _P = ParamSpec("_P")
     _T = TypeVar("_T")
+    _Returned = Outcome | str | Awaitable[Outcome | str | None] | None
 
 
 class _Threads:
@@ -427,6 +430,11 @@ class AsyncService:
         """As :meth:`seconder.Service.backup`."""
         return await self._run(self._service.backup, path)
 
+    async def run_jobs(self, budget: float | timedelta = 5.0) -> JobsRun:
+        """As :meth:`seconder.Service.run_jobs`. Where the task is cancelled, no further attempt
+        begins."""
+        return await self._run(self._service.run_jobs, budget)
+
     async def audit(
         self,
         *,
@@ -587,9 +595,9 @@ def open_async(
     authenticator_period: int | None = None,
     offline_days: int | None = None,
     limits: Mapping[str, int | Sequence[int]] | None = None,
-    deliver: Callable[[Message], object] | None = None,
+    deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
-    post: Callable[[SignedCallback], object] | None = None,
+    post: Callable[[SignedCallback], _Returned] | None = None,
     on_call: Callable[[CallRecord], object] | None = None,
     threads: int = 16,
 ) -> Opening:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from seconder.names import Names
+    from seconder.outcomes import Outcome
     from seconder.results import CallRecord, Message, SignedCallback
+
+    _Returned = Outcome | str | None
 
 
 @guarded
@@ -53,9 +56,9 @@ def open(
     authenticator_period: int | None = None,
     offline_days: int | None = None,
     limits: Mapping[str, int | Sequence[int]] | None = None,
-    deliver: Callable[[Message], object] | None = None,
+    deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
-    post: Callable[[SignedCallback], object] | None = None,
+    post: Callable[[SignedCallback], _Returned] | None = None,
     on_call: Callable[[CallRecord], object] | None = None,
 ) -> Service:
     """Opens a service. Nothing is read from the environment, and nothing is sent before the first
@@ -161,11 +164,17 @@ def open(
         limits: Limits of the application by their names, such as ``{"number_day": 10, "countries": [1,
             44]}``, of which an empty list is all countries. Those that are not given stay as they are
             in the database. See the page on limits.
-        deliver: A function that delivers the SMS and voice calls of an engine. An exception from it
-            means that the message was not delivered: the logger ``seconder`` gets it with its
+        deliver: A function that delivers the SMS and voice calls of an engine. It returns None, the id
+            that the provider gave to the message, or one of :mod:`seconder.outcomes`: after
+            :class:`seconder.Retry` and :class:`seconder.Ambiguous`, the call that needed the code
+            succeeds, and :meth:`seconder.Service.run_jobs`, which the application has to call, makes
+            further attempts. An exception from it
+            means that the message was not delivered, and is not to be attempted again: the logger ``seconder`` gets it with its
             traceback, and it is the ``__cause__`` of the :class:`seconder.Unavailable` of the call
             that needed the code. One whose text includes the code is replaced by one that does not.
-            It may run in any thread that makes calls. The
+            It may run in any thread that makes calls. One that may take longer than 30 s needs a
+            ``deliver_timeout``, or :meth:`~seconder.Service.run_jobs` takes it for dead after a minute,
+            and sends the message again. The
             service keeps a reference to it until it is closed, which the garbage collector cannot
             see: close a service that its own function refers to.
             The install message has an empty ``code``.
@@ -178,8 +187,10 @@ def open(
             After that, the message counts as not delivered. A plain function cannot be ended, so
             with a limit it runs in a thread of its own, which is given up. Default: 15 for the async
             function of an :class:`seconder.AsyncService`, and no limit for a plain one.
-        post: A function that posts the callbacks of an engine, under the same rules. Default:
-            HTTPS within 15 s, trusting ``callback_ca_file`` or else the system's roots.
+        post: A function that posts the callbacks of an engine, under the same rules, except that a
+            callback is posted again after an exception: only :class:`seconder.Permanent` ends the
+            attempts. Default: HTTPS within 15 s, trusting ``callback_ca_file`` or else the system's
+            roots; a status from 200 to 299 accepts the callback, and 410 ends the attempts.
         on_call: A function that gets a :class:`seconder.CallRecord` of each call when it has ended,
             also of one that failed, in the thread of the call. Its exceptions are logged, and change
             nothing. Calls that it makes itself have no record.
@@ -227,7 +238,7 @@ def _settings(given: dict[str, Any], *, may_await: bool) -> tuple[Any, str, dict
     url, names = settings.pop("url"), settings["names"]
     hook = hook_of(settings.pop("on_call"))
     deliver, post = settings["deliver"], settings["post"]
-    limit = checked_limit(settings.pop("deliver_timeout"), deliver)
+    limit = settings["deliver_timeout"] = checked_limit(settings["deliver_timeout"], deliver)
     if settings["limits"] is not None:
         settings["limits"] = _limits(settings["limits"])
     if names is not None:

@@ -732,6 +732,9 @@ class Message(Result):
     """The code on its own. Empty for the install message to a new user."""
     expires_at: datetime | None
     """When the code expires, in UTC; None if there is no code."""
+    id: str = ""
+    """Identifies the message: 16 hexadecimal digits, the same in each attempt to send it, so that a
+    provider can recognise one that it has accepted before."""
 
 
 class SignedCallback(Result):
@@ -742,11 +745,26 @@ class SignedCallback(Result):
     body: bytes
     """The JSON body to send by POST. Empty for a GET."""
     headers: Mapping[str, str] = field(hash=False)
-    """The headers with the signature and its nonce, by name."""
+    """The headers by name: the signature and its nonce, which are new in each attempt, and
+    ``Seconder-Delivery`` with an id that is the same in all attempts to post the callback."""
     method: Literal["POST", "GET"] = "POST"
     """How to send it: the setting ``callback_method``."""
     query: str = ""
     """The query to send by GET, without the ``?``. Empty for a POST."""
+
+
+class JobsRun(Result):
+    """What :meth:`seconder.Service.run_jobs` did."""
+
+    sent: int = 0
+    """How many messages and callbacks were sent."""
+    waiting: int = 0
+    """How many have to wait for another attempt."""
+    failed: int = 0
+    """How many failed for good."""
+    more: bool = False
+    """Whether the budget was used up, or the call was ended, so that there may be more to send at
+    once."""
 
 
 class CallRecord(Result):

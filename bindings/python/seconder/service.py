@@ -9,12 +9,12 @@ from seconder._frames import guarded_class
 from seconder.calls import Calls
 from seconder.enums import Repeats
 from seconder.errors import InvalidArgument
-from seconder.results import Approval, ApprovalRequest, AuditPage, DeviceRegistered
+from seconder.results import Approval, ApprovalRequest, AuditPage, DeviceRegistered, JobsRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from datetime import datetime
+    from datetime import datetime, timedelta
     from os import PathLike
     from types import TracebackType
     from typing import Any, Literal, NoReturn
@@ -282,6 +282,46 @@ class Service(Calls):
         except TypeError:
             raise InvalidArgument("path must be the path of a file", parameter="path") from None
         self._call("backup", path=text)
+
+    def run_jobs(self, budget: float | timedelta = 5.0) -> JobsRun:
+        """Sends messages and posts callbacks whose next attempt is due: those that failed before and are
+        to be repeated, and those of a process that was killed. Only an engine in this process supports
+        it.
+
+        Nothing in the process does so by itself. An application whose ``deliver`` returns
+        :class:`seconder.Retry` or :class:`seconder.Ambiguous`, or that has a callback URL, calls this
+        every few seconds: see docs/processes.md. Several threads, processes and machines can do so on
+        one database; each message is sent by one of them.
+
+        A message is repeated until its code has expired, and never sent once the code is void: after
+        2, 4, 8 and so on, at most 60 seconds, or later if :class:`seconder.Retry` asks for it. A
+        callback is posted again after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours.
+        Each of these waits is up to a quarter shorter or longer.
+
+        Args:
+            budget: After how much time no further attempt begins, in seconds or as a timedelta, 0 or
+                more. Ctrl-C and :meth:`cancel` have the same effect.
+
+        Returns:
+            How many were sent, have to wait, and failed. What failed to be sent raises nothing: the
+            logger ``seconder`` has it.
+
+        Raises:
+            InvalidArgument: The budget is no time, or the service is a remote one.
+            StorageError: The database cannot be read or written.
+
+        Example:
+            >>> with seconder.open("sandbox:") as own:
+            ...     own.run_jobs()
+            JobsRun(sent=0, waiting=0, failed=0, more=False)
+        """
+        total = getattr(budget, "total_seconds", None)
+        seconds: Any = budget if total is None else total()
+        if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+            raise InvalidArgument(
+                "budget must be a number of seconds or a timedelta", parameter="budget"
+            )
+        return JobsRun._read(self._call("run_jobs", budget=seconds))
 
     def audit(
         self,

@@ -1,7 +1,7 @@
 //! Makes calls by name, with parameters and replies as JSON values.
 
 use crate::extra;
-use crate::failure::Failure;
+use crate::failure::{Failure, invalid};
 use crate::fields::{internal, read, read_call, with_new_user_id, with_user_id, write};
 use crate::values::Params;
 use crate::waiting::wait_for_approval;
@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 type Handler = fn(&Service, Params) -> Result<Value, Failure>;
 
@@ -54,6 +55,7 @@ const CALLS: &[(&str, Handler)] = &[
     ("clear_sandbox", clear_sandbox),
     ("backup", backup),
     ("audit", audit),
+    ("run_jobs", run_jobs),
     ("wait_for_approval", wait_for_approval),
 ];
 
@@ -240,6 +242,25 @@ fn audit(service: &Service, params: Params) -> Result<Value, Failure> {
     let look = |engine: &Engine| engine.audit(&filter, after.as_deref(), most);
     let page = service.with_engine("audit", user_id, look)?;
     Ok(json!({ "entries": page.entries, "next": page.next }))
+}
+
+#[derive(Deserialize)]
+struct RunJobs {
+    budget: f64,
+}
+
+fn run_jobs(service: &Service, params: Params) -> Result<Value, Failure> {
+    service.require_engine()?;
+    let RunJobs { budget } = read(params)?;
+    let budget = Duration::try_from_secs_f64(budget);
+    let budget = budget.map_err(|_| invalid("budget", "be a number of seconds, 0 or more"))?;
+    let run = service.with_engine("run_jobs", None, |engine: &Engine| engine.run_jobs(budget))?;
+    Ok(json!({
+        "sent": run.sent,
+        "waiting": run.waiting,
+        "failed": run.failed,
+        "more": run.more,
+    }))
 }
 
 fn clear_sandbox(service: &Service, _params: Params) -> Result<Value, Failure> {

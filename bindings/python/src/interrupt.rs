@@ -77,10 +77,11 @@ impl CallInterrupt {
 
     /// Runs Python's signal handlers, and keeps the exception if one raises.
     fn raised(&self) -> bool {
-        let Some(next) = &self.signals else { return false };
+        // Of a signal handler, or of a function of the application.
         if failure::has_exception() {
             return true;
         }
+        let Some(next) = &self.signals else { return false };
         // Taken while a handler runs, which may make a call of its own.
         let Ok(mut next) = next.try_lock() else { return false };
         if Instant::now() < *next {

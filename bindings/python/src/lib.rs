@@ -9,6 +9,7 @@ mod fields;
 mod interrupt;
 mod logging;
 mod names;
+mod sending;
 mod service;
 mod settings;
 mod spellings;

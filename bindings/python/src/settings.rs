@@ -1,11 +1,10 @@
 //! The settings of `open`, as Python passes them.
 
-use crate::failure::{Failure, interrupted, invalid, keep_cause};
+use crate::failure::{Failure, invalid};
+use crate::sending::{Deliverer, Poster};
 use crate::{names, values};
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use seconder::engine::{Message, SignedCallback};
 use seconder::model::CallbackMethod;
 use seconder::remote::Repeats;
 use seconder::wire::{Format, Generation};
@@ -149,8 +148,9 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
         // The defaults of the library.
         settings = settings.authenticator_codes(digits.unwrap_or(6), period.unwrap_or(30));
     }
+    let limit = given.take::<Option<f64>>("deliver_timeout", "be a number of seconds")?;
     if let Some(function) = given.take::<Option<Py<PyAny>>>("deliver", "be a function")? {
-        settings = settings.deliver(move |message: &Message| deliver_by(&function, message));
+        settings = settings.deliver(Deliverer::new(function, limit));
     }
     if let Some(function) = given.take::<Option<Py<PyAny>>>("post", "be a function")? {
         settings = settings.post(Poster(function));
@@ -164,36 +164,6 @@ pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
         "questions" => Ok(Repeats::Questions),
         "all" => Ok(Repeats::All),
         _ => Err(invalid("repeats", "be none, questions or all")),
-    }
-}
-
-/// Delivers a message by a Python function. The text of its exception is part of the error, unless
-/// it includes the code.
-pub(crate) fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
-    let channel = message.via.name();
-    // The install message has no code to hide.
-    let hidden = Some(message.code.as_str()).filter(|code| !code.is_empty());
-    in_python(hidden, |py| {
-        let parts = (&message.to, channel, &message.text, &message.code, message.expires_at);
-        function.call1(py, parts).map(drop)
-    })
-}
-
-/// Posts callbacks by a Python function.
-pub(crate) struct Poster(pub(crate) Py<PyAny>);
-
-impl seconder::engine::Post for Poster {
-    fn post(&self, callback: &SignedCallback) -> Result<(), String> {
-        in_python(None, |py| {
-            let headers = callback.headers.clone();
-            // The URL itself has no question mark.
-            let url = match callback.query.as_str() {
-                "" => callback.url.to_string(),
-                query => format!("{}?{query}", callback.url),
-            };
-            let parts = (url, callback.body.as_slice(), headers);
-            self.0.call1(py, parts).map(drop)
-        })
     }
 }
 
@@ -219,27 +189,4 @@ pub(crate) fn by_argument(error: Error, codes: &'static str) -> Error {
         _ => parameter,
     };
     Error::InvalidArgument { parameter: argument, reason }
-}
-
-/// Calls a Python function of the application. Its exception becomes an error text without
-/// `hidden`, and is kept as the cause of that of the call. One that is not an `Exception`, such as
-/// `KeyboardInterrupt`, is raised by the call.
-fn in_python(
-    hidden: Option<&str>,
-    work: impl FnOnce(Python<'_>) -> PyResult<()>,
-) -> Result<(), String> {
-    let result = Python::try_attach(|py| {
-        work(py).map_err(|error| {
-            let text = error.to_string();
-            match error.is_instance_of::<PyException>(py) {
-                true => keep_cause(error),
-                false => drop(interrupted(error)),
-            }
-            match hidden.is_some_and(|code| text.contains(code)) {
-                true => "deliver raised an exception whose text includes the code".to_owned(),
-                false => text,
-            }
-        })
-    });
-    result.unwrap_or_else(|| Err("Python is shutting down".to_owned()))
 }

@@ -3,14 +3,14 @@
 
 use crate::failure::{Failure, detached, take_exception};
 use crate::fields::with_user_id;
+use crate::sending::{Deliverer, Poster};
 use crate::service::Service;
-use crate::settings::{Poster, deliver_by};
 use crate::{names, values};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use seconder::Settings;
-use seconder::engine::{self, Message};
+use seconder::engine;
 use seconder::http::{self, BodyError, Caller, RawReply, RawRequest};
 use seconder::wire::Format;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -86,7 +86,7 @@ pub(crate) fn open_sandbox(
         .application_name(application_name)
         .callback_url(callback_url)
         .token_length(token_length)
-        .deliver(move |message: &Message| deliver_by(&deliver, message))
+        .deliver(Deliverer::new(deliver, None))
         .post(Poster(post));
     let service = detached(py, move || {
         let service = settings.open()?;

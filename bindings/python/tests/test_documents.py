@@ -137,7 +137,7 @@ def test_the_examples_in_the_testing_document_run(pytester: pytest.Pytester) -> 
             code = f"def test_block_{number}():\n" + textwrap.indent(code, "    ")
         examples.append(code)
     pytester.makepyfile("\n\n".join(examples))
-    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=10)
+    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=11)
 
 
 DJANGO_SETTINGS = """

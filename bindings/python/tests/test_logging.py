@@ -70,7 +70,7 @@ def make_every_call(service: seconder.Service) -> set[str]:
     }
     calls |= {"phone_verification_status": (), "open_approvals": (), "respond_to_approval": ("a-1",)}
     calls |= {"wait_for_approval": ("a-1", 1), "clear_sandbox": ()}
-    calls |= {"backup": ("/nowhere/at/all",), "audit": ()}
+    calls |= {"backup": ("/nowhere/at/all",), "audit": (), "run_jobs": (0,)}
     methods = inspect.getmembers(seconder.Service, inspect.isfunction)
     own = {"api_key", "audit_pages", "cancel", "close", "reopen", "with_timeout", "with_repeats"}
     assert {name for name, _ in methods if name[0] != "_"} - own == set(calls)

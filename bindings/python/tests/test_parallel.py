@@ -75,6 +75,9 @@ def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
         assert go.wait(timeout=30)
         return True
 
+    def deliver(_: seconder.Message) -> None:
+        here()
+
     if kind == "callback":
         given: Any = {"api_key": "key", "url": "https://app.example/", "nonce": str(int(time.time()))}
         body = b'{"uuid":"a-1","status":"denied"}'
@@ -87,7 +90,7 @@ def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
             method="POST", body=body, signature=signature, replay=Memory(), **given
         )
     else:
-        with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=here) as service:
+        with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
             user = service.create_user("ada@example.com", "555-010-0123", 1)
             assert service.request_sms(user.user_id)
     thread.join()

@@ -34,6 +34,7 @@ SAMPLES: list[results.Result] = [
     seconder.FoundUser(7, "ada", authenticator=True, devices=("ios",), recovery_codes_left=9),
     seconder.CallRecord("verify", "token_wrong", 0.25, error="TokenInvalid", code="60020"),
     seconder.Message("+15550100123", seconder.Channel.SMS, "Your code is hush", "hush", SOON),
+    seconder.JobsRun(sent=2, waiting=1, more=True),
     seconder.MonthlyStatistic("May", 2026, sms_count=3),
     seconder.OfflinePrepared(1, 6, 30, 9, 10, 1776000000, hash_key="hush", hashes="hush"),
     seconder.PhoneInformation("found", seconder.PhoneType.VOIP),

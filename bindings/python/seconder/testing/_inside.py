@@ -55,10 +55,13 @@ class Inside:
         self.names = names
         self.time = time
         self.post: Callable[[Callback], object] | None = None
-        self.own_post: Callable[..., None] | None = None
+        self.own_post: Callable[..., Any] | None = None
+        self.own_deliver: Callable[..., Any] | None = None
         self.sent: list[tuple[Message, int | None]] = []
         self.callbacks: list[Callback] = []
         self.calls: list[Call] = []
+        # The users to whom messages go, because a later attempt is not part of a call about the user.
+        self._receivers: dict[str, int | None] = {}
         self.uris: dict[int, str] = {}
         self.devices: dict[int, DeviceRegistered] = {}
         self.faults = Faults()
@@ -92,6 +95,8 @@ class Inside:
             self._opened = [each for each in self._opened if not each.closed] + [native]
             if view.post is not None:
                 self.own_post = view.post
+            if view.deliver is not None:
+                self.own_deliver = view.deliver
         return Shared(self, native, view)
 
     def keep(self, service: AsyncService) -> AsyncService:
@@ -302,31 +307,35 @@ class Inside:
 
     # What the engine does within a call.
 
-    def _begin(self, name: str, user: Any, deliver: Callable[..., None] | None) -> None:
+    def _begin(self, name: str, user: Any, deliver: Callable[..., Any] | None) -> None:
         """Notes which call this thread makes, for the functions below."""
         self._current.call = name, user, deliver
 
-    def _deliver(self, *message: Any) -> None:
+    def _deliver(self, id: str, *message: Any) -> Any:
         name, user, deliver = self._current.call
+        if name == "run_jobs":
+            deliver = deliver or self.own_deliver
+        else:
+            # As text from HTTP; the engine has checked it.
+            self._receivers[id] = None if user is None else int(user)
         if self.faults.take(name, delivering=True) is not None:
             raise ConnectionError("the gateway did not accept the message")
-        if deliver is not None:
-            deliver(*message)
-        # As text from HTTP; the engine has checked it.
-        self._current.receiver = None if user is None else int(user)
-        self._record_message(*message)
+        outcome = ("sent", None, None) if deliver is None else deliver(id, *message)
+        if outcome[0] == "sent":
+            self._current.receiver = self._receivers.pop(id, None)
+            self._record_message(id, *message)
+        return outcome
 
     def _delivered(self, message: Message) -> None:
         with self.lock:
             self.sent.append((message, self._current.receiver))
 
-    def _post(self, url: str, body: bytes, headers: list[tuple[str, str]]) -> None:
+    def _post(self, url: str, body: bytes, headers: list[tuple[str, str]]) -> Any:
         callback = made(url, body, headers)
         with self.lock:
             self.callbacks.append(callback)
         self._current.posted.append(callback)
-        if self.own_post is not None:
-            self.own_post(url, body, headers)
+        return ("sent", None, None) if self.own_post is None else self.own_post(url, body, headers)
 
     # What is recorded.
 

@@ -18,7 +18,7 @@ from seconder._hook import hook_of
 from seconder.callback import sign
 from seconder.enums import DeviceType
 from seconder.names import Names
-from seconder.results import ApprovalRequest, DeviceRegistered, Message
+from seconder.results import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call
@@ -58,10 +58,11 @@ class Sandbox:
         post: A function that receives each callback as it is made, in the thread of the response,
             for example by the application's test client. It can also be set later, as :attr:`post`.
         run_deliver: Whether the function ``deliver`` that the application passes to :meth:`open`
-            delivers the messages of that service. What it raises has the consequences that it has
-            in production, and the message is then not in :attr:`messages`.
+            delivers the messages of that service. What it returns or raises has the consequences
+            that it has in production, and a message that was not sent is not in :attr:`messages`.
         run_post: Whether the function ``post`` that the application passes to :meth:`open` posts the
             callbacks. As in production, what it raises does not undo the user's response.
+            :meth:`run_jobs` makes the attempts that follow.
         real_waits: Whether waits take real time. By default they pass the sandbox's time, as
             :meth:`advance` does, and return at once. Tests whose other threads or processes respond
             during a wait need real ones.
@@ -240,11 +241,36 @@ class Sandbox:
         """
         self._time.plan(self._time.now() + _seconds(seconds), action)
 
+    # What is attempted again.
+
+    def run_jobs(self) -> JobsRun:
+        """Makes the attempts that are due by the sandbox's time, as the application does with
+        :meth:`seconder.Service.run_jobs`: to send messages for which ``deliver`` returned
+        :class:`seconder.Retry` or :class:`seconder.Ambiguous`, and to post callbacks that failed.
+
+        >>> import seconder
+        >>> from seconder.testing import Sandbox
+        >>> attempts = []
+        >>> def deliver(message: seconder.Message) -> seconder.Outcome | None:
+        ...     attempts.append(message.id)
+        ...     return seconder.Retry(after=30) if len(attempts) == 1 else None
+        >>> with Sandbox(run_deliver=True) as sandbox:
+        ...     service = sandbox.open("sqlite:app.db", deliver=deliver)
+        ...     ada = service.create_user("ada@example.com", "555-010-0123", 1).user_id
+        ...     sent = service.request_sms(ada)
+        ...     print(len(sandbox.messages), sandbox.run_jobs().sent)
+        ...     sandbox.advance(40)
+        ...     print(sandbox.run_jobs().sent, len(sandbox.code(ada)))
+        0 0
+        1 7
+        """
+        return self._own.run_jobs()
+
     # The phones.
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Every SMS and voice call, the oldest first."""
+        """Every SMS and voice call that was sent, the oldest first."""
         with self._inside.lock:
             return tuple(message for message, _ in self._inside.sent)
 
@@ -327,7 +353,8 @@ class Sandbox:
 
     @property
     def callbacks(self) -> tuple[Callback, ...]:
-        """Every callback that a response caused, the oldest first."""
+        """Every callback that a response caused, the oldest first. One that was posted again is there
+        again, with another signature and the same ``Seconder-Delivery``."""
         with self._inside.lock:
             return tuple(self._inside.callbacks)
 

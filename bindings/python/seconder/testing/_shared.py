@@ -22,9 +22,9 @@ class View:
     """As the setting, in seconds: a remote service that does not respond takes this long."""
     repeats: str = "questions"
     """As the setting."""
-    deliver: Callable[..., None] | None = None
+    deliver: Callable[..., Any] | None = None
     """The application's own function, as the native module calls it."""
-    post: Callable[..., None] | None = None
+    post: Callable[..., Any] | None = None
     """The application's own function, as the native module calls it."""
     hook: Callable[[dict[str, Any]], None] | None = None
     """The application's ``on_call``, as the native module calls it."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import flask
 import pytest
@@ -356,6 +357,12 @@ def test_the_commands(sandbox: Sandbox) -> None:
         assert re.search("^phone_number: XXX-XXX-0123$", shown.output, re.MULTILINE)
         missing = runner.invoke(args=["seconder", "factors", "99"])
         assert missing.exit_code == 1 and missing.output.startswith("Error: ")
+        ran = runner.invoke(args=["seconder", "run-jobs", "--budget", "9"])
+        assert (ran.exit_code, ran.output) == (0, "Sent: 0, to be sent again: 0, failed: 0\n")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("time.sleep", Mock(side_effect=[None, KeyboardInterrupt]))
+            ended = runner.invoke(args=["seconder", "run-jobs", "--every", "5"])
+        assert ended.exit_code == 1 and "Sent" not in ended.output
     broken, _ = make(SECONDER_TIMEOUT=3)
     failed = broken.test_cli_runner().invoke(args=["seconder", "check"])
     assert failed.exit_code == 1 and "timeout" in failed.output

@@ -9,9 +9,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,14 @@ PATIENCE = 60.0
 def folder(tmp_path: Path) -> Path:
     """A folder with the files of the document, and a database with two users."""
     found = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", DOCUMENT.read_text(), re.M | re.S)
-    assert [name for name, _ in found] == ["pool.py", "celery_app.py", "jobs.py", "gunicorn.conf.py"]
+    assert [name for name, _ in found] == [
+        "pool.py",
+        "celery_app.py",
+        "jobs.py",
+        "gunicorn.conf.py",
+        "gateway.py",
+        "again.py",
+    ]
     for name, code in found:
         (tmp_path / name).write_text(code)
     with seconder.open(f"sqlite:{tmp_path}/seconder.db", deliver=print) as service:
@@ -117,6 +126,68 @@ except celery_app.seconder.UserNotFound:
         )
         assert done.returncode == 0, done.stderr + log.read_text()
     assert done.stdout.split()[0] == SHOWN and done.stdout.endswith("not found\n")
+
+
+def test_celery_beat_sends_again(folder: Path, redis: Path) -> None:
+    text = DOCUMENT.read_text()
+    found = re.search(r"^```python\n(@app\.task\ndef send_again.*?)^```$", text, re.M | re.S)
+    assert found is not None
+    with (folder / "celery_app.py").open("a") as file:
+        file.write(f"\n\n{found[1]}")
+    worker = [sys.executable, "-m", "celery", "-A", "celery_app", "worker", "--loglevel", "INFO"]
+    worker += ["--pool", "prefork", "--concurrency", "1", "--without-mingle", "--without-gossip"]
+    worker += ["--beat", "--schedule", str(folder / "beat")]
+    with running(folder, *worker, REDIS=f"redis+socket://{redis}") as log:
+        awaited(lambda: re.search(r"send_again\[.*\] succeeded", log.read_text()) is not None, log)
+
+
+def test_a_thread_sends_again_and_so_does_cron(folder: Path) -> None:
+    received: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        """Busy at first."""
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            received.append(self.headers["Idempotency-Key"])
+            self.send_response(503 if len(received) == 1 else 200)
+            self.send_header("Message-Id", "SM-1")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    program = (
+        "import again; again.sender.start(); again.service.request_sms(1); input(); "
+        "again.stopping.set(); again.sender.join()"
+    )
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            gateway = folder / "gateway.py"
+            url = f"http://127.0.0.1:{server.server_port}"
+            gateway.write_text(gateway.read_text().replace("https://gateway.example", url))
+            command = [sys.executable, "-c", program]
+            with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE) as process:
+                ended = process.poll
+                awaited(lambda: len(received) == 2 or ended() is not None, gateway)
+                process.communicate(b"\n", timeout=PATIENCE)
+        finally:
+            server.shutdown()
+    assert process.returncode == 0 and len(set(received)) == 1, received
+    commands = re.search(r"^```sh\n(python -c .*?)^```$", DOCUMENT.read_text(), re.M | re.S)
+    assert commands is not None
+    once = commands[1].replace("range(11)", "range(1)").replace("sleep(5)", "sleep(0)")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-eu", "-c", once],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_rq(folder: Path, redis: Path) -> None:

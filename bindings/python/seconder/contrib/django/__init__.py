@@ -55,10 +55,10 @@ def callback(
     """Makes a view from a function that takes an event.
 
     The function is called for a callback that is signed, fresh and received for the first time; its
-    result is ignored, and it may be ``async``. If it raises, the response is a 500: an engine of
-    Seconder posts each callback once, so call ``check_approval`` for what was missed; another
-    service may retry, so the function may receive one response twice. The view needs no CSRF token,
-    because the signature is stronger proof.
+    result is ignored, and it may be ``async``. If it raises, the response is a 500, and the callback
+    is posted again with a new signature, so the function may receive one response twice. The header
+    ``Seconder-Delivery`` is the same in all attempts. The view needs no CSRF token, because the
+    signature is stronger proof.
 
     The view responds with 200; 401 to a callback that is rejected; 405 to another method; 400 to a
     request without a body and 413 to one of more than 1 MiB; 503 if the memory fails.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -10,7 +11,7 @@ import click
 from flask import current_app
 from flask.cli import AppGroup
 
-from seconder.errors import SecondFactorError
+from seconder.errors import SecondFactorError, StorageError
 from seconder.service import Service
 
 _P = ParamSpec("_P")
@@ -59,6 +60,40 @@ def factors(user: int) -> None:
     status = _service().user_status(user).to_dict()
     for line in _lines({name: status[name] for name in status if name not in ("message", "extra")}):
         click.echo(line)
+
+
+@commands.command("run-jobs")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    help="Begin no attempt after so many seconds.",
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0, max=3600, min_open=True),
+    help="Do so again after so many seconds, until it is stopped.",
+)
+@_reported
+def run_jobs(budget: float, every: float | None) -> None:
+    """Sends messages and posts callbacks that failed before and have to be sent again."""
+    while True:
+        try:
+            run = _service().run_jobs(budget)
+        except StorageError as error:
+            if every is None:
+                raise
+            # The database may be back next time.
+            click.echo(f"StorageError: {error}", err=True)
+        else:
+            if run.sent or run.waiting or run.failed or every is None:
+                click.echo(
+                    f"Sent: {run.sent}, to be sent again: {run.waiting}, failed: {run.failed}"
+                )
+        if every is None:
+            return
+        time.sleep(every)
 
 
 def _lines(fields: dict[str, Any], indent: str = "") -> Iterator[str]:

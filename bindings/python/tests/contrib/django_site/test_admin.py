@@ -12,7 +12,9 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command, load_command_class
 from django.test import override_settings
 from django.utils import timezone
+from pytest_django import Settings
 
+import seconder
 from contrib.django_site.conftest import Person
 from seconder.contrib.django import accounts, service
 from seconder.contrib.django.models import Decision, Enrolment
@@ -156,7 +158,37 @@ def test_seconder_prune_removes_old_decisions(ada: Person) -> None:
             run("seconder_prune", days=days)
 
 
-@pytest.mark.parametrize("name", ["check", "factors", "link", "unlink", "prune"])
+@pytest.mark.seconder(run_deliver=True)
+def test_seconder_run_jobs_sends_again(
+    sandbox: Sandbox, settings: Settings, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes: list[seconder.Outcome | None] = [seconder.Retry(), None, seconder.Retry(), None]
+    settings.SECONDER = {"URL": "sqlite:app.db", "DELIVER": lambda message: outcomes.pop(0)}
+    user = service().create_user("ada@example.com", "555-010-0123", 1).user_id
+    service().request_sms(user)
+    assert run("seconder_run_jobs") == "Sent: 0, to be sent again: 0, failed: 0\n"
+    sandbox.advance(60)
+    assert run("seconder_run_jobs", "--budget=9") == "Sent: 1, to be sent again: 0, failed: 0\n"
+    service().request_sms(user)
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        sandbox.advance(60)
+        if len(slept) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", sleep)
+    out = io.StringIO()
+    with pytest.raises(KeyboardInterrupt):
+        call_command("seconder_run_jobs", "--every=5", stdout=out)
+    assert out.getvalue() == "Sent: 1, to be sent again: 0, failed: 0\n" and slept == [5.0] * 3
+    for wrong in ("--every=0", "--budget=-1"):
+        with pytest.raises(CommandError):
+            run("seconder_run_jobs", wrong)
+
+
+@pytest.mark.parametrize("name", ["check", "factors", "link", "unlink", "prune", "run_jobs"])
 def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = load_command_class("seconder.contrib.django", f"seconder_{name}")
     command.print_help("manage.py", f"seconder_{name}")

@@ -1,0 +1,125 @@
+//! The functions of the application by which an engine sends messages and posts callbacks.
+
+use crate::failure::{interrupted, keep_cause};
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use seconder::engine::{Deliver, Message, Outcome, Post, SignedCallback};
+use std::time::Duration;
+
+/// How long an attempt takes at most that has no limit of its own, as the library assumes.
+const LONGEST_ATTEMPT: Duration = Duration::from_secs(30);
+
+/// What a function of the package returns: the kind of the outcome, the provider's id or the reason,
+/// and after how many seconds to try again.
+type Returned = (String, Option<String>, Option<f64>);
+
+/// Delivers messages by a Python function. The text of its exception is part of the error, unless it
+/// includes the code.
+pub(crate) struct Deliverer {
+    function: Py<PyAny>,
+    longest_attempt: Duration,
+}
+
+impl Deliverer {
+    /// `limit` is how long the function may take, in seconds.
+    pub(crate) fn new(function: Py<PyAny>, limit: Option<f64>) -> Deliverer {
+        let limit = limit.and_then(|limit| Duration::try_from_secs_f64(limit).ok());
+        // Waiting for the function to end takes a moment more.
+        let limit = limit.map(|limit| limit.saturating_add(Duration::from_secs(1)));
+        Deliverer { function, longest_attempt: limit.unwrap_or_default().max(LONGEST_ATTEMPT) }
+    }
+}
+
+impl Deliver for Deliverer {
+    fn deliver(&self, message: &Message) -> Result<(), String> {
+        accepted(self.attempt(message, ""))
+    }
+
+    fn attempt(&self, message: &Message, _route: &str) -> Outcome {
+        // The install message has no code to hide.
+        let hidden = Some(message.code.as_str()).filter(|code| !code.is_empty());
+        in_python(hidden, Outcome::Permanent, |py| {
+            let Message { id, to, via, text, code, expires_at, .. } = message;
+            self.function.call1(py, (id, to, via.name(), text, code, expires_at))
+        })
+    }
+
+    fn longest_attempt(&self, _route: &str) -> Duration {
+        self.longest_attempt
+    }
+}
+
+/// Posts callbacks by a Python function.
+pub(crate) struct Poster(pub(crate) Py<PyAny>);
+
+impl Post for Poster {
+    fn post(&self, callback: &SignedCallback) -> Result<(), String> {
+        accepted(self.attempt(callback))
+    }
+
+    fn attempt(&self, callback: &SignedCallback) -> Outcome {
+        let again = |reason| Outcome::Retry { after: None, reason };
+        in_python(None, again, |py| {
+            let headers = callback.headers.clone();
+            // The URL itself has no question mark.
+            let url = match callback.query.as_str() {
+                "" => callback.url.to_string(),
+                query => format!("{}?{query}", callback.url),
+            };
+            self.0.call1(py, (url, callback.body.as_slice(), headers))
+        })
+    }
+}
+
+fn accepted(outcome: Outcome) -> Result<(), String> {
+    match outcome {
+        Outcome::Sent(_) => Ok(()),
+        Outcome::Permanent(reason) | Outcome::Ambiguous(reason) | Outcome::Retry { reason, .. } => {
+            Err(reason)
+        }
+        _ => Err(String::new()),
+    }
+}
+
+/// Calls a Python function of the application. If it raises, the outcome is what `failed` makes of
+/// the text without `hidden`, and the exception is kept as the cause of that of the call. One that is
+/// not an `Exception`, such as `KeyboardInterrupt`, is raised by the call: how far the function came is
+/// not known then.
+fn in_python(
+    hidden: Option<&str>,
+    failed: fn(String) -> Outcome,
+    work: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>,
+) -> Outcome {
+    let attempted = Python::try_attach(|py| {
+        let outcome = work(py).and_then(|returned| outcome(returned.extract(py)?));
+        outcome.unwrap_or_else(|error| {
+            if !error.is_instance_of::<PyException>(py) {
+                return Outcome::Ambiguous(interrupted(error).to_string());
+            }
+            let text = error.to_string();
+            keep_cause(error);
+            failed(match hidden.is_some_and(|code| text.contains(code)) {
+                true => "deliver raised an exception whose text includes the code".to_owned(),
+                false => text,
+            })
+        })
+    });
+    let never_called =
+        || Outcome::Retry { after: None, reason: "Python is shutting down".to_owned() };
+    attempted.unwrap_or_else(never_called)
+}
+
+fn outcome((kind, text, after): Returned) -> PyResult<Outcome> {
+    let reason = text.clone().unwrap_or_default();
+    Ok(match kind.as_str() {
+        "sent" => Outcome::Sent(text.filter(|id| !id.is_empty())),
+        "retry" => {
+            let after = after.map(Duration::try_from_secs_f64).transpose();
+            let wrong = |_| PyValueError::new_err("the wait before another attempt is no time");
+            Outcome::Retry { after: after.map_err(wrong)?, reason }
+        }
+        "permanent" => Outcome::Permanent(reason),
+        "ambiguous" => Outcome::Ambiguous(reason),
+        _ => return Err(PyValueError::new_err("there is no such outcome")),
+    })
+}
