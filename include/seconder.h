@@ -1711,18 +1711,6 @@ const char *seconder_message_code(const struct seconder_message *message);
 uint64_t seconder_message_expires_at(const struct seconder_message *message);
 
 /**
- * The method to send the callback by, "POST" or "GET" (the option `callback_method`). NULL only for a
- * NULL argument.
- */
-const char *seconder_signed_callback_method(const struct seconder_signed_callback *callback);
-
-/**
- * The query to send by GET, without the question mark; "" for a POST. NULL only for a NULL argument.
- */
-const char *seconder_signed_callback_query(const struct seconder_signed_callback *callback);
-
-/**
- * The URL to send the callback to, without the query. NULL only for a NULL argument.
  * For the deliver function, before it returns SECONDER_OUTCOME_SENT: the id that the provider gave to
  * the message, which is kept with it. NULL or an empty text: none.
  */
@@ -1745,7 +1733,18 @@ void seconder_message_set_reason(const struct seconder_message *message,
                                  const char *reason);
 
 /**
- * The URL to post the callback to. NULL only for a NULL argument.
+ * The method to send the callback by, "POST" or "GET" (the option `callback_method`). NULL only for a
+ * NULL argument.
+ */
+const char *seconder_signed_callback_method(const struct seconder_signed_callback *callback);
+
+/**
+ * The query to send by GET, without the question mark; "" for a POST. NULL only for a NULL argument.
+ */
+const char *seconder_signed_callback_query(const struct seconder_signed_callback *callback);
+
+/**
+ * The URL to send the callback to, without the query. NULL only for a NULL argument.
  */
 const char *seconder_signed_callback_url(const struct seconder_signed_callback *callback);
 
