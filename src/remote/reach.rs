@@ -1,6 +1,8 @@
 //! Which addresses the hosts of a connection may have.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
+#[cfg(feature = "engine")]
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Which addresses a connection may be made to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
