@@ -426,6 +426,10 @@ static void an_application_keeps_its_settings(const std::string &folder)
     options.names.word = "svc";
     CHECK(try_open(url, nullptr, options).status() == Status::invalid_argument);
     options = {};
+    options.callback_method = CallbackMethod::get;
+    options.callback_private = true;
+    static_cast<void>(open("sqlite:" + folder + "/by-get.db", nullptr, options));
+    options = {};
     options.callback_ca_file = "/no/such/file";
     CHECK(try_open(url, nullptr, options).status() == Status::invalid_argument);
 }
@@ -435,8 +439,6 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     Callback received;
     OpenOptions options;
     options.callback_url = "https://app.example/callback";
-    options.callback_method = CallbackMethod::get;
-    options.callback_private = true;
     options.post = [&received](const SignedCallback &callback) {
         received.url = callback.url();
         received.method = callback.method();

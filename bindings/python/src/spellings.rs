@@ -5,6 +5,7 @@ use pyo3::types::PyDict;
 use seconder::Stage;
 use seconder::calls::{ActivityType, ApprovalStatus, Channel, PhoneType, VerificationStatus};
 use seconder::engine::{ApprovalResponse, DeviceType};
+use seconder::model::CallbackMethod;
 use seconder::otp::Algorithm;
 use seconder::wire::Format;
 
@@ -16,6 +17,7 @@ fn known() -> Vec<(&'static str, Vec<&'static str>)> {
         ("ActivityType", [Act::PasswordReset, Act::Banned, Act::Unbanned, Act::CookieLogin].map(Act::name).into()),
         ("Algorithm", [Algorithm::Sha1, Algorithm::Sha256, Algorithm::Sha512].map(Algorithm::name).into()),
         ("ApprovalStatus", [Status::Unknown, Status::Pending, Status::Approved, Status::Denied, Status::Expired].map(Status::name).into()),
+        ("CallbackMethod", [CallbackMethod::Post, CallbackMethod::Get].map(CallbackMethod::name).into()),
         ("Channel", [Channel::Sms, Channel::Call].map(Channel::name).into()),
         ("DeviceType", [DeviceType::Android, DeviceType::AndroidTablet, DeviceType::Ios, DeviceType::Chrome].map(DeviceType::name).into()),
         ("Format", [Format::Json, Format::Xml].map(Format::name).into()),
