@@ -297,12 +297,10 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
         mapped("names", &[], "for a server in front of the engine; C has set them itself"),
         mapped("authenticate", &[], "for a server in front of the engine"),
         mapped(
-            "set_workers",
+            "callback_lanes",
             &[],
             "for a server in front of the engine, which has threads of its own",
         ),
-        mapped("lease_jobs", &[], "as `set_workers`"),
-        mapped("callback_lanes", &[], "as `set_workers`"),
         mapped("maintain", &[], "for a server in front of the engine; every few calls do it too"),
         mapped("restored", &[], "for operators, after a machine was set back: `seconder restored`"),
     ];

@@ -194,10 +194,12 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned(), "reopen".to_owned()]);
-    let others: [Mapped; 16] = [
-        ("set_workers", &[], "for a server in front of the engine, which has threads of its own"),
-        ("lease_jobs", &[], "as `set_workers`"),
-        ("callback_lanes", &[], "as `set_workers`"),
+    let others: [Mapped; 14] = [
+        (
+            "callback_lanes",
+            &[],
+            "for a server in front of the engine, which has threads of its own",
+        ),
         ("audit", &["audit", "audit_pages"], "an iterator asks for one page after the other"),
         ("with_interrupt", &["cancel"], "each handle has a flag of its own"),
         ("with_log", &[], "the logger `seconder` of logging"),
