@@ -93,7 +93,6 @@ pub extern "C" fn seconder_jobs_run_free(run: Option<Box<seconder_jobs_run>>) {
 pub(super) struct Details(Mutex<Said>);
 
 #[derive(Default)]
-#[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "only an engine asks for it"))]
 struct Said {
     id: Option<String>,
     after: Option<Duration>,
