@@ -40,7 +40,9 @@ pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Message, Outcome, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
-pub use jobs::{JobEntry, JobFilter, JobPage, JobState, JobStatus, JobsRun, LeasedJob, Workers};
+pub use jobs::{
+    CALLBACK_LANES, JobEntry, JobFilter, JobPage, JobState, JobStatus, JobsRun, LeasedJob, Workers,
+};
 pub use keys::Resealed;
 pub use limits::Limits;
 pub use routes::StoredRoute;

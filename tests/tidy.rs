@@ -216,6 +216,20 @@ fn the_table_of_limits_is_what_the_code_says() {
     }));
 }
 
+/// The program's own connections trust the same authorities as the library's.
+#[test]
+fn the_bundles_of_authorities_are_the_same_in_the_program_and_the_library() {
+    let bundles = |path: &str| -> Vec<String> {
+        let text = read(path);
+        let (_, list) = text.split_once("BUNDLES: [&str; 7] = [").unwrap();
+        let (list, _) = list.split_once("];").unwrap();
+        list.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+    };
+    let library = bundles("src/remote/trust.rs");
+    assert_eq!(library.len(), 7);
+    assert_eq!(bundles("server/src/gateway/tls.rs"), library);
+}
+
 #[test]
 fn nothing_names_a_place_on_one_machine() {
     let places = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];

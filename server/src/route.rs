@@ -227,6 +227,12 @@ fn without_query(url: &str) -> String {
     }
 }
 
+/// What applies where a route has no setting of this name.
+fn default_of(key: &str) -> &'static str {
+    let field = routes::FIELDS.iter().find(|field| field.name == key);
+    field.map_or("", |field| field.default)
+}
+
 fn list(database: &Database, json: bool) -> Result<()> {
     let service = database.existing()?;
     let mut routes: Vec<_> = service
@@ -236,7 +242,8 @@ fn list(database: &Database, json: bool) -> Result<()> {
         .filter_map(|route| Some((route.name.clone(), shown(route)?)))
         .collect();
     let priority = |settings: &Map<String, Value>| {
-        settings.get("priority").and_then(Value::as_u64).unwrap_or(100)
+        let set = settings.get("priority").and_then(Value::as_u64);
+        set.or_else(|| default_of("priority").parse().ok())
     };
     routes.sort_by_key(|(name, settings)| (priority(settings), name.clone()));
     if routes.is_empty() && !json {
@@ -245,20 +252,20 @@ fn list(database: &Database, json: bool) -> Result<()> {
         );
     }
     for (name, settings) in routes {
-        let text = |key: &str, default: &str| match settings.get(key) {
+        let text = |key: &str| match settings.get(key) {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
-            None => default.to_owned(),
+            None => default_of(key).to_owned(),
         };
         print(&match json {
             true => serde_json::json!({ "name": name, "settings": settings }).to_string(),
             false => format!(
                 "{name}: gateway {}, priority {}, weight {}, channels {}, countries {}",
-                text("gateway", "http"),
-                text("priority", "100"),
-                text("weight", "1"),
-                text("channels", "[\"sms\"]"),
-                text("countries", "all"),
+                text("gateway"),
+                text("priority"),
+                text("weight"),
+                text("channels"),
+                text("countries"),
             ),
         })?;
     }

@@ -4,7 +4,7 @@
 
 use crate::routes::{Log, Routes};
 use seconder::Result;
-use seconder::engine::{self, Engine, LeasedJob};
+use seconder::engine::{self, CALLBACK_LANES, Engine, LeasedJob};
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,8 +24,6 @@ const CALLBACKS_OF_ONE: usize = 2;
 const AHEAD: usize = 2;
 /// How long jobs that are being sent may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
-/// The lanes of callbacks begin so.
-const CALLBACK: &str = "callbacks:";
 
 /// The threads. They end when this is dropped.
 pub struct Workers {
@@ -151,7 +149,7 @@ impl Shared {
         for lane in engine::Deliver::all_routes(&self.routes) {
             wanted.entry(lane).or_insert(1);
         }
-        wanted.insert(CALLBACK.to_owned(), CALLBACKS);
+        wanted.insert(CALLBACK_LANES.to_owned(), CALLBACKS);
         let mut pools = locked(&self.pools);
         if *locked(&self.stop.0) {
             return Ok(());
@@ -180,7 +178,7 @@ impl Shared {
     }
 
     fn pool(self: &Arc<Shared>, name: &str, size: usize) -> Result<Pool> {
-        let most = if name == CALLBACK { CALLBACKS_OF_ONE } else { size };
+        let most = if name == CALLBACK_LANES { CALLBACKS_OF_ONE } else { size };
         let queue = Arc::new(Queue {
             state: Mutex::default(),
             ready: Condvar::new(),
@@ -227,7 +225,7 @@ impl Shared {
     }
 
     fn take(&self, job: Box<LeasedJob>) -> std::result::Result<(), Box<LeasedJob>> {
-        let name = if job.lane().starts_with(CALLBACK) { CALLBACK } else { job.lane() };
+        let name = if job.lane().starts_with(CALLBACK_LANES) { CALLBACK_LANES } else { job.lane() };
         let pools = locked(&self.pools);
         match pools.get(name) {
             Some(pool) => pool.queue.offer(job),
@@ -237,7 +235,7 @@ impl Shared {
 
     /// Leases jobs that are due.
     fn search(&self, queue: &Queue, name: &str) -> Result<()> {
-        let lanes = match name == CALLBACK {
+        let lanes = match name == CALLBACK_LANES {
             true => self.engine.callback_lanes()?,
             false => vec![name.to_owned()],
         };
@@ -374,7 +372,7 @@ struct Known(Weak<Shared>);
 impl engine::Workers for Known {
     fn sends(&self, lane: &str) -> bool {
         let Some(shared) = self.0.upgrade() else { return false };
-        lane.starts_with(CALLBACK) || shared.routes.has(lane)
+        lane.starts_with(CALLBACK_LANES) || shared.routes.has(lane)
     }
 
     fn take(&self, job: Box<LeasedJob>) -> std::result::Result<(), Box<LeasedJob>> {

@@ -8,7 +8,7 @@ mod workers;
 
 pub use listing::{JobEntry, JobFilter, JobPage, JobState};
 pub use status::JobStatus;
-pub use workers::{LeasedJob, Workers};
+pub use workers::{CALLBACK_LANES, LeasedJob, Workers};
 
 use super::clock::{self, Now, Time};
 use super::delivery::Wiped;

@@ -2,6 +2,8 @@
 //! does not read them.
 
 use super::Engine;
+use super::delivery::{HOST, SPOOL};
+use super::operations::jobs::{DEAD, SENT};
 use super::operations::routes as stored;
 use crate::model::Secret;
 use crate::{Error, Result};
@@ -61,7 +63,7 @@ impl Engine {
 }
 
 /// Names of queues that are no routes.
-const RESERVED: [&str; 4] = ["host", "spool", "sent", "dead"];
+const RESERVED: [&str; 4] = [HOST, SPOOL, SENT, DEAD];
 
 fn check_name(name: &str) -> Result<()> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';

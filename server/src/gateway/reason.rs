@@ -1,6 +1,7 @@
 //! What went wrong, as an operator reads it: in one short line, without what must not be in a log.
 
 use super::Outgoing;
+use seconder::engine::Outcome;
 
 const REDACTED: &str = "[redacted]";
 /// More would fill logs with what a provider sends.
@@ -26,6 +27,17 @@ pub fn reason(wrong: &str, message: &Outgoing<'_>, secrets: &[&str]) -> String {
     }
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     without_numbers(&text, message.code).chars().map(plain).take(LONGEST).collect()
+}
+
+/// The same for what went wrong in an attempt.
+pub(super) fn redacted(outcome: Outcome, message: &Outgoing<'_>, secrets: &[&str]) -> Outcome {
+    let said = |wrong: String| reason(&wrong, message, secrets);
+    match outcome {
+        Outcome::Retry { after, reason } => Outcome::Retry { after, reason: said(reason) },
+        Outcome::Permanent(reason) => Outcome::Permanent(said(reason)),
+        Outcome::Ambiguous(reason) => Outcome::Ambiguous(said(reason)),
+        sent => sent,
+    }
 }
 
 /// Replaces runs of digits that may be a number or have the code in them, however they are grouped.

@@ -11,8 +11,9 @@ mod session;
 mod settings;
 mod status;
 
+use super::reason::redacted;
 use super::receipt::Receipt;
-use super::{Field, Gateway, Outgoing, Problem, reason};
+use super::{Field, Gateway, Outgoing, Problem};
 use link::{Link, OnReceipt, Reply};
 use seconder::engine::Outcome;
 use serde_json::{Map, Value};
@@ -148,13 +149,7 @@ fn next(
 impl Gateway for Smpp {
     fn send(&self, message: &Outgoing<'_>) -> Outcome {
         let password = self.config.password.as_ref().map_or("", |password| password.expose());
-        let said = |wrong: String| reason(&wrong, message, &[password]);
-        match self.attempt(message) {
-            Outcome::Retry { after, reason } => Outcome::Retry { after, reason: said(reason) },
-            Outcome::Permanent(reason) => Outcome::Permanent(said(reason)),
-            Outcome::Ambiguous(reason) => Outcome::Ambiguous(said(reason)),
-            sent => sent,
-        }
+        redacted(self.attempt(message), message, &[password])
     }
 
     fn stop(&self) {

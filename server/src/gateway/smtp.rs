@@ -4,7 +4,8 @@ mod connection;
 mod email;
 mod settings;
 
-use super::{Field, Gateway, Outgoing, Problem, reason};
+use super::reason::redacted;
+use super::{Field, Gateway, Outgoing, Problem};
 use connection::{Connection, Fault};
 use email::Email;
 use seconder::engine::Outcome;
@@ -165,13 +166,7 @@ impl Gateway for Smtp {
     fn send(&self, message: &Outgoing<'_>) -> Outcome {
         let login = self.config.login.as_ref();
         let password = login.map_or("", |(_, password)| password.expose());
-        let said = |wrong: String| reason(&wrong, message, &[password]);
-        match self.attempt(message) {
-            Outcome::Retry { after, reason } => Outcome::Retry { after, reason: said(reason) },
-            Outcome::Permanent(reason) => Outcome::Permanent(said(reason)),
-            Outcome::Ambiguous(reason) => Outcome::Ambiguous(said(reason)),
-            sent => sent,
-        }
+        redacted(self.attempt(message), message, &[password])
     }
 
     fn stop(&self) {

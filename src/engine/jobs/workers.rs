@@ -12,6 +12,9 @@ use std::time::Duration;
 /// How long a call waits for workers: beyond it, the message is on its way, or has to be repeated.
 const CALL_WAITS: Duration = Duration::from_secs(5);
 
+/// How the names of [`Engine::callback_lanes`] begin. No route has such a name.
+pub const CALLBACK_LANES: &str = jobs::CALLBACKS;
+
 impl Engine {
     /// Sends something that was leased: by this thread, unless there are [`Workers`].
     pub(in crate::engine) fn send(&self, claimed: Claimed) -> Result<Delivered> {

@@ -31,7 +31,7 @@ pub(in crate::engine) const SENT: &str = "sent";
 /// The lane of jobs that failed for good.
 pub(in crate::engine) const DEAD: &str = "dead";
 /// How the lanes of callbacks begin. No route has such a name.
-const CALLBACKS: &str = "callbacks:";
+pub(in crate::engine) const CALLBACKS: &str = "callbacks:";
 /// How many characters of an error are kept.
 const ERROR_LENGTH: usize = 200;
 
