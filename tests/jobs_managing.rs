@@ -136,7 +136,7 @@ fn an_attempt_of_a_job_that_was_cancelled_decides_nothing() {
     op.engine().cancel_job(&op.only().id).unwrap();
     op.world.will([permanent()]);
     for job in leased.0 {
-        assert!(job.send().unwrap().is_none());
+        assert!(job.send(|_| {}).unwrap().is_none());
     }
     assert!(op.all().is_empty());
     assert_eq!(op.undelivered().len(), 1);

@@ -121,6 +121,11 @@ pub(crate) struct Serve {
     #[cfg(unix)]
     #[command(flatten)]
     pub(crate) local: Local,
+    /// Address and port to serve metrics on, at /metrics, and whether the service works, at /healthz and
+    /// /readyz, by plain HTTP and without a key: choose an address that only monitors reach; port 0
+    /// selects a free port. By default there are none.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Name of the application in messages and authenticator apps; by default the one stored in the
     /// database, or Seconder in a new one.
     #[arg(long, value_name = "NAME")]

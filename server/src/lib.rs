@@ -19,6 +19,7 @@ mod journal;
 mod listeners;
 #[cfg(unix)]
 mod local;
+mod metrics;
 mod network;
 mod places;
 pub mod routes;
@@ -32,6 +33,7 @@ mod write_timeout;
 pub use listeners::Listeners;
 #[cfg(unix)]
 pub use local::{LocalSocket, PeerRules, SocketOptions, user_number};
+pub use metrics::Metrics;
 #[cfg(unix)]
 pub use network::raise_descriptor_limit;
 pub use server::Server;

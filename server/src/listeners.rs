@@ -4,6 +4,7 @@ use crate::invalid;
 use crate::journal::Sink;
 #[cfg(unix)]
 use crate::local::{LocalSocket, PeerRules};
+use crate::metrics::Metrics;
 use crate::tls::Tls;
 use seconder::Result;
 use std::net::{SocketAddr, TcpListener};
@@ -18,6 +19,7 @@ pub struct Listeners {
     #[cfg(unix)]
     pub(crate) local: Vec<LocalSocket>,
     pub(crate) log: Option<Sink>,
+    pub(crate) metrics: Option<(TcpListener, Metrics)>,
     /// Instead of that of the server.
     pub(crate) write_limit: Option<Duration>,
 }
@@ -40,10 +42,18 @@ impl Listeners {
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the address cannot be bound.
     pub fn https(self, addr: SocketAddr) -> Result<Listeners> {
-        // Bound here rather than in the runtime, so that the caller gets the error and the port.
-        let listener = TcpListener::bind(addr)
-            .map_err(|error| invalid("listen", format!("{addr} cannot be bound: {error}")))?;
-        Ok(self.passed(listener))
+        Ok(self.passed(bound("listen", addr)?))
+    }
+
+    /// Metrics for Prometheus at this address, and whether the service works for those who supervise
+    /// it, by plain HTTP: `/metrics`, `/healthz` and `/readyz`. Port 0 selects a free port, which
+    /// [`Server::metrics_addr`](crate::Server::metrics_addr) returns.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the address cannot be bound.
+    pub fn metrics(mut self, addr: SocketAddr, metrics: Metrics) -> Result<Listeners> {
+        self.metrics = Some((bound("metrics", addr)?, metrics));
+        Ok(self)
     }
 
     /// HTTPS on a socket that another process listens on and passed on.
@@ -111,6 +121,12 @@ impl Listeners {
             _ => Ok((self, https)),
         }
     }
+}
+
+/// Binds here rather than in the runtime, so that the caller gets the error and the port.
+fn bound(parameter: &'static str, addr: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(addr)
+        .map_err(|error| invalid(parameter, format!("{addr} cannot be bound: {error}")))
 }
 
 #[cfg(unix)]

@@ -4,6 +4,7 @@ use crate::journal::Journal;
 use crate::listeners::Listeners;
 #[cfg(unix)]
 use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
+use crate::metrics::listen;
 use crate::network::{self, NetworkAcceptor};
 use crate::signals::Signals;
 use crate::source::Source;
@@ -40,6 +41,8 @@ pub struct Server {
     addrs: Vec<SocketAddr>,
     https: Option<Https>,
     tcp: Handle<SocketAddr>,
+    metrics: Handle<SocketAddr>,
+    metrics_addr: Option<SocketAddr>,
     #[cfg(unix)]
     local: Handle<LocalAddr>,
     /// Shared with the task that looks after them.
@@ -131,10 +134,12 @@ impl Server {
                 runtime.spawn(serve(listener, acceptor, tcp.clone()));
             }
         }
-        let server = Server {
+        let mut server = Server {
             addrs,
             https,
             tcp,
+            metrics: Handle::new(),
+            metrics_addr: None,
             #[cfg(unix)]
             local: Handle::new(),
             #[cfg(unix)]
@@ -143,6 +148,11 @@ impl Server {
             watching: None,
             runtime: Some(runtime),
         };
+        if let (Some((listener, metrics)), Some(runtime)) = (listeners.metrics, &server.runtime) {
+            listener.set_nonblocking(true).map_err(unusable)?;
+            server.metrics_addr = Some(listener.local_addr().map_err(unusable)?);
+            runtime.spawn(listen(listener, metrics, write_limit, server.metrics.clone()));
+        }
         #[cfg(unix)]
         let server = server.open_local(&source, listeners.local, &journal, write_limit)?;
         if let Some(runtime) = &server.runtime {
@@ -189,6 +199,11 @@ impl Server {
     /// All addresses that the server listens on with HTTPS.
     pub fn addrs(&self) -> &[SocketAddr] {
         &self.addrs
+    }
+
+    /// The address with the metrics, if there is one.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics_addr
     }
 
     /// The base URL for clients by HTTPS.
@@ -248,6 +263,7 @@ impl Server {
         }
         // This only starts the shutdown, so the connections are counted until all are closed.
         self.tcp.graceful_shutdown(Some(GRACE));
+        self.metrics.graceful_shutdown(Some(GRACE));
         #[cfg(unix)]
         self.local.graceful_shutdown(Some(GRACE));
         runtime.block_on(async {
@@ -263,7 +279,7 @@ impl Server {
     }
 
     fn connection_count(&self) -> usize {
-        let count = self.tcp.connection_count();
+        let count = self.tcp.connection_count() + self.metrics.connection_count();
         #[cfg(unix)]
         let count = count + self.local.connection_count();
         count
@@ -337,7 +353,7 @@ async fn serve_local(
 }
 
 /// The same server, for HTTP/1 within the time limits.
-fn limited<A: Address, Acceptor>(
+pub(crate) fn limited<A: Address, Acceptor>(
     server: axum_server::Server<A, Acceptor>,
 ) -> axum_server::Server<A, Acceptor> {
     let mut server = server.http1_only();

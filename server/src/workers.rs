@@ -2,9 +2,10 @@
 //! hangs holds up neither API calls nor other routes. Callbacks share some, of which one application can
 //! occupy only a part.
 
+use crate::metrics::Metrics;
 use crate::routes::{Log, Routes};
 use seconder::Result;
-use seconder::engine::{self, CALLBACK_LANES, Engine, LeasedJob};
+use seconder::engine::{self, CALLBACK_LANES, Engine, LeasedJob, Outcome};
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,6 +37,7 @@ pub struct Workers {
 struct Shared {
     engine: Engine,
     routes: Routes,
+    metrics: Metrics,
     log: Log,
     pools: Mutex<BTreeMap<String, Pool>>,
     stop: Arc<(Mutex<bool>, Condvar)>,
@@ -73,9 +75,10 @@ impl Workers {
     ///
     /// # Errors
     /// [`Error::Internal`](seconder::Error::Internal) if threads cannot be started.
-    pub fn start(engine: Engine, routes: Routes, log: Log) -> Result<Workers> {
+    pub fn start(engine: Engine, routes: Routes, metrics: Metrics, log: Log) -> Result<Workers> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let shared = Arc::new(Shared { engine, routes, log, pools: Mutex::default(), stop });
+        let shared =
+            Arc::new(Shared { engine, routes, metrics, log, pools: Mutex::default(), stop });
         shared.fit()?;
         let known: Arc<dyn engine::Workers> = Arc::new(Known(Arc::downgrade(&shared)));
         if !shared.engine.set_workers(&known) {
@@ -201,10 +204,13 @@ impl Shared {
     }
 
     fn send(self: &Arc<Shared>, job: LeasedJob) {
-        let lane = job.lane().to_owned();
+        let (lane, kind) = (job.lane().to_owned(), job.kind().to_owned());
+        let begun = Instant::now();
+        let measure =
+            |outcome: &Outcome| self.metrics.attempted(&lane, &kind, outcome, begun.elapsed());
         // A gateway that panics must not take the thread with it: the job is sent again once its lease
         // is over.
-        let sent = catch_unwind(AssertUnwindSafe(|| job.send()));
+        let sent = catch_unwind(AssertUnwindSafe(|| job.send(measure)));
         match sent {
             Ok(Ok(None)) => {}
             Ok(Ok(Some(next))) => {

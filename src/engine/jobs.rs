@@ -141,14 +141,18 @@ impl Engine {
     /// error too.
     fn attempt_all(&self, mut claimed: Claimed) -> Result<(Ended, Option<String>)> {
         loop {
-            match self.attempt_one(&claimed)? {
+            match self.attempt_one(&claimed, |_| {})? {
                 (Ended::Again(next), _) => claimed = *next,
                 ended => return Ok(ended),
             }
         }
     }
 
-    fn attempt_one(&self, claimed: &Claimed) -> Result<(Ended, Option<String>)> {
+    fn attempt_one(
+        &self,
+        claimed: &Claimed,
+        measure: impl FnOnce(&Outcome),
+    ) -> Result<(Ended, Option<String>)> {
         let now = self.now();
         // It may have waited in a queue. An attempt that could outlive the lease is left to whoever
         // leases it next, or it might be sent twice.
@@ -165,6 +169,7 @@ impl Engine {
             }
         }
         let outcome = self.attempt(claimed)?;
+        measure(&outcome);
         let reason = outcome.reason().map(str::to_owned);
         let routes = match &claimed.what {
             What::Message { message, .. } => {

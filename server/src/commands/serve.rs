@@ -7,7 +7,7 @@ use crate::log;
 use seconder::Result;
 use seconder::engine::ApplicationSettings;
 use seconder_server::routes::Routes;
-use seconder_server::{Listeners, Server, Signal, Signals, Tls, Workers};
+use seconder_server::{Listeners, Metrics, Server, Signal, Signals, Tls, Workers};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::sync::Arc;
@@ -49,10 +49,15 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     }
     let service = settings.open()?;
     let engine = service.require_engine()?;
+    let metrics = Metrics::new(engine.clone(), routes.clone());
+    let listeners = match options.metrics {
+        Some(addr) => listeners.metrics(addr, metrics.clone())?,
+        None => listeners,
+    };
     let workers = routes.map(|routes| {
         routes.load(engine)?;
         show_delivery(&routes);
-        Workers::start(engine.clone(), routes, Arc::new(log))
+        Workers::start(engine.clone(), routes, metrics, Arc::new(log))
     });
     let workers = workers.transpose()?;
     show(&engine.application_settings());
@@ -69,6 +74,9 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     }
     for addr in server.addrs() {
         log(&format!("listening on https://{addr}"));
+    }
+    if let Some(addr) = server.metrics_addr() {
+        log(&format!("metrics: http://{addr}/metrics"));
     }
     #[cfg(unix)]
     options.local.show();

@@ -21,7 +21,7 @@ pub(super) struct Breaker {
 }
 
 /// What a breaker does with messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// It passes all on.
     Closed,

@@ -2,8 +2,8 @@
 
 use super::{Delivered, delivered};
 use crate::Result;
-use crate::engine::Engine;
 use crate::engine::operations::jobs::{self, Claimed, Ended};
+use crate::engine::{Engine, Outcome};
 use std::fmt;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
@@ -82,14 +82,20 @@ impl LeasedJob {
         &self.claimed.lane
     }
 
+    /// What it is: see [`JobEntry::kind`](crate::engine::JobEntry::kind).
+    pub fn kind(&self) -> &str {
+        &self.claimed.kind
+    }
+
     /// Makes an attempt to send it, and writes down what became of it. If another route is to be asked
-    /// at once, returns it, for that route's lane.
+    /// at once, returns it, for that route's lane. `measure` is called at the end of the attempt, unless
+    /// none is made, because the job is no longer wanted or its lease is too short.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be written: another attempt is made when the lease is
     /// over.
-    pub fn send(mut self) -> Result<Option<LeasedJob>> {
-        let (ended, reason) = self.engine.attempt_one(&self.claimed)?;
+    pub fn send(mut self, measure: impl FnOnce(&Outcome)) -> Result<Option<LeasedJob>> {
+        let (ended, reason) = self.engine.attempt_one(&self.claimed, measure)?;
         if let Ended::Again(next) = ended {
             self.claimed = *next;
             return Ok(Some(self));

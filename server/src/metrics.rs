@@ -1,0 +1,203 @@
+//! What a running server measures of what it sends, as Prometheus reads it. Nothing of it is secret: the
+//! labels are names of routes, kinds and outcomes.
+
+mod listener;
+
+pub(crate) use listener::listen;
+
+use crate::routes::{Routes, State};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use seconder::Result;
+use seconder::engine::{Engine, JobStatus, Outcome};
+use std::fmt::{self, Write};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// For how long the jobs that were counted are shown, however often somebody asks: up to 10 000 of each
+/// queue are read.
+const COUNTED_EVERY: Duration = Duration::from_secs(10);
+/// The bounds of the histogram, in seconds: from a gateway next door to one that hangs.
+const BOUNDS: [f64; 13] =
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+
+/// What a server measures. Clones are the same.
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    engine: Engine,
+    routes: Option<Routes>,
+    attempts: Family<Attempt, Counter>,
+    durations: Family<Queue, Histogram, fn() -> Histogram>,
+    /// The jobs as they were counted, and when.
+    counted: Mutex<Option<(Instant, Arc<Vec<JobStatus>>)>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Queue {
+    route: String,
+    kind: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Attempt {
+    route: String,
+    kind: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Jobs {
+    route: String,
+    kind: String,
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Latency {
+    route: String,
+    kind: String,
+    quantile: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Breaker {
+    route: String,
+    state: BreakerState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct BreakerState(State);
+
+impl EncodeLabelValue for BreakerState {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        encoder.write_str(self.0.name())
+    }
+}
+
+impl Metrics {
+    /// What is sent of this engine's jobs, by these routes.
+    pub fn new(engine: Engine, routes: Option<Routes>) -> Metrics {
+        let new: fn() -> Histogram = || Histogram::new(BOUNDS);
+        Metrics(Arc::new(Inner {
+            engine,
+            routes,
+            attempts: Family::default(),
+            durations: Family::new_with_constructor(new),
+            counted: Mutex::default(),
+        }))
+    }
+
+    /// Counts an attempt to send something.
+    pub(crate) fn attempted(&self, route: &str, kind: &str, outcome: &Outcome, took: Duration) {
+        let (route, kind) = (route.to_owned(), kind.to_owned());
+        let outcome = match outcome {
+            Outcome::Sent(_) => "sent",
+            Outcome::Retry { .. } => "retry",
+            Outcome::Permanent(_) => "permanent",
+            Outcome::Ambiguous(_) => "ambiguous",
+            _ => "other",
+        };
+        let attempt = Attempt { route: route.clone(), kind: kind.clone(), outcome };
+        self.0.attempts.get_or_create(&attempt).inc();
+        self.0.durations.get_or_create(&Queue { route, kind }).observe(took.as_secs_f64());
+    }
+
+    /// All of it, in the text format of OpenMetrics.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](seconder::Error::Storage) if the database cannot be read.
+    pub fn text(&self) -> Result<String> {
+        let counted = self.counted()?;
+        let mut registry = Registry::with_prefix("seconder");
+        let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The version of the program", build);
+        self.of_this_process(&mut registry);
+        of_the_database(&counted, &mut registry);
+        let mut text = String::new();
+        encode(&mut text, &registry).map_err(|_| crate::internal("metrics cannot be written"))?;
+        Ok(text)
+    }
+
+    /// Whether calls can be handled: the database responds.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](seconder::Error::Storage) if it does not.
+    pub fn ready(&self) -> Result<()> {
+        self.0.engine.callback_lanes().map(drop)
+    }
+
+    fn of_this_process(&self, registry: &mut Registry) {
+        let help = "Attempts of this process to send messages and callbacks";
+        registry.register("attempts", help, self.0.attempts.clone());
+        let help = "How long those attempts took";
+        let durations = self.0.durations.clone();
+        registry.register_with_unit("attempt_duration", help, Unit::Seconds, durations);
+        let Some(routes) = &self.0.routes else { return };
+        let breakers = Family::<Breaker, Gauge>::default();
+        for (route, is) in routes.states() {
+            for state in [State::Closed, State::Open, State::HalfOpen] {
+                let breaker = Breaker { route: route.clone(), state: BreakerState(state) };
+                breakers.get_or_create(&breaker).set(i64::from(state == is));
+            }
+        }
+        let help = "Whether the circuit breaker of a route is in this state, in this process";
+        registry.register("route_breaker", help, breakers);
+    }
+
+    /// The jobs, which are not counted anew each time. Whoever asks while somebody counts waits for that.
+    fn counted(&self) -> Result<Arc<Vec<JobStatus>>> {
+        let mut counted = self.0.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, status)) = &*counted
+            && at.elapsed() < COUNTED_EVERY
+        {
+            return Ok(Arc::clone(status));
+        }
+        let status = Arc::new(self.0.engine.job_status()?);
+        *counted = Some((Instant::now(), Arc::clone(&status)));
+        Ok(status)
+    }
+}
+
+/// What every process on the database shows alike: as `seconder jobs status` does.
+fn of_the_database(counted: &[JobStatus], registry: &mut Registry) {
+    let jobs = Family::<Jobs, Gauge>::default();
+    let oldest = Family::<Queue, Gauge<f64, AtomicU64>>::default();
+    let latencies = Family::<Latency, Gauge<f64, AtomicU64>>::default();
+    for status in counted {
+        let (route, kind) = (&status.route, &status.kind);
+        for (state, count) in
+            [("waiting", status.waiting), ("leased", status.leased), ("failed", status.failed)]
+        {
+            let labels = Jobs { route: route.clone(), kind: kind.clone(), state };
+            jobs.get_or_create(&labels).set(count.into());
+        }
+        let age = oldest.get_or_create(&Queue { route: route.clone(), kind: kind.clone() }).clone();
+        age.set(seconds(status.oldest.unwrap_or_default()));
+        for (quantile, latency) in [("0.5", status.latency_p50), ("0.99", status.latency_p99)] {
+            let Some(latency) = latency else { continue };
+            let labels = Latency { route: route.clone(), kind: kind.clone(), quantile };
+            latencies.get_or_create(&labels).set(seconds(latency));
+        }
+    }
+    let help = "Jobs of the database that wait, are being attempted, or failed in the last 24 hours; \
+                at most 10000 of a queue are counted";
+    registry.register("jobs", help, jobs);
+    let help = "How long ago the oldest job that is not over was caused; 0 if there is none";
+    registry.register_with_unit("jobs_oldest", help, Unit::Seconds, oldest);
+    let help = "Within which time half and 99 % of the messages of the last 24 hours were sent, of those \
+                to which the provider gave an id";
+    registry.register_with_unit("jobs_latency", help, Unit::Seconds, latencies);
+}
+
+fn seconds(milliseconds: u64) -> f64 {
+    Duration::from_millis(milliseconds).as_secs_f64()
+}
