@@ -41,7 +41,8 @@ pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Message, Outcome, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
 pub use jobs::{
-    CALLBACK_LANES, JobEntry, JobFilter, JobPage, JobState, JobStatus, JobsRun, LeasedJob, Workers,
+    CALLBACK_LANES, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun, LeasedJob,
+    Workers,
 };
 pub use keys::Resealed;
 pub use limits::Limits;

@@ -7,7 +7,7 @@ mod operated;
 
 use operated::{NOW, SECRET, of_state, operated, operated_with, permanent, reason, retry};
 use seconder::calls::RequestSms;
-use seconder::engine::{JobFilter, JobState, Outcome};
+use seconder::engine::{JobFilter, JobKind, JobState, Outcome};
 use seconder::{Error, Handle};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn a_message_is_listed_with_all_but_its_code_and_number() {
     let op = operated(&folder.path().join("jobs.db"));
     op.request([retry(), retry()]).unwrap();
     let job = op.only();
-    assert_eq!((&*job.kind, job.state, &*job.route), ("sms", JobState::Waiting, "first"));
+    assert_eq!((job.kind, job.state, &*job.route), (JobKind::Sms, JobState::Waiting, "first"));
     assert_eq!((job.attempts, job.ambiguous, job.user_id), (2, 0, Some(op.user.get())));
     assert_eq!(job.number.as_deref(), Some("+1-XXX-XXX-XX23"));
     assert_eq!(
@@ -68,7 +68,7 @@ fn a_callback_is_listed_with_its_url() {
     let op = operated(&folder.path().join("jobs.db"));
     op.approve(retry());
     let job = op.only();
-    assert_eq!((&*job.kind, &*job.route), ("callback", &*format!("callbacks:{}", job.app_id)));
+    assert_eq!((job.kind, &*job.route), (JobKind::Callback, &*format!("callbacks:{}", job.app_id)));
     assert_eq!(
         (job.url.as_deref(), job.number.as_deref()),
         (Some("https://app.example/callback"), None)
@@ -102,7 +102,7 @@ fn jobs_are_found_by_state_kind_and_route() {
     assert_eq!(shown(of_state(JobState::Waiting)).len(), 2);
     assert!(shown(of_state(JobState::Sent)).is_empty());
     assert!(shown(of_state(JobState::Leased)).is_empty());
-    let kind = Some("callback".to_owned());
+    let kind = Some(JobKind::Callback);
     assert_eq!(shown(JobFilter { kind, ..JobFilter::default() }).len(), 2);
     let route = Some("second".to_owned());
     assert_eq!(shown(JobFilter { route, ..JobFilter::default() }), ["failed sms second"]);
@@ -163,7 +163,9 @@ fn jobs_are_counted_by_route_and_kind() {
     let status = op.engine().job_status().unwrap();
     let shown: Vec<_> = status
         .iter()
-        .map(|of| (&*of.route, &*of.kind, [of.waiting, of.leased, of.failed, of.sent], of.oldest))
+        .map(|of| {
+            (&*of.route, of.kind.name(), [of.waiting, of.leased, of.failed, of.sent], of.oldest)
+        })
         .collect();
     let expected =
         [("first", "sms", [1, 0, 0, 1], Some(40_000)), ("second", "calls", [0, 0, 1, 0], None)];

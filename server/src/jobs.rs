@@ -2,15 +2,13 @@
 
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use seconder::Result;
-use seconder::engine::{Engine, JobEntry, JobFilter, JobState, JobStatus};
+use seconder::engine::{Engine, JobEntry, JobFilter, JobKind, JobState, JobStatus};
 use std::time::Duration;
 
 /// How many jobs are read at once.
 const PAGE: u32 = 500;
-const KINDS: [&str; 4] = ["sms", "calls", "welcome", "callback"];
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -62,8 +60,8 @@ pub(crate) struct List {
     #[arg(long, value_name = "STATE")]
     state: Option<JobState>,
     /// Only jobs of this kind: sms, calls, welcome (install messages to new users) or callback.
-    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(KINDS), hide_possible_values = true)]
-    kind: Option<String>,
+    #[arg(long, value_name = "KIND")]
+    kind: Option<JobKind>,
     /// Only jobs of this route, such as spool; the callbacks of application 1 have the route callbacks:1.
     #[arg(long, value_name = "ROUTE")]
     route: Option<String>,
@@ -211,7 +209,7 @@ fn fields(entry: &JobEntry) -> Vec<(&'static str, String)> {
     let time = |time: i64| format!("{}.{:03}", time.div_euclid(1000), time.rem_euclid(1000));
     let first = [
         ("id", entry.id.clone()),
-        ("kind", entry.kind.clone()),
+        ("kind", entry.kind.name().to_owned()),
         ("state", entry.state.name().to_owned()),
         ("route", entry.route.clone()),
     ];

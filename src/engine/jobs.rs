@@ -1,11 +1,13 @@
 //! Sending what calls have decided: at once, by the thread of the call, and later, by whoever runs the
 //! jobs that are due.
 
+mod kind;
 mod listing;
 mod managing;
 mod status;
 mod workers;
 
+pub use kind::JobKind;
 pub use listing::{JobEntry, JobFilter, JobPage, JobState};
 pub use status::JobStatus;
 pub use workers::{CALLBACK_LANES, LeasedJob, Workers};

@@ -27,6 +27,9 @@ use crate::model::UserId;
 
 pub(super) type AppId = i64;
 
+/// How the keys of users begin, before the id.
+const USER: &str = "user:";
+
 /// Who gets a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
@@ -39,9 +42,14 @@ impl Subject {
     /// The subject's key in the tables.
     pub(super) fn key(&self) -> String {
         match self {
-            Subject::User(_, user_id) => format!("user:{user_id}"),
+            Subject::User(_, user_id) => format!("{USER}{user_id}"),
             Subject::Phone(app, number) => format!("phone:{app}:{number}"),
         }
+    }
+
+    /// The user whose key this is, if it is that of one.
+    fn user_of(key: &str) -> Option<UserId> {
+        key.strip_prefix(USER)?.parse().ok()
     }
 
     pub(super) fn app(&self) -> AppId {

@@ -1,9 +1,9 @@
 //! Reading the jobs of a database, page by page.
 
-use crate::engine::Engine;
 use crate::engine::clock::{Now, Time};
 use crate::engine::operations::jobs::{self as stored, DEAD, SENT, What};
 use crate::engine::store::Job;
+use crate::engine::{Engine, JobKind};
 use crate::{Error, Result};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -65,8 +65,8 @@ impl Serialize for JobState {
 pub struct JobFilter {
     /// Those in this state; `None` for all.
     pub state: Option<JobState>,
-    /// Those of this kind: `sms`, `calls`, `welcome` or `callback`.
-    pub kind: Option<String>,
+    /// Those of this kind.
+    pub kind: Option<JobKind>,
     /// Those of this route.
     pub route: Option<String>,
 }
@@ -79,8 +79,8 @@ pub struct JobFilter {
 pub struct JobEntry {
     /// Identifies it, also for the gateway and for the receiver of a callback: 16 hexadecimal digits.
     pub id: String,
-    /// `sms`, `calls`, `welcome` (the install message to a new user) or `callback`.
-    pub kind: String,
+    /// What it sends.
+    pub kind: JobKind,
     /// What has become of it.
     pub state: JobState,
     /// The route by which it goes next, or by which it was attempted last if it is over. Callbacks have
@@ -254,7 +254,7 @@ impl JobFilter {
 
     fn fits(&self, entry: &JobEntry) -> bool {
         self.state.is_none_or(|state| state == entry.state)
-            && self.kind.as_ref().is_none_or(|kind| *kind == entry.kind)
+            && self.kind.is_none_or(|kind| kind == entry.kind)
             && self.route.as_ref().is_none_or(|route| *route == entry.route)
     }
 }
@@ -330,7 +330,7 @@ pub(super) fn entry(job: &Job, now: Now) -> JobEntry {
     let is_over = ended.is_some();
     JobEntry {
         id: super::id(job.job_id),
-        kind: job.kind.clone(),
+        kind: job.kind,
         state,
         route: if is_over { &job.route } else { &job.lane }.clone(),
         app_id: job.app_id,

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::engine::clock::{Now, Time};
 use crate::engine::operations::jobs::{self as stored, DEAD, SENT};
 use crate::engine::store::Job;
-use crate::engine::{Engine, JobState};
+use crate::engine::{Engine, JobKind, JobState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,13 +16,13 @@ const FIRST: u32 = 100;
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much of one kind there is to send by one route, and what became of it in the last 24 hours.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct JobStatus {
     /// The route: see [`JobEntry::route`](crate::engine::JobEntry::route).
     pub route: String,
-    /// `sms`, `calls`, `welcome` or `callback`.
-    pub kind: String,
+    /// What they send.
+    pub kind: JobKind,
     /// How many wait for an attempt.
     pub waiting: u32,
     /// How many are being attempted.
@@ -42,7 +42,6 @@ pub struct JobStatus {
     pub latency_p99: Option<u64>,
 }
 
-#[derive(Default)]
 struct Tally {
     status: JobStatus,
     latencies: Vec<u64>,
@@ -50,7 +49,7 @@ struct Tally {
 
 /// By route and kind.
 #[derive(Default)]
-struct Tallies(BTreeMap<(String, String), Tally>);
+struct Tallies(BTreeMap<(String, JobKind), Tally>);
 
 impl Engine {
     /// Counts the jobs of all applications of the database, by route and kind, in that order. At most
@@ -85,13 +84,31 @@ impl Engine {
     }
 }
 
+impl JobStatus {
+    /// Nothing counted yet.
+    fn none(route: String, kind: JobKind) -> JobStatus {
+        JobStatus {
+            route,
+            kind,
+            waiting: 0,
+            leased: 0,
+            failed: 0,
+            sent: 0,
+            at_least: false,
+            oldest: None,
+            latency_p50: None,
+            latency_p99: None,
+        }
+    }
+}
+
 impl Tallies {
     fn of(&mut self, job: &Job) -> &mut Tally {
         let is_over = [SENT, DEAD].contains(&&*job.lane);
         let route = if is_over { &job.route } else { &job.lane };
-        let (route, kind) = (route.clone(), job.kind.clone());
-        self.0.entry((route.clone(), kind.clone())).or_insert_with(|| Tally {
-            status: JobStatus { route, kind, ..JobStatus::default() },
+        let (route, kind) = (route.clone(), job.kind);
+        self.0.entry((route.clone(), kind)).or_insert_with(|| Tally {
+            status: JobStatus::none(route, kind),
             latencies: Vec::new(),
         })
     }

@@ -3,6 +3,7 @@
 use super::jobs::{self, Claimed, NewJob, What};
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, browsers, count, user, users};
+use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::CALLBACK_LIFE;
 use crate::engine::store::{Approval, Decided, Device, OpenApproval, View};
@@ -206,7 +207,7 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
     let new_job = NewJob {
         subject: &Subject::User(response.app, response.user_id),
         job_id,
-        kind: "callback",
+        kind: JobKind::Callback,
         action: "",
         what: What::Callback { url, body },
         lane: jobs::callbacks(response.app),

@@ -5,6 +5,7 @@ use super::budgets::{Over, Sending};
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::verify::{Barred, Factor, WrongAnswers};
 use super::{Subject, user, verifications};
+use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE, MOST_WRONG};
 use crate::engine::store::{Decided, NumberCheck, SentCode, View};
@@ -111,7 +112,7 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
         NewJob {
             subject: &issue.subject,
             job_id,
-            kind: if issue.message.by_voice { "calls" } else { "sms" },
+            kind: JobKind::of_code(issue.message.by_voice),
             action: &issue.action,
             what: What::Message { message: issue.message.clone(), code: code_sent },
             lane,

@@ -8,14 +8,15 @@
 //! is over, when it is forgotten.
 
 mod ended;
+mod kind;
 mod managing;
 mod next;
 mod reading;
 
 use super::{AppId, Subject, applications};
-use crate::engine::Outcome;
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, Stop, View};
+use crate::engine::{JobKind, Outcome};
 use crate::model::{CallbackUrl, UserId};
 use ended::{Undelivered, bury, sent};
 use next::{next_callback, next_message};
@@ -106,7 +107,7 @@ pub(in crate::engine) enum What {
 pub(in crate::engine) struct NewJob<'a> {
     pub(in crate::engine) subject: &'a Subject,
     pub(in crate::engine) job_id: i64,
-    pub(in crate::engine) kind: &'static str,
+    pub(in crate::engine) kind: JobKind,
     pub(in crate::engine) action: &'a str,
     pub(in crate::engine) what: What,
     pub(in crate::engine) lane: String,
@@ -159,7 +160,7 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
         subject: new.subject.key(),
         job_id: new.job_id,
         app_id: new.subject.app(),
-        kind: new.kind.to_owned(),
+        kind: new.kind,
         action: new.action.to_owned(),
         payload,
         number,
@@ -317,7 +318,7 @@ pub(in crate::engine) fn finish(
         Outcome::Ambiguous(_) => was_ambiguous(&mut job),
         _ => job.attempts = job.attempts.saturating_add(1),
     }
-    let is_callback = job.kind == "callback";
+    let is_callback = job.kind == JobKind::Callback;
     let next = match outcome {
         Outcome::Sent(id) => {
             sent(view, job, id.clone(), now);
@@ -389,7 +390,7 @@ fn claimed(job: &Job, what: What) -> Claimed {
 pub(in crate::engine) fn what(job: &Job) -> crate::Result<What> {
     let damaged = || super::damaged("jobs", "payload");
     let payload = job.payload.get()?;
-    if job.kind == "callback" {
+    if job.kind == JobKind::Callback {
         let read: CallbackPayload<String> = serde_json::from_str(payload).map_err(|_| damaged())?;
         return Ok(What::Callback { url: CallbackUrl::stored(read.url), body: read.body });
     }
@@ -400,7 +401,7 @@ pub(in crate::engine) fn what(job: &Job) -> crate::Result<What> {
 
 /// The user whom it is about.
 pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
-    job.subject.strip_prefix("user:").and_then(|id| id.parse().ok())
+    Subject::user_of(&job.subject)
 }
 
 /// Whether what it carries is still of use.

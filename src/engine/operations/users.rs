@@ -4,6 +4,7 @@ use super::budgets::{Over, Sending};
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, browsers, count, count_users, next_id, user};
+use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits;
 use crate::engine::phones::Phone;
@@ -101,7 +102,7 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
                 let new_job = NewJob {
                     subject: &Subject::User(new.app, user_id),
                     job_id,
-                    kind: "welcome",
+                    kind: JobKind::Welcome,
                     action: "",
                     what: What::Message { message: message.clone(), code: None },
                     lane,
@@ -373,7 +374,7 @@ mod tests {
             subject: Subject::User(1, user_id).key(),
             job_id: 1,
             app_id: 1,
-            kind: "callback".into(),
+            kind: JobKind::Callback,
             action: String::new(),
             payload: "{}".into(),
             number: None,

@@ -4,6 +4,7 @@
 //! has a statement of its own for a kind of row, or a limit.
 
 use super::sealed::Secret;
+use crate::engine::JobKind;
 use crate::engine::clock::Time;
 use crate::{Error, Result};
 use std::cmp::Ordering;
@@ -148,6 +149,18 @@ impl Cell for String {
             Value::Text(text) => Some(text),
             _ => None,
         }
+    }
+}
+
+impl Cell for JobKind {
+    const KIND: Kind = Kind::Text;
+
+    fn value(&self) -> Value {
+        Value::Text(self.name().to_owned())
+    }
+
+    fn of(value: Value) -> Option<JobKind> {
+        String::of(value)?.parse().ok()
     }
 }
 

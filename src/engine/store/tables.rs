@@ -2,6 +2,7 @@
 
 use super::sealed::Sealed;
 use super::table::tables;
+use crate::engine::JobKind;
 use crate::engine::clock::Time;
 
 tables! {
@@ -258,13 +259,13 @@ tables! {
         wrong_codes_at: Option<Time>,
     }
 
-    /// What the engine has to send: `sms`, `calls`, `welcome` and `callback`. A row is written in the
-    /// transaction that causes it: see `operations/jobs.rs`.
+    /// What the engine has to send. A row is written in the transaction that causes it: see
+    /// `operations/jobs.rs`.
     Job in jobs, key 2, due due_at of lane {
         subject: String,
         job_id: i64,
         app_id: i64,
-        kind: String,
+        kind: JobKind,
         action: String,
         payload: Sealed<String>,
         /// That of a message, masked.

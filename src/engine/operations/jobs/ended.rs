@@ -1,9 +1,9 @@
 //! The end of jobs: what was sent, and what failed for good.
 
+use super::super::applications;
 use super::super::audit::{Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
-use super::super::{applications, count};
 use super::{DEAD, Outgoing, Plan, SENT, What, free, unless_damaged, user_id, what};
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Job, SentCode, View};
@@ -16,11 +16,7 @@ const KEPT_DEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Ends a job that was sent. It is kept for a while if it went by a route of an operator, who may want
 /// to know what became of it.
 pub(super) fn sent(view: &mut View, mut job: Job, provider_id: Option<String>, now: Now) {
-    match &*job.kind {
-        "callback" => {}
-        "calls" => count(view, job.app_id, now, |counted| counted.calls += 1),
-        _ => count(view, job.app_id, now, |counted| counted.sms += 1),
-    }
+    job.kind.count_sent(view, job.app_id, now);
     if provider_id.is_none() {
         return view.delete(&job);
     }
@@ -109,7 +105,7 @@ fn end(job: &mut Job, lane: &str, forget_at: Time) {
 fn take_back_code(view: &mut View, job: &Job) -> Decided<()> {
     let code = view.get::<SentCode>((job.subject.clone(), job.action.clone()))?;
     let Some(mut code) = code else { return Ok(()) };
-    let sent_at = if job.kind == "calls" { &mut code.call_at } else { &mut code.sms_at };
+    let sent_at = job.kind.sent_at(&mut code);
     if *sent_at == job.created_at {
         *sent_at = Time(0);
         code.sends = code.sends.saturating_sub(1);
@@ -143,20 +139,13 @@ pub(super) fn sending(
 /// the row from others.
 fn note(view: &mut View, job: &Job, why: Undelivered, now: Now) {
     let user_id = user_id(job);
-    let call = match (&*job.kind, user_id) {
-        ("callback", _) => "respond_to_approval",
-        ("welcome", _) => "create_user",
-        (_, None) => "start_phone_verification",
-        ("calls", _) => "request_call",
-        _ => "request_sms",
-    };
+    let call = job.kind.call(user_id.is_some());
     let (app, nonce) = (job.app_id, job.job_id);
     let trail = Trail { app, call, nonce, user_ip: None, now, refused: None };
-    let is_code = ["sms", "calls"].contains(&&*job.kind);
     let noted = Noted {
         user_id,
         verdict: "not_delivered",
-        factors: is_code.then_some(Factor::Code).into_iter().collect(),
+        factors: job.kind.has_code().then_some(Factor::Code).into_iter().collect(),
         number: job.number.clone(),
         ..Noted::default()
     };

@@ -119,8 +119,7 @@ fn count_again(
 fn count_code(view: &mut View, job: &Job, now: Now) -> Decided<()> {
     let code = view.get::<SentCode>((job.subject.clone(), job.action.clone()))?;
     if let Some(mut code) = code {
-        let sent_at = if job.kind == "calls" { &mut code.call_at } else { &mut code.sms_at };
-        *sent_at = now.steady;
+        *job.kind.sent_at(&mut code) = now.steady;
         code.sends += 1;
         view.put(code);
     }

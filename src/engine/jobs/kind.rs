@@ -1,0 +1,72 @@
+//! The kinds of what the engine has to send.
+
+use crate::{Error, Result};
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a job sends, in the order of the names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum JobKind {
+    /// The response to an approval request, to the application.
+    Callback,
+    /// A code, by voice.
+    Call,
+    /// A code, as a text.
+    Sms,
+    /// The install message to a new user, as a text.
+    Welcome,
+}
+
+impl JobKind {
+    /// All of them.
+    pub const ALL: [JobKind; 4] =
+        [JobKind::Callback, JobKind::Call, JobKind::Sms, JobKind::Welcome];
+
+    /// Its name: `sms`, `calls`, `welcome` or `callback`.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobKind::Sms => "sms",
+            JobKind::Call => "calls",
+            JobKind::Welcome => "welcome",
+            JobKind::Callback => "callback",
+        }
+    }
+}
+
+impl FromStr for JobKind {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<JobKind> {
+        JobKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            Error::invalid_argument("kind", "must be sms, calls, welcome or callback")
+        })
+    }
+}
+
+impl fmt::Display for JobKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for JobKind {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_read_by_its_own_name() {
+        for kind in JobKind::ALL {
+            assert_eq!(kind.name().parse::<JobKind>().unwrap(), kind);
+        }
+        let error = "mail".parse::<JobKind>().unwrap_err().to_string();
+        assert!(error.contains("must be sms, calls, welcome or callback"), "{error}");
+    }
+}
