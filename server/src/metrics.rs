@@ -15,7 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use seconder::Result;
-use seconder::engine::{Engine, JobStatus, Outcome};
+use seconder::engine::{Engine, JobKind, JobStatus, Outcome};
 use std::fmt::{self, Write};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,27 +44,27 @@ struct Inner {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Queue {
     route: String,
-    kind: String,
+    kind: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Attempt {
     route: String,
-    kind: String,
+    kind: &'static str,
     outcome: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Jobs {
     route: String,
-    kind: String,
+    kind: &'static str,
     state: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Latency {
     route: String,
-    kind: String,
+    kind: &'static str,
     quantile: &'static str,
 }
 
@@ -97,8 +97,8 @@ impl Metrics {
     }
 
     /// Counts an attempt to send something.
-    pub(crate) fn attempted(&self, route: &str, kind: &str, outcome: &Outcome, took: Duration) {
-        let (route, kind) = (route.to_owned(), kind.to_owned());
+    pub(crate) fn attempted(&self, route: &str, kind: JobKind, outcome: &Outcome, took: Duration) {
+        let (route, kind) = (route.to_owned(), kind.name());
         let outcome = match outcome {
             Outcome::Sent(_) => "sent",
             Outcome::Retry { .. } => "retry",
@@ -106,7 +106,7 @@ impl Metrics {
             Outcome::Ambiguous(_) => "ambiguous",
             _ => "other",
         };
-        let attempt = Attempt { route: route.clone(), kind: kind.clone(), outcome };
+        let attempt = Attempt { route: route.clone(), kind, outcome };
         self.0.attempts.get_or_create(&attempt).inc();
         self.0.durations.get_or_create(&Queue { route, kind }).observe(took.as_secs_f64());
     }
@@ -173,18 +173,18 @@ fn of_the_database(counted: &[JobStatus], registry: &mut Registry) {
     let oldest = Family::<Queue, Gauge<f64, AtomicU64>>::default();
     let latencies = Family::<Latency, Gauge<f64, AtomicU64>>::default();
     for status in counted {
-        let (route, kind) = (&status.route, &status.kind);
+        let (route, kind) = (&status.route, status.kind.name());
         for (state, count) in
             [("waiting", status.waiting), ("leased", status.leased), ("failed", status.failed)]
         {
-            let labels = Jobs { route: route.clone(), kind: kind.clone(), state };
+            let labels = Jobs { route: route.clone(), kind, state };
             jobs.get_or_create(&labels).set(count.into());
         }
-        let age = oldest.get_or_create(&Queue { route: route.clone(), kind: kind.clone() }).clone();
+        let age = oldest.get_or_create(&Queue { route: route.clone(), kind }).clone();
         age.set(seconds(status.oldest.unwrap_or_default()));
         for (quantile, latency) in [("0.5", status.latency_p50), ("0.99", status.latency_p99)] {
             let Some(latency) = latency else { continue };
-            let labels = Latency { route: route.clone(), kind: kind.clone(), quantile };
+            let labels = Latency { route: route.clone(), kind, quantile };
             latencies.get_or_create(&labels).set(seconds(latency));
         }
     }

@@ -204,10 +204,10 @@ impl Shared {
     }
 
     fn send(self: &Arc<Shared>, job: LeasedJob) {
-        let (lane, kind) = (job.lane().to_owned(), job.kind().to_owned());
+        let (lane, kind) = (job.lane().to_owned(), job.kind());
         let begun = Instant::now();
         let measure =
-            |outcome: &Outcome| self.metrics.attempted(&lane, &kind, outcome, begun.elapsed());
+            |outcome: &Outcome| self.metrics.attempted(&lane, kind, outcome, begun.elapsed());
         // A gateway that panics must not take the thread with it: the job is sent again once its lease
         // is over.
         let sent = catch_unwind(AssertUnwindSafe(|| job.send(measure)));

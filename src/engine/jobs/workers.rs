@@ -3,7 +3,7 @@
 use super::{Delivered, delivered};
 use crate::Result;
 use crate::engine::operations::jobs::{self, Claimed, Ended};
-use crate::engine::{Engine, Outcome};
+use crate::engine::{Engine, JobKind, Outcome};
 use std::fmt;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
@@ -82,9 +82,9 @@ impl LeasedJob {
         &self.claimed.lane
     }
 
-    /// What it is: see [`JobEntry::kind`](crate::engine::JobEntry::kind).
-    pub fn kind(&self) -> &str {
-        &self.claimed.kind
+    /// What it is.
+    pub fn kind(&self) -> JobKind {
+        self.claimed.kind
     }
 
     /// Makes an attempt to send it, and writes down what became of it. If another route is to be asked

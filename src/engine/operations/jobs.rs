@@ -82,7 +82,7 @@ pub(in crate::engine) struct Lease {
 pub(in crate::engine) struct Claimed {
     pub(in crate::engine) lease: Lease,
     pub(in crate::engine) lane: String,
-    pub(in crate::engine) kind: String,
+    pub(in crate::engine) kind: JobKind,
     pub(in crate::engine) app: AppId,
     pub(in crate::engine) deadline: Time,
     /// When the lease ends.
@@ -379,7 +379,7 @@ fn claimed(job: &Job, what: What) -> Claimed {
     Claimed {
         lease: Lease { subject: job.subject.clone(), job_id: job.job_id, epoch: job.epoch },
         lane: job.lane.clone(),
-        kind: job.kind.clone(),
+        kind: job.kind,
         app: job.app_id,
         deadline: job.deadline,
         until: job.due_at,
