@@ -24,6 +24,7 @@ from statistics import median
 from urllib.request import Request, urlopen
 
 import logins
+import messages
 import otp
 import stores
 import users
@@ -33,7 +34,7 @@ BODY = HERE / "callback.json"
 SIGNATURE = "wpIQsoYlu8dycBR9G1TxMPPQQQjz8kheB5Tl9lMGZ08="
 """The signature of that body, with the key, the URL and the nonce of the programs."""
 
-PEERS = ("_authy", "_plugin", "_requests", "_urllib3")
+PEERS = ("_authy", "_plugin", "_requests", "_smpplib", "_urllib3")
 """The endings of the names of programs that need the peers' environment."""
 
 Measures = dict[str, float]
@@ -412,6 +413,7 @@ def main() -> None:
     parser.add_argument("--peers-python", type=Path, required=True, help="one that has the peers")
     parser.add_argument("--server", type=shlex.split, required=True, help="runs server.rs")
     parser.add_argument("--stores", type=shlex.split, required=True, help="runs stores.rs")
+    parser.add_argument("--messages", type=shlex.split, required=True, help="runs messages.rs")
     parser.add_argument("--serve", type=Path, required=True, help="the program seconder")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="only rows whose name has this in it")
@@ -431,6 +433,11 @@ def main() -> None:
         (on_one_processor, bare, lambda server: in_python_pinned(programs, server)),
         (nullcontext, bare, lambda server: in_python(programs, server)),
         (nullcontext, bare, lambda _: otp.devices(programs)),
+        (
+            nullcontext,
+            nullcontext,
+            lambda _: messages.leaving(programs, options.messages, options.only, options.quick),
+        ),
         (
             nullcontext,
             nullcontext,
