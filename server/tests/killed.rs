@@ -1,137 +1,188 @@
-//! A service that is killed again and again loses no message that it has acknowledged.
+//! A service that is killed again and again loses no message that it has acknowledged, and sends none
+//! after its code died: on a SQLite file, and on a PostgreSQL database that two nodes share.
+//!
+//! Of two providers, the first rejects some messages, and both read some and die before they respond. A
+//! checker reads what the providers received and what the clients were promised.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
-#![allow(clippy::disallowed_methods, reason = "the provider and the clients need threads")]
+#![allow(clippy::print_stdout, reason = "the figures are read where there are many kills")]
+#![allow(clippy::disallowed_methods, reason = "the providers and the clients need threads")]
 
+#[path = "killed/checker.rs"]
+mod checker;
+#[path = "killed/clients.rs"]
+mod clients;
+#[path = "killed/node.rs"]
+mod node;
+#[path = "../../tests/postgres/server.rs"]
+mod postgres;
 mod provider;
 
-use provider::Provider;
-use seconder::calls::RequestSms;
-use seconder::engine::AuditFilter;
-use seconder::model::UserId;
-use seconder::{Handle, Service, Settings};
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
+use checker::{CODE_LIFE, check};
+use clients::{Kind, Load, Requested, User};
+use node::Node;
+use provider::{DIES, Provider};
+use seconder::engine::{Engine, JobEntry, JobState};
+use seconder::keyring::Keyring;
+use seconder::model::Secret;
+use seconder::{Service, Settings};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often the service is killed, once a second. More by SECONDER_KILLS.
-const KILLS: u64 = 5;
-const USERS: u64 = 400;
+/// How often a node is killed, once a second. More by SECONDER_KILLS.
+const KILLS: usize = 5;
+/// How many users there are for each kill: more than codes are requested in a second.
+const USERS: usize = 150;
+const CLIENTS: usize = 4;
+/// All messages are over by then: their codes have expired, and the leases of attempts that were killed.
+const PATIENCE: Duration = Duration::from_secs(120);
 
-fn serve(folder: &Path, port: u16) -> Child {
-    let listen = format!("127.0.0.1:{port}");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
-        .current_dir(folder)
-        .args(["serve", "--listen", &listen, "--self-signed", "--limit"])
-        .arg("number_10_minutes=0 number_day=0 sends=100")
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut log = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("listening on ") {
-        line.clear();
-        assert_ne!(log.read_line(&mut line).unwrap(), 0, "the service did not start");
-    }
-    // Nobody reads what it logs, so that must not block it.
-    std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-    child
+/// The route that never sends anything.
+const NEVER: &str = "never";
+
+fn kills() -> usize {
+    std::env::var("SECONDER_KILLS").map_or(KILLS, |kills| kills.parse().unwrap())
 }
 
-/// A client of the service, whose certificate is another one after each start.
-fn client(folder: &Path, port: u16, key: &str) -> seconder::Result<Service> {
-    let url = format!("https://127.0.0.1:{port}");
-    let ca_file = folder.join("seconder-certificate.pem");
-    Settings::new(&url).api_key(key).ca_file(ca_file).timeout(Duration::from_secs(5)).open()
+fn kind(message: &Value) -> Kind {
+    Kind::of(message["to"].as_str().unwrap())
 }
 
-/// Requests a code for one user after the other, until the test ends. Returns who was promised one.
-fn request(
-    connect: impl Fn() -> seconder::Result<Service>,
-    users: &Mutex<Vec<UserId>>,
-    stop: &AtomicBool,
-) -> Vec<UserId> {
-    let mut promised = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
-        let Ok(client) = connect() else { continue };
-        while let Some(user) = users.lock().unwrap().pop() {
-            // A call that failed may still send a message; nothing was promised.
-            let call = RequestSms { force: true, ..RequestSms::new(user) };
-            match client.handle(&call) {
-                Ok(_) => promised.push(user),
-                Err(_) => break,
-            }
-            // So that the load lasts until the last kill.
-            std::thread::sleep(Duration::from_millis(20));
+/// The first two are for the same country. The first of them rejects each third message, and each dies at
+/// times. Another country has the third one alone, which rejects everything.
+fn providers() -> [Provider; 3] {
+    let decide = |rejects: usize, dies: usize| {
+        move |before: usize, message: &Value| match kind(message) {
+            Kind::UsedUnconfirmed => DIES,
+            _ if before % rejects == 1 => 503,
+            _ if before % dies == 2 => DIES,
+            _ => 200,
         }
+    };
+    [
+        Provider::deciding(decide(3, 10)),
+        Provider::deciding(decide(usize::MAX, 7)),
+        Provider::start(503),
+    ]
+}
+
+fn set_routes(engine: &Engine, providers: &[Provider]) {
+    let routes = [("first", "+1"), ("second", "+1"), (NEVER, "+44")];
+    for (place, ((name, country), provider)) in routes.into_iter().zip(providers).enumerate() {
+        let mut settings = provider.settings();
+        settings["priority"] = json!(place);
+        settings["countries"] = json!([country]);
+        settings["workers"] = json!(8);
+        engine.set_route(name, &Secret::new(settings.to_string())).unwrap();
     }
-    promised
+}
+
+fn enrol(service: &Service, count: usize) -> Vec<User> {
+    let enrol = |place: usize| {
+        let (country, number) = match place % 50 {
+            0 => ("44", format!("7911{:06}", 123_000 + place / 50)),
+            _ => ("1", format!("2025{place:06}")),
+        };
+        let id = service.create_user("ada@example.com", &number, country).unwrap().user_id;
+        User { id, number: format!("+{country}{number}") }
+    };
+    std::thread::scope(|scope| {
+        let part = |first: usize| move || (first..count).step_by(CLIENTS).map(enrol).collect();
+        let threads: Vec<_> = (0..CLIENTS).map(|first| scope.spawn(part(first))).collect();
+        threads.into_iter().flat_map(|thread| -> Vec<User> { thread.join().unwrap() }).collect()
+    })
+}
+
+/// Kills the nodes in turn while clients request codes, and has a checker look at what was sent.
+fn kill_and_check(service: &Service, folder: &Path, nodes: usize, arguments: &[&str]) {
+    let engine = service.engine().unwrap();
+    let providers = providers();
+    set_routes(engine, &providers);
+    let users = enrol(service, USERS * kills());
+    let limits = format!(
+        "number_10_minutes=0 number_day=0 key_rate=0 country_day=0 code_life={}",
+        CODE_LIFE.as_secs()
+    );
+    let mut arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
+    arguments.extend(["--limit".to_owned(), limits]);
+    let mut nodes: Vec<Node> = (0..nodes)
+        .map(|place| {
+            let folder = folder.join(format!("node_{place}"));
+            std::fs::create_dir(&folder).unwrap();
+            Node::start(&folder, engine.api_key().expose(), &arguments)
+        })
+        .collect();
+    let load = Load {
+        nodes: nodes.iter().map(|node| node.address.clone()).collect(),
+        providers: &providers,
+        users: Mutex::new(users),
+        stop: AtomicBool::new(false),
+    };
+    let requests: Vec<Requested> = std::thread::scope(|scope| {
+        let load = &load;
+        let clients: Vec<_> =
+            (0..CLIENTS).map(|first| scope.spawn(move || load.request(first))).collect();
+        for kill in 0..kills() {
+            std::thread::sleep(Duration::from_secs(1));
+            let place = kill % nodes.len();
+            nodes[place].kill();
+            nodes[place].start_again();
+        }
+        load.stop.store(true, Ordering::Relaxed);
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    wait_until_over(&requests, engine);
+    nodes.iter_mut().for_each(Node::kill);
+    let figures = check(&requests, &providers, engine);
+    println!("nodes={} kills={} {figures}", nodes.len(), kills());
+    assert!(figures.show_something(), "{figures}");
+}
+
+/// Those whose attempt was killed follow when their leases are over, and those whose code was used are
+/// given up. What may have been sent is attempted until its code expires, which takes too long.
+fn wait_until_over(requests: &[Requested], engine: &Engine) {
+    let started = Instant::now();
+    let used: BTreeSet<u64> =
+        requests.iter().filter(|of| of.used.is_some()).map(|of| of.user.id.get()).collect();
+    let is_awaited = |job: &JobEntry| match job.state {
+        JobState::Leased => true,
+        JobState::Waiting => {
+            job.ambiguous == 0 || job.user_id.is_some_and(|user| used.contains(&user))
+        }
+        _ => false,
+    };
+    let can_be_sent = |job: &JobEntry| job.route != NEVER;
+    loop {
+        let jobs = checker::jobs(engine).into_values();
+        let left = jobs.filter(|job| can_be_sent(job) && is_awaited(job)).count();
+        if left == 0 {
+            return;
+        }
+        assert!(started.elapsed() < PATIENCE, "{left} messages are not over");
+        std::thread::sleep(Duration::from_millis(200));
+    }
 }
 
 #[test]
 fn every_message_that_was_acknowledged_is_sent_and_none_twice_with_different_ids() {
     let folder = tempfile::tempdir().unwrap();
-    let kills = std::env::var("SECONDER_KILLS").ok();
-    let kills = kills.map_or(KILLS, |kills| kills.parse().unwrap());
-    let provider = Provider::start(200);
     let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
-    let engine = seconder::open(&url).unwrap();
-    let numbers: BTreeMap<UserId, String> = (0..USERS * kills / KILLS)
-        .map(|number| {
-            let number = format!("2025{number:06}");
-            let user = engine.create_user("ada@example.com", &number, "1").unwrap().user_id;
-            (user, format!("+1{number}"))
-        })
-        .collect();
-    provider.set_route(folder.path(), "only", &["workers=8"]);
-    let key = engine.engine().unwrap().api_key().expose().to_owned();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut child = serve(folder.path(), port);
-    let (users, stop) = (Mutex::new(numbers.keys().copied().collect()), AtomicBool::new(false));
-    let connect = || client(folder.path(), port, &key);
-    let promised: BTreeSet<UserId> = std::thread::scope(|scope| {
-        let clients: Vec<_> =
-            (0..4).map(|_| scope.spawn(|| request(connect, &users, &stop))).collect();
-        for _ in 0..kills {
-            std::thread::sleep(Duration::from_secs(1));
-            child.kill().unwrap();
-            child.wait().unwrap();
-            child = serve(folder.path(), port);
-        }
-        stop.store(true, Ordering::Relaxed);
-        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
-    });
-    assert!(promised.len() > 10, "{}", promised.len());
-    // Those whose attempt was killed follow when their leases are over.
-    let sent = || -> BTreeSet<String> {
-        provider.received().iter().map(|sent| sent["to"].as_str().unwrap().to_owned()).collect()
-    };
-    let is_sent = |user: &UserId, sent: &BTreeSet<String>| sent.contains(&numbers[user]);
-    let started = Instant::now();
-    loop {
-        let sent = sent();
-        if promised.iter().all(|user| is_sent(user, &sent)) {
-            break;
-        }
-        let missing = promised.iter().filter(|user| !is_sent(user, &sent)).count();
-        assert!(started.elapsed() < Duration::from_secs(120), "{missing} were not sent");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let mut ids: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for sent in provider.received() {
-        let text = |key: &str| sent[key].as_str().unwrap().to_owned();
-        ids.entry(text("to")).or_default().insert(text("id"));
-    }
-    let twice: Vec<_> = ids.iter().filter(|(_, ids)| ids.len() > 1).collect();
-    assert!(twice.is_empty(), "{twice:?}");
-    let page = engine.engine().unwrap().audit(&AuditFilter::default(), None, 1000).unwrap();
-    let failed = page.entries.iter().filter(|entry| entry.verdict == "not_delivered").count();
-    assert_eq!(failed, 0);
+    let service = seconder::open(&url).unwrap();
+    kill_and_check(&service, folder.path(), 1, &["--database", &url]);
+}
+
+#[test]
+fn the_same_is_true_of_two_nodes_on_postgresql() {
+    let server = postgres::Server::start();
+    let url = server.database("killed");
+    let folder = tempfile::tempdir().unwrap();
+    let ring = folder.path().join("ring");
+    Keyring::at(&ring).create().unwrap();
+    let service = Settings::new(&url).keyring(&ring).open().unwrap();
+    let ring = ring.to_str().unwrap();
+    kill_and_check(&service, folder.path(), 2, &["--database", &url, "--keyring", ring]);
 }

@@ -12,20 +12,54 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
-/// A provider, which replies with this status; 0 is no reply at all.
+/// In place of a status: no reply, until the client closes the connection.
+pub(crate) const HANGS: u16 = 0;
+/// In place of a status: no reply, and the connection is closed.
+pub(crate) const DIES: u16 = 1;
+
+/// A provider, which replies with this status.
 #[derive(Clone)]
 pub(crate) struct Provider {
     pub(crate) url: String,
     pub(crate) status: Arc<AtomicU16>,
-    received: Arc<Mutex<Vec<Value>>>,
+    decide: Arc<Decide>,
+    received: Arc<Mutex<Vec<Received>>>,
+}
+
+/// The status for a message, of which so many came before.
+type Decide = dyn Fn(usize, &Value) -> u16 + Send + Sync;
+
+/// A message that a provider has read.
+#[derive(Clone)]
+pub(crate) struct Received {
+    pub(crate) at: Instant,
+    pub(crate) body: Value,
+    pub(crate) status: u16,
 }
 
 impl Provider {
     pub(crate) fn start(status: u16) -> Provider {
+        let status = Arc::new(AtomicU16::from(status));
+        let kept = Arc::clone(&status);
+        Provider::run(status, move |_, _| kept.load(Ordering::Relaxed))
+    }
+
+    /// One that replies to each message as `decide` says.
+    pub(crate) fn deciding(
+        decide: impl Fn(usize, &Value) -> u16 + Send + Sync + 'static,
+    ) -> Provider {
+        Provider::run(Arc::default(), decide)
+    }
+
+    fn run(
+        status: Arc<AtomicU16>,
+        decide: impl Fn(usize, &Value) -> u16 + Send + Sync + 'static,
+    ) -> Provider {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/send", listener.local_addr().unwrap());
-        let provider = Provider { url, status: Arc::new(status.into()), received: Arc::default() };
+        let provider = Provider { url, status, decide: Arc::new(decide), received: Arc::default() };
         let kept = provider.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -53,11 +87,11 @@ impl Provider {
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
-        self.received.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
-        let status = self.status.load(Ordering::Relaxed);
-        if status == 0 {
-            // Until the client closes the connection.
+        let status = self.record(serde_json::from_slice(&body).unwrap());
+        if status == HANGS {
             let _ = reader.read(&mut [0]);
+        }
+        if [HANGS, DIES].contains(&status) {
             return None;
         }
         let body = r#"{"id":"provider-7"}"#;
@@ -65,18 +99,33 @@ impl Provider {
         stream.write_all((head + body).as_bytes()).ok()
     }
 
+    fn record(&self, body: Value) -> u16 {
+        let mut received = self.received.lock().unwrap();
+        let status = (self.decide)(received.len(), &body);
+        received.push(Received { at: Instant::now(), body, status });
+        status
+    }
+
     pub(crate) fn received(&self) -> Vec<Value> {
+        self.log().into_iter().map(|received| received.body).collect()
+    }
+
+    pub(crate) fn log(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
+    }
+
+    /// The settings of a route to it.
+    pub(crate) fn settings(&self) -> Value {
+        let body = json!({ "to": "{{to}}", "text": "{{text}}", "code": "{{code}}", "id": "{{id}}",
+            "from": "{{from}}" });
+        json!({ "gateway": "http", "url": self.url, "format": "json", "body": body,
+            "allow_http": true, "timeout": 2, "id_pointer": "/id" })
     }
 
     /// Sets a route for it.
     pub(crate) fn set_route(&self, folder: &Path, name: &str, more: &[&str]) {
-        let body =
-            json!({ "to": "{{to}}", "text": "{{text}}", "id": "{{id}}", "from": "{{from}}" });
-        let settings = json!({ "gateway": "http", "url": self.url, "format": "json", "body": body,
-        "allow_http": true, "timeout": 2, "id_pointer": "/id" });
         let file = folder.join(format!("{name}.json"));
-        fs::write(&file, settings.to_string()).unwrap();
+        fs::write(&file, self.settings().to_string()).unwrap();
         let mut arguments = vec!["route", "set", name, "--file", file.to_str().unwrap()];
         arguments.extend(more);
         printed(folder, &arguments);

@@ -1,0 +1,145 @@
+//! Clients that request codes and use some of them, whatever becomes of the nodes, and write down what
+//! they were promised.
+
+use crate::node::Address;
+use crate::provider::{Provider, Received};
+use seconder::calls::{RequestSms, Verify};
+use seconder::model::UserId;
+use seconder::{Handle, Service, Verdict};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How the providers treat messages to a number, and what its user does with the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Each provider fails at times.
+    Usual,
+    /// As usual; the code is used at once.
+    Used,
+    /// Each provider reads it, and dies before it responds; the code is used at once, so that none of
+    /// the attempts that are due may be made.
+    UsedUnconfirmed,
+    /// Its only provider rejects it, each time.
+    Rejected,
+}
+
+impl Kind {
+    pub(crate) fn of(number: &str) -> Kind {
+        match &number[number.len() - 2..] {
+            _ if number.starts_with("+44") => Kind::Rejected,
+            "20" | "40" | "60" | "80" => Kind::UsedUnconfirmed,
+            place if place.ends_with('5') => Kind::Used,
+            _ => Kind::Usual,
+        }
+    }
+
+    fn is_used(self) -> bool {
+        matches!(self, Kind::Used | Kind::UsedUnconfirmed)
+    }
+}
+
+/// A user, with the number as gateways get it.
+#[derive(Clone)]
+pub(crate) struct User {
+    pub(crate) id: UserId,
+    pub(crate) number: String,
+}
+
+/// What a client knows of a code that it requested.
+pub(crate) struct Requested {
+    pub(crate) user: User,
+    /// Whether the call was successful. One that failed may still send a message.
+    pub(crate) promised: bool,
+    /// When the call ended.
+    pub(crate) ended: Instant,
+    /// Whether an attempt was made to use the code.
+    pub(crate) was_tried: bool,
+    /// When it was known that the code was used.
+    pub(crate) used: Option<Instant>,
+}
+
+/// What the clients share.
+pub(crate) struct Load<'a> {
+    pub(crate) nodes: Vec<Address>,
+    pub(crate) providers: &'a [Provider],
+    pub(crate) users: Mutex<Vec<User>>,
+    pub(crate) stop: AtomicBool,
+}
+
+impl Load<'_> {
+    /// Requests a code for one user after the other, until the test ends: from this node first, and from
+    /// the next one whenever a call fails.
+    pub(crate) fn request(&self, first: usize) -> Vec<Requested> {
+        let mut log = Vec::new();
+        for place in first.. {
+            if self.stop.load(Ordering::Relaxed) || self.users.lock().unwrap().is_empty() {
+                return log;
+            }
+            match self.nodes[place % self.nodes.len()].client() {
+                Ok(client) => while self.request_one(&client, &mut log) {},
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+        log
+    }
+
+    /// Returns whether the client can go on with this node.
+    fn request_one(&self, client: &Service, log: &mut Vec<Requested>) -> bool {
+        if self.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let Some(user) = self.users.lock().unwrap().pop() else { return false };
+        let call = RequestSms { force: true, ..RequestSms::new(user.id) };
+        let promised = client.handle(&call).is_ok();
+        let ended = Instant::now();
+        let (mut was_tried, mut used) = (false, None);
+        if promised
+            && Kind::of(&user.number).is_used()
+            && let Some(code) = self.read(&user)
+        {
+            was_tried = true;
+            used = self.verify(&user, &code);
+        }
+        log.push(Requested { user, promised, ended, was_tried, used });
+        // So that the load lasts until the last kill.
+        std::thread::sleep(Duration::from_millis(20));
+        promised
+    }
+
+    /// The code that a phone shows, if it arrives soon.
+    fn read(&self, user: &User) -> Option<String> {
+        for _ in 0..100 {
+            let log = self.providers.iter().flat_map(Provider::log);
+            let sent = log.filter(is_sent).find(|sent| sent.body["to"] == *user.number);
+            if let Some(sent) = sent {
+                return Some(sent.body["code"].as_str().unwrap().to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    /// Uses a code. Returns when that was certain, if the nodes live long enough.
+    fn verify(&self, user: &User, code: &str) -> Option<Instant> {
+        let call = Verify { force: true, ..Verify::new(code.parse().unwrap(), user.id) };
+        for attempt in 0..20 {
+            let node = &self.nodes[attempt % self.nodes.len()];
+            match node.client().and_then(|client| client.handle(&call)) {
+                Ok(result) => {
+                    // An attempt whose response was lost may have used it.
+                    let is_right = result.verdict == Verdict::Right || attempt > 0;
+                    assert!(is_right, "the code of {} is wrong", user.number);
+                    return Some(Instant::now());
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            }
+        }
+        None
+    }
+}
+
+/// Whether the user may have got it.
+pub(crate) fn is_sent(received: &Received) -> bool {
+    [200, crate::provider::DIES].contains(&received.status)
+}

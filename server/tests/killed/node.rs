@@ -1,0 +1,82 @@
+//! A process that serves, and is killed and started again.
+
+use seconder::{Service, Settings};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Where a node is found by clients.
+#[derive(Clone)]
+pub(crate) struct Address {
+    folder: PathBuf,
+    port: u16,
+    key: String,
+}
+
+impl Address {
+    /// A client of the node, whose certificate is another one after each start.
+    pub(crate) fn client(&self) -> seconder::Result<Service> {
+        let url = format!("https://127.0.0.1:{}", self.port);
+        let ca_file = self.folder.join("seconder-certificate.pem");
+        let settings = Settings::new(&url).api_key(&*self.key).ca_file(ca_file);
+        settings.timeout(Duration::from_secs(5)).open()
+    }
+}
+
+/// A running `seconder serve`, which ends with the test, however that ends.
+pub(crate) struct Node {
+    pub(crate) address: Address,
+    arguments: Vec<String>,
+    child: Child,
+}
+
+impl Node {
+    /// Starts one with a folder of its own, and these arguments.
+    pub(crate) fn start(folder: &Path, key: &str, arguments: &[String]) -> Node {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let address = Address { folder: folder.to_owned(), port, key: key.to_owned() };
+        let child = serve(&address, arguments);
+        Node { address, arguments: arguments.to_vec(), child }
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn start_again(&mut self) {
+        self.child = serve(&self.address, &self.arguments);
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(address: &Address, arguments: &[String]) -> Child {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
+        .current_dir(&address.folder)
+        .args(["serve", "--self-signed", "--listen", &format!("127.0.0.1:{}", address.port)])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let (mut line, mut all) = (String::new(), String::new());
+    while !line.contains("listening on ") {
+        line.clear();
+        if log.read_line(&mut line).unwrap() == 0 {
+            child.wait().unwrap();
+            panic!("the service did not start: {all}");
+        }
+        all.push_str(&line);
+    }
+    // Nobody reads what it logs, so that must not block it.
+    std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+    child
+}
