@@ -316,7 +316,7 @@ header: ## Regenerates include/seconder.h
 .PHONY: man
 man: ## Regenerates the man pages
 	$(CARGO) test -q --test man -- --ignored write_pages
-	$(CARGO) test -q -p seconder-server --bin seconder -- --ignored write_program_page
+	$(CARGO) test -q -p seconder-server --bin seconder -- --ignored write_program_pages
 	$(CARGO) test -q -p seconder-login --bin seconder-login -- --ignored write_login_pages
 
 .PHONY: abi-baseline

@@ -98,7 +98,7 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(INCLUDEDIR)/"seconder.{h,hpp} "$(DESTDIR)$(PKGCONFIGDIR)/seconder.pc"
 	rm -f "$(DESTDIR)$(CMAKEDIR)/"SeconderConfig{,Version}.cmake
 	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,-*,_*}.3 "$(DESTDIR)$(MANDIR)/man7/"seconder-*.7
-	rm -f "$(DESTDIR)$(MANDIR)/man8/"{seconder,seconder-login,pam_seconder}.8 "$(DESTDIR)$(MANDIR)/man5/seconder-pam.conf.5"
+	rm -f "$(DESTDIR)$(MANDIR)/man8/"{seconder,seconder-login,pam_seconder}.8 "$(DESTDIR)$(MANDIR)/man5/"seconder{,-pam}.conf.5
 	rm -f "$(DESTDIR)$(BINDIR)/"seconder{,-login} "$(DESTDIR)$(PAMDIR)/pam_seconder.so"
 	rm -f "$(DESTDIR)$(DATADIR)/seconder/"{valgrind,helgrind}.supp
 	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}

@@ -9,6 +9,10 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub(crate) struct Database {
+    /// Configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, those that a
+    /// command has too apply to it, and an option on the command line overrides the setting.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// Database to open: sqlite:/path/file.db; postgres://user@host/database for one on a server, which
     /// several nodes share, with --keyring (other users of the machine can read a password here: put
     /// it in a file that passfile=FILE in the URL names); or sandbox: for one in memory that accepts

@@ -3,6 +3,7 @@
 mod arguments;
 mod audit;
 mod commands;
+mod config;
 mod enrol;
 mod jobs;
 mod keyring;
@@ -18,6 +19,7 @@ mod user;
 use arguments::Relay;
 use arguments::{Database, Serve};
 use clap::{Parser, Subcommand};
+use seconder::Result;
 use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::model::{ApprovalId, DeviceId, UserId};
 use std::io::Write;
@@ -102,6 +104,9 @@ enum Command {
     /// right and wrong, what was sent and refused, which limit was reached, and changes of what protects
     /// accounts. No code and no secret is among it, and numbers are masked.
     Audit(audit::Audit),
+    /// Look after configuration files.
+    #[command(subcommand)]
+    Config(config::Config),
     /// Check logins by PAM.
     #[command(subcommand)]
     Pam(pam::Pam),
@@ -147,7 +152,17 @@ enum Approval {
 }
 
 fn main() -> ExitCode {
-    let result = match Program::parse().command {
+    match config::command().and_then(|program| run(program.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
         Command::Serve(serve) => commands::serve(serve),
         #[cfg(unix)]
         Command::Relay(relay) => commands::relay(relay),
@@ -166,6 +181,7 @@ fn main() -> ExitCode {
         Command::Device(Device::Register { database, user, kind }) => {
             commands::register_device(&database, user, kind)
         }
+        Command::Config(config) => config::run(config),
         Command::Pam(pam) => pam::run(&pam),
         Command::Approval(Approval::Respond {
             database,
@@ -176,13 +192,6 @@ fn main() -> ExitCode {
         }) => {
             let file = device_secret_file.as_deref();
             commands::respond_to_approval(&database, (device, file), uuid, response)
-        }
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            log(&format!("error: {error}"));
-            ExitCode::FAILURE
         }
     }
 }

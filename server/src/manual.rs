@@ -1,4 +1,5 @@
-//! The man page of the program matches `--help`: both are generated from the same declarations.
+//! The man pages of the program and of its configuration match `--help`: all are generated from the same
+//! declarations.
 
 mod mdoc;
 
@@ -15,25 +16,29 @@ fn read(name: &str) -> String {
     fs::read_to_string(path(name)).unwrap_or_default()
 }
 
+const PAGES: [&str; 2] = ["seconder.8", "seconder.conf.5"];
+
 #[test]
-fn the_page_matches_the_help() {
-    assert!(
-        page() == read("seconder.8"),
-        "man/seconder.8:1: does not match --help: run `make man`"
-    );
+fn the_pages_match_the_help() {
+    for name in PAGES {
+        let matches = page(name) == read(name);
+        assert!(matches, "man/{name}:1: does not match --help: run `make man`");
+    }
 }
 
 #[test]
-#[ignore = "writes man/seconder.8"]
-fn write_program_page() {
-    fs::write(path("seconder.8"), page()).unwrap_or_else(|e| panic!("{e}"));
+#[ignore = "writes man/seconder.8 and man/seconder.conf.5"]
+fn write_program_pages() {
+    for name in PAGES {
+        fs::write(path(name), page(name)).unwrap_or_else(|e| panic!("{e}"));
+    }
 }
 
-fn page() -> String {
-    let mut text =
-        ".\\\" Written from the program and man/seconder.8.in by `make man`.\n".to_owned();
-    for line in read("seconder.8.in").lines() {
+fn page(name: &str) -> String {
+    let mut text = format!(".\\\" Written from the program and man/{name}.in by `make man`.\n");
+    for line in read(&format!("{name}.in")).lines() {
         match line {
+            "@settings" => text += &settings(),
             "@synopsis" => text += &synopsis(),
             "@commands" => text += &commands().iter().map(described).collect::<String>(),
             ".Dd @DATE@" => text += &format!(".Dd {}\n", date()),
@@ -68,6 +73,16 @@ fn collect(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Co
         let words = [words, &[command.get_name().to_owned()]].concat();
         collect(command, &words, found);
     }
+}
+
+/// The settings of the configuration file, each with what its option says.
+fn settings() -> String {
+    let serve = crate::config::serve();
+    let described = |arg| {
+        let (key, help) = (crate::config::key(arg), prose(&mdoc::help(arg)));
+        format!(".It Ic {key}\n{help}{}", mdoc::default(arg))
+    };
+    crate::config::options(&serve).map(described).collect()
 }
 
 fn synopsis() -> String {

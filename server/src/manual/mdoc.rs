@@ -32,15 +32,23 @@ pub(crate) fn list(command: &Command) -> String {
     }
     let mut text = ".Bl -tag -width Ds\n".to_owned();
     for arg in options {
-        let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string);
-        text += &format!(".It {}\n{}", usage(arg), prose(&help.unwrap_or_default()));
-        let defaults: Vec<_> =
-            arg.get_default_values().iter().map(|v| v.to_string_lossy()).collect();
-        if arg.get_action().takes_values() && !defaults.is_empty() {
-            text += &format!("The default is\n.Ql {} .\n", defaults.join(" "));
-        }
+        text += &format!(".It {}\n{}{}", usage(arg), prose(&help(arg)), default(arg));
     }
     text + ".El\n"
+}
+
+pub(crate) fn help(arg: &Arg) -> String {
+    let help = arg.get_long_help().or(arg.get_help());
+    help.map(ToString::to_string).unwrap_or_default()
+}
+
+/// What applies where an option is not given.
+pub(crate) fn default(arg: &Arg) -> String {
+    let defaults: Vec<_> = arg.get_default_values().iter().map(|v| v.to_string_lossy()).collect();
+    match arg.get_action().takes_values() && !defaults.is_empty() {
+        true => format!("The default is\n.Ql {} .\n", defaults.join(" ")),
+        false => String::new(),
+    }
 }
 
 pub(crate) fn about(command: &Command) -> String {

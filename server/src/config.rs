@@ -1,0 +1,190 @@
+//! The configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, by their
+//! names with underscores, so there is one list of them. Those that a command has too apply to it.
+
+mod problems;
+mod settings;
+
+pub(crate) use problems::Problem;
+
+use crate::Program;
+use crate::commands::print;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, Parser, Subcommand};
+use problems::Places;
+use seconder::Error;
+use settings::Setting;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The option that names the file.
+const OPTION: &str = "config";
+/// More than any file has: of what is not one, no more is read.
+const LONGEST: u64 = 1024 * 1024;
+
+#[derive(Subcommand)]
+pub(crate) enum Config {
+    /// Check a configuration file: print all that is wrong with it, each with its line and column, and
+    /// what is accepted. Nothing is opened and no file that it names is read.
+    Check {
+        /// File to check.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Print a configuration file with every setting, explained and commented out.
+    Example,
+}
+
+pub(crate) fn run(config: Config) -> seconder::Result<()> {
+    match config {
+        Config::Check { file } => {
+            let settings = read(&file).map_err(|problems| invalid(&file, &problems))?;
+            // Of settings that do not fit together, the first is found as it would be on a command line.
+            let arguments = ["seconder", "serve"].map(OsString::from).into_iter();
+            let arguments = arguments.chain(settings.iter().flat_map(Setting::arguments));
+            if let Err(error) = Program::try_parse_from(arguments) {
+                return Err(invalid(&file, &[Problem::of_all(&error)]));
+            }
+            print(&format!("{} is valid", file.display()))
+        }
+        Config::Example => print(example().trim_end()),
+    }
+}
+
+/// The command of a process, with the settings of the file that its options name. An option on the
+/// command line overrides the setting of that name, and those that it cannot be used with.
+///
+/// # Errors
+/// All that is wrong with the file.
+pub(crate) fn command() -> seconder::Result<Program> {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    // What is wrong with the options is reported by the second reading: the file may complete them.
+    let read_once = Program::command().ignore_errors(true).try_get_matches_from(&given);
+    let Some((path, leaf, matches)) = read_once.as_ref().ok().and_then(innermost) else {
+        return Ok(Program::parse_from(given));
+    };
+    let Ok(Some(file)) = matches.try_get_one::<PathBuf>(OPTION) else {
+        return Ok(Program::parse_from(given));
+    };
+    let settings = self::read(file).map_err(|problems| invalid(file, &problems))?;
+    let arguments = settings
+        .iter()
+        .filter(|setting| applies(setting, &leaf, matches))
+        .flat_map(Setting::arguments);
+    let (words, options) = given.split_at(given.len().min(1 + path));
+    let all = words.iter().cloned().chain(arguments).chain(options.iter().cloned());
+    Ok(Program::parse_from(all))
+}
+
+/// The command that was given, with its options, and how many words name it.
+fn innermost(matches: &ArgMatches) -> Option<(usize, Command, &ArgMatches)> {
+    let (mut command, mut matches, mut words) = (Program::command(), matches, 0);
+    command.build();
+    while let Some((name, inner)) = matches.subcommand() {
+        command = command.find_subcommand(name)?.clone();
+        (matches, words) = (inner, words + 1);
+    }
+    Some((words, command, matches))
+}
+
+/// Whether a command has this setting, and no option of the command line replaces it.
+fn applies(setting: &Setting, command: &Command, given: &ArgMatches) -> bool {
+    let Some(arg) = option(command, &setting.name) else { return false };
+    let is_given =
+        |arg: &Arg| given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    if is_given(arg) {
+        return matches!(arg.get_action(), ArgAction::Append);
+    }
+    let conflicts = |one: &Arg, other: &Arg| {
+        command.get_arg_conflicts_with(one).iter().any(|arg| arg.get_id() == other.get_id())
+    };
+    let mut others = command.get_arguments().filter(|other| is_given(other));
+    !others.any(|other| conflicts(arg, other) || conflicts(other, arg))
+}
+
+fn option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
+    command.get_arguments().find(|arg| arg.get_long() == Some(name))
+}
+
+/// The command whose options are the settings.
+pub(crate) fn serve() -> Command {
+    let mut program = Program::command();
+    program.build();
+    program.find_subcommand("serve").cloned().unwrap_or_default()
+}
+
+/// The options that are settings, in the order of `--help`.
+pub(crate) fn options(serve: &Command) -> impl Iterator<Item = &Arg> {
+    let no_settings = [OPTION, "help", "version"];
+    serve
+        .get_arguments()
+        .filter(move |arg| arg.get_long().is_some_and(|long| !no_settings.contains(&long)))
+}
+
+/// The name of a setting in the file.
+pub(crate) fn key(arg: &Arg) -> String {
+    arg.get_long().unwrap_or_default().replace('-', "_")
+}
+
+fn read(file: &Path) -> Result<Vec<Setting>, Vec<Problem>> {
+    let text = text(file).map_err(|wrong| vec![Problem::of_file(wrong)])?;
+    settings::read(&text, &serve(), &Places::of(&text))
+}
+
+fn text(file: &Path) -> Result<String, String> {
+    let opened = std::fs::File::open(file).map_err(|error| format!("cannot be read: {error}"))?;
+    #[cfg(unix)]
+    refuse_what_others_can_write(&opened)?;
+    let mut bytes = Vec::new();
+    opened
+        .take(LONGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err("is larger than 1 MiB, so it is no configuration file".to_owned());
+    }
+    String::from_utf8(bytes).map_err(|_| "is not a text in UTF-8".to_owned())
+}
+
+/// Who can write the file decides where codes are sent.
+#[cfg(unix)]
+fn refuse_what_others_can_write(file: &std::fs::File) -> Result<(), String> {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = file.metadata().map_err(|error| format!("cannot be read: {error}"))?;
+    if metadata.is_file() && metadata.permissions().mode() & 0o002 != 0 {
+        return Err("can be written by every user of this machine: chmod o-w".to_owned());
+    }
+    Ok(())
+}
+
+fn invalid(file: &Path, problems: &[Problem]) -> Error {
+    let lines = problems.iter().map(|problem| format!("\n  {}{problem}", file.display()));
+    let (parameter, list) = (OPTION.into(), lines.collect::<String>());
+    Error::InvalidArgument { parameter, reason: format!("is invalid:{list}").into() }
+}
+
+/// Every setting, explained and commented out.
+fn example() -> String {
+    let mut text = "# The configuration of seconder: seconder.conf(5).\n".to_owned();
+    for arg in options(&serve()) {
+        let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string);
+        text += "\n";
+        text += &wrapped(&help.unwrap_or_default());
+        text += &format!("#{} = {}\n", key(arg), settings::shown(arg));
+    }
+    text
+}
+
+/// A text as comments.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut line) = (String::new(), "#".to_owned());
+    for word in text.split_whitespace() {
+        if line.len() + 1 + word.len() > 90 {
+            lines += &format!("{line}\n");
+            "#".clone_into(&mut line);
+        }
+        line += " ";
+        line += word;
+    }
+    lines + &line + "\n"
+}

@@ -1,0 +1,56 @@
+//! What is wrong with a configuration file, and where.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Where the lines of a text begin.
+pub(super) struct Places<'a> {
+    text: &'a str,
+}
+
+/// What is wrong, and what is accepted.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// The line and the column, from 1, where it is known.
+    pub(super) place: Option<(usize, usize)>,
+    pub(super) wrong: String,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn of(text: &'a str) -> Places<'a> {
+        Places { text }
+    }
+
+    /// What is wrong at a place in the text.
+    pub(super) fn problem(&self, at: &Range<usize>, wrong: impl Into<String>) -> Problem {
+        let before = self.text.get(..at.start).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Problem { place: Some((line, column)), wrong: wrong.into() }
+    }
+}
+
+impl Problem {
+    pub(super) fn of_file(wrong: String) -> Problem {
+        Problem { place: None, wrong }
+    }
+
+    /// What is wrong with all settings together. It names options, which are the settings.
+    pub(super) fn of_all(error: &clap::Error) -> Problem {
+        let text = error.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        // What follows is about the command line.
+        let lines = text.lines().take_while(|line| !line.starts_with("Usage:"));
+        let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+        Problem { place: None, wrong: words.join(" ") }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some((line, column)) => write!(f, ":{line}:{column}: {}", self.wrong),
+            None => write!(f, ": {}", self.wrong),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The settings of a configuration file, each checked by the option that it is.
+
+use super::problems::{Places, Problem};
+use super::{key, option, options};
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, Command};
+use std::error::Error;
+use std::ffi::OsString;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A setting, as options have it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// The option, without its hyphens.
+    pub(super) name: String,
+    /// None for an option without a value.
+    values: Vec<Option<String>>,
+}
+
+impl Setting {
+    pub(super) fn arguments(&self) -> impl Iterator<Item = OsString> {
+        self.values.iter().map(|value| {
+            OsString::from(match value {
+                Some(value) => format!("--{}={value}", self.name),
+                None => format!("--{}", self.name),
+            })
+        })
+    }
+}
+
+/// Reads the settings of a text.
+///
+/// # Errors
+/// All that is wrong with them.
+pub(super) fn read(
+    text: &str,
+    serve: &Command,
+    places: &Places<'_>,
+) -> Result<Vec<Setting>, Vec<Problem>> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let mut wrong: Vec<Problem> = errors
+        .iter()
+        .map(|error| places.problem(&error.span().unwrap_or_default(), error.message()))
+        .collect();
+    let mut settings = Vec::new();
+    for (name, value) in table.get_ref() {
+        let arg = option(serve, &name.get_ref().replace('_', "-"));
+        let arg = arg.filter(|arg| options(serve).any(|other| other.get_id() == arg.get_id()));
+        match arg.filter(|arg| key(arg) == **name.get_ref()) {
+            Some(arg) => settings.push(setting(arg, value, places, &mut wrong)),
+            None => wrong.push(places.problem(&name.span(), unknown(name.get_ref(), serve))),
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(settings);
+    }
+    // Settings are read in the order of their names.
+    wrong.sort_by_key(|problem| problem.place);
+    Err(wrong)
+}
+
+fn unknown(name: &str, serve: &Command) -> String {
+    let known = options(serve).map(key);
+    let near = known
+        .map(|known| (strsim::jaro_winkler(name, &known), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|one, other| one.0.total_cmp(&other.0));
+    match near {
+        Some((_, known)) => format!("{name} is no setting; there is {known}"),
+        None => {
+            format!("{name} is no setting; `seconder config example` prints all that there are")
+        }
+    }
+}
+
+fn setting(
+    arg: &Arg,
+    value: &Spanned<DeValue<'_>>,
+    places: &Places<'_>,
+    wrong: &mut Vec<Problem>,
+) -> Setting {
+    let mut values = Vec::new();
+    let list: Vec<(Option<&str>, &Spanned<DeValue<'_>>)> = match (value.get_ref(), kind(arg)) {
+        (DeValue::Array(list), Kind::List | Kind::Pairs) => {
+            list.iter().map(|value| (None, value)).collect()
+        }
+        (DeValue::Table(table), Kind::Pairs) => {
+            table.iter().map(|(name, value)| (Some(&**name.get_ref()), value)).collect()
+        }
+        _ => vec![(None, value)],
+    };
+    for (name, value) in list {
+        let read = match kind(arg) {
+            Kind::Flag => flag(value.get_ref()).map(|given| given.then_some(None)),
+            _ => text(value.get_ref()).and_then(|text| {
+                let text = name.map_or(text.clone(), |name| format!("{name}={text}"));
+                check(arg, &text).map(|()| Some(Some(text)))
+            }),
+        };
+        match read {
+            Ok(value) => values.extend(value),
+            Err(reason) => {
+                let reason = format!("{} {reason}", key(arg));
+                wrong.push(places.problem(&value.span(), reason));
+            }
+        }
+    }
+    Setting { name: arg.get_long().unwrap_or_default().to_owned(), values }
+}
+
+/// What an option takes.
+enum Kind {
+    Flag,
+    One,
+    List,
+    /// A list of NAME=VALUE, which a table is too.
+    Pairs,
+}
+
+fn kind(arg: &Arg) -> Kind {
+    let names = arg.get_value_names().unwrap_or_default();
+    match arg.get_action() {
+        ArgAction::SetTrue => Kind::Flag,
+        ArgAction::Append if names.iter().any(|name| name.contains('=')) => Kind::Pairs,
+        ArgAction::Append => Kind::List,
+        _ => Kind::One,
+    }
+}
+
+/// Whether the option is to be given.
+fn flag(value: &DeValue<'_>) -> Result<bool, String> {
+    match value {
+        DeValue::Boolean(value) => Ok(*value),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
+/// A value as the option has it.
+fn text(value: &DeValue<'_>) -> Result<String, String> {
+    Ok(match value {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Boolean(value) => value.to_string(),
+        // As in countries = [1, 44].
+        DeValue::Array(list) => {
+            let parts: Result<Vec<_>, _> = list.iter().map(|part| text(part.get_ref())).collect();
+            parts?.join("+")
+        }
+        _ => return Err("must be a text, a number, or true or false".to_owned()),
+    })
+}
+
+/// Whether the option accepts the value.
+fn check(arg: &Arg, value: &str) -> Result<(), String> {
+    let parser: ValueParser = arg.get_value_parser().clone();
+    let alone = Arg::new("value").required(true).allow_hyphen_values(true).value_parser(parser);
+    let parsed = Command::new("").no_binary_name(true).arg(alone).try_get_matches_from([value]);
+    let Err(error) = parsed else { return Ok(()) };
+    let reason = match error.source() {
+        Some(source) => source.to_string(),
+        None => Problem::of_all(&error).wrong,
+    };
+    Err(format!("has the invalid value {value:?}: {reason}"))
+}
+
+/// How a setting looks, for the example: its default, or its kind.
+pub(super) fn shown(arg: &Arg) -> String {
+    let default = arg.get_default_values().first().map(|value| value.to_string_lossy());
+    let names = arg.get_value_names().unwrap_or_default();
+    let name = names.first().map_or("", |name| name.as_str());
+    match (kind(arg), default) {
+        (Kind::Flag, _) => "true".to_owned(),
+        (Kind::One, Some(default)) => format!("{:?}", &*default),
+        (Kind::One, None) => format!("{name:?}"),
+        (Kind::List | Kind::Pairs, _) => format!("[{name:?}]"),
+    }
+}

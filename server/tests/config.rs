@@ -1,0 +1,203 @@
+//! The configuration file of the program.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What `seconder config check` prints of a file with this text, and whether it is valid.
+fn checked(text: impl AsRef<[u8]>) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("s.conf"), text).unwrap();
+    let output = run(folder.path(), &["config", "check", "s.conf"]);
+    let printed = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(printed).unwrap())
+}
+
+/// A running `seconder serve`, which is ended with this.
+struct Serving(Child);
+
+impl Serving {
+    /// Starts it, and returns what it logs until it listens.
+    fn start(folder: &Path, arguments: &[&str]) -> (Serving, String) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
+            .current_dir(folder)
+            .arg("serve")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let serving = Serving(child);
+        let mut all = String::new();
+        while !all.contains("listening on ") {
+            let before = all.len();
+            log.read_line(&mut all).unwrap();
+            assert!(all.len() > before, "{all}");
+        }
+        (serving, all)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const VALID: &str = r#"
+database = "sqlite:own.db"
+listen = "127.0.0.1:0"
+self_signed = true
+application_name = "Acme"
+offline_days = 3
+callback_private = true
+[limit]
+number_day = 10
+countries = [1, 44]
+"#;
+
+#[test]
+fn a_service_has_the_settings_of_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("s.conf"), VALID).unwrap();
+    let (_serving, log) = Serving::start(folder.path(), &["--config", "s.conf"]);
+    for line in ["application: Acme", "offline days: 3", "number_day=10", "countries=1+44"] {
+        assert!(log.contains(line), "{line}: {log}");
+    }
+    assert!(log.contains("callbacks to private addresses: yes"), "{log}");
+    assert!(folder.path().join("own.db").exists());
+    // Other commands have what they need from it.
+    let output = run(folder.path(), &["key", "--config=s.conf"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(!run(folder.path(), &["key"]).status.success());
+    let listed = run(folder.path(), &["jobs", "status", "--config", "s.conf"]);
+    assert!(listed.status.success(), "{listed:?}");
+}
+
+#[test]
+fn options_override_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("s.conf"), VALID).unwrap();
+    let options = ["--config", "s.conf", "--application-name", "Other", "--limit", "number_day=7"];
+    let (serving, log) = Serving::start(folder.path(), &options);
+    for line in ["application: Other", "offline days: 3", "number_day=7", "countries=1+44"] {
+        assert!(log.contains(line), "{line}: {log}");
+    }
+    drop(serving);
+    // One that a setting cannot be used with replaces it too.
+    let certificate = folder.path().join("seconder-certificate.pem");
+    let (pem, key) = (certificate.to_str().unwrap(), "missing.key");
+    let options = ["serve", "--config", "s.conf", "--certificate", pem, "--key", key];
+    let output = String::from_utf8(run(folder.path(), &options).stderr).unwrap();
+    assert!(output.contains("missing.key"), "{output}");
+}
+
+#[test]
+fn all_that_is_wrong_is_reported_at_once_with_its_place() {
+    let (valid, printed) = checked(
+        "listen = \"nowhere\"\n\
+         self_signed = \"yes\"\n\
+         applicaton_name = \"Acme\"\n\
+         [limit]\n\
+         \t\"number_day\" = 1.5\n",
+    );
+    assert!(!valid);
+    for part in [
+        "s.conf:1:10: listen has the invalid value \"nowhere\": invalid socket address syntax",
+        "s.conf:2:15: self_signed must be true or false",
+        "s.conf:3:1: applicaton_name is no setting; there is application_name",
+        "s.conf:5:17: limit must be a text, a number, or true or false",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+}
+
+#[test]
+fn settings_that_are_repeated_or_do_not_fit_together_are_refused() {
+    let twice = "self_signed = true\nself_signed = true\n";
+    let (valid, printed) = checked(twice);
+    assert!(!valid && printed.contains("s.conf:2:1: duplicate key"), "{printed}");
+    let (valid, printed) =
+        checked("self_signed = true\ncertificate = \"c.pem\"\nkey = \"k.pem\"\n");
+    assert!(!valid && printed.contains("cannot be used with"), "{printed}");
+    let (valid, printed) = checked("application_name = \"Acme\"\n");
+    assert!(!valid && printed.contains("self-signed"), "{printed}");
+    let (valid, printed) = checked("self_signed = true\n");
+    assert!(valid, "{printed}");
+}
+
+#[test]
+fn nothing_starts_with_a_file_that_is_not_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |text: &[u8], part: &str| {
+        fs::write(folder.path().join("s.conf"), text).unwrap();
+        let output = run(folder.path(), &["serve", "--config", "s.conf", "--self-signed"]);
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && printed.contains(part), "{part}: {printed}");
+    };
+    refused(b"database = \n", "s.conf:1:");
+    refused(b"config = \"other.conf\"\n", "config is no setting");
+    refused(b"help = true\n", "help is no setting");
+    refused(b"api-key-file = \"k\"\n", "api-key-file is no setting; there is api_key_file");
+    refused(&[0xff, 0xfe], "is not a text in UTF-8");
+    refused(&vec![b'#'; 2 * 1024 * 1024], "larger than 1 MiB");
+    refused(&b"[".repeat(100_000), "s.conf:1:");
+    fs::remove_file(folder.path().join("s.conf")).unwrap();
+    let output = run(folder.path(), &["serve", "--config", "s.conf", "--self-signed"]);
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("s.conf: cannot be read"), "{printed}");
+    assert!(!folder.path().join("seconder.db").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_everybody_can_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.conf");
+    fs::write(&file, "self_signed = true\n").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let output = run(folder.path(), &["config", "check", "s.conf"]);
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("can be written by every user"), "{printed}");
+}
+
+#[test]
+fn the_example_has_every_option_of_serve_and_is_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["config", "example"]);
+    let example = String::from_utf8(output.stdout).unwrap();
+    let (valid, printed) = checked(format!("{example}\nself_signed = true\n"));
+    assert!(valid, "{printed}");
+    let help = run(folder.path(), &["serve", "--help"]).stdout;
+    let help = String::from_utf8(help).unwrap();
+    let options = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));
+    let names = options.map(|line| line.split([' ', ',']).next().unwrap().replace('-', "_"));
+    let names: Vec<String> = names.filter(|name| name != "config").collect();
+    assert!(names.len() > 20, "{names:?}");
+    for name in names {
+        assert!(example.contains(&format!("\n#{name} = ")), "{name}");
+    }
+}
+
+#[test]
+fn options_that_are_wrong_are_reported_as_without_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("s.conf"), VALID).unwrap();
+    let output = run(folder.path(), &["serve", "--config", "s.conf", "--no-such-option"]);
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{printed}");
+    assert!(printed.contains("--no-such-option"), "{printed}");
+    let help = run(folder.path(), &["serve", "--config", "missing.conf", "--help"]);
+    assert!(help.status.success());
+}
