@@ -28,6 +28,7 @@ mod sandbox;
 mod settings;
 mod steady;
 mod store;
+mod strangers;
 mod urls;
 mod users;
 mod verify;
@@ -78,6 +79,7 @@ struct Shared {
     steady: Steady,
     refusals: audit::Refusals,
     rates: rate::Rates,
+    strangers: strangers::Strangers,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
@@ -155,6 +157,7 @@ impl Engine {
             steady,
             refusals,
             rates,
+            strangers: strangers::Strangers::default(),
             clock,
             random,
             deliver,
@@ -182,7 +185,8 @@ impl Engine {
         self.app.replies
     }
 
-    /// The same engine, for the application with this API key.
+    /// The same engine, for the application with this API key. A key that no application has is not looked
+    /// up again for 10 s.
     ///
     /// # Errors
     /// [`Error::Unauthorized`] if no application has the key, [`Error::Storage`] if the database
@@ -191,9 +195,17 @@ impl Engine {
         if *api_key == self.app.api_key {
             return Ok(self.clone());
         }
-        match applications::of_key(&self.shared.store, api_key)? {
+        let Shared { store, strangers, steady, clock, .. } = &*self.shared;
+        let now = steady.now(&**clock).steady;
+        if strangers.has(api_key, now) {
+            return Err(applications::unknown_key());
+        }
+        match applications::of_key(store, api_key)? {
             Some(app) => Ok(Engine { shared: Arc::clone(&self.shared), app: Arc::new(app) }),
-            None => Err(applications::unknown_key()),
+            None => {
+                strangers.add(api_key, now);
+                Err(applications::unknown_key())
+            }
         }
     }
 

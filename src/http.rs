@@ -39,6 +39,10 @@ use zeroize::Zeroizing;
 /// A server need not read further, and passes [`BodyError::TooLarge`] instead of the body.
 pub const BODY_LIMIT: usize = 1024 * 1024;
 
+/// The most bytes of a body that a server reads before it knows whose request it is, 8 KiB: see
+/// [`RoutedRequest::check_key`].
+pub const UNKNOWN_BODY_LIMIT: usize = 8 * 1024;
+
 /// Who sends a request, as far as the transport knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -211,6 +215,22 @@ impl RoutedRequest {
     pub fn body_error(mut self, error: BodyError) -> RoutedRequest {
         self.request = self.request.body_error(error);
         self
+    }
+
+    /// Checks the API key in a header or in the query, for a server that is about to read a body of more
+    /// than [`UNKNOWN_BODY_LIMIT`], so that nobody without a key fills its memory. A key in the body comes
+    /// too late for that. [`RoutedRequest::respond`] checks the key in any case.
+    ///
+    /// # Errors
+    /// The reply to send, if there is no such key, or no application has it.
+    pub fn check_key(&self, backend: &impl Backend) -> std::result::Result<(), RawReply> {
+        let key = Params::read(&self.request)
+            .and_then(|mut params| api_key(&self.request, &mut params, backend.names()));
+        key.and_then(|key| backend.check_key(&key)).map_err(|error| {
+            let mut reply = self.call.failure_writer()(&error, backend.replies());
+            backend.names().body_to_wire(&mut reply.body);
+            encode(self.call.format(), &reply)
+        })
     }
 
     /// The parameters in the query and the body, without the API key.

@@ -13,7 +13,9 @@ use axum::response::Response;
 use http_body_util::BodyExt;
 #[cfg(unix)]
 use seconder::http::Peer;
-use seconder::http::{self, BODY_LIMIT, BodyError, Caller, RawReply, RawRequest, RoutedRequest};
+use seconder::http::{
+    self, BODY_LIMIT, BodyError, Caller, RawReply, RawRequest, RoutedRequest, UNKNOWN_BODY_LIMIT,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,6 +65,32 @@ impl Edge {
         Router::new().fallback(handle).with_state(self)
     }
 
+    /// Refuses large bodies of strangers, who could fill the memory with them. Connections of a local
+    /// socket are few, and their peers are known.
+    async fn admit(
+        &self,
+        routed: RoutedRequest,
+        mut body: Body,
+    ) -> Result<(RoutedRequest, Body), RawReply> {
+        let most = body.size_hint().upper();
+        let is_small = most.is_some_and(|most| most <= UNKNOWN_BODY_LIMIT as u64);
+        if is_small || self.0.caller != Caller::Network {
+            return Ok((routed, body));
+        }
+        let source = self.0.source.clone();
+        let check = move || routed.check_key(&source).map(|()| routed);
+        match tokio::task::spawn_blocking(check).await {
+            Ok(Ok(routed)) => Ok((routed, body)),
+            Ok(Err(reply)) => {
+                // The client can finish sending, and read the reply.
+                let discarded = discard(&mut body, BODY_LIMIT);
+                drop(tokio::time::timeout(BODY_TIME, discarded).await);
+                Err(reply)
+            }
+            Err(_) => Err(RawReply::internal_error()),
+        }
+    }
+
     fn respond(&self, routed: RoutedRequest) -> RawReply {
         let reply = routed.respond(&self.0.source, self.0.caller.clone());
         if let Some(refused) = &reply.refused {
@@ -83,6 +111,10 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     // Nobody waits for the body of a request that no call can use.
     let routed = match http::route(&edge.0.source, raw) {
         Ok(routed) => routed,
+        Err(reply) => return response(reply),
+    };
+    let (routed, body) = match edge.admit(routed, body).await {
+        Ok(admitted) => admitted,
         Err(reply) => return response(reply),
     };
     let body = tokio::time::timeout(BODY_TIME, read_body(body)).await;
@@ -115,6 +147,17 @@ async fn read_body(mut body: Body) -> Result<Vec<u8>, BodyError> {
     match length <= BODY_LIMIT {
         true => Ok(bytes),
         false => Err(BodyError::TooLarge),
+    }
+}
+
+/// Reads a body, at most so many bytes, and keeps nothing of it.
+async fn discard(body: &mut Body, most: usize) {
+    let mut length = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        length += frame.data_ref().map_or(0, Bytes::len);
+        if length > most {
+            return;
+        }
     }
 }
 

@@ -28,6 +28,9 @@ use tokio::task::JoinHandle;
 /// How long a client may take to send the head of a request. It also limits how long a connection
 /// may be idle.
 const HEAD: Duration = Duration::from_secs(30);
+/// How much of a request is read at a time, in bytes. It also limits the size of its head. Each of many
+/// connections may have one.
+const BUFFER: usize = 64 * 1024;
 /// How long a client may leave what was written to it, such as a response.
 const WRITE: Duration = Duration::from_secs(30);
 /// How often the messages of expired codes are removed.
@@ -357,6 +360,11 @@ pub(crate) fn limited<A: Address, Acceptor>(
     server: axum_server::Server<A, Acceptor>,
 ) -> axum_server::Server<A, Acceptor> {
     let mut server = server.http1_only();
-    server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+    server
+        .http_builder()
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(BUFFER);
     server
 }

@@ -65,6 +65,13 @@ impl Backend for Source {
         }
     }
 
+    fn check_key(&self, key: &ApiKey) -> Result<()> {
+        match self {
+            Source::Engine(engine) => engine.check_key(key),
+            Source::Relay(relay) => relay.check_key(key),
+        }
+    }
+
     fn handle_call(
         &self,
         key: Option<&ApiKey>,

@@ -29,6 +29,12 @@ pub trait Backend {
     /// [`Error::Rejected`] if it would add to or replace what protects the account.
     fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()>;
 
+    /// Checks that an application has this API key.
+    ///
+    /// # Errors
+    /// If none has.
+    fn check_key(&self, key: &ApiKey) -> Result<()>;
+
     /// Handles a call of the application with this API key; without one, of the application that
     /// this was opened for.
     ///
@@ -57,6 +63,10 @@ impl Backend for Engine {
 
     fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
         Engine::check_own_account(self, call, user_id)
+    }
+
+    fn check_key(&self, key: &ApiKey) -> Result<()> {
+        self.authenticate(key).map(drop)
     }
 
     fn handle_call(
@@ -132,6 +142,10 @@ impl<S: HandleAll> Backend for Relay<S> {
         }
     }
 
+    fn check_key(&self, _key: &ApiKey) -> Result<()> {
+        Err(keyless())
+    }
+
     fn handle_call(
         &self,
         key: Option<&ApiKey>,
@@ -139,10 +153,14 @@ impl<S: HandleAll> Backend for Relay<S> {
         params: Map<String, Value>,
     ) -> Result<Reply> {
         match key {
-            Some(_) => Err(calls::unauthorized("a relay has no key to compare it with")),
+            Some(_) => Err(keyless()),
             None => Ok(call.handle(&PassedOn(&self.service), params, self.replies)),
         }
     }
+}
+
+fn keyless() -> Error {
+    calls::unauthorized("a relay has no key to compare it with")
 }
 
 /// The user with a login name. A name that no user can have is nobody's.

@@ -55,6 +55,10 @@ impl Backend for WithLogins {
         Ok(())
     }
 
+    fn check_key(&self, key: &ApiKey) -> Result<()> {
+        self.0.check_key(key)
+    }
+
     fn handle_call(
         &self,
         key: Option<&ApiKey>,
@@ -179,6 +183,10 @@ impl Backend for (Noting, Names) {
     }
 
     fn check_own_account(&self, _call: &MatchedCall, _user_id: UserId) -> Result<()> {
+        Ok(())
+    }
+
+    fn check_key(&self, _key: &ApiKey) -> Result<()> {
         Ok(())
     }
 

@@ -1,0 +1,88 @@
+//! Whoever has no API key takes little of the service.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod common;
+
+use common::{KEY, World, connect};
+use serde_json::json;
+use std::io::{Read, Write};
+
+const NEW: &str = "/protected/json/users/new";
+const FORM: &str = "application/x-www-form-urlencoded";
+const USER: &str = "user[email]=ada@example.com&user[cellphone]=5550100123&user[country_code]=1";
+
+#[test]
+fn a_large_body_without_a_key_is_refused() {
+    let world = World::start();
+    let large = format!("{USER}&padding={}", "x".repeat(64 * 1024));
+    for (key, status) in [(None, 401), (Some("a-wrong-key"), 401), (Some(KEY), 200)] {
+        let reply = world.request_as(key, "POST", NEW, Some((FORM, &large)));
+        assert_eq!((reply.status, reply.body["success"] == json!(true)), (status, status == 200));
+    }
+    // A key in the body would be read with all of it.
+    let late = format!("{large}&api_key={KEY}");
+    assert_eq!(world.request_as(None, "POST", NEW, Some((FORM, &late))).status, 401);
+    let query = format!("{NEW}?api_key={KEY}");
+    assert_eq!(world.request_as(None, "POST", &query, Some((FORM, &large))).status, 200);
+}
+
+#[test]
+fn a_small_body_may_have_the_key_in_it() {
+    let world = World::start();
+    let body = format!("{USER}&api_key={KEY}");
+    assert_eq!(world.request_as(None, "POST", NEW, Some((FORM, &body))).status, 200);
+}
+
+#[test]
+fn a_body_of_unknown_length_is_not_read_without_a_key() {
+    let world = World::start();
+    let head = "Host: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n";
+    let body = format!("{:x}\r\n{USER}\r\n0\r\n\r\n", USER.len());
+    for (key, status) in [(String::new(), 401), (format!("X-Svc-API-Key: {KEY}\r\n"), 200)] {
+        let media = format!("Content-Type: {FORM}\r\n");
+        let reply = world.send(&format!("POST {NEW} HTTP/1.1\r\n{head}{key}{media}\r\n{body}"));
+        assert_eq!(reply.status, status);
+    }
+}
+
+/// The memory that this process has used at most, in kilobytes.
+#[cfg(target_os = "linux")]
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bodies_of_strangers_are_not_kept() {
+    const CONNECTIONS: usize = 96;
+    let world = World::start();
+    let chunk = vec![b'x'; 960 * 1024];
+    let send = || {
+        let mut stream = connect(world.server.addr(), world.server.certificate_pem());
+        let head = format!(
+            "POST {NEW} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\n\
+             Content-Length: {}\r\n\r\n",
+            chunk.len() + 1
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&chunk).unwrap();
+        stream.flush().unwrap();
+        stream
+    };
+    drop(send());
+    let before = peak();
+    // The last byte is missing, so the service waits for it.
+    let mut streams: Vec<_> = (0..CONNECTIONS).map(|_| send()).collect();
+    for stream in &mut streams {
+        stream.write_all(b"x").unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 401");
+    }
+    let grown = peak() - before;
+    // All of them would be 90 MiB; what is left is for the connections, on either side.
+    assert!(grown < 48 * 1024, "{grown} kB");
+}

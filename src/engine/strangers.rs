@@ -1,0 +1,74 @@
+//! API keys that no application has. Whoever repeats one, such as a client whose key was changed, costs the
+//! database nothing.
+
+use super::clock::Time;
+use crate::model::ApiKey;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// For how long a key is not looked up again. An application that is added with such a key has to wait as
+/// long on the nodes where it was tried.
+const KEPT: Duration = Duration::from_secs(10);
+/// The most that are kept: others are looked up each time.
+const MOST: usize = 1024;
+
+/// The hashes of such keys, and when each was looked up. A key that was mistyped is nearly one that an
+/// application has, so none is kept itself.
+#[derive(Default)]
+pub(super) struct Strangers(Mutex<BTreeMap<[u8; 32], Time>>);
+
+impl Strangers {
+    /// Whether no application had the key a moment ago.
+    pub(super) fn has(&self, key: &ApiKey, now: Time) -> bool {
+        self.lock().get(&hash(key)).is_some_and(|at| is_recent(*at, now))
+    }
+
+    pub(super) fn add(&self, key: &ApiKey, now: Time) {
+        let mut keys = self.lock();
+        if keys.len() >= MOST {
+            keys.retain(|_, at| is_recent(*at, now));
+        }
+        if keys.len() < MOST {
+            keys.insert(hash(key), now);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Time>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_recent(at: Time, now: Time) -> bool {
+    now < at.plus(KEPT)
+}
+
+fn hash(key: &ApiKey) -> [u8; 32] {
+    Sha256::digest(key.expose()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_not_looked_up_again_for_a_while() {
+        let (strangers, key): (_, ApiKey) = (Strangers::default(), "a-key".parse().unwrap());
+        assert!(!strangers.has(&key, Time(1_000)));
+        strangers.add(&key, Time(1_000));
+        assert!(strangers.has(&key, Time(1_000)) && strangers.has(&key, Time(10_999)));
+        assert!(!strangers.has(&key, Time(11_000)));
+        assert!(!strangers.has(&"another-key".parse().unwrap(), Time(1_000)));
+    }
+
+    #[test]
+    fn a_flood_of_keys_is_bounded_and_makes_room_for_later_ones() {
+        let (strangers, key) =
+            (Strangers::default(), |number| -> ApiKey { format!("key-{number}").parse().unwrap() });
+        (0..2 * MOST).for_each(|number| strangers.add(&key(number), Time(1_000)));
+        assert_eq!(strangers.lock().len(), MOST);
+        strangers.add(&key(0), Time(20_000));
+        assert_eq!(strangers.lock().len(), 1);
+    }
+}
