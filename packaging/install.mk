@@ -77,6 +77,9 @@ install-program:
 	install -d "$(DESTDIR)$(BINDIR)"
 	install -m 755 "$(FROM)/seconder" "$(FROM)/seconder-login" "$(DESTDIR)$(BINDIR)/"
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" $(filter-out $(PAM_PAGES),$(wildcard man/*.8 man/*.5))
+	install -d "$(DESTDIR)$(DATADIR)/bash-completion/completions"
+	"$(FROM)/seconder" completions bash | \
+		install -m 644 /dev/stdin "$(DESTDIR)$(DATADIR)/bash-completion/completions/seconder"
 	install -d "$(DESTDIR)$(DOCDIR)/systemd"
 	install -m 644 $(UNITS) "$(DESTDIR)$(DOCDIR)/systemd/"
 
@@ -101,6 +104,7 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(MANDIR)/man8/"{seconder,seconder-login,pam_seconder}.8 "$(DESTDIR)$(MANDIR)/man5/"seconder{,-pam}.conf.5
 	rm -f "$(DESTDIR)$(BINDIR)/"seconder{,-login} "$(DESTDIR)$(PAMDIR)/pam_seconder.so"
 	rm -f "$(DESTDIR)$(DATADIR)/seconder/"{valgrind,helgrind}.supp
+	rm -f "$(DESTDIR)$(DATADIR)/bash-completion/completions/seconder"
 	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
 	rm -f $(EXAMPLES:%="$(DESTDIR)$(DOCDIR)/%")
 	rm -f $(UNITS:packaging/%="$(DESTDIR)$(DOCDIR)/%")

@@ -18,7 +18,8 @@ mod user;
 #[cfg(unix)]
 use arguments::Relay;
 use arguments::{Database, Serve};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use seconder::Result;
 use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::model::{ApprovalId, DeviceId, UserId};
@@ -110,6 +111,12 @@ enum Command {
     /// Check logins by PAM.
     #[command(subcommand)]
     Pam(pam::Pam),
+    /// Print what completes commands and options in a shell, for its folder of completions, such as
+    /// /usr/share/bash-completion/completions.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
 }
 
 #[derive(Subcommand)]
@@ -183,6 +190,7 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Config(config) => config::run(config),
         Command::Pam(pam) => pam::run(&pam),
+        Command::Completions { shell } => completions(shell),
         Command::Approval(Approval::Respond {
             database,
             device,
@@ -194,6 +202,12 @@ fn run(command: Command) -> Result<()> {
             commands::respond_to_approval(&database, (device, file), uuid, response)
         }
     }
+}
+
+fn completions(shell: Shell) -> Result<()> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Program::command(), "seconder", &mut text);
+    commands::print(String::from_utf8_lossy(&text).trim_end())
 }
 
 /// Writes a line to standard error. Errors are ignored: a closed standard error is no reason to

@@ -406,3 +406,21 @@ fn a_database_is_backed_up_while_it_is_served_and_restored_when_it_is_not() {
     says(&restored, "spent");
     assert_eq!(run(&["key"]).stdout, key);
 }
+
+#[test]
+fn bash_completes_commands_and_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let completions = program(folder.path(), &["completions", "bash"]).output().unwrap().stdout;
+    let file = folder.path().join("seconder");
+    std::fs::write(&file, completions).unwrap();
+    let script = "source seconder\n\
+                  COMP_WORDS=(seconder jobs re); COMP_CWORD=2; _seconder seconder re jobs\n\
+                  echo \"${COMPREPLY[@]}\"\n\
+                  COMP_WORDS=(seconder serve --metr); COMP_CWORD=2; _seconder seconder --metr serve\n\
+                  echo \"${COMPREPLY[@]}\"\n";
+    let mut shell = Command::new("bash");
+    shell.current_dir(folder.path()).args(["--norc", "-c", script]);
+    let output = shell.output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed, "replay\n--metrics\n", "{}", String::from_utf8_lossy(&output.stderr));
+}
