@@ -15,6 +15,7 @@ mod factors;
 mod jobs;
 mod keys;
 mod limits;
+mod lines;
 mod logins;
 mod offline;
 mod operations;
@@ -47,6 +48,7 @@ pub use jobs::{
 };
 pub use keys::Resealed;
 pub use limits::Limits;
+pub use lines::{LineType, NumberLookup, PhoneLine};
 pub use routes::StoredRoute;
 pub(crate) use settings::EngineSettings;
 pub use store::{after_fork, before_fork};
@@ -84,6 +86,7 @@ struct Shared {
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
     post: Option<Arc<dyn Post>>,
+    lookup: Option<Arc<dyn NumberLookup>>,
     /// Who sends what calls decide, if they do not do so themselves.
     workers: OnceLock<Weak<dyn Workers>>,
     authenticator: (u8, u64),
@@ -150,7 +153,7 @@ impl Engine {
             steady.follow(time);
         }
         let app = applications::select(&store, &settings, steady.now(&*settings.clock))?;
-        let EngineSettings { clock, random, post, authenticator, .. } = settings;
+        let EngineSettings { clock, random, post, lookup, authenticator, .. } = settings;
         let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
         let shared = Shared {
             store,
@@ -162,6 +165,7 @@ impl Engine {
             random,
             deliver,
             post,
+            lookup,
             workers: OnceLock::new(),
             authenticator,
             sandbox,

@@ -7,6 +7,8 @@
 mod fresh;
 #[path = "postgres/jobs.rs"]
 mod jobs;
+#[path = "postgres/lookups.rs"]
+mod lookups;
 #[path = "postgres/server.rs"]
 mod server;
 #[path = "postgres/trust.rs"]

@@ -5,6 +5,7 @@
 
 mod fields;
 mod http;
+mod lookups;
 mod presets;
 mod reason;
 mod receipt;
@@ -13,7 +14,8 @@ mod smtp;
 mod tls;
 
 pub use fields::{Field, Fields, Problem};
-pub use http::Http;
+pub use http::{Http, HttpLookup};
+pub use lookups::{lookup_names, lookup_settings, open_lookup};
 pub use reason::reason;
 pub use receipt::{Delivery, Receipt};
 pub use smpp::Smpp;

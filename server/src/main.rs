@@ -5,8 +5,10 @@ mod audit;
 mod commands;
 mod config;
 mod enrol;
+mod given;
 mod jobs;
 mod keyring;
+mod lookup;
 #[cfg(test)]
 mod manual;
 mod pam;
@@ -90,6 +92,10 @@ enum Command {
     /// Manage the routes by which `seconder serve` sends messages: the gateways of providers.
     #[command(subcommand)]
     Route(route::Command),
+    /// Manage the provider with which `seconder serve` looks phone numbers up: their carrier, their type,
+    /// and whether they were ported.
+    #[command(subcommand)]
+    Lookup(lookup::Command),
     /// Look after the messages and callbacks that are to be sent: those that wait for an attempt or are
     /// being attempted, those that failed, and those that providers have accepted. No code is among it,
     /// and numbers are masked.
@@ -183,6 +189,7 @@ fn run(command: Command) -> Result<()> {
         Command::Keyring(command) => keyring::run(command),
         Command::Enrol(options) => enrol::run(&options),
         Command::Route(command) => route::run(command),
+        Command::Lookup(command) => lookup::run(command),
         Command::Audit(options) => audit::run(&options),
         Command::Jobs(command) => jobs::run(command),
         Command::Device(Device::Register { database, user, kind }) => {

@@ -2,24 +2,19 @@
 
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
+use crate::given::{Given, check_number};
 use clap::{Subcommand, ValueEnum};
 use seconder::calls::Channel;
 use seconder::engine::{Outcome, StoredRoute};
-use seconder::model::Secret;
 use seconder::{Error, Result, Stage};
 use seconder_server::gateway::{self, Outgoing};
 use seconder_server::routes::{self, Routes};
 use serde_json::{Map, Value};
 use std::collections::hash_map::RandomState;
-use std::fs;
 use std::hash::{BuildHasher, Hasher};
-use std::io::Read;
 use std::sync::Arc;
 
-/// What is shown in place of a secret.
-const SEALED: &str = "(sealed)";
-/// More bytes than any settings have.
-const LONGEST: u64 = 256 * 1024;
+const GIVEN: Given = Given { fields: gateway::fields, check: routes::check };
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -99,132 +94,13 @@ pub(crate) fn run(command: Command) -> Result<()> {
 }
 
 fn set(database: &Database, name: &str, file: Option<String>, settings: &[String]) -> Result<()> {
-    let mut all = match file {
-        Some(file) => object(&read("file", &file)?)?,
-        None => Map::new(),
-    };
-    for setting in settings {
-        let (key, value) = setting
-            .split_once('=')
-            .ok_or_else(|| invalid("KEY=VALUE", format!("has no =: {}", key_of(setting))))?;
-        all.insert(key.to_owned(), value_of(key, value)?);
-    }
-    if all.is_empty() {
-        let reason = "are missing: give some as KEY=VALUE, or a file by --file";
-        return Err(invalid("settings", reason.to_owned()));
-    }
-    for secret in secret_fields(&all) {
-        let inline = format!("{secret}=");
-        let inline = settings.iter().filter_map(|setting| setting.strip_prefix(&*inline));
-        if inline.into_iter().any(|value| !value.starts_with('@')) {
-            let reason =
-                format!("is a secret, which others would see here: give it as {secret}=@FILE");
-            return Err(Error::InvalidArgument { parameter: secret.into(), reason: reason.into() });
-        }
-    }
-    let settings = Secret::new(Value::Object(all).to_string());
-    routes::check(settings.expose()).map_err(|problems| {
-        let list: Vec<_> = problems.iter().map(ToString::to_string).collect();
-        invalid("settings", format!("were not stored:\n  {}", list.join("\n  ")))
-    })?;
+    let settings = GIVEN.read(file, settings)?;
     database.existing()?.require_engine()?.set_route(name, &settings)?;
     print(&format!("route {name} is set; to try it: seconder route test {name} +NUMBER"))
 }
 
-/// What may be shown of a setting that was not understood.
-fn key_of(setting: &str) -> &str {
-    setting.split(['@', ':']).next().unwrap_or_default()
-}
-
-/// The settings that are secrets.
-fn secret_fields(settings: &Map<String, Value>) -> Vec<String> {
-    let name = settings.get("gateway").and_then(Value::as_str).unwrap_or_default();
-    let fields = gateway::fields(name).unwrap_or_default();
-    fields.into_iter().filter(|field| field.sealed).map(|field| field.name.to_owned()).collect()
-}
-
-fn value_of(key: &str, value: &str) -> Result<Value> {
-    let text = match value.strip_prefix('@') {
-        Some(file) => return Ok(Value::String(read(key, file)?.trim_end_matches('\n').to_owned())),
-        None => value,
-    };
-    // A number that begins with + is none in JSON, and neither is one with a leading 0.
-    Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())))
-}
-
-fn read(parameter: &str, file: &str) -> Result<String> {
-    let cannot = |error: std::io::Error| Error::InvalidArgument {
-        parameter: parameter.to_owned().into(),
-        reason: format!("{file} cannot be read: {error}").into(),
-    };
-    let mut text = String::new();
-    match file {
-        "-" => std::io::stdin().lock().take(LONGEST).read_to_string(&mut text).map_err(cannot)?,
-        file => {
-            let open = fs::File::open(file).map_err(cannot)?;
-            open.take(LONGEST).read_to_string(&mut text).map_err(cannot)?
-        }
-    };
-    Ok(text)
-}
-
-fn object(text: &str) -> Result<Map<String, Value>> {
-    serde_json::from_str(text).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        invalid("file", format!("is not a JSON object, at line {line}, column {column}"))
-    })
-}
-
-/// The settings of a route without its secrets. Of a gateway that this program does not know, only the
-/// name is shown.
 fn shown(route: &StoredRoute) -> Option<Map<String, Value>> {
-    let settings = object(route.settings.as_ref()?.expose()).unwrap_or_default();
-    let name = settings.get("gateway").and_then(Value::as_str).unwrap_or_default();
-    let own = gateway::fields(name).unwrap_or_default();
-    let fields: Vec<_> = own.iter().chain(routes::FIELDS).collect();
-    let show = |(key, value): (&String, &Value)| {
-        let is_open = key == "gateway"
-            || fields.iter().any(|field| field.name == key.as_str() && !field.sealed);
-        let value = match key.as_str() {
-            _ if !is_open => SEALED.into(),
-            // Whatever is written there may be a credential.
-            "headers" | "body" => without_literals(value),
-            "url" => value.as_str().map_or(Value::Null, |url| without_query(url).into()),
-            _ => value.clone(),
-        };
-        (key.clone(), value)
-    };
-    Some(settings.iter().map(show).collect())
-}
-
-/// A value in which only placeholders are shown.
-fn without_literals(value: &Value) -> Value {
-    match value {
-        Value::String(text) if is_placeholder(text) => value.clone(),
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(key, value)| (key.clone(), without_literals(value)));
-            Value::Object(fields.collect())
-        }
-        Value::Array(values) => values.iter().map(without_literals).collect(),
-        _ => SEALED.into(),
-    }
-}
-
-fn is_placeholder(text: &str) -> bool {
-    let inner = text.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
-    inner.is_some_and(|name| !name.contains(['{', '}']))
-}
-
-/// A URL without what may be a credential.
-fn without_query(url: &str) -> String {
-    let (path, query) = url.split_once('?').map_or((url, ""), |(path, _)| (path, "?"));
-    let sealed = if query.is_empty() { "" } else { SEALED };
-    let (scheme, rest) = path.split_once("://").unwrap_or(("", path));
-    let host = rest.split('/').next().unwrap_or_default();
-    match host.rsplit_once('@') {
-        Some((user, _)) => format!("{scheme}://{SEALED}{}{query}{sealed}", &rest[user.len()..]),
-        None => format!("{path}{query}{sealed}"),
-    }
+    Some(GIVEN.shown(route.settings.as_ref()?, routes::FIELDS))
 }
 
 /// What applies where a route has no setting of this name.
@@ -292,13 +168,7 @@ fn no_route(name: &str) -> Error {
 }
 
 fn test(database: &Database, name: &str, number: &str, via: Via) -> Result<()> {
-    let is_number = number.strip_prefix('+').is_some_and(|digits| {
-        (7..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
-    });
-    if !is_number {
-        let reason = "must be + and 7 to 15 digits: +15550100123";
-        return Err(invalid("NUMBER", reason.to_owned()));
-    }
+    check_number(number)?;
     let service = database.existing()?;
     let engine = service.require_engine()?;
     let routes = Routes::new(|_: &_| Ok(()), Arc::new(crate::log));

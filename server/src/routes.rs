@@ -2,17 +2,20 @@
 //! reads them again every few seconds, so `seconder route set` takes effect without a restart.
 
 mod breaker;
+mod lookups;
 mod rate;
 mod settings;
 
 pub use breaker::State;
+pub use lookups::{check_lookup, try_lookup};
 pub use settings::FIELDS;
 
 use crate::gateway::{self, Gateway, Outgoing, Problem};
 use breaker::Breaker;
+use lookups::Lookups;
 use rate::Rate;
 use seconder::calls::Channel;
-use seconder::engine::{Deliver, Engine, Message, Outcome, StoredRoute};
+use seconder::engine::{Deliver, Engine, Message, NumberLookup, Outcome, PhoneLine, StoredRoute};
 use seconder::model::{CallbackUrl, Secret, UserId};
 use seconder::{Error, Result};
 use serde_json::{Map, Value};
@@ -35,6 +38,7 @@ pub struct Routes(Arc<Inner>);
 
 struct Inner {
     routes: RwLock<Arc<Vec<Arc<Route>>>>,
+    lookups: Lookups,
     fallback: Box<dyn Deliver>,
     log: Log,
 }
@@ -85,15 +89,19 @@ pub fn check(settings: &str) -> std::result::Result<(), Vec<Problem>> {
     open(settings).map(drop)
 }
 
-fn open(settings: &str) -> std::result::Result<OpenRoute, Vec<Problem>> {
-    let settings: Map<String, Value> = serde_json::from_str(settings).map_err(|error| {
+fn object(settings: &str) -> std::result::Result<Map<String, Value>, Vec<Problem>> {
+    serde_json::from_str(settings).map_err(|error| {
         vec![Problem {
             field: "settings".to_owned(),
             // The text of the error could repeat a secret.
             wrong: format!("are not JSON at line {}, column {}", error.line(), error.column()),
             accepted: "an object with texts, numbers, lists and objects".to_owned(),
         }]
-    })?;
+    })
+}
+
+fn open(settings: &str) -> std::result::Result<OpenRoute, Vec<Problem>> {
+    let settings = object(settings)?;
     let mut problems = Vec::new();
     let (settings, of_gateway) = RouteSettings::read(&settings, &mut problems);
     let gateway = match gateway::open(&of_gateway) {
@@ -116,16 +124,18 @@ impl Routes {
     /// No routes yet: [`Routes::load`] reads them from the database, which is opened with this as its
     /// delivery. Without any, messages go to the fallback.
     pub fn new(fallback: impl Deliver + 'static, log: Log) -> Routes {
-        Routes(Arc::new(Inner { routes: RwLock::default(), fallback: Box::new(fallback), log }))
+        let (routes, lookups) = (RwLock::default(), Lookups::default());
+        Routes(Arc::new(Inner { routes, lookups, fallback: Box::new(fallback), log }))
     }
 
-    /// Reads the routes.
+    /// Reads the routes, and the provider of look-ups.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] with all that is wrong with the settings of any of them, in a line
     /// each; [`Error::Storage`] if the database cannot be read.
     pub fn load(&self, engine: &Engine) -> Result<()> {
-        self.load_these(engine.routes()?)
+        self.0.lookups.read(engine)?;
+        self.load_these(engine.routes()?, self.0.lookups.problems())
     }
 
     /// Reads one route, whatever is wrong with the others.
@@ -135,16 +145,17 @@ impl Routes {
     pub fn load_only(&self, engine: &Engine, name: &str) -> Result<()> {
         let mut stored = engine.routes()?;
         stored.retain(|route| route.name == name);
-        self.load_these(stored)
+        self.load_these(stored, Vec::new())
     }
 
-    fn load_these(&self, stored: Vec<StoredRoute>) -> Result<()> {
+    fn load_these(&self, stored: Vec<StoredRoute>, mut problems: Vec<String>) -> Result<()> {
         let routes = self.open_all(stored);
-        let problems: Vec<_> = routes.iter().flat_map(|route| route.problems()).collect();
+        problems.extend(routes.iter().flat_map(|route| route.problems()));
         if !problems.is_empty() {
             let list = problems.join("\n  ");
             let reason = format!(
-                "of the database cannot be used; set them again with `seconder route set`:\n  {list}"
+                "of the database cannot be used; set them again with `seconder route set`, or `seconder \
+                 lookup set`:\n  {list}"
             );
             return Err(Error::InvalidArgument {
                 parameter: "routes".into(),
@@ -161,6 +172,7 @@ impl Routes {
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read: then everything stays as it was.
     pub fn reload(&self, engine: &Engine) -> Result<()> {
+        self.0.lookups.reload(engine, &self.0.log)?;
         let before = self.all();
         let routes = self.open_all(engine.routes()?);
         let is_same = before.len() == routes.len()
@@ -377,6 +389,16 @@ impl Deliver for Routes {
 
     fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
         self.0.fallback.callback_failed(url, reason);
+    }
+}
+
+impl NumberLookup for Routes {
+    fn look_up(&self, number: &str) -> Option<PhoneLine> {
+        self.0.lookups.look_up(number, &self.0.log)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.0.lookups.is_ready()
     }
 }
 

@@ -229,13 +229,12 @@ pub struct AuditEntry {
     /// The call, as it is named in all languages; `open` for the opening of the database.
     pub call: String,
     /// What was decided: `right`, `wrong`, `reused`, `not_checked`, `none_pending`, `wait`, `locked`;
-    /// `sent`, `refused`, `not_delivered`; `done`, `created`, `configured`; `approved`, `denied`,
-    /// `reported`; `recognised`, `not_recognised`.
+    /// `sent`, `refused`, `not_delivered`, `not_looked_up`; `done`, `created`, `configured`; `approved`,
+    /// `denied`, `reported`; `recognised`, `not_recognised`.
     pub verdict: String,
     /// Why, where the verdict leaves that open: `none_to_compare`, `other_action`, `too_many_tries`,
-    /// `not_confirmed`; `expired`, `rejected`, `ambiguous`, `cancelled`,
-    /// `unreadable`; for `configured`, the names
-    /// of the settings that changed.
+    /// `not_confirmed`; `expired`, `rejected`, `ambiguous`, `cancelled`, `unreadable`; `landline`, `voip`,
+    /// `disposable`; `lookup_failed`; for `configured`, the names of the settings that changed.
     pub reason: Option<String>,
     /// `code`, `authenticator` or `recovery_code`; several are joined by `+`.
     pub factor: Option<String>,

@@ -3,6 +3,7 @@
 
 use super::clock::{self, Now, Time};
 use super::jobs::Delivered;
+use super::lines::{InUse, PhoneLine, Purpose};
 use super::operations::Subject;
 use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::{Over, Sending};
@@ -87,8 +88,11 @@ impl Engine {
             });
         }
         let text = |part: &Option<DisplayText>| part.as_ref().map(|line| line.as_str().to_owned());
+        let subject = Subject::User(self.app.app_id, user_id);
+        let (kind, noted) = (kind_of(&subject), noted(&subject, &user.phone));
+        self.accept_for(&user.phone, channel, (&trail, user_ip), (kind, noted))?;
         let sent = self.send_code(Order {
-            subject: Subject::User(self.app.app_id, user_id),
+            subject,
             phone: user.phone,
             action: bound.0.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
             about: text(bound.1),
@@ -110,7 +114,8 @@ impl Engine {
     fn send_code(&self, order: Order) -> Result<Sent> {
         let fresh = Zeroizing::new(clock::digits(self.random(), order.length)?);
         let now = order.trail.now;
-        let (sending, noted) = (self.sending(&order), noted(&order));
+        let sending = self.sending(&order.phone, order.user_ip, now);
+        let noted = noted(&order.subject, &order.phone);
         let message = Outgoing {
             to: order.phone.e164(),
             masked: order.phone.masked_e164(),
@@ -150,15 +155,28 @@ impl Engine {
     }
 
     /// What limits a message.
-    fn sending(&self, order: &Order) -> Sending {
+    fn sending(&self, phone: &Phone, user_ip: Option<IpAddr>, now: Now) -> Sending {
         Sending {
             app: self.app.app_id,
-            number: order.phone.e164(),
-            country: order.phone.country_code,
-            network: order.user_ip.map(limits::network),
+            number: phone.e164(),
+            country: phone.country_code,
+            network: user_ip.map(limits::network),
             limits: self.limits(),
-            now: order.trail.now.steady,
+            now: now.steady,
         }
+    }
+
+    /// Rejects a number to which the application sends no codes. Returns what was looked up of it.
+    fn accept_for(
+        &self,
+        phone: &Phone,
+        channel: Channel,
+        (trail, user_ip): (&Trail, Option<IpAddr>),
+        (counted_as, noted): (String, Noted),
+    ) -> Result<PhoneLine> {
+        let message = Some(self.sending(phone, user_ip, trail.now));
+        let purpose = Purpose::Message(channel);
+        self.accept(InUse { phone, purpose, trail, noted, counted_as, message })
     }
 
     fn issue(&self, trail: Trail, kind: &str, issue: IssueCode, of: Noted) -> Result<Issued> {
@@ -181,12 +199,12 @@ impl Engine {
 }
 
 /// What the audit says of a message.
-fn noted(order: &Order) -> Noted {
-    let user_id = match &order.subject {
+fn noted(subject: &Subject, phone: &Phone) -> Noted {
+    let user_id = match subject {
         Subject::User(_, user_id) => Some(*user_id),
         Subject::Phone(..) => None,
     };
-    let number = Some(order.phone.masked_e164());
+    let number = Some(phone.masked_e164());
     Noted { user_id, number, factors: vec![Factor::Code], ..Noted::default() }
 }
 
@@ -268,26 +286,28 @@ impl Handle<StartPhoneVerification> for Engine {
             .map_err(phones::invalid("phone_number"))?;
         let length =
             call.code_length.map_or(self.app.token_length, |length| length.clamp(4, 10) as u8);
-        let kind = phone.kind();
-        if call.via == Channel::Sms {
-            if !self.app.sms_enabled {
-                return Err(rejections::sms_not_enabled());
-            }
-            if kind == PhoneType::Landline {
-                return Err(rejections::landline());
-            }
+        if call.via == Channel::Sms && !self.app.sms_enabled {
+            return Err(rejections::sms_not_enabled());
+        }
+        let trail = self.trail::<StartPhoneVerification>(now, call.user_ip)?;
+        let subject = Subject::Phone(self.app.app_id, phone.e164());
+        let (kind, noted) = (kind_of(&subject), noted(&subject, &phone));
+        let line = self.accept_for(&phone, call.via, (&trail, call.user_ip), (kind, noted))?;
+        let kind = line.phone_type(phone.kind());
+        if call.via == Channel::Sms && kind == PhoneType::Landline {
+            return Err(rejections::landline());
         }
         let shown = format!("+{} {}", phone.country_code, phone.national);
         let uuid = clock::uuid(self.random())?.parse()?;
         let sent = self.send_code(Order {
-            subject: Subject::Phone(self.app.app_id, phone.e164()),
+            subject,
             phone,
             action: String::new(),
             about: None,
             channel: call.via,
             length,
             uuid: Some(uuid),
-            trail: self.trail::<StartPhoneVerification>(now, call.user_ip)?,
+            trail,
             user_ip: call.user_ip,
         })?;
         Ok(PhoneVerificationStarted {
@@ -295,10 +315,10 @@ impl Handle<StartPhoneVerification> for Engine {
                 Channel::Sms => format!("Text message sent to {shown}."),
                 Channel::Call => format!("Call to {shown} was initiated."),
             }),
-            // No carrier is asked. Clients in typed languages need every field, so a number that may
-            // be a mobile one counts as one.
-            carrier: Some(String::new()),
-            is_ported: Some(false),
+            // Clients in typed languages need every field, so a number that may be a mobile one counts as
+            // one.
+            carrier: Some(line.carrier.unwrap_or_default()),
+            is_ported: Some(line.ported.unwrap_or(false)),
             is_cellphone: Some(!matches!(kind, PhoneType::Landline | PhoneType::Voip)),
             seconds_to_expire: sent.expires_at.after(now.steady).map(|life| life.as_secs()),
             uuid: sent.uuid,

@@ -1,6 +1,7 @@
 //! The engine's limits and lifetimes. Sources: NIST SP 800-63B-4, RFC 4226 and 6238, and the
 //! practice of services that send codes.
 
+use super::lines::LineType;
 use crate::model::CountryCode;
 use crate::{Error, Result};
 use std::fmt;
@@ -87,11 +88,14 @@ macro_rules! adjustable {
             )*
             /// The calling codes of the countries to which messages are sent. Empty: all.
             pub countries: Vec<u16>,
+            /// The types of lines to which no codes are sent, and whose numbers are not enrolled, as far
+            /// as they are known; a landline is still called. Empty: none.
+            pub refuse: Vec<LineType>,
         }
 
         impl Default for Limits {
             fn default() -> Limits {
-                Limits { $($name: $default,)* countries: Vec::new() }
+                Limits { $($name: $default,)* countries: Vec::new(), refuse: Vec::new() }
             }
         }
 
@@ -132,13 +136,18 @@ adjustable! {
     key_rate: 100, 0 to 1_000_000;
     /// Requests with the API key at once, on each node.
     key_burst: 200, 1 to 1_000_000;
+    /// Look-ups of numbers on one day of UTC, each of which a provider may charge for; 0 for none.
+    lookup_day: 1000, 0 to 1_000_000_000;
+    /// Days for which what a look-up has returned is used again.
+    carrier_days: 30, 1 to 365;
     /// Days for which decisions can be read in the audit.
     audit_days: 400, 1 to 3650;
 }
 
 impl Limits {
     /// Changes some limits: `name=value`, separated by spaces or commas. `countries` is a list of
-    /// calling codes, such as `1+44`, or `all`.
+    /// calling codes, such as `1+44`, or `all`; `refuse` is a list of types of lines, such as
+    /// `landline+disposable`, or `none`.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a name that no limit has, and a value that is not in its range.
@@ -154,14 +163,21 @@ impl Limits {
     }
 
     fn set_one(&mut self, name: &str, value: &str) -> Result<()> {
-        if name == "countries" {
-            self.countries = countries(value)?;
-            return Ok(());
+        match name {
+            "countries" => {
+                self.countries = countries(value)?;
+                return Ok(());
+            }
+            "refuse" => {
+                self.refuse = refuse(value)?;
+                return Ok(());
+            }
+            _ => {}
         }
         let Some(limit) = ADJUSTABLE.iter().find(|limit| limit.name == name) else {
             let names: Vec<_> = ADJUSTABLE.iter().map(|limit| limit.name).collect();
             let names = names.join(", ");
-            let reason = format!("has an unknown name: must be one of {names}, countries");
+            let reason = format!("has an unknown name: must be one of {names}, countries, refuse");
             return Err(Error::invalid_argument("limits", reason));
         };
         let number = value.parse().ok().filter(|_| value.bytes().all(|byte| byte.is_ascii_digit()));
@@ -196,6 +212,9 @@ impl Limits {
         if !self.countries.is_empty() {
             changed.push(format!("countries={}", joined(&self.countries)));
         }
+        if !self.refuse.is_empty() {
+            changed.push(format!("refuse={}", joined(&self.refuse)));
+        }
         changed.join(" ")
     }
 }
@@ -208,14 +227,35 @@ impl fmt::Display for Limits {
             write!(f, "{}={} ", limit.name, (limit.of)(&mut own))?;
         }
         match self.countries.as_slice() {
-            [] => f.write_str("countries=all"),
-            some => write!(f, "countries={}", joined(some)),
+            [] => f.write_str("countries=all")?,
+            some => write!(f, "countries={}", joined(some))?,
+        }
+        match self.refuse.as_slice() {
+            [] => f.write_str(" refuse=none"),
+            some => write!(f, " refuse={}", joined(some)),
         }
     }
 }
 
-fn joined(codes: &[u16]) -> String {
-    codes.iter().map(u16::to_string).collect::<Vec<_>>().join("+")
+fn joined(values: &[impl ToString]) -> String {
+    values.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
+}
+
+/// Mobile phones are what codes are sent to, so they cannot be refused.
+fn refuse(value: &str) -> Result<Vec<LineType>> {
+    if value == "none" {
+        return Ok(Vec::new());
+    }
+    let kind = |name: &str| name.parse().ok().filter(|kind| *kind != LineType::Mobile);
+    let kinds: Option<Vec<LineType>> = value.split('+').map(kind).collect();
+    let mut kinds = kinds.ok_or_else(|| {
+        let reason = "has an invalid refuse: must be landline, voip, disposable, several of them \
+                      joined by +, or none";
+        Error::invalid_argument("limits", reason)
+    })?;
+    kinds.sort_unstable();
+    kinds.dedup();
+    Ok(kinds)
 }
 
 fn countries(value: &str) -> Result<Vec<u16>> {
@@ -287,13 +327,13 @@ mod tests {
     fn limits_that_are_not_given_stay_and_what_is_stored_is_read_again() {
         let mut limits = Limits::default();
         assert_eq!(limits.stored(), "");
-        limits.set("number_day=7,countries=44+1+44\ncool_down=0").unwrap();
-        let stored = "cool_down=0 number_day=7 countries=1+44";
+        limits.set("number_day=7,countries=44+1+44\ncool_down=0 refuse=voip+landline").unwrap();
+        let stored = "cool_down=0 number_day=7 countries=1+44 refuse=landline+voip";
         assert_eq!(limits.stored(), stored);
         let mut again = Limits::default();
         again.set(stored).unwrap();
         assert_eq!(again, limits);
-        again.set("number_day=20 countries=all").unwrap();
+        again.set("number_day=20 countries=all refuse=none").unwrap();
         assert_eq!(again.stored(), "cool_down=0");
         assert!(again.allows(49) && limits.allows(44) && !limits.allows(49));
     }
@@ -321,6 +361,11 @@ mod tests {
             "countries=",
             "countries=x",
             "countries=1+",
+            "refuse=",
+            "refuse=mobile",
+            "refuse=landline+",
+            "refuse=fax",
+            "carrier_days=0",
             "audit_days=0",
             "sends=99999999999",
         ] {

@@ -11,6 +11,7 @@ pub(super) mod codes;
 pub(super) mod factors;
 pub(super) mod housekeeping;
 pub(super) mod jobs;
+pub(super) mod lines;
 pub(super) mod lookups;
 pub(super) mod offline;
 pub(super) mod recovery;

@@ -1,5 +1,5 @@
-//! Phone numbers according to the numbering plans of their countries (interface 4.11), without any
-//! remote look-up.
+//! Phone numbers according to the numbering plans of their countries (interface 4.11), and what a
+//! look-up adds to that.
 
 use super::{Engine, as_written, rejections};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
@@ -77,11 +77,13 @@ impl Handle<PhoneInfo> for Engine {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(rejections::phone_information_failed)?;
-        let mut information = PhoneInformation::new(phone.kind());
+        let trail = self.trail::<PhoneInfo>(now, call.user_ip)?;
+        let line = self.line(&phone, &trail, None)?;
+        let mut information = PhoneInformation::new(line.phone_type(phone.kind()));
         information.message = Some(format!("Phone number information as of {}", now.clock.utc()));
-        // No carrier is asked, so neither is known; clients in typed languages need both.
-        information.provider = Some("Unknown".into());
-        information.ported = Some(false);
+        // Clients in typed languages need both, also where they are not known.
+        information.provider = Some(line.carrier.unwrap_or_else(|| "Unknown".into()));
+        information.ported = Some(line.ported.unwrap_or(false));
         Ok(information)
     }
 

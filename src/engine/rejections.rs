@@ -6,6 +6,7 @@ pub(super) use crate::calls::{
 };
 
 use super::clock::Now;
+use super::lines::LineType;
 use super::operations::verify::Barred;
 use crate::codes;
 use crate::error::Rejection;
@@ -35,6 +36,27 @@ pub(super) fn no_pending_verification() -> Error {
 
 pub(super) fn landline() -> Error {
     reject(403, codes::LANDLINE, "The number is a landline's, which receives no SMS. Use via=call.")
+}
+
+/// A number of a type that the application does not accept.
+pub(super) fn line_not_accepted(kind: LineType) -> Error {
+    let message = format!("The phone number is {}.", not_accepted(kind));
+    reject(400, codes::INVALID_PHONE_NUMBER, &message)
+}
+
+/// The same, for the number of a user who is to be enrolled.
+pub(super) fn cellphone_not_accepted(kind: LineType) -> Error {
+    user_not_valid([("cellphone".to_owned(), format!("is {}", not_accepted(kind)))].into())
+}
+
+fn not_accepted(kind: LineType) -> String {
+    let what = match kind {
+        LineType::Mobile => "a mobile phone's",
+        LineType::Landline => "a landline's",
+        LineType::Voip => "one of the Internet",
+        LineType::Disposable => "a disposable one",
+    };
+    format!("{what}, which the application does not accept")
 }
 
 pub(super) fn country_not_allowed() -> Error {

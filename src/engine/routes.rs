@@ -28,7 +28,8 @@ impl Engine {
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read, or the keyring lacks a key.
     pub fn routes(&self) -> Result<Vec<StoredRoute>> {
-        let rows = self.look(stored::all)?;
+        let mut rows = self.look(stored::all)?;
+        rows.retain(|row| row.name != LOOKUP);
         let route = |row: super::store::Route| {
             let settings = match row.removed {
                 true => None,
@@ -62,6 +63,39 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// The settings of the provider with which a server looks numbers up, if it has one. They may hold
+    /// credentials.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be read, or the keyring lacks a key.
+    pub fn lookup_settings(&self) -> Result<Option<Secret>> {
+        let row = self.look(|view| stored::find(view, LOOKUP))?.filter(|row| !row.removed);
+        row.map(|row| Ok(Secret::new(row.settings.get()?.as_str()))).transpose()
+    }
+
+    /// Sets them. Running servers notice within seconds.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be written.
+    pub fn set_lookup(&self, settings: &Secret) -> Result<()> {
+        let trail = self.trail_of("set_lookup", self.now(), None)?;
+        let settings = settings.expose().into();
+        self.run(move |view| stored::set(view, LOOKUP, &settings, &trail))
+    }
+
+    /// Removes them: numbers are no longer looked up. Returns whether there were any.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be written.
+    pub fn remove_lookup(&self) -> Result<bool> {
+        let trail = self.trail_of("remove_lookup", self.now(), None)?;
+        self.run(move |view| stored::remove(view, LOOKUP, &trail))
+    }
+}
+
+/// The row with the provider of look-ups. No route has such a name.
+const LOOKUP: &str = "@lookup";
 /// Names of queues that are no routes.
 const RESERVED: [&str; 4] = [HOST, SPOOL, SENT, DEAD];
 

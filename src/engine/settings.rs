@@ -1,7 +1,7 @@
 //! The settings with which an engine is opened.
 
 use super::clock::System;
-use super::{Clock, Deliver, Post, Random, limits};
+use super::{Clock, Deliver, NumberLookup, Post, Random, limits};
 use crate::model::{ApiKey, CallbackMethod};
 use crate::wire::{Generation, Names};
 use std::path::PathBuf;
@@ -26,6 +26,7 @@ pub(crate) struct EngineSettings {
     pub(crate) authenticator: (u8, u64),
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
     pub(crate) post: Option<Arc<dyn Post>>,
+    pub(crate) lookup: Option<Arc<dyn NumberLookup>>,
     pub(crate) names: Option<Names>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
@@ -50,6 +51,7 @@ impl Default for EngineSettings {
             authenticator: (limits::AUTHENTICATOR_DIGITS, limits::AUTHENTICATOR_PERIOD),
             deliver: None,
             post: None,
+            lookup: None,
             names: None,
             clock: Arc::new(System),
             random: Arc::new(System),

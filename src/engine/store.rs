@@ -31,8 +31,8 @@ pub use sqlite::{after_fork, before_fork};
 pub(super) use table::{Row, Value, damaged};
 pub(super) use tables::{
     Activity, Application, Approval, Audit, Authenticator, Browser, Budget, Device, Email, Job,
-    Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, Retention, Route,
-    SentCode, Sequence, Statistics, User,
+    KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, Retention,
+    Route, SentCode, Sequence, Statistics, User,
 };
 pub(super) use view::{Decided, Due, Page, Stop, View};
 

@@ -2,6 +2,7 @@
 
 use super::clock::Now;
 use super::jobs::Delivered;
+use super::lines::{InUse, Purpose};
 use super::operations::audit::Noted;
 use super::operations::budgets::Sending;
 use super::operations::jobs::{Claimed, Outgoing};
@@ -87,6 +88,15 @@ impl Handle<CreateUser> for Engine {
         let now = self.begin();
         let phone = Phone::parse(call.user.country_code, &call.user.cellphone)
             .map_err(phones::invalid("cellphone"))?;
+        let trail = self.trail::<CreateUser>(now, None)?;
+        self.accept(InUse {
+            phone: &phone,
+            purpose: Purpose::Enrolment,
+            trail: &trail,
+            noted: Noted { number: Some(phone.masked_e164()), ..Noted::default() },
+            counted_as: "enrolment".to_owned(),
+            message: None,
+        })?;
         let email = call.user.email.as_str().to_owned();
         let app = self.app.app_id;
         let wanted = call.send_install_link_via_sms;
@@ -101,7 +111,6 @@ impl Handle<CreateUser> for Engine {
             let number = Some(number.clone());
             Noted { number, ..Noted::of(user_id, verdict) }
         };
-        let trail = self.trail::<CreateUser>(now, None)?;
         let (by, says) = (trail.clone(), noted.clone());
         let enrolled = self.run(move |view| {
             let enrolled = users::enrol(view, &user)?;

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use crate::Result;
-use crate::engine::{Clock, Deliver, EngineSettings, Post, Random};
+use crate::engine::{Clock, Deliver, EngineSettings, NumberLookup, Post, Random};
 use crate::model::CallbackMethod;
 use crate::wire::Generation;
 use std::path::PathBuf;
@@ -100,6 +100,14 @@ impl Settings {
     pub fn post(mut self, post: impl Post + 'static) -> Settings {
         self.engine.post = Some(Arc::new(post));
         self.note("post")
+    }
+
+    /// Looks numbers up for an engine: their carrier, their type, and whether they were ported. How often
+    /// is limited by `lookup_day` of [`Settings::limits`], and what it returns is used again for some
+    /// days. Default: nothing is looked up, and only what numbering plans say is known.
+    pub fn lookup(mut self, lookup: impl NumberLookup + 'static) -> Settings {
+        self.engine.lookup = Some(Arc::new(lookup));
+        self.note("lookup")
     }
 
     /// The clock of an engine. Default: the system's.

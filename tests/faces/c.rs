@@ -241,6 +241,7 @@ fn every_setting_is_an_option() {
         mapped("open", &[], "seconder_open() itself"),
         mapped("clock", &[], "only tests in Rust replace the clock"),
         mapped("random", &[], "only tests in Rust replace the random numbers"),
+        mapped("lookup", &[], "only `seconder serve` looks numbers up"),
         mapped("timeout", &["timeout_ms"], "the name of a number includes its unit"),
         mapped("pin", &["pins"], "a list in place of many calls"),
         mapped("name_server", &["name_servers"], "a list in place of many calls"),

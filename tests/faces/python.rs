@@ -135,7 +135,8 @@ fn every_setting_is_a_parameter() {
     rust.extend(methods("src/service/https_settings.rs", "Settings"));
     rust.extend(methods("src/service/remote_settings.rs", "Settings"));
     rust.extend(["repeats".to_owned(), "url".to_owned()]);
-    let others: [Mapped; 7] = [
+    let others: [Mapped; 8] = [
+        ("lookup", &[], "only `seconder serve` looks numbers up"),
         ("new", &[], "open() itself"),
         ("open", &[], "open() itself"),
         ("clock", &[], "only tests replace the clock"),

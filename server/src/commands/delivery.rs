@@ -62,7 +62,7 @@ pub(super) fn delivered(settings: Settings, database: &Database) -> (Settings, O
         None => return (settings, None),
     };
     let routes = Routes::new(LoggedSpool(Spool::beside(beside)), Arc::new(log));
-    (settings.deliver(routes.clone()), Some(routes))
+    (settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes))
 }
 
 impl Database {

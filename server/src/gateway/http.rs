@@ -2,6 +2,7 @@
 
 mod auth;
 mod client;
+mod lookup;
 mod placement;
 mod pointer;
 mod response;
@@ -14,6 +15,8 @@ mod tests;
 mod url;
 mod values;
 
+pub use lookup::HttpLookup;
+pub(super) use lookup::{Facts, fields as lookup_fields, timed};
 pub(super) use settings::FIELDS;
 
 use super::{Gateway, Outgoing, Problem, reason};

@@ -17,15 +17,15 @@ pub(super) struct Preset {
     pub(super) name: &'static str,
     /// Its own settings, whose values stand where `settings` has them as placeholders. A default is
     /// the text itself, or `none` for an empty one.
-    own: &'static [Field],
+    pub(super) own: &'static [Field],
     /// The settings of the gateway, in JSON.
-    settings: &'static str,
+    pub(super) settings: &'static str,
 }
 
 const ACCOUNT: Field = Field::required("account_sid", "a text");
 const AUTH_TOKEN: Field = Field::required("auth_token", "a text").secret();
 
-const fn base(default: &'static str) -> Field {
+pub(super) const fn base(default: &'static str) -> Field {
     Field::new("base_url", "an https: URL without query", default)
 }
 

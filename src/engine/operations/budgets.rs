@@ -1,5 +1,5 @@
-//! How many messages were sent: to a number, because of an address, to a country and by an application.
-//! All of them are counted in the transaction that sends one, so the limits are exact, however many
+//! How many messages were sent: to a number, because of an address, to a country and by an application;
+//! and how many numbers an application has had looked up. All of them are counted in the transaction that sends one, so the limits are exact, however many
 //! threads and nodes there are.
 //!
 //! For a number and an address, the times of the latest messages are kept, so a window slides: with five
@@ -50,7 +50,17 @@ struct Window {
 impl Sending {
     /// Counts the message, unless it is over a limit. Then nothing is changed.
     pub(in crate::engine) fn spend(&self, view: &mut View) -> Decided<Result<(), Over>> {
-        let Some(limits) = &self.limits else { return Ok(Ok(())) };
+        Ok(self.counted(view)?.map(|changed| changed.into_iter().for_each(|row| view.put(row))))
+    }
+
+    /// Whether the message would be over a limit.
+    pub(in crate::engine) fn is_over(&self, view: &mut View) -> Decided<bool> {
+        Ok(self.counted(view)?.is_err())
+    }
+
+    /// The rows in which the message is counted.
+    fn counted(&self, view: &mut View) -> Decided<Result<Vec<Budget>, Over>> {
+        let Some(limits) = &self.limits else { return Ok(Ok(Vec::new())) };
         if !limits.allows(self.country) {
             return Ok(Err(Over { limit: "countries", until: None }));
         }
@@ -64,13 +74,12 @@ impl Sending {
         }
         for (subject, limit, most) in self.days(limits) {
             let before = view.get::<Budget>((subject.clone(),))?;
-            match self.count(before, subject, limit, most) {
+            match count(self.now, before, subject, limit, most) {
                 Ok(row) => changed.extend(row),
                 Err(over) => return Ok(Err(over)),
             }
         }
-        changed.into_iter().for_each(|row| view.put(row));
-        Ok(Ok(()))
+        Ok(Ok(changed))
     }
 
     /// Takes a message back that did not reach anybody, unless as many were taken back already as may
@@ -92,10 +101,10 @@ impl Sending {
         for (subject, limit, most) in self.days(limits) {
             let failed = failures(&subject);
             let before = view.get::<Budget>((failed.clone(),))?;
-            let Ok(Some(failed)) = self.count(before, failed, limit, most) else { continue };
+            let Ok(Some(failed)) = count(self.now, before, failed, limit, most) else { continue };
             view.put(failed);
             let Some(mut row) = view.get::<Budget>((subject,))? else { continue };
-            if row.ends_at == self.end_of_day() {
+            if row.ends_at == end_of_day(self.now) {
                 row.count = row.count.saturating_sub(1);
                 view.put(row);
             }
@@ -158,29 +167,47 @@ impl Sending {
             ends_at: self.now.plus(longest),
         }))
     }
+}
 
-    fn count(
-        &self,
-        before: Option<Budget>,
-        subject: String,
-        limit: &'static str,
-        most: u32,
-    ) -> Result<Option<Budget>, Over> {
-        if most == 0 {
-            return Ok(None);
-        }
-        // At midnight, some calls are a little late: they count for the day that has begun.
-        let ends_at = before.as_ref().map_or(Time(0), |row| row.ends_at).max(self.end_of_day());
-        let count = before.filter(|row| row.ends_at == ends_at).map_or(0, |row| row.count);
-        if count >= most {
-            return Err(Over { limit, until: Some(ends_at) });
-        }
-        Ok(Some(Budget { subject, times: Vec::new(), count: count + 1, ends_at }))
+/// Counts a look-up of a number, unless so many were allowed on this day already. Zero allows none.
+pub(in crate::engine) fn spend_lookup(
+    view: &mut View,
+    app: AppId,
+    most: u32,
+    now: Time,
+) -> Decided<Result<(), Over>> {
+    let limit = "lookup_day";
+    if most == 0 {
+        return Ok(Err(Over { limit, until: None }));
     }
+    let subject = format!("lookups:{app}");
+    let before = view.get::<Budget>((subject.clone(),))?;
+    Ok(count(now, before, subject, limit, most)
+        .map(|row| row.into_iter().for_each(|row| view.put(row))))
+}
 
-    fn end_of_day(&self) -> Time {
-        Time((self.now.0.div_euclid(DAY_MILLISECONDS) + 1).saturating_mul(DAY_MILLISECONDS))
+/// The row with one more on this day, if there is a limit.
+fn count(
+    now: Time,
+    before: Option<Budget>,
+    subject: String,
+    limit: &'static str,
+    most: u32,
+) -> Result<Option<Budget>, Over> {
+    if most == 0 {
+        return Ok(None);
     }
+    // At midnight, some calls are a little late: they count for the day that has begun.
+    let ends_at = before.as_ref().map_or(Time(0), |row| row.ends_at).max(end_of_day(now));
+    let count = before.filter(|row| row.ends_at == ends_at).map_or(0, |row| row.count);
+    if count >= most {
+        return Err(Over { limit, until: Some(ends_at) });
+    }
+    Ok(Some(Budget { subject, times: Vec::new(), count: count + 1, ends_at }))
+}
+
+fn end_of_day(now: Time) -> Time {
+    Time((now.0.div_euclid(DAY_MILLISECONDS) + 1).saturating_mul(DAY_MILLISECONDS))
 }
 
 /// Whose row counts the messages that were taken back.

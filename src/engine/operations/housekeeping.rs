@@ -7,8 +7,8 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::delivery::{HOST, SPOOL};
 use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{
-    Application, Audit, Browser, Budget, Decided, Due, Job, NumberCheck, Retention, Row, SentCode,
-    Value, View,
+    Application, Audit, Browser, Budget, Decided, Due, Job, KeptLine, NumberCheck, Retention, Row,
+    SentCode, Value, View,
 };
 use std::time::Duration;
 
@@ -39,6 +39,7 @@ pub(in crate::engine) fn delete_expired(view: &mut View, now: Now, most: u32) ->
     sweep.each::<Browser>(view, until, |_, _| {})?;
     sweep.each::<NumberCheck>(view, until, remove_name)?;
     sweep.each::<Budget>(view, until, |_, _| {})?;
+    sweep.each::<KeptLine>(view, until, |_, _| {})?;
     sweep.audit(view, now)?;
     Ok(sweep.deleted)
 }

@@ -12,6 +12,10 @@ pub(in crate::engine) fn all(view: &mut View) -> Decided<Vec<Route>> {
     view.all::<Route>(())
 }
 
+pub(in crate::engine) fn find(view: &mut View, name: &str) -> Decided<Option<Route>> {
+    view.get::<Route>((name.to_owned(),))
+}
+
 /// Adds a route, or replaces its settings.
 pub(in crate::engine) fn set(
     view: &mut View,
@@ -37,7 +41,7 @@ pub(in crate::engine) fn remove(view: &mut View, name: &str, trail: &Trail) -> D
 fn put(view: &mut View, name: &str, settings: Sealed<String>, removed: bool, trail: &Trail) {
     let changed_at = trail.now.steady;
     view.put(Route { name: name.to_owned(), settings, removed, changed_at });
-    let reason = Some(name.to_owned());
+    let reason = Some(name.trim_start_matches('@').to_owned());
     trail.note(view, Noted { verdict: "configured", reason, ..Noted::default() });
 }
 

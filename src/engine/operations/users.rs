@@ -9,8 +9,9 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::limits;
 use crate::engine::phones::Phone;
 use crate::engine::store::{
-    Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, Job, Lookup,
-    NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode, User, View,
+    Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, Job,
+    KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode,
+    User, View,
 };
 use crate::model::UserId;
 use std::time::Duration;
@@ -203,6 +204,7 @@ pub(in crate::engine) fn clear(view: &mut View) -> Decided<()> {
     view.delete_all::<Activity>(());
     view.delete_all::<Audit>(());
     view.delete_all::<Budget>(());
+    view.delete_all::<KeptLine>(());
     view.delete_all::<SentCode>(());
     view.delete_all::<NumberCheck>(());
     view.delete_all::<Job>(());

@@ -306,6 +306,18 @@ tables! {
         changed_at: Time,
     }
 
+    /// What a provider has said of the line behind a number: see `operations/lines.rs`. Nothing, if it
+    /// knows nothing of it, or gave no answer.
+    KeptLine in phone_lines, key 2, due expires_at {
+        app_id: i64,
+        /// Under a key of the application: most of the numbers belong to nobody here.
+        number_hash: Vec<u8>,
+        carrier: Option<String>,
+        kind: Option<String>,
+        ported: Option<bool>,
+        expires_at: Time,
+    }
+
     /// The counts of an application in a month: the year times twelve plus the month, counted from 0.
     /// Several nodes count in different shards, so that none waits for another. The row of month 0
     /// has the number of users that there are now.

@@ -39,6 +39,17 @@ pub(super) enum Failure {
     Unsendable(String),
 }
 
+impl Failure {
+    /// Why, whatever was sent.
+    pub(super) fn reason(self) -> String {
+        match self {
+            Failure::NotSent(reason) | Failure::Lost(reason) | Failure::Unsendable(reason) => {
+                reason
+            }
+        }
+    }
+}
+
 /// Makes requests. Connections are kept for the next ones.
 pub(super) struct Client(Agent);
 

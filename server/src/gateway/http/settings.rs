@@ -248,9 +248,9 @@ fn rules(fields: &mut Fields<'_>) -> Option<Rules> {
             fields.problem(name, "is given without code_pointer");
         }
     }
-    let success = statuses(fields, "success_status");
-    let permanent = statuses(fields, "permanent_status");
-    let retry = statuses(fields, "retry_status");
+    let success = statuses(fields, FIELDS, "success_status");
+    let permanent = statuses(fields, FIELDS, "permanent_status");
+    let retry = statuses(fields, FIELDS, "retry_status");
     let text = fields.text("success_text").map(str::to_owned);
     let id = self::pointer(fields, "id_pointer");
     let reason = self::pointer(fields, "reason_pointer");
@@ -269,7 +269,7 @@ fn rules(fields: &mut Fields<'_>) -> Option<Rules> {
     })
 }
 
-fn pointer(fields: &mut Fields<'_>, name: &str) -> Option<Pointer> {
+pub(super) fn pointer(fields: &mut Fields<'_>, name: &str) -> Option<Pointer> {
     let found = Pointer::read(fields.text(name)?);
     if found.is_none() {
         fields.problem(name, "does not begin with /");
@@ -290,8 +290,8 @@ fn codes(fields: &mut Fields<'_>, name: &str) -> Vec<String> {
 }
 
 /// Statuses, by default those of the table.
-fn statuses(fields: &mut Fields<'_>, name: &str) -> Option<Statuses> {
-    let default = FIELDS.iter().find(|field| field.name == name)?.default;
+pub(super) fn statuses(fields: &mut Fields<'_>, known: &[Field], name: &str) -> Option<Statuses> {
+    let default = known.iter().find(|field| field.name == name)?.default;
     let given = fields.value(name).map(|value| text(value).unwrap_or_default());
     let found = Statuses::read(given.as_deref().unwrap_or(default));
     if found.is_none() {

@@ -6,10 +6,10 @@ use super::{Connections, Sqlite, open};
 use crate::calls::{
     ActivityType, AppDetails, AppStats, ApprovalStatus, Channel, CheckApproval,
     CheckPhoneVerification, CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser,
-    EnrolAuthenticator, FindUser, Forget, OfflineLogin, PhoneVerificationStatus, Recognise,
-    Recognition, RegisterActivity, Remember, RemoveAuthenticator, RemoveDevice, RemoveLogin,
-    ReportOffline, RequestCall, RequestSms, RouteMatch, SetLogin, StartPhoneVerification,
-    UserStatus, match_route,
+    EnrolAuthenticator, FindUser, Forget, OfflineLogin, PhoneInfo, PhoneVerificationStatus,
+    Recognise, Recognition, RegisterActivity, Remember, RemoveAuthenticator, RemoveDevice,
+    RemoveLogin, ReportOffline, RequestCall, RequestSms, RouteMatch, SetLogin,
+    StartPhoneVerification, UserStatus, match_route,
 };
 use crate::engine::operations::offline::{self, Preparation};
 use crate::engine::operations::users;
@@ -73,6 +73,7 @@ impl World {
             application_name: Some("Test".into()),
             callback_url: Some("https://app.example/callback".into()),
             install_link: Some("https://app.example/".into()),
+            lookup: Some(Arc::new(|_: &str| None)),
             post: Some(Arc::new(Poster(Arc::clone(&failing)))),
             clock: Arc::new(clock.clone()),
             ..EngineSettings::default()
@@ -183,6 +184,7 @@ fn use_browsers(world: &World, user: UserId) {
 fn use_a_number(world: &World) {
     let (engine, country) = (&world.engine, "1".parse().unwrap());
     let number: PhoneNumber = "202-555-0123".parse().unwrap();
+    engine.handle(&PhoneInfo::new(number.clone(), country)).unwrap();
     let start = StartPhoneVerification::new(Channel::Sms, number.clone(), country);
     let uuid = engine.handle(&start).unwrap().uuid.unwrap();
     engine.handle(&PhoneVerificationStatus::new(uuid)).unwrap();

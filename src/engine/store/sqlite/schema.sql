@@ -270,6 +270,17 @@ CREATE TABLE routes (
     changed_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE phone_lines (
+    app_id INTEGER NOT NULL,
+    number_hash BLOB NOT NULL,
+    carrier TEXT,
+    kind TEXT,
+    ported INTEGER,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (app_id, number_hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX phone_lines_due ON phone_lines (expires_at);
+
 CREATE TABLE statistics (
     app_id INTEGER NOT NULL,
     month INTEGER NOT NULL,

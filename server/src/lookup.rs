@@ -1,0 +1,99 @@
+//! `seconder lookup`.
+
+use crate::arguments::Database;
+use crate::commands::{invalid, print};
+use crate::given::{Given, check_number};
+use clap::Subcommand;
+use seconder::engine::LineType;
+use seconder::model::Secret;
+use seconder::{Error, Result, Stage};
+use seconder_server::{gateway, routes};
+
+const GIVEN: Given = Given { fields: gateway::lookup_settings, check: routes::check_lookup };
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Set the provider, or replace all of its settings. They are checked first, and everything that is
+    /// wrong with them is printed. Servers that run use it within a few seconds. Settings that are
+    /// secrets are stored sealed.
+    Set {
+        #[command(flatten)]
+        database: Database,
+        /// File with the settings as a JSON object, or - for standard input.
+        #[arg(long, value_name = "FILE")]
+        file: Option<String>,
+        /// Settings such as gateway=twilio, which take the place of those in the file. A value is a text,
+        /// or JSON; with KEY=@FILE it is the content of a file, so that a secret stays out of process
+        /// listings. docs/lookups.md lists the settings.
+        #[arg(value_name = "KEY=VALUE")]
+        settings: Vec<String>,
+    },
+    /// Print the settings as JSON, without their secrets.
+    Show {
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Remove the provider: numbers are no longer looked up.
+    Remove {
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Look a number up once, and print what is known of it. It counts for no limit, and nothing of it is
+    /// kept. It fails unless the provider has responded.
+    Test {
+        #[command(flatten)]
+        database: Database,
+        /// Number to look up, with + and the country code.
+        #[arg(value_name = "NUMBER")]
+        number: String,
+    },
+}
+
+pub(crate) fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Set { database, file, settings } => {
+            let settings = GIVEN.read(file, &settings)?;
+            database.existing()?.require_engine()?.set_lookup(&settings)?;
+            print("the look-up of numbers is set; to try it: seconder lookup test +NUMBER")
+        }
+        Command::Show { database } => {
+            let shown = GIVEN.shown(&stored(&database)?, &[]);
+            print(&serde_json::to_string_pretty(&shown).unwrap_or_default())
+        }
+        Command::Remove { database } => {
+            match database.existing()?.require_engine()?.remove_lookup()? {
+                true => print("the look-up of numbers is removed"),
+                false => Err(none()),
+            }
+        }
+        Command::Test { database, number } => test(&database, &number),
+    }
+}
+
+fn stored(database: &Database) -> Result<Secret> {
+    database.existing()?.require_engine()?.lookup_settings()?.ok_or_else(none)
+}
+
+fn none() -> Error {
+    let reason = "has no provider of look-ups: set one with `seconder lookup set`";
+    invalid("database", reason.to_owned())
+}
+
+fn test(database: &Database, number: &str) -> Result<()> {
+    check_number(number)?;
+    let line = routes::try_lookup(&stored(database)?, number)?.map_err(|reason| {
+        let message = format!("the number could not be looked up: {reason}");
+        Error::Unavailable { stage: Stage::Delivery, message, reads: false }
+    })?;
+    let ported = match line.ported {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "unknown",
+    };
+    // What a provider writes must not control a terminal.
+    let carrier = line.carrier.unwrap_or_else(|| "unknown".to_owned());
+    let carrier: String = carrier.chars().filter(|c| !c.is_control()).collect();
+    print(&format!("carrier: {carrier}"))?;
+    print(&format!("type: {}", line.kind.map_or("unknown", LineType::name)))?;
+    print(&format!("ported: {ported}"))
+}
