@@ -91,8 +91,10 @@ checks() {
     components=(rustfmt clippy)
 }
 
-# The SMSC of the tests, from the npm registry.
+# The SMSC of the tests, from the npm registry, and a gateway of another implementation that uses it.
+# Its service is not started.
 smsc() {
+    need kannel test -x /usr/sbin/bearerbox
     need nodejs node --version
     need npm npm --version
     node_modules+=("build/smsc server/tests/smsc")

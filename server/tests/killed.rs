@@ -12,7 +12,6 @@
 mod checker;
 #[path = "killed/clients.rs"]
 mod clients;
-#[path = "killed/node.rs"]
 mod node;
 #[path = "../../tests/postgres/server.rs"]
 mod postgres;

@@ -1,4 +1,8 @@
-//! A process that serves, and is killed and started again.
+//! A process that serves, and can be killed and started again.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+#![allow(clippy::disallowed_methods, reason = "a thread reads what the process logs")]
 
 use seconder::{Service, Settings};
 use std::io::{BufRead, BufReader};
