@@ -39,7 +39,7 @@ PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bind
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
 # before 3.14, from which on CPython supports them.
 FREE_THREADED := python3.14t
-PYTHON_TYPED := packaging/try_wheel.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/tracing.py examples/web fuzz/api
+PYTHON_TYPED := packaging/try_wheel.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/provider.py examples/tracing.py examples/web fuzz/api
 
 say = @printf '\n== %s ==\n' "$(1)"
 
@@ -189,6 +189,8 @@ screenshots: tools-python python-module ## Takes the screenshots of docs/web.md 
 test-readme: c-library python-module
 	$(call say,The programs of the README)
 	$(CARGO) test -q --test readme -- --include-ignored
+	$(call say,The demonstration of docs/delivery.md)
+	$(CARGO) test -q -p seconder-server --test demonstration -- --include-ignored
 
 .PHONY: test-install
 test-install: c-library pam-module

@@ -78,6 +78,7 @@ checks() {
     need g++ c++ --version
     need clang clang++ --version
     need procps env kill -l
+    need curl curl --version
     need pkg-config pkg-config --version
     need mandoc command -v mandoc
     need cmake cmake --version

@@ -1,0 +1,154 @@
+//! Runs the demonstration of docs/delivery.md as a reader would: each command in turn, in one shell and one
+//! folder, and compares what it prints.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+#![allow(clippy::disallowed_methods, reason = "the shell finds its commands by PATH")]
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Long enough for a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// What the script prints after each command, before its exit status.
+const MARK: char = '\u{1e}';
+/// The ports that the demonstration uses. No system gives them to programs that ask for any.
+const PORTS: [u16; 3] = [18081, 18082, 18443];
+
+/// A command, and what it prints.
+struct Step {
+    command: String,
+    output: String,
+}
+
+/// The steps of a section: its blocks of the language `console`, in which `$` begins a command and `>`
+/// continues it.
+fn steps(page: &str, heading: &str) -> Vec<Step> {
+    let (_, section) = page.split_once(&format!("\n{heading}\n")).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let mut steps: Vec<Step> = Vec::new();
+    for block in section.split("```console\n").skip(1) {
+        for line in block.split("```").next().unwrap().lines() {
+            if let Some(command) = line.strip_prefix("$ ") {
+                steps.push(Step { command: command.to_owned(), output: String::new() });
+                continue;
+            }
+            let step = steps.last_mut().unwrap();
+            let (text, line) = match line.strip_prefix("> ") {
+                Some(more) => (&mut step.command, format!("\n{more}")),
+                None => (&mut step.output, format!("{line}\n")),
+            };
+            text.push_str(&line);
+        }
+    }
+    steps
+}
+
+/// A text in which ids, codes, times and what remains of a code's life are all the same.
+fn masked(text: &str) -> String {
+    let mut masked = String::new();
+    for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_number = bare.chars().all(|c| c.is_ascii_digit());
+        let mask = match bare.len() {
+            16 if bare.chars().all(|c| c.is_ascii_hexdigit()) => "ID",
+            10 if is_number => "TIME",
+            7 if is_number => "CODE",
+            3 if is_number && masked.ends_with("TIME.") => "",
+            _ => bare,
+        };
+        masked.push_str(mask);
+        masked.push_str(&word[bare.len()..]);
+    }
+    masked.replace("for 9 minutes", "for 10 minutes")
+}
+
+/// A shell, which ends with everything that it started.
+struct Shell(Child);
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+        let _ = self.0.wait();
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+/// What the commands print, and their exit statuses. Fewer if they take too long.
+fn run(folder: &Path, steps: &[Step]) -> Vec<(String, String)> {
+    let marks = steps.iter().map(|step| format!("{}\nprintf '{MARK}%s\\n' $?\n", step.command));
+    fs::write(folder.join("script"), marks.collect::<String>()).unwrap();
+    let (output, errors) = (folder.join("script.output"), folder.join("script.errors"));
+    let program = Path::new(env!("CARGO_BIN_EXE_seconder")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let python = root().join("build/venv/bin");
+    let mut shell = Command::new("bash");
+    shell
+        .arg("script")
+        .current_dir(folder)
+        .env("PATH", format!("{}:{}:{path}", python.display(), program.display()))
+        .stdin(Stdio::null())
+        .stdout(fs::File::create(&output).unwrap())
+        .stderr(fs::File::create(&errors).unwrap())
+        .process_group(0);
+    let mut shell = Shell(shell.spawn().unwrap());
+    let started = Instant::now();
+    while shell.0.try_wait().unwrap().is_none() && started.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(shell);
+    let text = fs::read_to_string(output).unwrap();
+    let errors = fs::read_to_string(errors).unwrap();
+    let mut parts = text.split(MARK);
+    let mut printed = vec![parts.next().unwrap().to_owned()];
+    let mut done = Vec::new();
+    for part in parts {
+        let (status, next) = part.split_once('\n').unwrap_or((part, ""));
+        done.push((printed.pop().unwrap(), status.to_owned()));
+        printed.push(next.to_owned());
+    }
+    let next = steps.get(done.len()).map(|step| &step.command);
+    assert!(next.is_none(), "{next:?} does not end, or was not reached:\n{text}\n{errors}");
+    done
+}
+
+/// The demonstration has ports of its own, which another run of this test may have now.
+fn wait_for_ports() {
+    let started = Instant::now();
+    for port in PORTS {
+        while let Err(error) = TcpListener::bind(("127.0.0.1", port)) {
+            assert!(started.elapsed() < PATIENCE, "port {port}: {error}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+#[test]
+#[ignore = "`make test` builds the Python module and runs it"]
+fn the_commands_of_the_demonstration_print_what_the_page_says() {
+    let page = fs::read_to_string(root().join("docs/delivery.md")).unwrap();
+    let steps = steps(&page, "## Try it");
+    assert!(steps.len() > 30, "{}", steps.len());
+    for port in PORTS {
+        assert!(page.contains(&port.to_string()), "{port}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(root().join("examples/provider.py"), folder.path().join("provider.py")).unwrap();
+    wait_for_ports();
+    let done = run(folder.path(), &steps);
+    let show = |(step, (output, status)): (&Step, &(String, String))| {
+        let end = if status == "0" { String::new() } else { format!("exit status {status}\n") };
+        format!("$ {}\n{output}{end}", step.command)
+    };
+    let printed: String = steps.iter().zip(&done).map(show).collect();
+    let wanted: String =
+        steps.iter().map(|step| format!("$ {}\n{}", step.command, step.output)).collect();
+    assert_eq!(masked(&printed), masked(&wanted), "it printed:\n{printed}");
+}
