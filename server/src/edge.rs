@@ -8,8 +8,10 @@ use crate::source::Source;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::response::Response;
+use axum::http::header::{CONNECTION, HOST};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode, Version};
+use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 #[cfg(unix)]
 use seconder::http::Peer;
@@ -103,6 +105,10 @@ impl Edge {
 /// Handles every request.
 async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     let (head, body) = request.into_parts();
+    if !names_its_host(&head) {
+        let wrong = "The request must have one header Host.\n";
+        return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], wrong).into_response();
+    }
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     let mut raw = RawRequest::new(head.method.as_str(), target);
     for (name, value) in &head.headers {
@@ -126,6 +132,15 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     // relay for its service. On a thread of the runtime, they would hold up other connections.
     let reply = tokio::task::spawn_blocking(move || edge.respond(routed));
     response(reply.await.unwrap_or_else(|_| RawReply::internal_error()))
+}
+
+/// Whether a request says which host it is for (RFC 9112, 3.2). A proxy in front of the service may have read
+/// one with several differently.
+fn names_its_host(head: &Parts) -> bool {
+    match head.headers.get_all(HOST).iter().count() {
+        0 => head.version < Version::HTTP_11,
+        hosts => hosts == 1,
+    }
 }
 
 /// Reads a body to its end, or until it is certain to be too large.

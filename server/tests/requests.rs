@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::World;
+use common::{KEY, World, exchange};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -130,6 +130,33 @@ fn an_unknown_path_is_rejected_before_the_body_arrives() {
         assert_eq!(reply.status, status, "{path}");
     }
     assert!(started.elapsed() < Duration::from_secs(15), "a body is waited for as long as that");
+}
+
+/// A proxy and the service could take such a request for different ones.
+#[test]
+fn a_request_that_can_be_read_in_two_ways_is_rejected() {
+    let world = World::start();
+    let key = format!("X-Svc-API-Key: {KEY}\r\nConnection: close\r\n");
+    for (host, body, status) in [
+        ("Host: a\r\n", "\r\n", 200),
+        ("", "\r\n", 400),
+        ("Host: a\r\nHost: b\r\n", "\r\n", 400),
+        ("Host: a\r\n", "Transfer-Encoding: chunked, gzip\r\n\r\n", 400),
+        ("Host: a\r\n", "Content-Length: 0\r\nContent-Length: 5\r\n\r\n", 400),
+        ("Host: a\r\n", "Content-Length: +0\r\n\r\n", 400),
+        ("Host: a\r\n", "Transfer-Encoding: gzip\r\n\r\n", 400),
+        ("Host: a\r\n", " folded: 1\r\n\r\n", 400),
+        ("Host: a\r\n", "X : 1\r\n\r\n", 400),
+    ] {
+        let request = format!("GET {DETAILS} HTTP/1.1\r\n{host}{key}{body}");
+        let (addr, pem) = (world.server.addr(), world.server.certificate_pem());
+        let reply = String::from_utf8(exchange(addr, pem, request.as_bytes())).unwrap();
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {reply}");
+        assert_eq!(reply.matches("HTTP/1.1").count(), 1, "{request}: {reply}");
+    }
+    let old = format!("GET {DETAILS} HTTP/1.0\r\nX-Svc-API-Key: {KEY}\r\n\r\n");
+    let (addr, pem) = (world.server.addr(), world.server.certificate_pem());
+    assert!(exchange(addr, pem, old.as_bytes()).starts_with(b"HTTP/1.0 200"));
 }
 
 #[test]
