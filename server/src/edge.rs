@@ -1,5 +1,6 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
+use crate::calls::Calls;
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local::Slot;
@@ -37,6 +38,7 @@ struct Inner {
     source: Source,
     caller: Caller,
     journal: Arc<Journal>,
+    calls: Calls,
     /// Given back when the connection is closed and its last call has ended.
     _held: Held,
 }
@@ -50,16 +52,27 @@ enum Held {
 
 impl Edge {
     /// Handles the requests of whoever comes by network.
-    pub(crate) fn network(source: Source, journal: Arc<Journal>, place: Place) -> Edge {
+    pub(crate) fn network(
+        source: Source,
+        journal: Arc<Journal>,
+        calls: Calls,
+        place: Place,
+    ) -> Edge {
         let (caller, _held) = (Caller::Network, Held::Network(place));
-        Edge(Arc::new(Inner { source, caller, journal, _held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, _held }))
     }
 
     /// Handles the requests of a peer of a local socket.
     #[cfg(unix)]
-    pub(crate) fn peer(source: Source, caller: Peer, journal: Arc<Journal>, slot: Slot) -> Edge {
+    pub(crate) fn peer(
+        source: Source,
+        caller: Peer,
+        journal: Arc<Journal>,
+        calls: Calls,
+        slot: Slot,
+    ) -> Edge {
         let (caller, _held) = (Caller::Peer(caller), Held::Local(slot));
-        Edge(Arc::new(Inner { source, caller, journal, _held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, _held }))
     }
 
     /// The library matches the path and the method itself.
@@ -104,6 +117,7 @@ impl Edge {
 
 /// Handles every request.
 async fn handle(State(edge): State<Edge>, request: Request) -> Response {
+    let _call = edge.0.calls.begin();
     let (head, body) = request.into_parts();
     if !names_its_host(&head) {
         let wrong = "The request must have one header Host.\n";

@@ -13,6 +13,7 @@
 //! # Ok::<(), seconder::Error>(())
 //! ```
 
+mod calls;
 mod edge;
 pub mod gateway;
 mod journal;

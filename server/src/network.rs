@@ -1,6 +1,7 @@
 //! How many connections by network a server accepts, so that strangers cannot take the descriptors that
 //! the logins of this machine need.
 
+use crate::calls::Calls;
 use crate::edge::Edge;
 use crate::journal::Journal;
 #[cfg(unix)]
@@ -37,6 +38,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 pub(crate) struct NetworkAcceptor {
     source: Source,
     journal: Arc<Journal>,
+    calls: Calls,
     handshakes: RustlsAcceptor,
     places: Arc<Places>,
     write_limit: Duration,
@@ -46,12 +48,13 @@ impl NetworkAcceptor {
     pub(crate) fn new(
         source: Source,
         journal: Arc<Journal>,
+        calls: Calls,
         tls: RustlsConfig,
         places: Arc<Places>,
         write_limit: Duration,
     ) -> NetworkAcceptor {
         let handshakes = RustlsAcceptor::new(tls).handshake_timeout(HANDSHAKE);
-        NetworkAcceptor { source, journal, handshakes, places, write_limit }
+        NetworkAcceptor { source, journal, calls, handshakes, places, write_limit }
     }
 }
 
@@ -77,7 +80,7 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
             // Beneath TLS, so that it is for all that is written.
             let stream = WriteTimeout::new(stream, this.write_limit);
             let (stream, ()) = this.handshakes.accept(stream, ()).await?;
-            Ok((stream, Edge::network(this.source, this.journal, place).router()))
+            Ok((stream, Edge::network(this.source, this.journal, this.calls, place).router()))
         })
     }
 }

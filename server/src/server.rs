@@ -1,5 +1,6 @@
 //! The server: start, time limits and graceful shutdown.
 
+use crate::calls::Calls;
 use crate::journal::Journal;
 use crate::listeners::Listeners;
 #[cfg(unix)]
@@ -46,6 +47,7 @@ pub struct Server {
     tcp: Handle<SocketAddr>,
     metrics: Handle<SocketAddr>,
     metrics_addr: Option<SocketAddr>,
+    calls: Calls,
     #[cfg(unix)]
     local: Handle<LocalAddr>,
     /// Shared with the task that looks after them.
@@ -125,15 +127,16 @@ impl Server {
         }
         let journal = Arc::new(Journal::new(listeners.log.unwrap_or_else(|| Box::new(|_| {}))));
         let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
-        let tcp = Handle::new();
+        let (tcp, calls) = (Handle::new(), Calls::default());
         let write_limit = listeners.write_limit.unwrap_or(WRITE);
         if let Some(Https { config, .. }) = &https {
             let places = network::places(has_local, &journal);
             for listener in listeners.tcp {
                 let (source, journal) = (source.clone(), Arc::clone(&journal));
-                let places = Arc::clone(&places);
+                let (places, calls) = (Arc::clone(&places), calls.clone());
                 let config = config.clone();
-                let acceptor = NetworkAcceptor::new(source, journal, config, places, write_limit);
+                let acceptor =
+                    NetworkAcceptor::new(source, journal, calls, config, places, write_limit);
                 runtime.spawn(serve(listener, acceptor, tcp.clone()));
             }
         }
@@ -143,6 +146,7 @@ impl Server {
             tcp,
             metrics: Handle::new(),
             metrics_addr: None,
+            calls,
             #[cfg(unix)]
             local: Handle::new(),
             #[cfg(unix)]
@@ -182,7 +186,14 @@ impl Server {
             files.extend(socket.file);
             let (slots, journal) = (Arc::clone(&slots), Arc::clone(journal));
             let rules = socket.rules;
-            let acceptor = PeerAcceptor::new(source.clone(), rules, slots, journal, write_limit);
+            let acceptor = PeerAcceptor::new(
+                source.clone(),
+                rules,
+                slots,
+                journal,
+                self.calls.clone(),
+                write_limit,
+            );
             runtime.spawn(serve_local(socket.listener, acceptor, self.local.clone()));
         }
         self.files = Arc::new(files);
@@ -275,7 +286,13 @@ impl Server {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
-            tokio::time::timeout(GRACE, all_closed).await.ok()
+            let ended = async {
+                tokio::select! {
+                    () = all_closed => {}
+                    () = self.calls.ended() => {}
+                }
+            };
+            tokio::time::timeout(GRACE, ended).await.ok()
         });
         // Dropping the runtime would wait without limit for a call that blocks.
         runtime.shutdown_timeout(Duration::from_secs(1));

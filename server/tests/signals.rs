@@ -9,7 +9,7 @@ mod common;
 use common::connect;
 use rcgen::{CertificateParams, KeyPair};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -130,6 +130,23 @@ fn certificate(folder: &Path) -> String {
 }
 
 const DEFAULT: &[&str] = &["--default-signal=HUP,INT,QUIT,TERM,USR1,USR2,ALRM,IO"];
+
+/// A client that says nothing, one in the middle of the handshake, and one in the middle of a head.
+#[test]
+fn connections_without_a_call_do_not_hold_up_a_stop() {
+    let mut running = Running::start(DEFAULT);
+    let _silent = TcpStream::connect(running.addr).unwrap();
+    let mut shaking = TcpStream::connect(running.addr).unwrap();
+    shaking.write_all(&[22, 3, 1]).unwrap();
+    let mut half = connect(running.addr, &running.pem);
+    half.write_all(b"GET /protected/json/app/details HTTP/1.1\r\nHost: lo").unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal("TERM");
+    let started = Instant::now();
+    assert!(running.has_exited_well());
+    // Calls in progress would be waited for.
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+}
 
 #[test]
 fn a_signal_to_stop_lets_calls_finish() {

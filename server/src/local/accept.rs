@@ -1,6 +1,7 @@
 //! Who is at the other end of each connection.
 
 use super::{PeerRules, Slots};
+use crate::calls::Calls;
 use crate::edge::Edge;
 use crate::journal::Journal;
 use crate::source::Source;
@@ -29,6 +30,7 @@ pub(crate) struct PeerAcceptor {
     rules: Arc<PeerRules>,
     slots: Arc<Slots>,
     journal: Arc<Journal>,
+    calls: Calls,
     look_ups: Arc<Semaphore>,
     write_limit: Duration,
 }
@@ -50,7 +52,7 @@ impl<S> Accept<UnixStream, S> for PeerAcceptor {
                 return Err(io::Error::other(reason));
             };
             let peer = this.peer(peer.uid(), peer.gid()).await;
-            let edge = Edge::peer(this.source, peer, this.journal, slot);
+            let edge = Edge::peer(this.source, peer, this.journal, this.calls, slot);
             Ok((WriteTimeout::new(stream, this.write_limit), edge.router()))
         })
     }
@@ -62,10 +64,11 @@ impl PeerAcceptor {
         rules: PeerRules,
         slots: Arc<Slots>,
         journal: Arc<Journal>,
+        calls: Calls,
         write_limit: Duration,
     ) -> PeerAcceptor {
         let (rules, look_ups) = (Arc::new(rules), Arc::new(Semaphore::new(LOOK_UPS)));
-        PeerAcceptor { source, rules, slots, journal, look_ups, write_limit }
+        PeerAcceptor { source, rules, slots, journal, calls, look_ups, write_limit }
     }
 
     async fn peer(&self, uid: u32, gid: u32) -> Peer {
