@@ -14,6 +14,7 @@
 //! ```
 
 mod calls;
+mod certificate;
 mod edge;
 pub mod gateway;
 mod journal;

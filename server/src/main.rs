@@ -41,7 +41,8 @@ struct Program {
 enum Command {
     /// Run the service, over HTTPS or for the processes of this machine, until SIGTERM, SIGQUIT or
     /// Ctrl-C, which let calls in progress finish within 10 seconds. SIGHUP reads the files of
-    /// --certificate and --key again, for clients that connect after that; SIGUSR1, SIGUSR2, SIGALRM
+    /// --certificate and --key again, for clients that connect after that, which also happens a few seconds
+    /// after they have changed; SIGUSR1, SIGUSR2, SIGALRM
     /// and SIGIO are logged, and have no effect.
     Serve(Serve),
     /// Pass calls of processes of this machine on to a remote service, with an API key that they need

@@ -5,6 +5,7 @@ mod listener;
 
 pub(crate) use listener::listen;
 
+use crate::certificate::Certificate;
 use crate::routes::{Routes, State};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
@@ -18,8 +19,8 @@ use seconder::Result;
 use seconder::engine::{Engine, JobKind, JobStatus, Outcome};
 use std::fmt::{self, Write};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 /// For how long the jobs that were counted are shown, however often somebody asks: up to 10 000 of each
 /// queue are read.
@@ -35,6 +36,7 @@ pub struct Metrics(Arc<Inner>);
 struct Inner {
     engine: Engine,
     routes: Option<Routes>,
+    certificate: OnceLock<Arc<Certificate>>,
     attempts: Family<Attempt, Counter>,
     durations: Family<Queue, Histogram, fn() -> Histogram>,
     /// The jobs as they were counted, and when.
@@ -90,10 +92,17 @@ impl Metrics {
         Metrics(Arc::new(Inner {
             engine,
             routes,
+            certificate: OnceLock::new(),
             attempts: Family::default(),
             durations: Family::new_with_constructor(new),
             counted: Mutex::default(),
         }))
+    }
+
+    /// Shows when this certificate expires.
+    pub(crate) fn watch(&self, certificate: &Arc<Certificate>) {
+        // A server has one.
+        let _ = self.0.certificate.set(Arc::clone(certificate));
     }
 
     /// Counts an attempt to send something.
@@ -141,6 +150,14 @@ impl Metrics {
         let help = "How long those attempts took";
         let durations = self.0.durations.clone();
         registry.register_with_unit("attempt_duration", help, Unit::Seconds, durations);
+        if let Some(certificate) = self.0.certificate.get() {
+            let ends =
+                certificate.ends().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let gauge = Gauge::<i64>::default();
+            gauge.set(i64::try_from(ends.as_secs()).unwrap_or(i64::MAX));
+            let help = "When the certificate expires, in Unix time";
+            registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, gauge);
+        }
         let Some(routes) = &self.0.routes else { return };
         let breakers = Family::<Breaker, Gauge>::default();
         for (route, is) in routes.states() {

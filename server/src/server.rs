@@ -1,6 +1,7 @@
 //! The server: start, time limits and graceful shutdown.
 
 use crate::calls::Calls;
+use crate::certificate::Certificate;
 use crate::journal::Journal;
 use crate::listeners::Listeners;
 #[cfg(unix)]
@@ -9,9 +10,8 @@ use crate::metrics::listen;
 use crate::network::{self, NetworkAcceptor};
 use crate::signals::Signals;
 use crate::source::Source;
-use crate::tls::{Identity, Tls};
+use crate::tls::Tls;
 use crate::{internal, invalid};
-use axum_server::tls_rustls::RustlsConfig;
 use axum_server::{Address, Handle};
 use hyper_util::rt::TokioTimer;
 use seconder::http::Relay;
@@ -43,7 +43,8 @@ const GRACE: Duration = Duration::from_secs(10);
 /// dropped.
 pub struct Server {
     addrs: Vec<SocketAddr>,
-    https: Option<Https>,
+    certificate: Option<Arc<Certificate>>,
+    certificate_pem: String,
     tcp: Handle<SocketAddr>,
     metrics: Handle<SocketAddr>,
     metrics_addr: Option<SocketAddr>,
@@ -56,13 +57,6 @@ pub struct Server {
     #[cfg(unix)]
     watching: Option<JoinHandle<()>>,
     runtime: Option<Runtime>,
-}
-
-/// The certificate.
-struct Https {
-    certificate_pem: String,
-    source: Tls,
-    config: RustlsConfig,
 }
 
 impl Server {
@@ -111,30 +105,31 @@ impl Server {
         if listeners.tcp.is_empty() && !has_local {
             return Err(invalid("listen", "there is nothing to listen on"));
         }
-        let https = match (listeners.tls, listeners.tcp.is_empty()) {
-            (Some(tls), false) => {
-                let Identity { certificate_pem, config } = tls.identity()?;
-                let config = RustlsConfig::from_config(config);
-                Some(Https { certificate_pem, source: tls, config })
-            }
+        let journal = Arc::new(Journal::new(listeners.log.unwrap_or_else(|| Box::new(|_| {}))));
+        let opened = match (listeners.tls, listeners.tcp.is_empty()) {
+            (Some(tls), false) => Some(Certificate::open(tls, Arc::clone(&journal))?),
             (None, false) => return Err(invalid("certificate", "is missing, which HTTPS needs")),
             (_, true) => None,
+        };
+        let (certificate, certificate_pem) = match opened {
+            Some((certificate, pem)) => (Some(Arc::new(certificate)), pem),
+            None => (None, String::new()),
         };
         let mut addrs = Vec::new();
         for listener in &listeners.tcp {
             listener.set_nonblocking(true).map_err(unusable)?;
             addrs.push(listener.local_addr().map_err(unusable)?);
         }
-        let journal = Arc::new(Journal::new(listeners.log.unwrap_or_else(|| Box::new(|_| {}))));
         let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
         let (tcp, calls) = (Handle::new(), Calls::default());
         let write_limit = listeners.write_limit.unwrap_or(WRITE);
-        if let Some(Https { config, .. }) = &https {
+        if let Some(certificate) = &certificate {
+            runtime.spawn(Arc::clone(certificate).watch());
             let places = network::places(has_local, &journal);
             for listener in listeners.tcp {
                 let (source, journal) = (source.clone(), Arc::clone(&journal));
                 let (places, calls) = (Arc::clone(&places), calls.clone());
-                let config = config.clone();
+                let config = certificate.config();
                 let acceptor =
                     NetworkAcceptor::new(source, journal, calls, config, places, write_limit);
                 runtime.spawn(serve(listener, acceptor, tcp.clone()));
@@ -142,7 +137,8 @@ impl Server {
         }
         let mut server = Server {
             addrs,
-            https,
+            certificate,
+            certificate_pem,
             tcp,
             metrics: Handle::new(),
             metrics_addr: None,
@@ -156,6 +152,9 @@ impl Server {
             runtime: Some(runtime),
         };
         if let (Some((listener, metrics)), Some(runtime)) = (listeners.metrics, &server.runtime) {
+            if let Some(certificate) = &server.certificate {
+                metrics.watch(certificate);
+            }
             listener.set_nonblocking(true).map_err(unusable)?;
             server.metrics_addr = Some(listener.local_addr().map_err(unusable)?);
             runtime.spawn(listen(listener, metrics, write_limit, server.metrics.clone()));
@@ -225,10 +224,10 @@ impl Server {
         format!("https://{}", self.addr())
     }
 
-    /// The certificate in PEM; empty without HTTPS. If it is self-signed, clients trust it by their
-    /// setting `ca_file`.
+    /// The certificate in PEM, if it is self-signed: clients trust it by their setting `ca_file`. Otherwise
+    /// empty.
     pub fn certificate_pem(&self) -> &str {
-        self.https.as_ref().map_or("", |https| &https.certificate_pem)
+        &self.certificate_pem
     }
 
     /// Receives the signals of this process from now on: see [`Signal`](crate::Signal). A SIGHUP that
@@ -242,21 +241,14 @@ impl Server {
     }
 
     /// Reads the files of the certificate and its key again, and presents them to every client that
-    /// connects from now on. Returns false if there are none, because the certificate is self-signed
-    /// or there is no HTTPS.
+    /// connects from now on. That also happens a few seconds after they have changed. Returns false if there
+    /// are none, because the certificate is self-signed or there is no HTTPS.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the files are invalid; the
     /// server then keeps the certificate that it has.
-    pub fn reload(&mut self) -> Result<bool> {
-        let Some(https) = self.https.as_mut().filter(|https| https.source != Tls::SelfSigned)
-        else {
-            return Ok(false);
-        };
-        let Identity { certificate_pem, config } = https.source.identity()?;
-        https.certificate_pem = certificate_pem;
-        https.config.reload_from_config(config);
-        Ok(true)
+    pub fn reload(&self) -> Result<bool> {
+        self.certificate.as_ref().map_or(Ok(false), |certificate| certificate.reload())
     }
 
     /// Stops accepting calls, waits at most 10 s for those in progress, and returns.

@@ -8,6 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use seconder::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 /// The source of a server's certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +30,11 @@ pub enum Tls {
 
 /// A certificate, and the configuration that presents it.
 pub(crate) struct Identity {
+    /// What clients trust it by, if it is self-signed.
     pub(crate) certificate_pem: String,
     pub(crate) config: Arc<ServerConfig>,
+    /// When it expires.
+    pub(crate) ends: SystemTime,
 }
 
 impl Tls {
@@ -55,9 +59,10 @@ fn self_signed() -> Result<Identity> {
     let certificate = params.self_signed(&key).map_err(failed)?;
     let private = PrivateKeyDer::try_from(key.serialize_der());
     let private = private.map_err(|_| internal("a certificate could not be generated"))?;
-    let config = config(vec![certificate.der().clone()], private)
-        .map_err(|_| internal("the generated certificate could not be loaded"))?;
-    Ok(Identity { certificate_pem: certificate.pem(), config })
+    let unusable = || internal("the generated certificate could not be loaded");
+    let ends = ends(certificate.der()).ok_or_else(unusable)?;
+    let config = config(vec![certificate.der().clone()], private).map_err(|_| unusable())?;
+    Ok(Identity { certificate_pem: certificate.pem(), config, ends })
 }
 
 fn from_files(certificate: &Path, key: &Path) -> Result<Identity> {
@@ -68,25 +73,19 @@ fn from_files(certificate: &Path, key: &Path) -> Result<Identity> {
     })?;
     let private = PrivateKeyDer::from_pem_slice(&read("key", key)?)
         .map_err(|_| invalid("key", format!("{} holds no private key in PEM", key.display())))?;
+    let ends = chain.first().and_then(ends).ok_or_else(|| {
+        invalid("certificate", format!("{} holds no valid certificate", certificate.display()))
+    })?;
     let config = config(chain, private)
         .map_err(|error| invalid("certificate", format!("cannot be used with the key: {error}")))?;
-    Ok(Identity { certificate_pem: certificates(&String::from_utf8_lossy(&pem)), config })
+    Ok(Identity { certificate_pem: String::new(), config, ends })
 }
 
-/// The certificates of a PEM file. Some files also hold the private key, which must not be handed out
-/// with them.
-fn certificates(pem: &str) -> String {
-    let mut inside = false;
-    let mut text = String::new();
-    for line in pem.lines().map(str::trim) {
-        inside |= line == "-----BEGIN CERTIFICATE-----";
-        if inside {
-            text.push_str(line);
-            text.push('\n');
-        }
-        inside &= line != "-----END CERTIFICATE-----";
-    }
-    text
+/// When a certificate expires.
+fn ends(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let seconds = u64::try_from(certificate.validity().not_after.timestamp()).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
 fn read(parameter: &'static str, file: &Path) -> Result<Vec<u8>> {
@@ -141,9 +140,7 @@ mod tests {
             ),
         );
         let both = folder.path().join("both");
-        let identity = Tls::Files { certificate: both.clone(), key: both }.identity().unwrap();
-        assert!(!identity.certificate_pem.contains("PRIVATE"));
-        assert_eq!(CertificateDer::pem_slice_iter(identity.certificate_pem.as_bytes()).count(), 1);
+        assert!(Tls::Files { certificate: both.clone(), key: both }.identity().is_ok());
         let (certificate, key) = (folder.path().join("certificate"), folder.path().join("key"));
         assert!(Tls::Files { certificate, key }.identity().is_ok());
     }

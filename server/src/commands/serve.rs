@@ -122,10 +122,10 @@ fn listeners(options: &Serve) -> Result<Listeners> {
 }
 
 /// Serves until a signal says to stop.
-pub(super) fn run(mut server: Server, signals: &mut Signals) {
+pub(super) fn run(server: Server, signals: &mut Signals) {
     loop {
         match signals.wait() {
-            Signal::Reload => reload(&mut server),
+            Signal::Reload => reload(&server),
             Signal::Other(name) => log(&format!("{name} is ignored")),
             _ => break,
         }
@@ -135,7 +135,7 @@ pub(super) fn run(mut server: Server, signals: &mut Signals) {
     log("stopped");
 }
 
-fn reload(server: &mut Server) {
+fn reload(server: &Server) {
     log(&match server.reload() {
         Ok(true) => "SIGHUP: the certificate and its key were read again".to_owned(),
         Ok(false) if server.addrs().is_empty() => {
