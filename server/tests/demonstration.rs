@@ -81,10 +81,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
-/// What the commands print, and their exit statuses. Fewer if they take too long.
+/// What the commands print, and their exit statuses. The first one that fails is the last.
 fn run(folder: &Path, steps: &[Step]) -> Vec<(String, String)> {
-    let marks = steps.iter().map(|step| format!("{}\nprintf '{MARK}%s\\n' $?\n", step.command));
-    fs::write(folder.join("script"), marks.collect::<String>()).unwrap();
+    let mark = format!("status=$?; printf '{MARK}%s\\n' $status; [ $status = 0 ] || exit\n");
+    let script: String = steps.iter().map(|step| format!("{}\n{mark}", step.command)).collect();
+    fs::write(folder.join("script"), script).unwrap();
     let (output, errors) = (folder.join("script.output"), folder.join("script.errors"));
     let program = Path::new(env!("CARGO_BIN_EXE_seconder")).parent().unwrap();
     let path = std::env::var("PATH").unwrap();
@@ -115,7 +116,7 @@ fn run(folder: &Path, steps: &[Step]) -> Vec<(String, String)> {
         printed.push(next.to_owned());
     }
     let next = steps.get(done.len()).map(|step| &step.command);
-    assert!(next.is_none(), "{next:?} does not end, or was not reached:\n{text}\n{errors}");
+    assert!(next.is_none(), "{next:?} was not reached, or does not end:\n{text}\n{errors}");
     done
 }
 
