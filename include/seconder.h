@@ -381,6 +381,12 @@ extern "C" {
 #define SECONDER_OUTCOME_AMBIGUOUS 3
 
 /**
+ * From a deliver or post function: nothing was attempted, such as because no more messages are taken in
+ * this second. It counts as no attempt.
+ */
+#define SECONDER_OUTCOME_NOT_ATTEMPTED 4
+
+/**
  * HMAC-SHA-1, which every authenticator app supports (RFC 6238).
  */
 #define SECONDER_ALGORITHM_SHA1 1
@@ -605,12 +611,13 @@ typedef struct seconder_names {
  * Delivers a message to a phone: a code, or the install message to a new user. It returns
  * SECONDER_OUTCOME_SENT, which is 0, if the message was accepted for delivery;
  * SECONDER_OUTCOME_RETRY if it was not sent, and a later attempt may succeed;
+ * SECONDER_OUTCOME_NOT_ATTEMPTED if nothing was attempted, because no more are sent in this second;
  * SECONDER_OUTCOME_AMBIGUOUS if it may have been sent; and SECONDER_OUTCOME_PERMANENT or any other
  * number if it was not sent, and no attempt will succeed.
  *
- * After SECONDER_OUTCOME_RETRY and SECONDER_OUTCOME_AMBIGUOUS, the call that requests the code
- * succeeds: further attempts are made by seconder_run_jobs(), which the program has to call. All
- * attempts to send a message have the same seconder_message_id().
+ * After SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_NOT_ATTEMPTED and SECONDER_OUTCOME_AMBIGUOUS, the
+ * call that requests the code succeeds: further attempts are made by seconder_run_jobs(), which the
+ * program has to call. All attempts to send a message have the same seconder_message_id().
  *
  * It runs inside the call that sends the message, on the same thread, and on several threads at
  * once if several make such calls. It must return normally: it must not be left by longjmp() or a
@@ -629,8 +636,8 @@ typedef void (*seconder_userdata_free)(void *userdata);
 /**
  * Posts a callback to the application. It returns SECONDER_OUTCOME_SENT, which is 0, if the
  * application accepted the callback; SECONDER_OUTCOME_PERMANENT if the callback must not be posted
- * again; and SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_AMBIGUOUS or any other number if it is to be
- * posted again, which seconder_run_jobs() does.
+ * again; and SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_NOT_ATTEMPTED, SECONDER_OUTCOME_AMBIGUOUS or any
+ * other number if it is to be posted again, which seconder_run_jobs() does.
  *
  * It runs inside the call that answers an approval request, on the same thread, and on several
  * threads at once if several make such calls. It must return normally: it must not be left by
@@ -1718,8 +1725,8 @@ void seconder_message_set_provider_id(const struct seconder_message *message,
                                       const char *id);
 
 /**
- * For the deliver function, before it returns SECONDER_OUTCOME_RETRY: no other attempt is made earlier
- * than after so many milliseconds. A message whose code has expired by then has failed for good.
+ * For the deliver function, before it returns SECONDER_OUTCOME_RETRY or
+ * SECONDER_OUTCOME_NOT_ATTEMPTED: no other attempt is made earlier than after so many milliseconds. A message whose code has expired by then has failed for good.
  */
 void seconder_message_set_retry_after(const struct seconder_message *message,
                                       uint64_t after_ms);
@@ -1778,8 +1785,8 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
                                                   size_t index);
 
 /**
- * For the post function, before it returns SECONDER_OUTCOME_RETRY: the callback is not posted again
- * earlier than after so many milliseconds.
+ * For the post function, before it returns SECONDER_OUTCOME_RETRY or SECONDER_OUTCOME_NOT_ATTEMPTED:
+ * the callback is not posted again earlier than after so many milliseconds.
  */
 void seconder_signed_callback_set_retry_after(const struct seconder_signed_callback *callback,
                                               uint64_t after_ms);

@@ -599,8 +599,8 @@ struct ReplayEntry {
 /// is sent(), and false means that a message has failed for good, and that a callback is posted
 /// again. So does an exception.
 ///
-/// After retry() and ambiguous(), the call that requests the code succeeds, and further attempts
-/// are made by Service::run_jobs(), which the program has to call.
+/// After retry(), not_attempted() and ambiguous(), the call that requests the code succeeds, and further
+/// attempts are made by Service::run_jobs(), which the program has to call.
 class Outcome {
 public:
     Outcome(bool accepted) noexcept : number_(accepted ? SECONDER_OUTCOME_SENT : -1) {}
@@ -625,6 +625,13 @@ public:
                          std::string reason = {})
     {
         return Outcome(SECONDER_OUTCOME_RETRY, {}, after, std::move(reason));
+    }
+    /// Nothing was attempted, such as because no more messages are taken in this second. It counts as no
+    /// attempt. The next one is made after this time, or after about a second.
+    static Outcome not_attempted(std::optional<std::chrono::milliseconds> after = {},
+                                 std::string reason = {})
+    {
+        return Outcome(SECONDER_OUTCOME_NOT_ATTEMPTED, {}, after, std::move(reason));
     }
     /// It may have been accepted, because the connection was lost before a response arrived.
     static Outcome ambiguous(std::string reason = {})

@@ -111,6 +111,8 @@ impl Metrics {
         let outcome = match outcome {
             Outcome::Sent(_) => "sent",
             Outcome::Retry { .. } => "retry",
+            // What was not attempted says nothing of the gateway.
+            Outcome::NotAttempted { .. } => return,
             Outcome::Permanent(_) => "permanent",
             Outcome::Ambiguous(_) => "ambiguous",
             _ => "other",

@@ -29,6 +29,9 @@ use std::time::{Duration, Instant};
 /// What an attempt takes beside the time that the gateway allows itself.
 const SLACK: Duration = Duration::from_secs(5);
 
+/// How long messages wait for a route that cannot be used.
+const UNUSABLE: Duration = Duration::from_secs(30);
+
 /// Takes a line for the operator.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -278,10 +281,8 @@ impl Routes {
                 admitted.map_err(|after| (after, "its circuit breaker is open"))
             });
         if let Err((after, reason)) = admitted {
-            return Outcome::Retry {
-                after: Some(after),
-                reason: format!("route {name}: {reason}"),
-            };
+            let reason = format!("route {name}: {reason}");
+            return Outcome::NotAttempted { after: Some(after), reason };
         }
         let outgoing = Outgoing {
             id: &message.id,
@@ -334,7 +335,8 @@ impl Deliver for Routes {
             }
             // Another node may be able to, or this one once it was set again.
             Err(_) => {
-                Outcome::Retry { after: None, reason: format!("route {name} cannot be used") }
+                let reason = format!("route {name} cannot be used");
+                Outcome::NotAttempted { after: Some(UNUSABLE), reason }
             }
         }
     }

@@ -124,6 +124,23 @@ fn a_message_that_no_provider_took_is_sent_once_one_works_again() {
     assert_eq!(received[0]["id"], received[1]["id"]);
 }
 
+/// Otherwise it would wait ever longer, although its provider works.
+#[test]
+fn a_message_that_waits_for_the_rate_of_its_route_has_made_no_attempt() {
+    let folder = database();
+    let provider = Provider::start(200);
+    provider.set_route(folder.path(), "only", &["rate=1"]);
+    let running = Running::start(folder.path());
+    for number in 1..=4 {
+        running.request(running.user(number)).unwrap();
+    }
+    wait_until("all are sent", || provider.received().len() == 4);
+    let list = || printed(folder.path(), &["jobs", "list", "--state", "sent"]);
+    wait_until("all are noted", || list().lines().count() == 4);
+    let list = list();
+    assert!(list.lines().all(|job| job.contains(" attempts=1 ")), "{list}");
+}
+
 /// The call waits for no more than the workers of the route allow.
 #[test]
 fn a_provider_that_hangs_holds_up_no_other_route_and_no_call() {

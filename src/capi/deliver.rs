@@ -21,12 +21,13 @@ pub struct seconder_message {
 /// Delivers a message to a phone: a code, or the install message to a new user. It returns
 /// SECONDER_OUTCOME_SENT, which is 0, if the message was accepted for delivery;
 /// SECONDER_OUTCOME_RETRY if it was not sent, and a later attempt may succeed;
+/// SECONDER_OUTCOME_NOT_ATTEMPTED if nothing was attempted, because no more are sent in this second;
 /// SECONDER_OUTCOME_AMBIGUOUS if it may have been sent; and SECONDER_OUTCOME_PERMANENT or any other
 /// number if it was not sent, and no attempt will succeed.
 ///
-/// After SECONDER_OUTCOME_RETRY and SECONDER_OUTCOME_AMBIGUOUS, the call that requests the code
-/// succeeds: further attempts are made by seconder_run_jobs(), which the program has to call. All
-/// attempts to send a message have the same seconder_message_id().
+/// After SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_NOT_ATTEMPTED and SECONDER_OUTCOME_AMBIGUOUS, the
+/// call that requests the code succeeds: further attempts are made by seconder_run_jobs(), which the
+/// program has to call. All attempts to send a message have the same seconder_message_id().
 ///
 /// It runs inside the call that sends the message, on the same thread, and on several threads at
 /// once if several make such calls. It must return normally: it must not be left by longjmp() or a
@@ -57,12 +58,8 @@ impl ByFunction {
 #[cfg(feature = "engine")]
 impl crate::engine::Deliver for ByFunction {
     fn deliver(&self, message: &crate::engine::Message) -> Result<(), String> {
-        match self.attempt(message, "") {
-            Outcome::Sent(_) => Ok(()),
-            Outcome::Permanent(reason)
-            | Outcome::Ambiguous(reason)
-            | Outcome::Retry { reason, .. } => Err(reason),
-        }
+        let outcome = self.attempt(message, "");
+        outcome.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
     fn attempt(&self, message: &crate::engine::Message, _route: &str) -> Outcome {
@@ -132,8 +129,8 @@ pub unsafe extern "C" fn seconder_message_set_provider_id(
     read_handle(message, |message| message.details.set_id(unsafe { jobs::given(id) }));
 }
 
-/// For the deliver function, before it returns SECONDER_OUTCOME_RETRY: no other attempt is made earlier
-/// than after so many milliseconds. A message whose code has expired by then has failed for good.
+/// For the deliver function, before it returns SECONDER_OUTCOME_RETRY or
+/// SECONDER_OUTCOME_NOT_ATTEMPTED: no other attempt is made earlier than after so many milliseconds. A message whose code has expired by then has failed for good.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_set_retry_after(
     message: Option<&seconder_message>,

@@ -7,8 +7,8 @@ use super::open::seconder_service;
 use super::status::seconder_status;
 #[cfg(feature = "engine")]
 use super::status::{
-    SECONDER_OUTCOME_AMBIGUOUS, SECONDER_OUTCOME_PERMANENT, SECONDER_OUTCOME_RETRY,
-    SECONDER_OUTCOME_SENT,
+    SECONDER_OUTCOME_AMBIGUOUS, SECONDER_OUTCOME_NOT_ATTEMPTED, SECONDER_OUTCOME_PERMANENT,
+    SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_SENT,
 };
 #[cfg(feature = "engine")]
 use crate::engine::Outcome;
@@ -132,6 +132,7 @@ impl Details {
             SECONDER_OUTCOME_SENT => Outcome::Sent(id.filter(|id| !id.is_empty())),
             SECONDER_OUTCOME_PERMANENT => Outcome::Permanent(reason),
             SECONDER_OUTCOME_RETRY => Outcome::Retry { after, reason },
+            SECONDER_OUTCOME_NOT_ATTEMPTED => Outcome::NotAttempted { after, reason },
             SECONDER_OUTCOME_AMBIGUOUS => Outcome::Ambiguous(reason),
             _ => other(reason),
         }
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_number_that_is_no_constant_means_what_the_function_decides() {
-        for (returned, failed) in [(-1, "the post function returned -1"), (4, "returned 4")] {
+        for (returned, failed) in [(-1, "the post function returned -1"), (5, "returned 5")] {
             let outcome = Details::default().outcome(returned, "post", again);
             assert!(matches!(&outcome, Outcome::Retry { reason, .. } if reason.contains(failed)));
             let outcome = Details::default().outcome(returned, "deliver", Outcome::Permanent);
@@ -211,6 +212,10 @@ mod tests {
             Outcome::Retry { after, reason: busy.clone() }
         );
         assert_eq!(outcome_of(SECONDER_OUTCOME_PERMANENT), Outcome::Permanent(busy.clone()));
+        assert_eq!(
+            outcome_of(SECONDER_OUTCOME_NOT_ATTEMPTED),
+            Outcome::NotAttempted { after, reason: busy.clone() }
+        );
         assert_eq!(outcome_of(SECONDER_OUTCOME_AMBIGUOUS), Outcome::Ambiguous(busy));
     }
 }

@@ -21,8 +21,8 @@ pub struct seconder_signed_callback {
 
 /// Posts a callback to the application. It returns SECONDER_OUTCOME_SENT, which is 0, if the
 /// application accepted the callback; SECONDER_OUTCOME_PERMANENT if the callback must not be posted
-/// again; and SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_AMBIGUOUS or any other number if it is to be
-/// posted again, which seconder_run_jobs() does.
+/// again; and SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_NOT_ATTEMPTED, SECONDER_OUTCOME_AMBIGUOUS or any
+/// other number if it is to be posted again, which seconder_run_jobs() does.
 ///
 /// It runs inside the call that answers an approval request, on the same thread, and on several
 /// threads at once if several make such calls. It must return normally: it must not be left by
@@ -56,12 +56,8 @@ impl ByFunction {
 #[cfg(feature = "engine")]
 impl crate::engine::Post for ByFunction {
     fn post(&self, callback: &crate::engine::SignedCallback) -> Result<(), String> {
-        match self.attempt(callback) {
-            Outcome::Sent(_) => Ok(()),
-            Outcome::Permanent(reason)
-            | Outcome::Ambiguous(reason)
-            | Outcome::Retry { reason, .. } => Err(reason),
-        }
+        let outcome = self.attempt(callback);
+        outcome.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
     fn attempt(&self, callback: &crate::engine::SignedCallback) -> Outcome {
@@ -156,8 +152,8 @@ pub extern "C" fn seconder_signed_callback_header_value(
     })
 }
 
-/// For the post function, before it returns SECONDER_OUTCOME_RETRY: the callback is not posted again
-/// earlier than after so many milliseconds.
+/// For the post function, before it returns SECONDER_OUTCOME_RETRY or SECONDER_OUTCOME_NOT_ATTEMPTED:
+/// the callback is not posted again earlier than after so many milliseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_set_retry_after(
     callback: Option<&seconder_signed_callback>,

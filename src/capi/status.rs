@@ -123,6 +123,9 @@ pub const SECONDER_OUTCOME_RETRY: i32 = 2;
 /// From a deliver or post function: it may have been accepted, because the connection was lost before a
 /// response arrived. Another attempt carries the same id.
 pub const SECONDER_OUTCOME_AMBIGUOUS: i32 = 3;
+/// From a deliver or post function: nothing was attempted, such as because no more messages are taken in
+/// this second. It counts as no attempt.
+pub const SECONDER_OUTCOME_NOT_ATTEMPTED: i32 = 4;
 
 /// HMAC-SHA-1, which every authenticator app supports (RFC 6238).
 pub const SECONDER_ALGORITHM_SHA1: i32 = 1;

@@ -28,8 +28,8 @@ pub trait Deliver: Send + Sync {
     fn deliver(&self, message: &Message) -> Result<(), String>;
 
     /// Delivers a message by one of its [`routes`](Deliver::routes), and says what became of it. After
-    /// [`Outcome::Retry`] and [`Outcome::Ambiguous`], the call that requests the code succeeds, and
-    /// further attempts are made by `run_jobs`. Default: [`Deliver::deliver`], of which an error is
+    /// [`Outcome::Retry`], [`Outcome::NotAttempted`] and [`Outcome::Ambiguous`], the call that requests the
+    /// code succeeds, and further attempts are made by `run_jobs`. Default: [`Deliver::deliver`], of which an error is
     /// [`Outcome::Permanent`].
     fn attempt(&self, message: &Message, _route: &str) -> Outcome {
         match self.deliver(message) {
@@ -91,19 +91,29 @@ pub enum Outcome {
     /// It was not sent, and no attempt by the same way will succeed: what went wrong, without the
     /// code.
     Permanent(String),
+    /// Nothing was attempted, such as because the messages that the route takes in a second were sent.
+    /// It counts as no attempt. Another route is asked at once if there is one; otherwise it waits for
+    /// this time, or for a second.
+    NotAttempted {
+        /// How long the route takes nothing.
+        after: Option<Duration>,
+        /// Why, without the code.
+        reason: String,
+    },
     /// It may have been sent, because the connection was lost before a response arrived: what went
     /// wrong, without the code. Another attempt carries the same [`Message::id`].
     Ambiguous(String),
 }
 
 impl Outcome {
-    /// What went wrong, if anything did.
-    pub(super) fn reason(&self) -> Option<&str> {
+    /// What went wrong, or why nothing was attempted; `None` if it was sent.
+    pub fn reason(&self) -> Option<&str> {
         match self {
             Outcome::Sent(_) => None,
             Outcome::Permanent(reason)
             | Outcome::Ambiguous(reason)
-            | Outcome::Retry { reason, .. } => Some(reason),
+            | Outcome::Retry { reason, .. }
+            | Outcome::NotAttempted { reason, .. } => Some(reason),
         }
     }
 
@@ -112,6 +122,9 @@ impl Outcome {
         match self {
             Outcome::Sent(id) => Outcome::Sent(id),
             Outcome::Retry { after, reason } => Outcome::Retry { after, reason: change(reason) },
+            Outcome::NotAttempted { after, reason } => {
+                Outcome::NotAttempted { after, reason: change(reason) }
+            }
             Outcome::Permanent(reason) => Outcome::Permanent(change(reason)),
             Outcome::Ambiguous(reason) => Outcome::Ambiguous(change(reason)),
         }

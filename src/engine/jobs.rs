@@ -117,7 +117,7 @@ impl Engine {
     }
 
     fn claim(&self, lane: &str, most: u32) -> Result<jobs::Leased> {
-        let (lane, plan, now) = (lane.to_owned(), self.plan(lane, Vec::new())?, self.now());
+        let (lane, plan, now) = (lane.to_owned(), self.plan(lane, Vec::new()), self.now());
         // Mostly nothing is due, so this begins without the lock of those who write.
         self.look(move |view| jobs::claim(view, &lane, most, &plan, now))
     }
@@ -180,7 +180,7 @@ impl Engine {
             What::Callback { .. } => Vec::new(),
         };
         let (lease, plan, now) =
-            (claimed.lease.clone(), self.plan(&claimed.lane, routes)?, self.now());
+            (claimed.lease.clone(), self.plan(&claimed.lane, routes), self.now());
         let ended = self.run(move |view| jobs::finish(view, &lease, &outcome, &plan, now))?;
         Ok((ended, reason))
     }
@@ -189,7 +189,7 @@ impl Engine {
         let now = self.now();
         if claimed.deadline <= now.steady {
             let reason = "its time was over before it could be sent".to_owned();
-            return Ok(Outcome::Retry { after: None, reason });
+            return Ok(Outcome::NotAttempted { after: None, reason });
         }
         match &claimed.what {
             What::Message { message, code } => {
@@ -226,9 +226,9 @@ impl Engine {
     /// Signs a callback and sends it. The nonce is the time in seconds, which allows receivers to
     /// check freshness, and a random number, which makes it unique.
     fn post(&self, claimed: &Claimed, url: &CallbackUrl, body: &str, now: Now) -> Result<Outcome> {
-        let later = |reason: &str| Outcome::Retry { after: None, reason: reason.to_owned() };
         let Some(post) = &self.shared.post else {
-            return Ok(later("no way to post callbacks is set"));
+            let reason = "no way to post callbacks is set".to_owned();
+            return Ok(Outcome::NotAttempted { after: None, reason });
         };
         let Some(app) = self.application(claimed.app)? else {
             return Ok(Outcome::Permanent("the application was removed".into()));
@@ -298,13 +298,11 @@ impl Engine {
         longest.max(Duration::from_secs(1))
     }
 
-    fn plan(&self, lane: &str, routes: Vec<String>) -> Result<Plan> {
-        let mut jitter = [0];
-        self.random().fill(&mut jitter)?;
+    fn plan(&self, lane: &str, routes: Vec<String>) -> Plan {
         let limited = self.limits().is_some();
         // The next attempt may be by any of the routes.
         let lease = routes.iter().map(|route| self.lease(route)).fold(self.lease(lane), Ord::max);
-        Ok(Plan { routes, lease, jitter: jitter[0], limited })
+        Plan { routes, lease, limited }
     }
 }
 

@@ -85,12 +85,8 @@ impl Callbacks {
 
 impl Post for Callbacks {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
-        match self.attempt(callback) {
-            Outcome::Sent(_) => Ok(()),
-            Outcome::Permanent(reason)
-            | Outcome::Ambiguous(reason)
-            | Outcome::Retry { reason, .. } => Err(reason),
-        }
+        let outcome = self.attempt(callback);
+        outcome.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
     fn attempt(&self, callback: &SignedCallback) -> Outcome {

@@ -33,7 +33,7 @@ static int32_t deliver(const seconder_message *message, void *userdata)
     case BUSY:
         seconder_message_set_retry_after(message, 0);
         seconder_message_set_reason(message, NULL);
-        return SECONDER_OUTCOME_RETRY;
+        return SECONDER_OUTCOME_NOT_ATTEMPTED;
     case LOST:
         return SECONDER_OUTCOME_AMBIGUOUS;
     case UNKNOWN:

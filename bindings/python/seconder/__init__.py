@@ -61,7 +61,7 @@ from seconder.errors import (
 )
 from seconder.names import Names
 from seconder.opening import open
-from seconder.outcomes import Ambiguous, Outcome, Permanent, Retry, Sent
+from seconder.outcomes import Ambiguous, NotAttempted, Outcome, Permanent, Retry, Sent
 from seconder.results import (
     Application,
     Approval,
@@ -173,6 +173,7 @@ __all__ = [
     "Message",
     "MonthlyStatistic",
     "Names",
+    "NotAttempted",
     "NotChecked",
     "OfflineLogin",
     "OfflinePrepared",

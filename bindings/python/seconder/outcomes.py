@@ -9,7 +9,7 @@ callback is posted again. Where it is worth more to say, return one of these:
 ...         return seconder.Permanent("the gateway does not know the number")
 ...     return seconder.Retry(after=30, reason="the gateway is busy")
 
-After :class:`Retry` and :class:`Ambiguous`, the call that requested the code succeeds, and further
+After :class:`Retry`, :class:`NotAttempted` and :class:`Ambiguous`, the call that requested the code succeeds, and further
 attempts are made by :meth:`seconder.Service.run_jobs`, which the application has to call: nothing in
 its process does so by itself. :attr:`seconder.Message.id` is the same in all of them.
 """
@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import timedelta
 
-__all__ = ["Ambiguous", "Outcome", "Permanent", "Retry", "Sent"]
+__all__ = ["Ambiguous", "NotAttempted", "Outcome", "Permanent", "Retry", "Sent"]
 
 
 class Outcome(Value):
@@ -35,7 +35,7 @@ class Outcome(Value):
 
     def _parts(self) -> tuple[str, str | None, float | None]:
         """What the native module takes: the kind, the id or the reason, and the wait."""
-        raise InvalidArgument("an outcome must be Sent, Retry, Permanent or Ambiguous")
+        raise InvalidArgument("an outcome must be Sent, Retry, NotAttempted, Permanent or Ambiguous")
 
 
 class Sent(Outcome):
@@ -75,12 +75,33 @@ class Retry(Outcome):
 
     def _check(self) -> None:
         _text("reason", self.reason)
-        seconds = _seconds(self.after)
-        if seconds is not None and not 0 <= seconds < _LONGEST:
-            raise InvalidArgument("after must be a number of seconds, 0 or more", parameter="after")
+        _wait(self.after)
 
     def _parts(self) -> tuple[str, str | None, float | None]:
         return "retry", self.reason or "deliver or post returned Retry", _seconds(self.after)
+
+
+class NotAttempted(Outcome):
+    """Nothing was attempted, such as because the gateway takes no more messages in this second. It counts
+    as no attempt.
+
+    >>> seconder.NotAttempted(after=0.5, reason="10 messages were sent in this second").after
+    0.5
+    """
+
+    after: float | timedelta | None = None
+    """How long to wait, in seconds or as a timedelta, 0 or more. None, and less than a second: about a
+    second. A message whose code has expired by then has failed for good."""
+    reason: str = ""
+    """Why nothing was attempted, without the code."""
+
+    def _check(self) -> None:
+        _text("reason", self.reason)
+        _wait(self.after)
+
+    def _parts(self) -> tuple[str, str | None, float | None]:
+        reason = self.reason or "deliver or post returned NotAttempted"
+        return "not_attempted", reason, _seconds(self.after)
 
 
 class Permanent(Outcome):
@@ -132,6 +153,12 @@ def _text(name: str, given: object) -> None:
     except UnicodeEncodeError:
         pass
     raise InvalidArgument(f"{name} must be text that UTF-8 can hold", parameter=name)
+
+
+def _wait(given: object) -> None:
+    seconds = _seconds(given)
+    if seconds is not None and not 0 <= seconds < _LONGEST:
+        raise InvalidArgument("after must be a number of seconds, 0 or more", parameter="after")
 
 
 def _seconds(given: object) -> float | None:

@@ -72,13 +72,7 @@ impl Post for Poster {
 }
 
 fn accepted(outcome: Outcome) -> Result<(), String> {
-    match outcome {
-        Outcome::Sent(_) => Ok(()),
-        Outcome::Permanent(reason) | Outcome::Ambiguous(reason) | Outcome::Retry { reason, .. } => {
-            Err(reason)
-        }
-        _ => Err(String::new()),
-    }
+    outcome.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
 }
 
 /// Calls a Python function of the application. If it raises, the outcome is what `failed` makes of
@@ -105,7 +99,7 @@ fn in_python(
         })
     });
     let never_called =
-        || Outcome::Retry { after: None, reason: "Python is shutting down".to_owned() };
+        || Outcome::NotAttempted { after: None, reason: "Python is shutting down".to_owned() };
     attempted.unwrap_or_else(never_called)
 }
 
@@ -113,13 +107,15 @@ fn outcome((kind, text, after): Returned) -> PyResult<Outcome> {
     let reason = text.clone().unwrap_or_default();
     Ok(match kind.as_str() {
         "sent" => Outcome::Sent(text.filter(|id| !id.is_empty())),
-        "retry" => {
-            let after = after.map(Duration::try_from_secs_f64).transpose();
-            let wrong = |_| PyValueError::new_err("the wait before another attempt is no time");
-            Outcome::Retry { after: after.map_err(wrong)?, reason }
-        }
+        "retry" => Outcome::Retry { after: wait(after)?, reason },
+        "not_attempted" => Outcome::NotAttempted { after: wait(after)?, reason },
         "permanent" => Outcome::Permanent(reason),
         "ambiguous" => Outcome::Ambiguous(reason),
         _ => return Err(PyValueError::new_err("there is no such outcome")),
     })
+}
+
+fn wait(seconds: Option<f64>) -> PyResult<Option<Duration>> {
+    let wrong = |_| PyValueError::new_err("the wait before another attempt is no time");
+    seconds.map(Duration::try_from_secs_f64).transpose().map_err(wrong)
 }

@@ -17,6 +17,8 @@ from seconder.testing import Sandbox
 
 BUSY = seconder.Retry(reason="the gateway is busy")
 LOST = seconder.Ambiguous("the connection was lost")
+LATER = seconder.Retry(after=timedelta(seconds=20))
+THROTTLED = seconder.NotAttempted(after=0.5, reason="10 messages were sent in this second")
 
 
 class Gateway:
@@ -44,7 +46,7 @@ def world(*outcomes: Any) -> Iterator[tuple[Sandbox, seconder.Service, Gateway, 
         yield sandbox, service, gateway, user
 
 
-@pytest.mark.parametrize("outcome", [BUSY, LOST, seconder.Retry(after=timedelta(seconds=20))])
+@pytest.mark.parametrize("outcome", [BUSY, LOST, LATER, THROTTLED])
 def test_a_message_is_sent_again_with_the_same_id_and_code(outcome: seconder.Outcome) -> None:
     with world(outcome, "SM-1") as (sandbox, service, gateway, ada):
         service.request_sms(ada)
@@ -98,6 +100,7 @@ def test_what_deliver_must_not_return_is_an_error(wrong: Any) -> None:
     [
         (lambda: seconder.Retry(after=-1), "after"),
         (lambda: seconder.Retry(after=True), "after"),
+        (lambda: seconder.NotAttempted(after=-1), "after"),
         (lambda: seconder.Retry(after=float("nan")), "after"),
         (lambda: seconder.Retry(after=10**400), "after"),
         (lambda: seconder.Retry(after=timedelta(seconds=-1)), "after"),
@@ -115,7 +118,7 @@ def test_an_outcome_is_checked_where_it_is_made(make: Callable[[], object], para
 
 
 def test_outcomes_are_values() -> None:
-    for outcome in (BUSY, LOST, seconder.Sent("SM-1"), seconder.Permanent("gone")):
+    for outcome in (BUSY, LOST, THROTTLED, seconder.Sent("SM-1"), seconder.Permanent("gone")):
         assert pickle.loads(pickle.dumps(outcome)) == outcome and hash(outcome)
         assert isinstance(outcome, seconder.Outcome)
         with pytest.raises(AttributeError):

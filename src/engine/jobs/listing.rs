@@ -102,7 +102,7 @@ pub struct JobEntry {
     pub deadline: i64,
     /// When it was sent or failed; `None` before that.
     pub ended: Option<i64>,
-    /// How many attempts were begun.
+    /// How many attempts were made.
     pub attempts: u32,
     /// How many of them may have sent it, although nothing confirmed that.
     pub ambiguous: u32,

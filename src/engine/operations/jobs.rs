@@ -7,6 +7,7 @@
 //! be attempted again; after a lease, when nobody is believed to be attempting it any more; and once it
 //! is over, when it is forgotten.
 
+mod asked;
 mod ended;
 mod kind;
 mod managing;
@@ -123,8 +124,6 @@ pub(in crate::engine) struct Plan {
     pub(in crate::engine) routes: Vec<String>,
     /// How long an attempt may take, with some time to spare.
     pub(in crate::engine) lease: Duration,
-    /// A random number, by which jobs that failed together are spread.
-    pub(in crate::engine) jitter: u8,
     /// Whether messages are counted.
     pub(in crate::engine) limited: bool,
 }
@@ -174,7 +173,7 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
         ambiguous: 0,
         ambiguous_here: 0,
         epoch: 1,
-        tried: String::new(),
+        asked: String::new(),
         provider_id: None,
         last_error: None,
     };
@@ -253,7 +252,7 @@ pub(in crate::engine) fn bury_expired(
         return Ok(0);
     }
     let (jobs, _) = view.due::<Job>(&Due::until(now.steady, most).of(lane.to_owned()))?;
-    let plan = Plan { routes: Vec::new(), lease: Duration::ZERO, jitter: 0, limited: true };
+    let plan = Plan { routes: Vec::new(), lease: Duration::ZERO, limited: true };
     let mut buried = 0;
     for mut job in jobs.into_iter().filter(|job| job.deadline <= now.steady) {
         if job.leased {
@@ -316,6 +315,7 @@ pub(in crate::engine) fn finish(
     job.last_error = error(outcome).or(job.last_error);
     match outcome {
         Outcome::Ambiguous(_) => was_ambiguous(&mut job),
+        Outcome::NotAttempted { .. } => {}
         _ => job.attempts = job.attempts.saturating_add(1),
     }
     let is_callback = job.kind == JobKind::Callback;
@@ -325,7 +325,7 @@ pub(in crate::engine) fn finish(
             return Ok(Ended::Sent);
         }
         Outcome::Permanent(_) if is_callback => None,
-        _ if is_callback => next_callback(&job, outcome, plan, now),
+        _ if is_callback => next_callback(&job, outcome, now),
         _ => next_message(&mut job, outcome, plan, now),
     };
     let Some(due_at) = next.filter(|due_at| *due_at < job.deadline) else {
@@ -418,10 +418,5 @@ fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool>
 }
 
 fn error(outcome: &Outcome) -> Option<String> {
-    let (Outcome::Permanent(reason) | Outcome::Ambiguous(reason) | Outcome::Retry { reason, .. }) =
-        outcome
-    else {
-        return None;
-    };
-    Some(reason.chars().take(ERROR_LENGTH).collect())
+    Some(outcome.reason()?.chars().take(ERROR_LENGTH).collect())
 }

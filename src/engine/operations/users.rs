@@ -390,7 +390,7 @@ mod tests {
             ambiguous: 0,
             ambiguous_here: 0,
             epoch: 1,
-            tried: String::new(),
+            asked: String::new(),
             provider_id: None,
             last_error: Some("down".into()),
         }

@@ -289,8 +289,8 @@ tables! {
         ambiguous_here: u32,
         /// Changes whenever another attempt begins, so that who began an earlier one decides nothing.
         epoch: u32,
-        /// The routes that failed for good, with spaces between them.
-        tried: String,
+        /// What is known of its routes: see `operations/jobs/asked.rs`.
+        asked: String,
         /// The id that the provider gave it.
         provider_id: Option<String>,
         /// Without code and number.

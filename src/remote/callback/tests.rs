@@ -29,12 +29,7 @@ fn attempt(callback: &SignedCallback) -> Outcome {
 }
 
 fn reason(outcome: Outcome) -> String {
-    match outcome {
-        Outcome::Sent(_) => String::new(),
-        Outcome::Permanent(reason) | Outcome::Ambiguous(reason) | Outcome::Retry { reason, .. } => {
-            reason
-        }
-    }
+    outcome.reason().unwrap_or_default().to_owned()
 }
 
 #[test]

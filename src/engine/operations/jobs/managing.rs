@@ -98,7 +98,7 @@ fn begin_anew(job: &mut Job, lane: String) {
     job.attempts = 0;
     job.ambiguous = 0;
     job.ambiguous_here = 0;
-    job.tried = String::new();
+    job.asked = String::new();
 }
 
 /// Counts a message that was taken back when it failed.

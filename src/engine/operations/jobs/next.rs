@@ -1,6 +1,7 @@
 //! When what could not be sent is attempted again, and by which route.
 
 use super::Plan;
+use super::asked::{Asked, Standing};
 use crate::engine::Outcome;
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::CALLBACK_LIFE;
@@ -10,6 +11,8 @@ use std::time::Duration;
 /// How often an attempt that may have sent the message is repeated by the same route, on which alone the
 /// provider can recognise the message.
 const MOST_AMBIGUOUS: u32 = 3;
+/// The shortest wait after all routes were asked, and after one that was not attempted.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait before another attempt to send a message.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// How long to wait after each attempt to post a callback that failed; after one more, it has failed for
@@ -24,59 +27,99 @@ const CALLBACK_WAITS: [Duration; 6] = [
 ];
 
 /// When a callback is posted again.
-pub(super) fn next_callback(job: &Job, outcome: &Outcome, plan: &Plan, now: Now) -> Option<Time> {
+pub(super) fn next_callback(job: &Job, outcome: &Outcome, now: Now) -> Option<Time> {
+    let asked_for = asked_for(outcome).min(CALLBACK_LIFE);
+    if matches!(outcome, Outcome::NotAttempted { .. }) {
+        return Some(now.steady.plus(spread(SHORTEST_WAIT, job).max(asked_for)));
+    }
     let attempts = usize::try_from(job.attempts).unwrap_or(usize::MAX);
     let wait = CALLBACK_WAITS.get(attempts.saturating_sub(1))?;
-    let asked = asked(outcome).min(CALLBACK_LIFE);
-    Some(now.steady.plus(spread(*wait, plan.jitter).max(asked)))
+    Some(now.steady.plus(spread(*wait, job).max(asked_for)))
 }
 
-/// When a message is attempted again, and by which route: by the next one that has not failed for good,
-/// at once if it was not asked before. One that may have been sent is repeated by its route alone, and
-/// goes on to another one only if that stays silent.
+/// When a message is attempted again, and by which route: at once by the preferred one of those that were
+/// not asked since it waited, and otherwise by the one that can be asked first. Each route has waits of
+/// its own, which double with its attempts: what one provider asks for is nothing to others. A message
+/// that may have been sent is repeated by its route alone, and goes on to another one only if that stays
+/// silent.
 pub(super) fn next_message(
     job: &mut Job,
     outcome: &Outcome,
     plan: &Plan,
     now: Now,
 ) -> Option<Time> {
-    let doublings = job.attempts.min(6);
-    let wait = spread(Duration::from_secs(1 << doublings).min(LONGEST_WAIT), plan.jitter);
-    // What a provider asks for is nothing to others.
-    let again_here = now.steady.plus(wait.max(asked(outcome)));
+    let mut asked = Asked::read(&job.asked);
     let is_permanent = matches!(outcome, Outcome::Permanent(_));
-    if !is_permanent && (1..MOST_AMBIGUOUS).contains(&job.ambiguous_here) {
-        return Some(again_here);
-    }
-    if is_permanent || job.ambiguous_here > 0 {
-        job.tried = [&*job.tried, &*job.lane].join(" ").trim_start().to_owned();
-    }
-    let failed = |route: &String| job.tried.split(' ').any(|tried| tried == route);
-    let left: Vec<&String> = plan.routes.iter().filter(|route| !failed(route)).collect();
-    let here = left.iter().position(|route| **route == job.lane);
-    let next = match here {
-        Some(here) => left[(here + 1) % left.len()],
-        None => left.first()?,
+    let may_have_it = !is_permanent && (1..MOST_AMBIGUOUS).contains(&job.ambiguous_here);
+    let standing = match may_have_it {
+        false if is_permanent || job.ambiguous_here > 0 => Standing::Failed,
+        _ => waits(job, asked.attempts(&job.lane), outcome, now),
     };
-    if *next == job.lane {
-        return Some(again_here);
+    asked.note(&job.lane, standing);
+    let at = match standing {
+        Standing::Waits { until, .. } if may_have_it => Some(until),
+        _ => go_on(job, &mut asked, plan, now),
+    };
+    if at.is_some_and(|at| at > now.steady) {
+        asked.end_round();
     }
-    let was_asked =
-        usize::try_from(job.attempts).is_ok_and(|attempts| attempts >= plan.routes.len());
-    job.lane.clone_from(next);
-    job.ambiguous_here = 0;
-    Some(if was_asked { now.steady.plus(wait) } else { now.steady })
+    job.asked = asked.to_string();
+    at
+}
+
+/// How long a route is left alone that was asked.
+fn waits(job: &Job, attempts: u32, outcome: &Outcome, now: Now) -> Standing {
+    let was_attempted = !matches!(outcome, Outcome::NotAttempted { .. });
+    let attempts = attempts.saturating_add(was_attempted.into());
+    let wait = match was_attempted {
+        true => Duration::from_secs(1 << attempts.min(6)).min(LONGEST_WAIT),
+        false => SHORTEST_WAIT,
+    };
+    let until = now.steady.plus(spread(wait, job).max(asked_for(outcome)));
+    Standing::Waits { attempts, until, in_round: true }
+}
+
+/// Chooses the route that is asked next. Returns when, and `None` if all have failed.
+fn go_on(job: &mut Job, asked: &mut Asked, plan: &Plan, now: Now) -> Option<Time> {
+    let left = |route: &&String| match asked.of(route) {
+        Standing::Failed => None,
+        Standing::Waits { until, in_round, .. } => Some((until, in_round)),
+    };
+    // A route that no longer takes messages may do so again.
+    let is_left = plan.routes.iter().any(|route| left(&route).is_some());
+    let here = std::slice::from_ref(&job.lane);
+    let routes = if is_left { &plan.routes[..] } else { here };
+    let standing: Vec<_> = routes.iter().filter_map(|route| Some((route, left(&route)?))).collect();
+    let is_free = |(_, (until, in_round)): &&(_, (Time, bool))| !in_round && *until <= now.steady;
+    let (next, at) = match standing.iter().find(is_free) {
+        Some((route, _)) => (*route, now.steady),
+        None => {
+            let first = standing.iter().map(|(_, (until, _))| *until).min()?;
+            // Each of them was asked, also if that took longer than its wait.
+            let at = first.max(now.steady.plus(spread(SHORTEST_WAIT, job)));
+            let (next, _) = standing.iter().find(|(_, (until, _))| *until <= at)?;
+            (*next, at)
+        }
+    };
+    if *next != job.lane {
+        job.lane = next.clone();
+        job.ambiguous_here = 0;
+    }
+    Some(at)
 }
 
 /// How long the provider asks to wait.
-fn asked(outcome: &Outcome) -> Duration {
+fn asked_for(outcome: &Outcome) -> Duration {
     match outcome {
-        Outcome::Retry { after: Some(after), .. } => *after,
+        Outcome::Retry { after, .. } | Outcome::NotAttempted { after, .. } => {
+            after.unwrap_or_default()
+        }
         _ => Duration::ZERO,
     }
 }
 
-/// A wait that is up to a quarter shorter or longer.
-fn spread(wait: Duration, jitter: u8) -> Duration {
-    wait * (384 + u32::from(jitter)) / 512
+/// A wait that is up to a quarter shorter or longer, so that jobs which failed together are spread. Their
+/// ids are random.
+fn spread(wait: Duration, job: &Job) -> Duration {
+    wait * (384 + u32::from(job.job_id.to_le_bytes()[0])) / 512
 }

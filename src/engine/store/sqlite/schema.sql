@@ -256,7 +256,7 @@ CREATE TABLE jobs (
     ambiguous INTEGER NOT NULL,
     ambiguous_here INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
-    tried TEXT NOT NULL,
+    asked TEXT NOT NULL,
     provider_id TEXT,
     last_error TEXT,
     PRIMARY KEY (subject, job_id)

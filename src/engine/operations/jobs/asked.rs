@@ -1,0 +1,107 @@
+//! What a message remembers of the routes that were asked to send it, as its row keeps it.
+
+use crate::engine::clock::Time;
+use std::fmt::{self, Write};
+
+/// A line for each route, which ends with its name.
+#[derive(Default)]
+pub(super) struct Asked(Vec<(String, Standing)>);
+
+/// What is known of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is not asked again.
+    Failed,
+    Waits {
+        /// How many attempts it has made.
+        attempts: u32,
+        /// It is not asked before this.
+        until: Time,
+        /// Whether it was asked since the message waited the last time.
+        in_round: bool,
+    },
+}
+
+impl Asked {
+    /// What is damaged is forgotten.
+    pub(super) fn read(text: &str) -> Asked {
+        Asked(text.lines().filter_map(line).collect())
+    }
+
+    pub(super) fn of(&self, route: &str) -> Standing {
+        let of = self.0.iter().find(|(name, _)| name == route);
+        let none = Standing::Waits { attempts: 0, until: Time(0), in_round: false };
+        of.map_or(none, |(_, standing)| *standing)
+    }
+
+    /// How many attempts a route has made.
+    pub(super) fn attempts(&self, route: &str) -> u32 {
+        match self.of(route) {
+            Standing::Waits { attempts, .. } => attempts,
+            Standing::Failed => 0,
+        }
+    }
+
+    pub(super) fn note(&mut self, route: &str, standing: Standing) {
+        self.0.retain(|(name, _)| name != route);
+        self.0.push((route.to_owned(), standing));
+    }
+
+    /// From here on, every route that has not failed can be asked again.
+    pub(super) fn end_round(&mut self) {
+        for (_, standing) in &mut self.0 {
+            if let Standing::Waits { in_round, .. } = standing {
+                *in_round = false;
+            }
+        }
+    }
+}
+
+fn line(line: &str) -> Option<(String, Standing)> {
+    let (standing, rest) = line.split_once(' ')?;
+    if standing == "failed" {
+        return Some((rest.to_owned(), Standing::Failed));
+    }
+    let mut parts = rest.splitn(3, ' ');
+    let (attempts, until) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let in_round = standing == "asked";
+    Some((parts.next()?.to_owned(), Standing::Waits { attempts, until: Time(until), in_round }))
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (route, standing) in &self.0 {
+            match standing {
+                Standing::Failed => write!(f, "failed {route}")?,
+                Standing::Waits { attempts, until, in_round } => {
+                    let when = if *in_round { "asked" } else { "before" };
+                    write!(f, "{when} {attempts} {} {route}", until.0)?;
+                }
+            }
+            f.write_char('\n')?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_keeps_what_is_known_of_each_route() {
+        let mut asked = Asked::default();
+        let waits = |in_round| Standing::Waits { attempts: 3, until: Time(1700), in_round };
+        asked.note("first", waits(false));
+        asked.note("the second one", Standing::Failed);
+        asked.note("first", waits(true));
+        let read = Asked::read(&asked.to_string());
+        assert_eq!(read.of("first"), waits(true));
+        assert_eq!(read.of("the second one"), Standing::Failed);
+        assert_eq!((read.attempts("first"), read.attempts("third")), (3, 0));
+        let mut later = read;
+        later.end_round();
+        assert_eq!(Asked::read(&later.to_string()).of("first"), waits(false));
+        assert_eq!(Asked::read("asked x 1 first\n\nfailed\nbefore 1").0, []);
+    }
+}
