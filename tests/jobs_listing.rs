@@ -94,8 +94,8 @@ fn jobs_are_found_by_state_kind_and_route() {
         [
             format!("waiting callback {of_app}"),
             "waiting calls first".to_owned(),
-            format!("failed callback {of_app}"),
             "failed sms second".to_owned(),
+            format!("failed callback {of_app}"),
         ]
     );
     assert_eq!(shown(of_state(JobState::Failed)).len(), 2);

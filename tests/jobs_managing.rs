@@ -6,8 +6,12 @@ mod fresh;
 mod operated;
 
 use operated::{NOW, of_state, operated, operated_with, permanent, reason, retry};
+use seconder::calls::RequestSms;
 use seconder::engine::{JobState, Outcome};
-use seconder::{Error, Verdict};
+use seconder::model::Secret;
+use seconder::{Error, Handle, Verdict};
+use std::path::Path;
+use std::time::Duration;
 
 #[test]
 fn a_message_that_waits_can_be_attempted_at_once() {
@@ -142,6 +146,33 @@ fn an_attempt_of_a_job_that_was_cancelled_decides_nothing() {
     assert_eq!(op.undelivered().len(), 1);
 }
 
+/// The queue of a worker may be deeper than it sends within the lease.
+#[test]
+fn a_job_that_waited_in_a_queue_for_longer_than_its_lease_is_sent_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.request([retry(), retry()]).unwrap();
+    let attempts = || op.world.codes.lock().unwrap().len();
+    let lease = |seconds| {
+        op.clock.set(NOW + seconds);
+        op.engine().lease_jobs("first", 8).unwrap().0
+    };
+    let before = attempts();
+    // An attempt takes 30 s at most, and the lease is over after 60.
+    let late = lease(60);
+    op.clock.set(NOW + 91);
+    for job in late {
+        assert!(job.send(|_| ()).unwrap().is_none());
+    }
+    assert_eq!(attempts(), before, "it could have outlived the lease");
+    let too_late = lease(92);
+    assert_eq!(op.run(160), [1, 0, 0]);
+    for job in too_late {
+        assert!(job.send(|_| ()).unwrap().is_none());
+    }
+    assert_eq!((attempts(), op.run(300)), (before + 1, [0, 0, 0]));
+}
+
 #[test]
 fn the_audit_says_why_something_was_not_delivered() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,4 +192,107 @@ fn the_audit_says_why_something_was_not_delivered() {
         ("respond_to_approval", "rejected"),
     ];
     assert_eq!(undelivered, expected.map(|(call, why)| (call.to_owned(), why.to_owned())));
+}
+
+/// How long what the only job carries is, as it is sealed.
+fn carried(path: &Path) -> i64 {
+    let db = rusqlite::Connection::open(path).unwrap();
+    db.query_row("SELECT length(payload) FROM jobs", [], |row| row.get(0)).unwrap()
+}
+
+/// The number and the text are of no use to an operator, and nobody else's business.
+#[test]
+fn what_a_failed_message_carries_is_kept_only_while_it_can_be_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let op = operated(&path);
+    op.request([permanent(), permanent()]).unwrap_err();
+    let failed = op.only();
+    let whole = carried(&path);
+    for (seconds, is_kept) in [(599, true), (600, false), (700, false)] {
+        op.clock.set(NOW + seconds);
+        op.engine().maintain(Duration::from_secs(5)).unwrap();
+        assert_eq!(carried(&path) == whole, is_kept, "{seconds}");
+        assert_eq!(op.only(), failed, "{seconds}");
+    }
+    assert!(carried(&path) < 60, "{}", carried(&path));
+    let error = reason(op.engine().replay_job(&failed.id));
+    assert!(error.contains("has to request a new code"), "{error}");
+    op.clock.set(NOW + 30 * 24 * 60 * 60);
+    op.engine().maintain(Duration::from_secs(5)).unwrap();
+    assert!(op.all().is_empty());
+}
+
+#[test]
+fn a_message_that_expired_carries_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let op = operated(&path);
+    op.request([retry(), retry()]).unwrap();
+    assert!(carried(&path) > 100);
+    assert_eq!(op.run(601), [0, 0, 0]);
+    assert_eq!(op.only().state, JobState::Failed);
+    assert!(carried(&path) < 60, "{}", carried(&path));
+}
+
+#[test]
+fn the_audit_has_the_address_of_whoever_requested_what_was_not_delivered() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.world.will([permanent(), permanent()]);
+    let user_ip = Some("192.0.2.7".parse().unwrap());
+    let call = RequestSms { force: true, user_ip, ..RequestSms::new(op.user) };
+    op.service.handle(&call).unwrap_err();
+    let audit = op.audit();
+    let noted = audit.iter().find(|entry| entry.verdict == "not_delivered").unwrap();
+    assert_eq!(noted.user_ip.as_deref(), Some("192.0.2.7"));
+}
+
+#[test]
+fn a_message_whose_code_was_used_first_is_removed_and_noted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.request([retry(), retry()]).unwrap();
+    assert_eq!(op.verify(), Verdict::Right);
+    for seconds in [90, 180, 700] {
+        assert_eq!(op.run(seconds), [0, 0, 0]);
+    }
+    assert!(op.all().is_empty());
+    assert_eq!(op.undelivered(), [("request_sms".to_owned(), "void".to_owned())]);
+}
+
+#[test]
+fn a_job_that_is_damaged_fails_and_is_noted() {
+    for (damage, is_kept) in [("payload = x'00'", true), ("attempts = -1", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("jobs.db");
+        let op = operated(&path);
+        op.request([retry(), retry()]).unwrap();
+        let db = rusqlite::Connection::open(&path).unwrap();
+        assert_eq!(db.execute(&format!("UPDATE jobs SET {damage}"), []).unwrap(), 1);
+        for seconds in [60, 120] {
+            assert_eq!(op.run(seconds), [0, 0, 0], "{damage}");
+        }
+        assert_eq!(op.undelivered(), [("request_sms".to_owned(), "unreadable".to_owned())]);
+        let kept: Vec<_> = op.all().into_iter().map(|job| job.state).collect();
+        assert_eq!(kept == [JobState::Failed], is_kept, "{damage}: {kept:?}");
+    }
+}
+
+#[test]
+fn a_route_that_cannot_be_read_says_so_and_the_others_can_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let op = operated(&path);
+    for name in ["bad", "good"] {
+        op.engine().set_route(name, &Secret::new("{}")).unwrap();
+    }
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let damage = "UPDATE routes SET settings = x'00' WHERE name = 'bad'";
+    assert_eq!(db.execute(damage, []).unwrap(), 1);
+    let routes = op.engine().routes().unwrap();
+    let shown = routes.iter().map(|of| (&*of.name, of.settings.is_some(), of.unreadable.is_some()));
+    assert_eq!(shown.collect::<Vec<_>>(), [("bad", false, true), ("good", true, false)]);
+    op.engine().set_route("bad", &Secret::new("{}")).unwrap();
+    assert!(op.engine().routes().unwrap().iter().all(|route| route.unreadable.is_none()));
 }

@@ -123,6 +123,7 @@ impl Engine {
             text: self.text(&order),
             country: sending.country,
             network: sending.network.clone(),
+            user_ip: order.user_ip.map(|address| address.to_string()),
         };
         let (route, lease) = self.first_route(&message.to, order.channel)?;
         let kind = kind_of(&order.subject);

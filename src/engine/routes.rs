@@ -3,7 +3,7 @@
 
 use super::Engine;
 use super::delivery::{HOST, SPOOL};
-use super::operations::jobs::{DEAD, SENT};
+use super::operations::jobs::{DEAD, FAILED, SENT};
 use super::operations::routes as stored;
 use crate::model::Secret;
 use crate::{Error, Result};
@@ -20,24 +20,29 @@ pub struct StoredRoute {
     /// Its settings, which may hold credentials. `None` for a route that was removed: messages that
     /// waited for it may still be there.
     pub settings: Option<Secret>,
+    /// Why the settings cannot be read, if they cannot: the row is damaged, or the keyring lacks its key.
+    /// There are none then, although the route was not removed.
+    pub unreadable: Option<String>,
 }
 
 impl Engine {
-    /// The routes of the database, in the order of their names.
+    /// The routes of the database, in the order of their names. One whose settings cannot be read says so,
+    /// and is no reason for others not to be used.
     ///
     /// # Errors
-    /// [`Error::Storage`] if the database cannot be read, or the keyring lacks a key.
+    /// [`Error::Storage`] if the database cannot be read.
     pub fn routes(&self) -> Result<Vec<StoredRoute>> {
         let mut rows = self.look(stored::all)?;
         rows.retain(|row| row.name != LOOKUP);
         let route = |row: super::store::Route| {
-            let settings = match row.removed {
-                true => None,
-                false => Some(Secret::new(row.settings.get()?.as_str())),
+            let (settings, unreadable) = match row.settings.get() {
+                _ if row.removed => (None, None),
+                Ok(settings) => (Some(Secret::new(settings.as_str())), None),
+                Err(error) => (None, Some(error.to_string())),
             };
-            Ok(StoredRoute { name: row.name, settings })
+            StoredRoute { name: row.name, settings, unreadable }
         };
-        rows.into_iter().map(route).collect()
+        Ok(rows.into_iter().map(route).collect())
     }
 
     /// Adds a route, or replaces its settings. Running servers notice within seconds.
@@ -97,7 +102,7 @@ impl Engine {
 /// The row with the provider of look-ups. No route has such a name.
 const LOOKUP: &str = "@lookup";
 /// Names of queues that are no routes.
-const RESERVED: [&str; 4] = [HOST, SPOOL, SENT, DEAD];
+const RESERVED: [&str; 5] = [HOST, SPOOL, SENT, FAILED, DEAD];
 
 fn check_name(name: &str) -> Result<()> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -105,7 +110,7 @@ fn check_name(name: &str) -> Result<()> {
         "" => "must not be empty",
         name if name.len() > LONGEST_NAME => "must have at most 32 characters",
         name if !name.chars().all(allowed) => "must consist of a to z, 0 to 9 and -",
-        name if RESERVED.contains(&name) => "must not be host, spool, sent or dead",
+        name if RESERVED.contains(&name) => "must not be host, spool, sent, failed or dead",
         _ => return Ok(()),
     };
     Err(Error::invalid_argument("name", reason))

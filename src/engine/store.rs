@@ -28,7 +28,7 @@ pub(super) use sealed::Sealed;
 pub(super) use sealing::{listed, wrong_ring};
 pub(super) use sqlite::{Copied, Sqlite, restore};
 pub use sqlite::{after_fork, before_fork};
-pub(super) use table::{Row, Value, damaged};
+pub(super) use table::{Cell, Row, Value, damaged};
 pub(super) use tables::{
     Activity, Application, Approval, Audit, Authenticator, Browser, Budget, Device, Email, Job,
     KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, Retention,

@@ -37,6 +37,7 @@ impl Engine {
             text: (text, String::new()),
             country: phone.country_code,
             network: None,
+            user_ip: None,
         };
         let sending = Sending {
             app: self.app.app_id,

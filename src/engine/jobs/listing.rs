@@ -1,7 +1,7 @@
 //! Reading the jobs of a database, page by page.
 
 use crate::engine::clock::{Now, Time};
-use crate::engine::operations::jobs::{self as stored, DEAD, SENT, What};
+use crate::engine::operations::jobs::{self as stored, DEAD, FAILED, SENT, What};
 use crate::engine::store::Job;
 use crate::engine::{Engine, JobKind};
 use crate::{Error, Result};
@@ -244,11 +244,11 @@ impl JobFilter {
         let is_state = match (self.state, lane) {
             (None, _) => true,
             (Some(state), SENT) => state == JobState::Sent,
-            (Some(state), DEAD) => state == JobState::Failed,
+            (Some(state), FAILED | DEAD) => state == JobState::Failed,
             (Some(state), _) => [JobState::Waiting, JobState::Leased].contains(&state),
         };
         // Those that are over have been by any route.
-        let is_route = |route: &String| [SENT, DEAD, route].contains(&lane);
+        let is_route = |route: &String| stored::is_over(lane) || lane == route;
         is_state && self.route.as_ref().is_none_or(is_route)
     }
 
@@ -262,8 +262,9 @@ impl JobFilter {
 /// The order of lanes.
 fn rank(lane: &str) -> (u8, &str) {
     match lane {
-        SENT => (2, lane),
-        DEAD => (1, lane),
+        SENT => (3, lane),
+        DEAD => (2, lane),
+        FAILED => (1, lane),
         _ => (0, lane),
     }
 }
@@ -321,7 +322,7 @@ fn number_of(id: &str) -> Result<i64> {
 }
 
 pub(super) fn entry(job: &Job, now: Now) -> JobEntry {
-    let ended = stored::ended_at(job);
+    let ended = job.ended_at;
     let url = match stored::what(job) {
         Ok(What::Callback { url, .. }) => url.as_str().split(['?', '#']).next().map(str::to_owned),
         _ => None,

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::engine::clock::{Now, Time};
-use crate::engine::operations::jobs::{self as stored, DEAD, SENT};
+use crate::engine::operations::jobs as stored;
 use crate::engine::store::Job;
 use crate::engine::{Engine, JobKind, JobState};
 use serde::Serialize;
@@ -65,7 +65,7 @@ impl Engine {
             let (mut is_cut, mut is_over) = (false, false);
             self.walk(&lane, Time(i64::MAX), &mut |job| {
                 is_cut = left == 0;
-                is_over = stored::ended_at(&job).is_some_and(|at| at <= now.steady.minus(A_DAY));
+                is_over = job.ended_at.is_some_and(|at| at <= now.steady.minus(A_DAY));
                 if !is_cut && !is_over {
                     tallies.count(&job, now);
                     left -= 1;
@@ -104,7 +104,7 @@ impl JobStatus {
 
 impl Tallies {
     fn of(&mut self, job: &Job) -> &mut Tally {
-        let is_over = [SENT, DEAD].contains(&&*job.lane);
+        let is_over = stored::is_over(&job.lane);
         let route = if is_over { &job.route } else { &job.lane };
         let (route, kind) = (route.clone(), job.kind);
         self.0.entry((route.clone(), kind)).or_insert_with(|| Tally {
@@ -122,14 +122,14 @@ impl Tallies {
             JobState::Failed => tally.status.failed += 1,
             JobState::Sent => {
                 tally.status.sent += 1;
-                let took = stored::ended_at(job).and_then(|at| at.after(job.created_at));
+                let took = job.ended_at.and_then(|at| at.after(job.created_at));
                 tally.latencies.push(milliseconds(took));
             }
         }
     }
 
     fn look_at_age(&mut self, job: &Job, now: Now) {
-        if stored::ended_at(job).is_none() {
+        if job.ended_at.is_none() {
             let age = milliseconds(now.steady.after(job.created_at));
             let oldest = &mut self.of(job).status.oldest;
             *oldest = (*oldest).max(Some(age));
@@ -138,7 +138,7 @@ impl Tallies {
 
     /// Notes that not all jobs of a lane were counted. Those that are over have been by any route.
     fn cut(&mut self, lane: &str) {
-        let is_over = [SENT, DEAD].contains(&lane);
+        let is_over = stored::is_over(lane);
         let of = self.0.values_mut().filter(|tally| is_over || tally.status.route == lane);
         of.for_each(|tally| tally.status.at_least = true);
     }

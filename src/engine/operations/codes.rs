@@ -225,6 +225,7 @@ mod tests {
                 text: Default::default(),
                 country: 1,
                 network: None,
+                user_ip: None,
             },
             job: (user as i64, "host".into(), Duration::ZERO),
             uuid: None,

@@ -1,7 +1,7 @@
 //! Deleting what has expired, of all users: in small steps, for which no login waits.
 
 use super::applications::limits;
-use super::jobs::{self, DEAD, SENT};
+use super::jobs::{self, DEAD, FAILED, SENT};
 use super::lookups::{self, Kind};
 use crate::engine::clock::{Now, Time};
 use crate::engine::delivery::{HOST, SPOOL};
@@ -84,6 +84,11 @@ impl Sweep {
             for row in self.due::<Job>(view, &due, |_, _| {})? {
                 self.delete(view, &row);
             }
+        }
+        let due = Due::until(now.steady, self.left()).of(FAILED.to_owned());
+        for row in self.due::<Job>(view, &due, |_, _| {})? {
+            jobs::forget_contents(view, row, now);
+            self.deleted.rows += 1;
         }
         // Where nobody runs jobs, those whose time is over end here. The routes of a server have
         // workers.

@@ -7,9 +7,9 @@
 //! be attempted again; after a lease, when nobody is believed to be attempting it any more; and once it
 //! is over, when it is forgotten.
 
-mod asked;
 mod ended;
 mod kind;
+mod known;
 mod managing;
 mod next;
 mod reading;
@@ -19,17 +19,20 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, Stop, View};
 use crate::engine::{JobKind, Outcome};
 use crate::model::{CallbackUrl, UserId};
-use ended::{Undelivered, bury, sent};
+use ended::{Undelivered, bury, discard, drop_void, sent};
 use next::{next_callback, next_message};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
+pub(in crate::engine) use ended::forget_contents;
 pub(in crate::engine) use managing::{Refused, cancel, replay};
-pub(in crate::engine) use reading::{earliest, ended_at, lane_before, read, state};
+pub(in crate::engine) use reading::{earliest, lane_before, read, state};
 
 /// The lane of jobs that were sent and are kept for a while.
 pub(in crate::engine) const SENT: &str = "sent";
+/// The lane of messages that failed for good, as long as they can be replayed.
+pub(in crate::engine) const FAILED: &str = "failed";
 /// The lane of jobs that failed for good.
 pub(in crate::engine) const DEAD: &str = "dead";
 /// How the lanes of callbacks begin. No route has such a name.
@@ -40,6 +43,11 @@ const ERROR_LENGTH: usize = 200;
 /// The lane of an application's callbacks: a receiver that hangs holds up no other.
 pub(in crate::engine) fn callbacks(app: AppId) -> String {
     format!("{CALLBACKS}{app}")
+}
+
+/// Whether nothing in this lane is attempted any more.
+pub(in crate::engine) fn is_over(lane: &str) -> bool {
+    [SENT, FAILED, DEAD].contains(&lane)
 }
 
 pub(in crate::engine) fn is_of_callbacks(lane: &str) -> bool {
@@ -55,6 +63,9 @@ pub(in crate::engine) struct Outgoing {
     pub(in crate::engine) text: (String, String),
     pub(in crate::engine) country: u16,
     pub(in crate::engine) network: Option<String>,
+    /// That of the call, for the audit of what becomes of the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::engine) user_ip: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -169,6 +180,7 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
         due_at: new.now.steady.plus(new.lease),
         deadline: new.deadline,
         created_at: new.now.steady,
+        ended_at: None,
         attempts: 0,
         ambiguous: 0,
         ambiguous_here: 0,
@@ -207,7 +219,7 @@ pub(in crate::engine) fn claim(
     }
     let mut leased = Leased { claimed: Vec::new(), due: jobs.len() + unreadable.len() };
     for values in unreadable {
-        view.delete_values::<Job>(&values);
+        discard(view, &values, now);
     }
     for mut job in jobs {
         if job.leased {
@@ -231,7 +243,7 @@ pub(in crate::engine) fn claim(
                 leased.claimed.push(claimed(&job, what));
                 view.put(job);
             }
-            Ok(None) => view.delete(&job),
+            Ok(None) => drop_void(view, &job, now),
             Err(error) => {
                 job.last_error = Some(error.to_string());
                 bury(view, job, Undelivered::Unreadable, plan, now)?;
@@ -251,9 +263,13 @@ pub(in crate::engine) fn bury_expired(
     if most == 0 {
         return Ok(0);
     }
-    let (jobs, _) = view.due::<Job>(&Due::until(now.steady, most).of(lane.to_owned()))?;
+    let (jobs, unreadable) = view.due::<Job>(&Due::until(now.steady, most).of(lane.to_owned()))?;
     let plan = Plan { routes: Vec::new(), lease: Duration::ZERO, limited: true };
     let mut buried = 0;
+    for values in unreadable {
+        discard(view, &values, now);
+        buried += 1;
+    }
     for mut job in jobs.into_iter().filter(|job| job.deadline <= now.steady) {
         if job.leased {
             was_ambiguous(&mut job);
@@ -346,7 +362,7 @@ pub(in crate::engine) fn finish(
     }
     let what = what(&job)?;
     if !is_wanted(view, &job, &what, now)? {
-        view.delete(&job);
+        drop_void(view, &job, now);
         return Ok(Ended::Stale);
     }
     self::lease(&mut job, plan, now);
@@ -358,7 +374,7 @@ pub(in crate::engine) fn finish(
 /// The job, unless another attempt was begun meanwhile, or it is over.
 fn leased(view: &mut View, lease: &Lease) -> Decided<Option<Job>> {
     let job = view.get::<Job>((lease.subject.clone(), lease.job_id))?;
-    Ok(job.filter(|job| job.epoch == lease.epoch && job.lane != SENT && job.lane != DEAD))
+    Ok(job.filter(|job| job.epoch == lease.epoch && !is_over(&job.lane)))
 }
 
 fn lease(job: &mut Job, plan: &Plan, now: Now) {

@@ -386,6 +386,7 @@ mod tests {
             due_at: NOW.steady,
             deadline: NOW.steady,
             created_at: NOW.steady,
+            ended_at: None,
             attempts: 1,
             ambiguous: 0,
             ambiguous_here: 0,

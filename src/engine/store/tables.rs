@@ -281,6 +281,8 @@ tables! {
         /// When it is no longer to be sent.
         deadline: Time,
         created_at: Time,
+        /// When it was sent, or failed.
+        ended_at: Option<Time>,
         /// How many attempts have ended, or are believed to have.
         attempts: u32,
         /// How many of them may have sent it.
@@ -289,7 +291,7 @@ tables! {
         ambiguous_here: u32,
         /// Changes whenever another attempt begins, so that who began an earlier one decides nothing.
         epoch: u32,
-        /// What is known of its routes: see `operations/jobs/asked.rs`.
+        /// What is known of its routes: see `operations/jobs/known.rs`.
         asked: String,
         /// The id that the provider gave it.
         provider_id: Option<String>,

@@ -1,12 +1,15 @@
 //! The end of jobs: what was sent, and what failed for good.
 
-use super::super::applications;
 use super::super::audit::{Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
-use super::{DEAD, Outgoing, Plan, SENT, What, free, unless_damaged, user_id, what};
+use super::super::{AppId, Subject, applications};
+use super::{DEAD, FAILED, Outgoing, Plan, SENT, What, free, unless_damaged, user_id, what};
+use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
-use crate::engine::store::{Application, Decided, Job, SentCode, View};
+use crate::engine::limits::LONGEST_CODE_LIFE;
+use crate::engine::store::{Application, Cell, Decided, Job, Row, SentCode, Value, View};
+use crate::model::UserId;
 use std::time::Duration;
 
 /// For how long jobs that are over can be looked at.
@@ -20,9 +23,11 @@ pub(super) fn sent(view: &mut View, mut job: Job, provider_id: Option<String>, n
     if provider_id.is_none() {
         return view.delete(&job);
     }
-    end(&mut job, SENT, now.steady.plus(KEPT_SENT));
     job.provider_id = provider_id;
     job.payload = "{}".into();
+    job.lane = SENT.to_owned();
+    job.ended_at = Some(now.steady);
+    free(&mut job, now.steady.plus(KEPT_SENT));
     view.put(job);
 }
 
@@ -38,6 +43,8 @@ pub(super) enum Undelivered {
     Ambiguous,
     /// What was to be sent cannot be read.
     Unreadable,
+    /// Its code was used, replaced, or guessed at too often.
+    Void,
 }
 
 /// What the audit calls it.
@@ -48,10 +55,11 @@ fn reason(why: Undelivered) -> &'static str {
         Undelivered::Cancelled => "cancelled",
         Undelivered::Ambiguous => "ambiguous",
         Undelivered::Unreadable => "unreadable",
+        Undelivered::Void => "void",
     }
 }
 
-/// Ends a job that failed for good.
+/// Ends a job that failed for good. What is needed to replay it is kept as long as that is possible.
 pub(super) fn bury(
     view: &mut View,
     mut job: Job,
@@ -60,7 +68,18 @@ pub(super) fn bury(
     now: Now,
 ) -> Decided<()> {
     give_up(view, &job, why, plan, now)?;
-    end(&mut job, DEAD, now.steady.plus(KEPT_DEAD));
+    job.ended_at = Some(now.steady);
+    if job.kind != JobKind::Callback && job.deadline <= now.steady {
+        forget_contents(view, job, now);
+        return Ok(());
+    }
+    let (lane, until) = match job.kind {
+        JobKind::Callback => (DEAD, now.steady.plus(KEPT_DEAD)),
+        // No code lives longer, unless it was made while the clock was wrong.
+        _ => (FAILED, job.deadline.min(now.steady.plus(LONGEST_CODE_LIFE))),
+    };
+    job.lane = lane.to_owned();
+    free(&mut job, until);
     view.put(job);
     Ok(())
 }
@@ -88,18 +107,13 @@ pub(super) fn give_up(
     Ok(())
 }
 
-/// When a job was over, if it is.
-pub(in crate::engine) fn ended_at(job: &Job) -> Option<Time> {
-    match &*job.lane {
-        SENT => Some(job.due_at.minus(KEPT_SENT)),
-        DEAD => Some(job.due_at.minus(KEPT_DEAD)),
-        _ => None,
-    }
-}
-
-fn end(job: &mut Job, lane: &str, forget_at: Time) {
-    job.lane = lane.to_owned();
-    free(job, forget_at);
+/// Takes from a message that failed what is needed only to replay it, once that is no longer possible.
+pub(in crate::engine) fn forget_contents(view: &mut View, mut job: Job, now: Now) {
+    let ended_at = job.ended_at.unwrap_or(now.steady);
+    job.payload = "{}".into();
+    job.lane = DEAD.to_owned();
+    free(&mut job, ended_at.plus(KEPT_DEAD));
+    view.put(job);
 }
 
 fn take_back_code(view: &mut View, job: &Job) -> Decided<()> {
@@ -135,19 +149,75 @@ pub(super) fn sending(
     }))
 }
 
-/// What the audit says of something that nobody got. The id of the job is random, so it distinguishes
-/// the row from others.
+/// Removes a message that nobody needs any more. One that may have been sent was perhaps what the user
+/// got.
+pub(super) fn drop_void(view: &mut View, job: &Job, now: Now) {
+    if job.ambiguous == 0 {
+        note(view, job, Undelivered::Void, now);
+    }
+    view.delete(job);
+}
+
+/// Removes a job of which these values cannot be read as a row.
+pub(super) fn discard(view: &mut View, values: &[Value], now: Now) {
+    let value = |name| Job::SCHEMA.place(Some(name)).and_then(|place| values.get(place)).cloned();
+    let subject = value("subject").and_then(String::of);
+    // Otherwise there is no audit that it belongs to.
+    if let Some(app) = value("app_id").and_then(i64::of) {
+        let undelivered = Nobody {
+            app,
+            job_id: value("job_id").and_then(i64::of).unwrap_or_default(),
+            kind: value("kind").and_then(JobKind::of),
+            user_id: subject.and_then(|subject| Subject::user_of(&subject)),
+            number: value("number").and_then(String::of),
+            user_ip: None,
+        };
+        undelivered.note(view, Undelivered::Unreadable, now);
+    }
+    view.delete_values::<Job>(values);
+}
+
 fn note(view: &mut View, job: &Job, why: Undelivered, now: Now) {
-    let user_id = user_id(job);
-    let call = job.kind.call(user_id.is_some());
-    let (app, nonce) = (job.app_id, job.job_id);
-    let trail = Trail { app, call, nonce, user_ip: None, now, refused: None };
-    let noted = Noted {
-        user_id,
-        verdict: "not_delivered",
-        factors: job.kind.has_code().then_some(Factor::Code).into_iter().collect(),
-        number: job.number.clone(),
-        ..Noted::default()
+    let user_ip = match what(job) {
+        Ok(What::Message { message, .. }) => message.user_ip,
+        _ => None,
     };
-    trail.note(view, noted.because(Some(reason(why))));
+    let undelivered = Nobody {
+        app: job.app_id,
+        job_id: job.job_id,
+        kind: Some(job.kind),
+        user_id: user_id(job),
+        number: job.number.clone(),
+        user_ip,
+    };
+    undelivered.note(view, why, now);
+}
+
+/// What the audit says of something that nobody got.
+struct Nobody {
+    app: AppId,
+    /// Random, so it distinguishes the row from others.
+    job_id: i64,
+    kind: Option<JobKind>,
+    user_id: Option<UserId>,
+    number: Option<String>,
+    user_ip: Option<String>,
+}
+
+impl Nobody {
+    fn note(self, view: &mut View, why: Undelivered, now: Now) {
+        let has_user = self.user_id.is_some();
+        let call = self.kind.map_or("run_jobs", |kind| kind.call(has_user));
+        let (app, nonce, user_ip) = (self.app, self.job_id, self.user_ip);
+        let trail = Trail { app, call, nonce, user_ip, now, refused: None };
+        let is_code = self.kind.is_some_and(JobKind::has_code);
+        let noted = Noted {
+            user_id: self.user_id,
+            verdict: "not_delivered",
+            factors: is_code.then_some(Factor::Code).into_iter().collect(),
+            number: self.number,
+            ..Noted::default()
+        };
+        trail.note(view, noted.because(Some(reason(why))));
+    }
 }

@@ -4,10 +4,10 @@ use super::super::audit::{Noted, Trail};
 use super::super::budgets::Over;
 use super::ended::{Undelivered, give_up, sending};
 use super::{Outgoing, Plan, What, callbacks, free, is_wanted, state, user_id, what};
-use crate::engine::JobState;
 use crate::engine::clock::Now;
 use crate::engine::limits::CALLBACK_LIFE;
 use crate::engine::store::{Decided, Job, SentCode, View};
+use crate::engine::{JobKind, JobState};
 
 /// Why nothing is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,9 @@ pub(in crate::engine) fn replay(
         JobState::Failed => true,
         JobState::Waiting => false,
     };
+    if job.kind != JobKind::Callback && job.deadline <= now.steady {
+        return Ok(Err(Refused::Void));
+    }
     let Ok(what) = what(&job) else { return Ok(Err(Refused::Unreadable)) };
     match &what {
         What::Callback { .. } if has_failed || job.deadline <= now.steady => {
@@ -50,9 +53,7 @@ pub(in crate::engine) fn replay(
             begin_anew(&mut job, lane);
         }
         What::Callback { .. } => {}
-        What::Message { .. }
-            if job.deadline <= now.steady || !is_wanted(view, &job, &what, now)? =>
-        {
+        What::Message { .. } if !is_wanted(view, &job, &what, now)? => {
             return Ok(Err(Refused::Void));
         }
         What::Message { message, code } if has_failed => {
@@ -95,6 +96,7 @@ pub(in crate::engine) fn cancel(
 
 fn begin_anew(job: &mut Job, lane: String) {
     job.lane = lane;
+    job.ended_at = None;
     job.attempts = 0;
     job.ambiguous = 0;
     job.ambiguous_here = 0;

@@ -1,7 +1,7 @@
 //! When what could not be sent is attempted again, and by which route.
 
 use super::Plan;
-use super::asked::{Asked, Standing};
+use super::known::{KnownRoutes, RouteState};
 use crate::engine::Outcome;
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::CALLBACK_LIFE;
@@ -48,16 +48,16 @@ pub(super) fn next_message(
     plan: &Plan,
     now: Now,
 ) -> Option<Time> {
-    let mut asked = Asked::read(&job.asked);
+    let mut asked = KnownRoutes::read(&job.asked);
     let is_permanent = matches!(outcome, Outcome::Permanent(_));
     let may_have_it = !is_permanent && (1..MOST_AMBIGUOUS).contains(&job.ambiguous_here);
     let standing = match may_have_it {
-        false if is_permanent || job.ambiguous_here > 0 => Standing::Failed,
+        false if is_permanent || job.ambiguous_here > 0 => RouteState::Failed,
         _ => waits(job, asked.attempts(&job.lane), outcome, now),
     };
     asked.note(&job.lane, standing);
     let at = match standing {
-        Standing::Waits { until, .. } if may_have_it => Some(until),
+        RouteState::Waits { until, .. } if may_have_it => Some(until),
         _ => go_on(job, &mut asked, plan, now),
     };
     if at.is_some_and(|at| at > now.steady) {
@@ -68,7 +68,7 @@ pub(super) fn next_message(
 }
 
 /// How long a route is left alone that was asked.
-fn waits(job: &Job, attempts: u32, outcome: &Outcome, now: Now) -> Standing {
+fn waits(job: &Job, attempts: u32, outcome: &Outcome, now: Now) -> RouteState {
     let was_attempted = !matches!(outcome, Outcome::NotAttempted { .. });
     let attempts = attempts.saturating_add(was_attempted.into());
     let wait = match was_attempted {
@@ -76,14 +76,14 @@ fn waits(job: &Job, attempts: u32, outcome: &Outcome, now: Now) -> Standing {
         false => SHORTEST_WAIT,
     };
     let until = now.steady.plus(spread(wait, job).max(asked_for(outcome)));
-    Standing::Waits { attempts, until, in_round: true }
+    RouteState::Waits { attempts, until, in_round: true }
 }
 
 /// Chooses the route that is asked next. Returns when, and `None` if all have failed.
-fn go_on(job: &mut Job, asked: &mut Asked, plan: &Plan, now: Now) -> Option<Time> {
+fn go_on(job: &mut Job, asked: &mut KnownRoutes, plan: &Plan, now: Now) -> Option<Time> {
     let left = |route: &&String| match asked.of(route) {
-        Standing::Failed => None,
-        Standing::Waits { until, in_round, .. } => Some((until, in_round)),
+        RouteState::Failed => None,
+        RouteState::Waits { until, in_round, .. } => Some((until, in_round)),
     };
     // A route that no longer takes messages may do so again.
     let is_left = plan.routes.iter().any(|route| left(&route).is_some());

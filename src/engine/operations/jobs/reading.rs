@@ -1,8 +1,6 @@
 //! Reading jobs, for those who look after them.
 
-pub(in crate::engine) use super::ended::ended_at;
-
-use super::{DEAD, SENT};
+use super::{DEAD, FAILED, SENT};
 use crate::engine::JobState;
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Decided, Due, Job, Page, View};
@@ -11,7 +9,7 @@ use crate::engine::store::{Decided, Due, Job, Page, View};
 pub(in crate::engine) fn state(job: &Job, now: Now) -> JobState {
     match &*job.lane {
         SENT => JobState::Sent,
-        DEAD => JobState::Failed,
+        FAILED | DEAD => JobState::Failed,
         _ if job.leased && job.due_at > now.steady => JobState::Leased,
         _ => JobState::Waiting,
     }

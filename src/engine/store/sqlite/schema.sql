@@ -252,6 +252,7 @@ CREATE TABLE jobs (
     due_at INTEGER NOT NULL,
     deadline INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
+    ended_at INTEGER,
     attempts INTEGER NOT NULL,
     ambiguous INTEGER NOT NULL,
     ambiguous_here INTEGER NOT NULL,
