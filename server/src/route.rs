@@ -111,18 +111,18 @@ fn default_of(key: &str) -> &'static str {
 
 fn list(database: &Database, json: bool) -> Result<()> {
     let service = database.existing()?;
-    let mut routes: Vec<_> = service
-        .require_engine()?
-        .routes()?
-        .iter()
-        .filter_map(|route| Some((route.name.clone(), shown(route)?)))
-        .collect();
+    let stored = service.require_engine()?.routes()?;
+    let mut routes: Vec<_> =
+        stored.iter().filter_map(|route| Some((route.name.clone(), shown(route)?))).collect();
     let priority = |settings: &Map<String, Value>| {
         let set = settings.get("priority").and_then(Value::as_u64);
         set.or_else(|| default_of("priority").parse().ok())
     };
     routes.sort_by_key(|(name, settings)| (priority(settings), name.clone()));
-    if routes.is_empty() && !json {
+    let unreadable =
+        stored.iter().filter_map(|route| Some((&route.name, route.unreadable.as_ref()?)));
+    let unreadable: Vec<_> = unreadable.collect();
+    if routes.is_empty() && unreadable.is_empty() && !json {
         return print(
             "there are no routes: messages go to the spool folder. To add one: seconder route set",
         );
@@ -145,14 +145,23 @@ fn list(database: &Database, json: bool) -> Result<()> {
             ),
         })?;
     }
+    for (name, why) in unreadable {
+        print(&match json {
+            true => serde_json::json!({ "name": name, "unreadable": why }).to_string(),
+            false => format!("{name}: cannot be used: {why}"),
+        })?;
+    }
     Ok(())
 }
 
 fn show(database: &Database, name: &str) -> Result<()> {
     let service = database.existing()?;
     let routes = service.require_engine()?.routes()?;
-    let settings = routes.iter().find(|route| route.name == name).and_then(shown);
-    let settings = settings.ok_or_else(|| no_route(name))?;
+    let route = routes.iter().find(|route| route.name == name).ok_or_else(|| no_route(name))?;
+    if let Some(why) = &route.unreadable {
+        return Err(invalid("NAME", format!("is that of a route that cannot be read: {why}")));
+    }
+    let settings = shown(route).ok_or_else(|| no_route(name))?;
     print(&serde_json::to_string_pretty(&settings).unwrap_or_default())
 }
 

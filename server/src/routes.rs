@@ -51,6 +51,8 @@ struct Route {
     name: String,
     /// As they are stored, to notice that they were changed. None for one that was removed.
     stored: Option<Secret>,
+    /// Why they cannot be read. Another process may have the key.
+    unreadable: Option<String>,
     /// What is wrong with one that cannot be used, and nothing of one that was removed: those who wait
     /// for it take another one.
     open: std::result::Result<OpenRoute, Vec<String>>,
@@ -67,7 +69,11 @@ struct OpenRoute {
 impl Route {
     /// Whether it stays as it is until it is set again.
     fn is_settled(&self) -> bool {
-        self.open.is_ok() || self.stored.is_none()
+        self.open.is_ok() || self.is_removed()
+    }
+
+    fn is_removed(&self) -> bool {
+        self.stored.is_none() && self.unreadable.is_none()
     }
 
     /// What is wrong with it, with its name.
@@ -131,11 +137,12 @@ impl Routes {
         Routes(Arc::new(Inner { routes, lookups, fallback: Box::new(fallback), log }))
     }
 
-    /// Reads the routes, and the provider of look-ups.
+    /// Reads the routes, and the provider of look-ups. Routes whose settings cannot be read are logged, and
+    /// are not used: a damaged row must not stop the messages that others take.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] with all that is wrong with the settings of any of them, in a line
-    /// each; [`Error::Storage`] if the database cannot be read.
+    /// each, so that nothing half-configured starts; [`Error::Storage`] if the database cannot be read.
     pub fn load(&self, engine: &Engine) -> Result<()> {
         self.0.lookups.read(engine)?;
         self.load_these(engine.routes()?, self.0.lookups.problems())
@@ -153,7 +160,12 @@ impl Routes {
 
     fn load_these(&self, stored: Vec<StoredRoute>, mut problems: Vec<String>) -> Result<()> {
         let routes = self.open_all(stored);
-        problems.extend(routes.iter().flat_map(|route| route.problems()));
+        let (unreadable, read): (Vec<_>, Vec<_>) =
+            routes.iter().partition(|route| route.unreadable.is_some());
+        for problem in unreadable.iter().flat_map(|route| route.problems()) {
+            (self.0.log)(&format!("route {problem}"));
+        }
+        problems.extend(read.iter().flat_map(|route| route.problems()));
         if !problems.is_empty() {
             let list = problems.join("\n  ");
             let reason = format!(
@@ -187,8 +199,14 @@ impl Routes {
             if before.iter().any(|before| Arc::ptr_eq(before, route)) {
                 continue;
             }
-            let what = if route.stored.is_some() { "was set" } else { "was removed" };
-            (self.0.log)(&format!("route {} {what}", route.name));
+            let what = match (route.is_removed(), &route.unreadable) {
+                (true, _) => Some("was removed"),
+                (false, None) => Some("was set"),
+                (false, Some(_)) => None,
+            };
+            if let Some(what) = what {
+                (self.0.log)(&format!("route {} {what}", route.name));
+            }
             for problem in route.problems() {
                 (self.0.log)(&format!("route {problem}"));
             }
@@ -202,8 +220,10 @@ impl Routes {
     fn open_all(&self, stored: Vec<StoredRoute>) -> Vec<Arc<Route>> {
         let before = self.all();
         let mut routes = Vec::new();
-        for StoredRoute { name, settings, .. } in stored {
-            let same = |route: &&Arc<Route>| route.name == name && route.stored == settings;
+        for StoredRoute { name, settings, unreadable, .. } in stored {
+            let same = |route: &&Arc<Route>| {
+                route.name == name && route.stored == settings && route.unreadable == unreadable
+            };
             let before = before.iter().find(same);
             if let Some(route) = before.filter(|route| route.is_settled()) {
                 routes.push(Arc::clone(route));
@@ -212,9 +232,11 @@ impl Routes {
             let open = match settings.as_ref().map(|settings| open(settings.expose())) {
                 Some(Ok(open)) => Ok(open),
                 Some(Err(wrong)) => Err(wrong.iter().map(Problem::to_string).collect()),
-                None => Err(Vec::new()),
+                None => {
+                    Err(unreadable.iter().map(|why| format!("cannot be used: {why}")).collect())
+                }
             };
-            let route = Route { name, stored: settings, open };
+            let route = Route { name, stored: settings, unreadable, open };
             match before.filter(|before| before.problems() == route.problems()) {
                 Some(before) => routes.push(Arc::clone(before)),
                 None => routes.push(Arc::new(route)),
@@ -330,9 +352,7 @@ impl Deliver for Routes {
         };
         match &route.open {
             Ok(open) => self.send(name, open, message),
-            Err(_) if route.stored.is_none() => {
-                Outcome::Permanent(format!("route {name} was removed"))
-            }
+            Err(_) if route.is_removed() => Outcome::Permanent(format!("route {name} was removed")),
             // Another node may be able to, or this one once it was set again.
             Err(_) => {
                 let reason = format!("route {name} cannot be used");
@@ -344,7 +364,7 @@ impl Deliver for Routes {
     fn routes(&self, to: &str, via: Channel) -> Vec<String> {
         let all = self.all();
         // Routes that are set and cannot be used are no reason to write codes to a folder.
-        if all.iter().all(|route| route.stored.is_none()) {
+        if all.iter().all(|route| route.is_removed()) {
             return self.0.fallback.routes(to, via);
         }
         let open = all.iter().filter_map(|route| Some((&route.name, route.open.as_ref().ok()?)));
@@ -422,3 +442,6 @@ fn draw(weight: u64) -> f64 {
 pub fn last_two(number: &str) -> &str {
     number.get(number.len().saturating_sub(2)..).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

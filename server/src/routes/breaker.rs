@@ -51,6 +51,12 @@ impl Breaker {
         }
     }
 
+    /// As if the time in which nothing is sent were over.
+    #[cfg(test)]
+    pub(super) fn end_wait(&mut self) {
+        self.until = self.until.map(|_| Instant::now());
+    }
+
     /// Whether a message is passed on; otherwise how long it has to wait.
     pub(super) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
         match self.until {
