@@ -14,6 +14,7 @@ pub(crate) use relay::relay;
 pub(crate) use serve::serve;
 
 use crate::arguments::{Database, SingleNames};
+use delivery::CallbackLog;
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
@@ -47,7 +48,7 @@ pub(crate) fn respond_to_approval(
     response: ApprovalResponse,
 ) -> Result<()> {
     let (device_id, file) = device;
-    let service = database.existing()?;
+    let service = database.existing_settings()?.deliver(CallbackLog).open()?;
     let device_secret = match file {
         Some(file) => secret_file("device-secret-file", file)?,
         None => secret("standard input", std::io::stdin().lock())?,

@@ -130,6 +130,7 @@ fn an_operator_runs_a_service_and_responds_to_an_approval() {
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
 
+    let user_id = user;
     let user = user.to_string();
     let register = ["device", "register", "--user", &user, "--type", "android"];
     let registered = printed(run(folder.path(), &register));
@@ -138,7 +139,7 @@ fn an_operator_runs_a_service_and_responds_to_an_approval() {
         (words.next(), words.next().unwrap(), words.next(), words.next().unwrap());
     std::fs::write(folder.path().join("device-secret"), format!("{secret}\n")).unwrap();
     let uuid_text = uuid.to_string();
-    let respond = [
+    let mut respond = [
         "approval",
         "respond",
         "--database",
@@ -173,6 +174,15 @@ fn an_operator_runs_a_service_and_responds_to_an_approval() {
     );
     assert_eq!(event.unwrap().uuid, uuid);
     assert!(error_of(folder.path(), &respond).contains("60079"));
+
+    // Nobody listens any more.
+    drop(listener);
+    let uuid = service.create_approval(user_id, "Log in?").unwrap().uuid.to_string();
+    respond[7] = &uuid;
+    let output = run(folder.path(), &respond);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"approved\n"[..]));
+    assert!(said.contains("callback to http://127.0.0.1") && said.contains("jobs run"), "{said}");
     assert_eq!(running.end(), "seconder: stopping\nseconder: stopped\n");
 }
 

@@ -52,6 +52,22 @@ impl Deliver for LoggedSpool {
     }
 }
 
+/// Reports to whoever responds to a request that its callback failed.
+pub(super) struct CallbackLog;
+
+impl Deliver for CallbackLog {
+    fn deliver(&self, _: &Message) -> std::result::Result<(), String> {
+        Err("a response to an approval request sends no message".to_owned())
+    }
+
+    fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
+        log(&format!(
+            "the callback to {url} was not accepted: {reason}. Unless it was rejected for good, `seconder \
+             serve` or `seconder jobs run` posts it again; to see it: seconder jobs list --kind callback"
+        ));
+    }
+}
+
 /// Adds the delivery to the settings of a database. Its routes are loaded once it is open. A sandbox
 /// sends nothing, and has none.
 pub(super) fn delivered(settings: Settings, database: &Database) -> (Settings, Option<Routes>) {
