@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub(crate) struct Database {
-    /// Configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, those that a
-    /// command has too apply to it, and an option on the command line overrides the setting.
+    /// Configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, those of the
+    /// database apply to other commands too, and an option on the command line overrides the setting.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Database to open: sqlite:/path/file.db; postgres://user@host/database for one on a server, which
@@ -163,7 +163,7 @@ pub(crate) struct Serve {
     /// For how many days, 1 to 7, login machines may check the codes of authenticator apps while they
     /// cannot reach the service; 0 forbids it; by default the number stored in the database, or 0 in
     /// a new one.
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u8).range(0..=7))]
     pub(crate) offline_days: Option<u8>,
     /// Limit to change, as NAME=VALUE, such as number_day=10 or countries=1+44; repeat it for more. The
     /// others stay as they are stored in the database, and the start shows all of them.

@@ -1,5 +1,5 @@
 //! The configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, by their
-//! names with underscores, so there is one list of them. Those that a command has too apply to it.
+//! names with underscores, so there is one list of them. Those of the database apply to other commands too.
 
 mod problems;
 mod settings;
@@ -7,9 +7,10 @@ mod settings;
 pub(crate) use problems::Problem;
 
 use crate::Program;
+use crate::arguments::Database;
 use crate::commands::print;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, Parser, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
 use problems::Places;
 use seconder::Error;
 use settings::Setting;
@@ -17,6 +18,8 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// The command whose options are the settings.
+const SERVE: &str = "serve";
 /// The option that names the file.
 const OPTION: &str = "config";
 /// More than any file has: of what is not one, no more is read.
@@ -40,7 +43,7 @@ pub(crate) fn run(config: Config) -> seconder::Result<()> {
         Config::Check { file } => {
             let settings = read(&file).map_err(|problems| invalid(&file, &problems))?;
             // Of settings that do not fit together, the first is found as it would be on a command line.
-            let arguments = ["seconder", "serve"].map(OsString::from).into_iter();
+            let arguments = ["seconder", SERVE].map(OsString::from).into_iter();
             let arguments = arguments.chain(settings.iter().flat_map(Setting::arguments));
             if let Err(error) = Program::try_parse_from(arguments) {
                 return Err(invalid(&file, &[Problem::of_all(&error)]));
@@ -67,8 +70,12 @@ pub(crate) fn command() -> seconder::Result<Program> {
         return Ok(Program::parse_from(given));
     };
     let settings = self::read(file).map_err(|problems| invalid(file, &problems))?;
+    // Other commands may have options of the same names, which are something else.
+    let shared = Database::augment_args(Command::new(""));
+    let is_serve = leaf.get_name() == SERVE;
     let arguments = settings
         .iter()
+        .filter(|setting| is_serve || option(&shared, &setting.name).is_some())
         .filter(|setting| applies(setting, &leaf, matches))
         .flat_map(Setting::arguments);
     let (words, options) = given.split_at(given.len().min(1 + path));
@@ -110,7 +117,7 @@ fn option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
 pub(crate) fn serve() -> Command {
     let mut program = Program::command();
     program.build();
-    program.find_subcommand("serve").cloned().unwrap_or_default()
+    program.find_subcommand(SERVE).cloned().unwrap_or_default()
 }
 
 /// The options that are settings, in the order of `--help`.

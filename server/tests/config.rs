@@ -80,8 +80,11 @@ fn a_service_has_the_settings_of_its_file() {
     let output = run(folder.path(), &["key", "--config=s.conf"]);
     assert!(output.status.success(), "{output:?}");
     assert!(!run(folder.path(), &["key"]).status.success());
-    let listed = run(folder.path(), &["jobs", "status", "--config", "s.conf"]);
-    assert!(listed.status.success(), "{listed:?}");
+    // `limit` and `key` are something else there.
+    for command in [&["jobs", "status"][..], &["jobs", "list"], &["audit"], &["keyring", "list"]] {
+        let output = run(folder.path(), &[command, &["--config", "s.conf"]].concat());
+        assert!(output.status.success(), "{output:?}");
+    }
 }
 
 #[test]
@@ -116,9 +119,30 @@ fn all_that_is_wrong_is_reported_at_once_with_its_place() {
         "s.conf:1:10: listen has the invalid value \"nowhere\": invalid socket address syntax",
         "s.conf:2:15: self_signed must be true or false",
         "s.conf:3:1: applicaton_name is no setting; there is application_name",
-        "s.conf:5:17: limit must be a text, a number, or true or false",
+        "s.conf:5:17: limit must be a text or a number",
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
+    }
+}
+
+#[test]
+fn values_that_are_read_only_when_the_service_starts_are_checked_too() {
+    for (line, problem) in [
+        ("limit = [\"nonsense\"]", "must be name=value"),
+        ("limit = {refuse = \"fax\"}", "refuse"),
+        ("limit = {countries = []}", "has an empty list"),
+        ("callback_url = \"ftp://x y\"", "must be https://host/path without parameters"),
+        ("install_link = \"ftp://x\"", "https:"),
+        ("offline_days = 99", "99 is not in 0..=7"),
+        ("unix_mode = \"999\"", "--unix-mode"),
+        ("allow = [\"zz\"]", "`zz`"),
+        ("application_name = [\"a\", \"b\"]", "takes one value, and no list"),
+        ("listen = [\"127.0.0.1:1\"]", "takes one value, and no list"),
+        ("names = true", "must be a text or a number"),
+        ("callback_private = \"perhaps\"", "callback_private"),
+    ] {
+        let (valid, printed) = checked(format!("self_signed = true\n{line}\n"));
+        assert!(!valid && printed.contains("s.conf:2:") && printed.contains(problem), "{printed}");
     }
 }
 

@@ -4,6 +4,11 @@ use super::problems::{Places, Problem};
 use super::{key, option, options};
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command};
+use seconder::engine::Limits;
+use seconder::model::{CallbackUrl, InstallLink};
+use seconder::wire::Names;
+#[cfg(unix)]
+use seconder_server::{PeerRules, SocketOptions};
 use std::error::Error;
 use std::ffi::OsString;
 use toml::Spanned;
@@ -93,7 +98,7 @@ fn setting(
     for (name, value) in list {
         let read = match kind(arg) {
             Kind::Flag => flag(value.get_ref()).map(|given| given.then_some(None)),
-            _ => text(value.get_ref()).and_then(|text| {
+            _ => text(arg, value.get_ref()).and_then(|text| {
                 let text = name.map_or(text.clone(), |name| format!("{name}={text}"));
                 check(arg, &text).map(|()| Some(Some(text)))
             }),
@@ -137,31 +142,62 @@ fn flag(value: &DeValue<'_>) -> Result<bool, String> {
 }
 
 /// A value as the option has it.
-fn text(value: &DeValue<'_>) -> Result<String, String> {
+fn text(arg: &Arg, value: &DeValue<'_>) -> Result<String, String> {
+    let takes_yes = arg.get_value_parser().type_id() == ValueParser::bool().type_id();
+    let is_pairs = matches!(kind(arg), Kind::Pairs);
     Ok(match value {
         DeValue::String(text) => text.to_string(),
         DeValue::Integer(number) => number.to_string(),
-        DeValue::Boolean(value) => value.to_string(),
+        DeValue::Boolean(value) if takes_yes => value.to_string(),
         // As in countries = [1, 44].
-        DeValue::Array(list) => {
-            let parts: Result<Vec<_>, _> = list.iter().map(|part| text(part.get_ref())).collect();
-            parts?.join("+")
+        DeValue::Array(list) if is_pairs && !list.is_empty() => {
+            let parts = list.iter().map(|part| text(arg, part.get_ref()));
+            parts.collect::<Result<Vec<_>, _>>()?.join("+")
         }
-        _ => return Err("must be a text, a number, or true or false".to_owned()),
+        DeValue::Array(_) if is_pairs => return Err("has an empty list".to_owned()),
+        DeValue::Array(_) => return Err("takes one value, and no list".to_owned()),
+        _ if takes_yes => return Err("must be true or false".to_owned()),
+        _ => return Err("must be a text or a number".to_owned()),
     })
 }
 
 /// Whether the option accepts the value.
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
+    accepted(arg, value)
+        .and_then(|()| valid(arg.get_long().unwrap_or_default(), value))
+        .map_err(|reason| format!("has the invalid value {value:?}: {reason}"))
+}
+
+/// Whether a value is valid that the option takes as it is, and that is read later. Empty is no value.
+fn valid(option: &str, value: &str) -> Result<(), String> {
+    let all = |problems: Vec<String>| problems.join("; ");
+    let checked = match option {
+        "limit" => Limits::default().set(value),
+        _ if value.is_empty() => Ok(()),
+        "callback-url" => value.parse::<CallbackUrl>().map(drop),
+        "install-link" => value.parse::<InstallLink>().map(drop),
+        "names" => Names::new(value).map(drop),
+        #[cfg(unix)]
+        "unix-mode" => return SocketOptions::parse(None, None, Some(value)).map(drop).map_err(all),
+        #[cfg(unix)]
+        "allow" => return PeerRules::parse(&[value]).map(drop).map_err(all),
+        _ => Ok(()),
+    };
+    checked.map_err(|error| match error {
+        seconder::Error::InvalidArgument { reason, .. } => reason.into_owned(),
+        other => other.to_string(),
+    })
+}
+
+fn accepted(arg: &Arg, value: &str) -> Result<(), String> {
     let parser: ValueParser = arg.get_value_parser().clone();
     let alone = Arg::new("value").required(true).allow_hyphen_values(true).value_parser(parser);
     let parsed = Command::new("").no_binary_name(true).arg(alone).try_get_matches_from([value]);
     let Err(error) = parsed else { return Ok(()) };
-    let reason = match error.source() {
+    Err(match error.source() {
         Some(source) => source.to_string(),
         None => Problem::of_all(&error).wrong,
-    };
-    Err(format!("has the invalid value {value:?}: {reason}"))
+    })
 }
 
 /// How a setting looks, for the example: its default, or its kind.
