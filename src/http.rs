@@ -225,7 +225,10 @@ impl RoutedRequest {
     /// The reply to send, if there is no such key, or no application has it.
     pub fn check_key(&self, backend: &impl Backend) -> std::result::Result<(), RawReply> {
         let key = Params::read(&self.request)
-            .and_then(|mut params| api_key(&self.request, &mut params, backend.names()));
+            .and_then(|mut params| api_key(&self.request, &mut params, backend.names()))
+            .map_err(|_| {
+                calls::unauthorized("with a large body, it must be in one header or in the query")
+            });
         key.and_then(|key| backend.check_key(&key)).map_err(|error| {
             let mut reply = self.call.failure_writer()(&error, backend.replies());
             backend.names().body_to_wire(&mut reply.body);

@@ -80,25 +80,49 @@ impl Edge {
         Router::new().fallback(handle).with_state(self)
     }
 
-    /// Refuses large bodies of strangers, who could fill the memory with them. Connections of a local
-    /// socket are few, and their peers are known.
-    async fn admit(
+    /// Reads a body to its end, or until it is certain to be too large. More than a little of it is kept only
+    /// for those who have a key: strangers could fill the memory otherwise. Connections of a local socket are
+    /// few, and their peers are known.
+    async fn read_body(
         &self,
-        routed: RoutedRequest,
+        routed: &Arc<RoutedRequest>,
         mut body: Body,
-    ) -> Result<(RoutedRequest, Body), RawReply> {
-        let most = body.size_hint().upper();
-        let is_small = most.is_some_and(|most| most <= UNKNOWN_BODY_LIMIT as u64);
-        if is_small || self.0.caller != Caller::Network {
-            return Ok((routed, body));
+    ) -> Result<Result<Vec<u8>, BodyError>, RawReply> {
+        let mut is_admitted = self.0.caller != Caller::Network;
+        let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        if !is_admitted && expected > UNKNOWN_BODY_LIMIT {
+            self.admit(routed, &mut body).await?;
+            is_admitted = true;
         }
-        let source = self.0.source.clone();
-        let check = move || routed.check_key(&source).map(|()| routed);
-        match tokio::task::spawn_blocking(check).await {
-            Ok(Ok(routed)) => Ok((routed, body)),
+        // Room for all of it: memory that it grew out of would keep a part of it.
+        let (mut bytes, mut length) = (Vec::with_capacity(expected.min(BODY_LIMIT)), 0);
+        while let Some(frame) = body.frame().await {
+            let Ok(frame) = frame else { return Ok(Err(BodyError::Incomplete)) };
+            let data: Bytes = frame.into_data().unwrap_or_default();
+            length += data.len();
+            if !is_admitted && length > UNKNOWN_BODY_LIMIT {
+                self.admit(routed, &mut body).await?;
+                is_admitted = true;
+            }
+            if length > DISCARD {
+                break;
+            }
+            if length <= BODY_LIMIT {
+                bytes.extend_from_slice(&data);
+            }
+        }
+        Ok(if length <= BODY_LIMIT { Ok(bytes) } else { Err(BodyError::TooLarge) })
+    }
+
+    /// Checks the key of whoever sends a body.
+    async fn admit(&self, routed: &Arc<RoutedRequest>, body: &mut Body) -> Result<(), RawReply> {
+        let (source, routed) = (self.0.source.clone(), Arc::clone(routed));
+        let checked = tokio::task::spawn_blocking(move || routed.check_key(&source));
+        match checked.await {
+            Ok(Ok(())) => Ok(()),
             Ok(Err(reply)) => {
                 // The client can finish sending, and read the reply.
-                let discarded = discard(&mut body, BODY_LIMIT);
+                let discarded = discard(body, BODY_LIMIT);
                 drop(tokio::time::timeout(BODY_TIME, discarded).await);
                 Err(reply)
             }
@@ -117,7 +141,7 @@ impl Edge {
 
 /// Handles every request.
 async fn handle(State(edge): State<Edge>, request: Request) -> Response {
-    let _call = edge.0.calls.begin();
+    let mut call = edge.0.calls.begin();
     let (head, body) = request.into_parts();
     if !names_its_host(&head) {
         let wrong = "The request must have one header Host.\n";
@@ -133,15 +157,21 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
         Ok(routed) => routed,
         Err(reply) => return response(reply),
     };
-    let (routed, body) = match edge.admit(routed, body).await {
-        Ok(admitted) => admitted,
+    let routed = Arc::new(routed);
+    let body = tokio::time::timeout(BODY_TIME, edge.read_body(&routed, body)).await;
+    let body = match body.unwrap_or(Ok(Err(BodyError::TooSlow))) {
+        Ok(body) => body,
         Err(reply) => return response(reply),
     };
-    let body = tokio::time::timeout(BODY_TIME, read_body(body)).await;
-    let routed = match body.unwrap_or(Err(BodyError::TooSlow)) {
+    // Its key may be being checked still, by a database that hangs.
+    let Some(routed) = Arc::into_inner(routed) else {
+        return response(RawReply::internal_error());
+    };
+    let routed = match body {
         Ok(body) => routed.body(body),
         Err(error) => routed.body_error(error),
     };
+    call.arrived();
     // The engine blocks while it waits for its database and for the delivery of messages, and a
     // relay for its service. On a thread of the runtime, they would hold up other connections.
     let reply = tokio::task::spawn_blocking(move || edge.respond(routed));
@@ -154,28 +184,6 @@ fn names_its_host(head: &Parts) -> bool {
     match head.headers.get_all(HOST).iter().count() {
         0 => head.version < Version::HTTP_11,
         hosts => hosts == 1,
-    }
-}
-
-/// Reads a body to its end, or until it is certain to be too large.
-async fn read_body(mut body: Body) -> Result<Vec<u8>, BodyError> {
-    // Room for all of it: memory that it grew out of would keep a part of it.
-    let expected = body.size_hint().lower().min(BODY_LIMIT as u64);
-    let (mut bytes, mut length) = (Vec::with_capacity(expected as usize), 0);
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| BodyError::Incomplete)?;
-        let data: Bytes = frame.into_data().unwrap_or_default();
-        length += data.len();
-        if length > DISCARD {
-            break;
-        }
-        if length <= BODY_LIMIT {
-            bytes.extend_from_slice(&data);
-        }
-    }
-    match length <= BODY_LIMIT {
-        true => Ok(bytes),
-        false => Err(BodyError::TooLarge),
     }
 }
 

@@ -131,7 +131,8 @@ fn certificate(folder: &Path) -> String {
 
 const DEFAULT: &[&str] = &["--default-signal=HUP,INT,QUIT,TERM,USR1,USR2,ALRM,IO"];
 
-/// A client that says nothing, one in the middle of the handshake, and one in the middle of a head.
+/// A client that says nothing, one in the middle of the handshake, one in the middle of a head, and one
+/// without a key that never sends its body.
 #[test]
 fn connections_without_a_call_do_not_hold_up_a_stop() {
     let mut running = Running::start(DEFAULT);
@@ -140,7 +141,11 @@ fn connections_without_a_call_do_not_hold_up_a_stop() {
     shaking.write_all(&[22, 3, 1]).unwrap();
     let mut half = connect(running.addr, &running.pem);
     half.write_all(b"GET /protected/json/app/details HTTP/1.1\r\nHost: lo").unwrap();
-    std::thread::sleep(Duration::from_millis(200));
+    let mut bodiless = connect(running.addr, &running.pem);
+    let head = "POST /protected/json/users/new HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n";
+    bodiless.write_all(head.as_bytes()).unwrap();
+    // By then, the program has them.
+    std::thread::sleep(Duration::from_millis(500));
     running.signal("TERM");
     let started = Instant::now();
     assert!(running.has_exited_well());

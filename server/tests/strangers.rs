@@ -35,14 +35,22 @@ fn a_small_body_may_have_the_key_in_it() {
 }
 
 #[test]
-fn a_body_of_unknown_length_is_not_read_without_a_key() {
+fn a_large_body_of_unknown_length_is_refused_without_a_key() {
     let world = World::start();
     let head = "Host: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n";
-    let body = format!("{:x}\r\n{USER}\r\n0\r\n\r\n", USER.len());
-    for (key, status) in [(String::new(), 401), (format!("X-Svc-API-Key: {KEY}\r\n"), 200)] {
+    let in_header = format!("X-Svc-API-Key: {KEY}\r\n");
+    for (key, in_body, padding, status) in [
+        ("", "", 0, 401),
+        (&*in_header, "", 0, 200),
+        ("", KEY, 0, 200),
+        ("", KEY, 64 * 1024, 401),
+        (&*in_header, "", 64 * 1024, 200),
+    ] {
+        let body = format!("{USER}&api_key={in_body}&padding={}", "x".repeat(padding));
+        let body = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
         let media = format!("Content-Type: {FORM}\r\n");
         let reply = world.send(&format!("POST {NEW} HTTP/1.1\r\n{head}{key}{media}\r\n{body}"));
-        assert_eq!(reply.status, status);
+        assert_eq!(reply.status, status, "{key} {in_body} {padding}");
     }
 }
 
