@@ -25,7 +25,7 @@ def leaving(
 
     peers = (("HTTP", "requests"), ("SMPP", "smpplib"))
     names = {how: f"send a message that is due by {how}" for how, _ in peers}
-    hanging = "the slowest but one of a hundred calls, while a provider hangs"
+    hanging = "99 % of calls, while a provider hangs"
     if not any(only in name for name in (*names.values(), hanging)):
         return
     folder = programs.folder / "messages"

@@ -19,7 +19,8 @@ pub struct Listeners {
     #[cfg(unix)]
     pub(crate) local: Vec<LocalSocket>,
     pub(crate) log: Option<Sink>,
-    pub(crate) metrics: Option<(TcpListener, Metrics)>,
+    pub(crate) monitors: Option<TcpListener>,
+    pub(crate) metrics: Option<Metrics>,
     /// Instead of that of the server.
     pub(crate) write_limit: Option<Duration>,
 }
@@ -45,15 +46,21 @@ impl Listeners {
         Ok(self.passed(bound("listen", addr)?))
     }
 
-    /// Metrics for Prometheus at this address, and whether the service works for those who supervise
-    /// it, by plain HTTP: `/metrics`, `/healthz` and `/readyz`. Port 0 selects a free port, which
-    /// [`Server::metrics_addr`](crate::Server::metrics_addr) returns.
+    /// The metrics of [`Listeners::metrics`] at this address, for Prometheus, and whether the service works,
+    /// for those who supervise it, by plain HTTP: `/metrics`, `/healthz` and `/readyz`. Port 0 selects a
+    /// free port, which [`Server::monitors_addr`](crate::Server::monitors_addr) returns.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the address cannot be bound.
-    pub fn metrics(mut self, addr: SocketAddr, metrics: Metrics) -> Result<Listeners> {
-        self.metrics = Some((bound("metrics", addr)?, metrics));
+    pub fn monitors(mut self, addr: SocketAddr) -> Result<Listeners> {
+        self.monitors = Some(bound("metrics", addr)?);
         Ok(self)
+    }
+
+    /// What monitors read.
+    pub fn metrics(mut self, metrics: Metrics) -> Listeners {
+        self.metrics = Some(metrics);
+        self
     }
 
     /// HTTPS on a socket that another process listens on and passed on.

@@ -15,7 +15,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use seconder::Result;
 use seconder::engine::{Engine, JobKind, JobStatus, Outcome};
 use std::fmt::{self, Write};
 use std::sync::atomic::AtomicU64;
@@ -25,6 +24,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// For how long the jobs that were counted are shown, however often somebody asks: up to 10 000 of each
 /// queue are read.
 const COUNTED_EVERY: Duration = Duration::from_secs(10);
+const READY_EVERY: Duration = Duration::from_secs(1);
 /// The bounds of the histogram, in seconds: from a gateway next door to one that hangs.
 const BOUNDS: [f64; 13] =
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
@@ -39,8 +39,8 @@ struct Inner {
     certificate: OnceLock<Arc<Certificate>>,
     attempts: Family<Attempt, Counter>,
     durations: Family<Queue, Histogram, fn() -> Histogram>,
-    /// The jobs as they were counted, and when.
-    counted: Mutex<Option<(Instant, Arc<Vec<JobStatus>>)>>,
+    counted: Recent<Option<Arc<Vec<JobStatus>>>>,
+    ready: Recent<bool>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -95,7 +95,8 @@ impl Metrics {
             certificate: OnceLock::new(),
             attempts: Family::default(),
             durations: Family::new_with_constructor(new),
-            counted: Mutex::default(),
+            counted: Recent::default(),
+            ready: Recent::default(),
         }))
     }
 
@@ -122,28 +123,29 @@ impl Metrics {
         self.0.durations.get_or_create(&Queue { route, kind }).observe(took.as_secs_f64());
     }
 
-    /// All of it, in the text format of OpenMetrics.
-    ///
-    /// # Errors
-    /// [`Error::Storage`](seconder::Error::Storage) if the database cannot be read.
-    pub fn text(&self) -> Result<String> {
-        let counted = self.counted()?;
+    /// All of it, in the text format of OpenMetrics. Without the database, what this process knows.
+    pub fn text(&self) -> String {
+        let counted = self.counted();
         let mut registry = Registry::with_prefix("seconder");
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version of the program", build);
+        let up = Gauge::<i64>::default();
+        up.set(counted.is_some().into());
+        registry.register("database_up", "Whether the database responds", up);
         self.of_this_process(&mut registry);
-        of_the_database(&counted, &mut registry);
+        if let Some(counted) = counted {
+            of_the_database(&counted, &mut registry);
+        }
         let mut text = String::new();
-        encode(&mut text, &registry).map_err(|_| crate::internal("metrics cannot be written"))?;
-        Ok(text)
+        // A text can always be written.
+        let _ = encode(&mut text, &registry);
+        text
     }
 
-    /// Whether calls can be handled: the database responds.
-    ///
-    /// # Errors
-    /// [`Error::Storage`](seconder::Error::Storage) if it does not.
-    pub fn ready(&self) -> Result<()> {
-        self.0.engine.callback_lanes().map(drop)
+    /// Whether calls can be handled: the database responds, or did a second ago.
+    pub fn is_ready(&self) -> bool {
+        let read = || self.0.engine.callback_lanes().is_ok();
+        self.0.ready.get(READY_EVERY, read)
     }
 
     fn of_this_process(&self, registry: &mut Registry) {
@@ -172,17 +174,34 @@ impl Metrics {
         registry.register("route_breaker", help, breakers);
     }
 
-    /// The jobs, which are not counted anew each time. Whoever asks while somebody counts waits for that.
-    fn counted(&self) -> Result<Arc<Vec<JobStatus>>> {
-        let mut counted = self.0.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, status)) = &*counted
-            && at.elapsed() < COUNTED_EVERY
+    /// The jobs; none if they cannot be read.
+    fn counted(&self) -> Option<Arc<Vec<JobStatus>>> {
+        let count = || self.0.engine.job_status().ok().map(Arc::new);
+        self.0.counted.get(COUNTED_EVERY, count)
+    }
+}
+
+/// What was read of the database, so that whoever asks often reads little. While somebody reads, the others wait
+/// for that.
+struct Recent<T>(Mutex<Option<(Instant, T)>>);
+
+impl<T: Clone> Recent<T> {
+    fn get(&self, every: Duration, read: impl FnOnce() -> T) -> T {
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, value)) = &*recent
+            && at.elapsed() < every
         {
-            return Ok(Arc::clone(status));
+            return value.clone();
         }
-        let status = Arc::new(self.0.engine.job_status()?);
-        *counted = Some((Instant::now(), Arc::clone(&status)));
-        Ok(status)
+        let value = read();
+        *recent = Some((Instant::now(), value.clone()));
+        value
+    }
+}
+
+impl<T> Default for Recent<T> {
+    fn default() -> Recent<T> {
+        Recent(Mutex::new(None))
     }
 }
 

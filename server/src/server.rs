@@ -6,7 +6,7 @@ use crate::journal::Journal;
 use crate::listeners::Listeners;
 #[cfg(unix)]
 use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
-use crate::metrics::listen;
+use crate::metrics::{Metrics, listen};
 use crate::network::{self, NetworkAcceptor};
 use crate::signals::Signals;
 use crate::source::Source;
@@ -46,8 +46,8 @@ pub struct Server {
     certificate: Option<Arc<Certificate>>,
     certificate_pem: String,
     tcp: Handle<SocketAddr>,
-    metrics: Handle<SocketAddr>,
-    metrics_addr: Option<SocketAddr>,
+    monitors: Handle<SocketAddr>,
+    monitors_addr: Option<SocketAddr>,
     calls: Calls,
     #[cfg(unix)]
     local: Handle<LocalAddr>,
@@ -140,8 +140,8 @@ impl Server {
             certificate,
             certificate_pem,
             tcp,
-            metrics: Handle::new(),
-            metrics_addr: None,
+            monitors: Handle::new(),
+            monitors_addr: None,
             calls,
             #[cfg(unix)]
             local: Handle::new(),
@@ -151,13 +151,8 @@ impl Server {
             watching: None,
             runtime: Some(runtime),
         };
-        if let (Some((listener, metrics)), Some(runtime)) = (listeners.metrics, &server.runtime) {
-            if let Some(certificate) = &server.certificate {
-                metrics.watch(certificate);
-            }
-            listener.set_nonblocking(true).map_err(unusable)?;
-            server.metrics_addr = Some(listener.local_addr().map_err(unusable)?);
-            runtime.spawn(listen(listener, metrics, write_limit, server.metrics.clone()));
+        if let Some((listener, metrics)) = listeners.monitors.zip(listeners.metrics) {
+            server.open_monitors(listener, metrics, write_limit).map_err(unusable)?;
         }
         #[cfg(unix)]
         let server = server.open_local(&source, listeners.local, &journal, write_limit)?;
@@ -165,6 +160,23 @@ impl Server {
             runtime.spawn(housekeep(source, Arc::clone(&journal)));
         }
         Ok(server)
+    }
+
+    /// Serves those who monitor the service.
+    fn open_monitors(
+        &mut self,
+        listener: TcpListener,
+        metrics: Metrics,
+        write_limit: Duration,
+    ) -> std::io::Result<()> {
+        let Some(runtime) = &self.runtime else { return Ok(()) };
+        if let Some(certificate) = &self.certificate {
+            metrics.watch(certificate);
+        }
+        listener.set_nonblocking(true)?;
+        self.monitors_addr = Some(listener.local_addr()?);
+        runtime.spawn(listen(listener, metrics, write_limit, self.monitors.clone()));
+        Ok(())
     }
 
     /// Serves the local sockets.
@@ -214,9 +226,9 @@ impl Server {
         &self.addrs
     }
 
-    /// The address with the metrics, if there is one.
-    pub fn metrics_addr(&self) -> Option<SocketAddr> {
-        self.metrics_addr
+    /// The address for monitors, if there is one.
+    pub fn monitors_addr(&self) -> Option<SocketAddr> {
+        self.monitors_addr
     }
 
     /// The base URL for clients by HTTPS.
@@ -269,7 +281,7 @@ impl Server {
         }
         // This only starts the shutdown, so the connections are counted until all are closed.
         self.tcp.graceful_shutdown(Some(GRACE));
-        self.metrics.graceful_shutdown(Some(GRACE));
+        self.monitors.graceful_shutdown(Some(GRACE));
         #[cfg(unix)]
         self.local.graceful_shutdown(Some(GRACE));
         runtime.block_on(async {
@@ -291,7 +303,7 @@ impl Server {
     }
 
     fn connection_count(&self) -> usize {
-        let count = self.tcp.connection_count() + self.metrics.connection_count();
+        let count = self.tcp.connection_count() + self.monitors.connection_count();
         #[cfg(unix)]
         let count = count + self.local.connection_count();
         count

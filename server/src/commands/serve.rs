@@ -50,10 +50,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let service = settings.open()?;
     let engine = service.require_engine()?;
     let metrics = Metrics::new(engine.clone(), routes.clone());
-    let listeners = match options.metrics {
-        Some(addr) => listeners.metrics(addr, metrics.clone())?,
-        None => listeners,
-    };
+    let listeners = listeners.metrics(metrics.clone());
     let workers = routes.map(|routes| {
         routes.load(engine)?;
         show_delivery(&routes);
@@ -75,7 +72,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     for addr in server.addrs() {
         log(&format!("listening on https://{addr}"));
     }
-    if let Some(addr) = server.metrics_addr() {
+    if let Some(addr) = server.monitors_addr() {
         log(&format!("metrics: http://{addr}/metrics"));
     }
     #[cfg(unix)]
@@ -97,6 +94,10 @@ fn show_delivery(routes: &Routes) {
 /// Where the options say that the server listens.
 fn listeners(options: &Serve) -> Result<Listeners> {
     let listeners = Listeners::new().log(log);
+    let listeners = match options.metrics {
+        Some(addr) => listeners.monitors(addr)?,
+        None => listeners,
+    };
     #[cfg(unix)]
     let (listeners, passed) = options.local.listeners(listeners)?;
     #[cfg(not(unix))]

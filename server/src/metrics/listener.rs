@@ -5,7 +5,7 @@ use crate::places::{Place, Places};
 use crate::write_timeout::WriteTimeout;
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum_server::accept::Accept;
 use std::future::Future;
@@ -63,28 +63,27 @@ async fn respond(
     request: Request,
 ) -> Response {
     if ![Method::GET, Method::HEAD].contains(request.method()) {
-        let allow = [(header::ALLOW, HeaderValue::from_static("GET, HEAD"))];
+        let allow = [(header::ALLOW, "GET, HEAD")];
         return (StatusCode::METHOD_NOT_ALLOWED, allow, "use GET\n").into_response();
     }
-    // The database blocks.
-    let of_database = |ask: fn(&Metrics) -> seconder::Result<String>| async move {
-        tokio::task::spawn_blocking(move || ask(&metrics))
-            .await
-            .unwrap_or_else(|_| Err(crate::internal("it ended with a panic")))
-            .map_err(|error| (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")))
-    };
     match request.uri().path() {
-        "/metrics" => of_database(Metrics::text).await.map(|text| {
-            let of_text = HeaderValue::from_static(OPEN_METRICS);
-            ([(header::CONTENT_TYPE, of_text)], text)
-        }),
-        "/readyz" => {
-            let ready = of_database(|metrics| metrics.ready().map(|()| "ready\n".to_owned()));
-            return ready.await.into_response();
-        }
+        "/metrics" => match of_database(metrics, Metrics::text).await {
+            Some(text) => ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
+            None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        },
+        "/readyz" => match of_database(metrics, Metrics::is_ready).await {
+            Some(true) => "ready\n".into_response(),
+            _ => {
+                (StatusCode::SERVICE_UNAVAILABLE, "the database does not respond\n").into_response()
+            }
+        },
         // Whoever reads this knows that the process handles connections.
-        "/healthz" => return "ok\n".into_response(),
-        _ => Err((StatusCode::NOT_FOUND, "see /metrics, /healthz and /readyz\n".to_owned())),
+        "/healthz" => "ok\n".into_response(),
+        _ => (StatusCode::NOT_FOUND, "see /metrics, /healthz and /readyz\n").into_response(),
     }
-    .into_response()
+}
+
+/// The database blocks, so it is read on a thread for that. None if that panicked.
+async fn of_database<T: Send + 'static>(metrics: Metrics, ask: fn(&Metrics) -> T) -> Option<T> {
+    tokio::task::spawn_blocking(move || ask(&metrics)).await.ok()
 }

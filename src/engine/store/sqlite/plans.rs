@@ -372,3 +372,18 @@ fn a_guess_at_the_token_of_a_browser_reads_nothing() {
     assert_eq!(world.engine.handle(&call).unwrap().recognition, Recognition::Recognised);
     assert!(!executed().is_empty());
 }
+
+#[test]
+fn a_wrong_api_key_is_looked_up_once_in_ten_seconds() {
+    let world = World::new();
+    let executed = || std::mem::take(&mut *world.statements.0.lock().unwrap());
+    let wrong = ApiKey::try_from(Secret::new("a-wrong-key")).unwrap();
+    let look_ups = |_: u32| {
+        executed();
+        world.engine.authenticate(&wrong).unwrap_err();
+        !executed().is_empty()
+    };
+    assert_eq!([1, 2, 3].map(look_ups), [true, false, false]);
+    world.wait(10);
+    assert_eq!([1, 2].map(look_ups), [true, false]);
+}
