@@ -111,6 +111,14 @@ impl Connections {
     pub(super) fn close_old(&self) {
         self.process().idle().retain(|(since, _)| since.elapsed() < self.max_idle);
     }
+
+    /// As if so much time had passed. Returns how many connections are idle.
+    #[cfg(all(test, feature = "engine", feature = "https"))]
+    pub(super) fn age(&self, by: Duration) -> usize {
+        let mut idle = self.process().idle();
+        idle.iter_mut().for_each(|(since, _)| *since = since.checked_sub(by).unwrap_or(*since));
+        idle.len()
+    }
 }
 
 impl Process {

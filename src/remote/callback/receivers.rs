@@ -94,6 +94,12 @@ impl Receivers {
         receivers.iter().for_each(|connections| connections.close_old());
     }
 
+    /// As if so much time had passed. Returns how many connections are idle.
+    #[cfg(test)]
+    pub(super) fn age(&self, by: Duration) -> usize {
+        self.known().receivers.iter().map(|(_, connections)| connections.age(by)).sum()
+    }
+
     /// Whom to trust. No lock is held while a file is read, which may take long.
     fn trust(&self, key: &Key) -> Result<Trust> {
         let Some(authorities) = &key.authorities else {

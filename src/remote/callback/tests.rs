@@ -64,6 +64,19 @@ fn gets_the_url_with_the_query_and_without_a_body() {
 }
 
 #[test]
+fn housekeeping_closes_connections_that_were_idle_for_too_long() {
+    let kept = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec();
+    let server =
+        Loopback::start(move |_| Canned { pieces: vec![kept.clone()], pause: Duration::ZERO });
+    let callbacks = Callbacks::new().unwrap();
+    assert_eq!(callbacks.attempt(&callback(&server.url("/callback"))), Outcome::Sent(None));
+    callbacks.housekeep();
+    assert_eq!(callbacks.receivers().age(Duration::from_secs(16)), 1);
+    callbacks.housekeep();
+    assert_eq!(callbacks.receivers().age(Duration::ZERO), 0);
+}
+
+#[test]
 fn every_status_but_success_and_gone_is_repeated() {
     for status in [200, 204, 299] {
         let server = Loopback::start(move |_| reply(status, "", ""));
