@@ -28,13 +28,14 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 27] = [
+    const SOURCES: [&str; 28] = [
         "status",
         "error",
         "text",
         "userdata",
         "deliver",
         "post",
+        "lookup",
         "names",
         "open",
         "log",

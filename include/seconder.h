@@ -387,6 +387,27 @@ extern "C" {
 #define SECONDER_OUTCOME_NOT_ATTEMPTED 4
 
 /**
+ * From a lookup function: the number is a mobile phone's.
+ */
+#define SECONDER_LINE_TYPE_MOBILE 1
+
+/**
+ * From a lookup function: it is a landline's, which receives calls and no SMS.
+ */
+#define SECONDER_LINE_TYPE_LANDLINE 2
+
+/**
+ * From a lookup function: it is that of a line of the Internet.
+ */
+#define SECONDER_LINE_TYPE_VOIP 3
+
+/**
+ * From a lookup function: anybody can use it for a while, such as one on a website that shows its
+ * messages.
+ */
+#define SECONDER_LINE_TYPE_DISPOSABLE 4
+
+/**
  * HMAC-SHA-1, which every authenticator app supports (RFC 6238).
  */
 #define SECONDER_ALGORITHM_SHA1 1
@@ -499,6 +520,11 @@ typedef struct seconder_offline_prepared seconder_offline_prepared;
  * What the service knows about a number.
  */
 typedef struct seconder_phone_information seconder_phone_information;
+
+/**
+ * What is known of a number, for the lookup function to say. It is valid until that returns.
+ */
+typedef struct seconder_phone_line seconder_phone_line;
 
 /**
  * The state of a number's verification.
@@ -646,6 +672,20 @@ typedef void (*seconder_userdata_free)(void *userdata);
  */
 typedef int32_t (*seconder_post)(const struct seconder_signed_callback *callback,
                                  void *post_userdata);
+
+/**
+ * Looks up a number, in E.164 format: +15550100123. It says what is known by the functions
+ * seconder_phone_line_set_...() on `line`, and returns 0; also if nothing is known of the number. Any
+ * other number means that the look-up failed: nothing is known then, and the number is not looked up
+ * again for a minute. No call fails because of it.
+ *
+ * It runs inside the call that needs it, on the same thread, and on several threads at once if
+ * several make such calls. It must return within seconds, and normally: it must not be left by
+ * longjmp() or a C++ exception.
+ */
+typedef int32_t (*seconder_lookup)(const char *number,
+                                   const struct seconder_phone_line *line,
+                                   void *lookup_userdata);
 
 /**
  * Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
@@ -857,6 +897,21 @@ typedef struct seconder_open_options {
      * `deliver_userdata_free`.
      */
     seconder_userdata_free post_userdata_free;
+    /**
+     * Engine: the function that looks numbers up: their carrier, their type, and whether they were
+     * ported. How often is limited by `lookup_day` of `limits`, and what it says is used again for some
+     * days. Default: only what numbering plans say is known.
+     */
+    seconder_lookup lookup;
+    /**
+     * Passed to the lookup function. It must be safe to use from many threads at once.
+     */
+    void *lookup_userdata;
+    /**
+     * Called exactly once with `lookup_userdata`, under the same conditions as
+     * `deliver_userdata_free`.
+     */
+    seconder_userdata_free lookup_userdata_free;
 } seconder_open_options;
 
 /**
@@ -1797,6 +1852,24 @@ void seconder_signed_callback_set_retry_after(const struct seconder_signed_callb
  */
 void seconder_signed_callback_set_reason(const struct seconder_signed_callback *callback,
                                          const char *reason);
+
+/**
+ * For the lookup function: the name of the carrier. NULL or an empty text: not known.
+ */
+void seconder_phone_line_set_carrier(const struct seconder_phone_line *line, const char *carrier);
+
+/**
+ * For the lookup function: what is at the other end, one of SECONDER_LINE_TYPE_.... Any other number:
+ * not known.
+ */
+void seconder_phone_line_set_kind(const struct seconder_phone_line *line,
+                                  int32_t kind);
+
+/**
+ * For the lookup function: whether the number was ported from another carrier, SECONDER_YES or
+ * SECONDER_NO. Any other number: not known.
+ */
+void seconder_phone_line_set_ported(const struct seconder_phone_line *line, int32_t ported);
 
 /**
  * Opens a service.

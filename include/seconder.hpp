@@ -111,6 +111,15 @@ enum class Stage : std::int32_t {
     access = SECONDER_STAGE_ACCESS,
 };
 
+/// What is at the other end of a number.
+enum class LineType : std::int32_t {
+    unknown = SECONDER_DEFAULT,
+    mobile = SECONDER_LINE_TYPE_MOBILE,
+    landline = SECONDER_LINE_TYPE_LANDLINE,
+    voip = SECONDER_LINE_TYPE_VOIP,
+    disposable = SECONDER_LINE_TYPE_DISPOSABLE,
+};
+
 /// The format of a remote service's responses.
 enum class Format : std::int32_t {
     standard = SECONDER_DEFAULT,
@@ -682,6 +691,16 @@ private:
 using Deliver = std::function<Outcome(const Message &)>;
 /// Posts a callback, and returns what became of it. Many threads may run it at once.
 using Post = std::function<Outcome(const SignedCallback &)>;
+/// What is known of the line behind a number.
+struct PhoneLine {
+    std::optional<std::string> carrier = {};
+    LineType kind = LineType::unknown;
+    /// Whether the number was ported from another carrier.
+    std::optional<bool> ported = {};
+};
+/// Looks up a number, in E.164. std::nullopt, or an exception, if the look-up failed. Many threads may run
+/// it at once.
+using Lookup = std::function<std::optional<PhoneLine>(std::string_view number)>;
 /// What Service::run_jobs() did.
 struct JobsRun {
     /// How many messages and callbacks were sent.
@@ -731,6 +750,22 @@ inline std::int32_t run_post(const seconder_signed_callback *callback, void *fun
     const auto &post = *static_cast<const Post *>(function);
     return within(std::int32_t{-1},
                   [&] { return post(SignedCallback(callback)).report_to(callback); });
+}
+
+inline std::int32_t run_lookup(const char *number, const seconder_phone_line *line,
+                               void *function) noexcept
+{
+    const auto &lookup = *static_cast<const Lookup *>(function);
+    return within(std::int32_t{-1}, [&] {
+        const std::optional<PhoneLine> known = lookup(view(number));
+        if (!known)
+            return std::int32_t{-1};
+        if (known->carrier)
+            seconder_phone_line_set_carrier(line, known->carrier->c_str());
+        seconder_phone_line_set_kind(line, static_cast<std::int32_t>(known->kind));
+        seconder_phone_line_set_ported(line, choice(known->ported));
+        return std::int32_t{0};
+    });
 }
 
 inline std::int32_t run_replay(const seconder_replay_entry *seen, void *function) noexcept
@@ -806,6 +841,7 @@ struct OpenOptions {
     bool must_exist = false;
     Deliver deliver = {};
     Post post = {};
+    Lookup lookup = {};
 };
 
 struct CreateUserOptions {
@@ -2472,9 +2508,10 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
     c.authenticator_period = given.authenticator_period;
     if (given.offline_days)
         c.offline_days = *given.offline_days == 0 ? -1 : *given.offline_days;
-    // Both are copied before C owns either, so that nothing leaks if an allocation throws.
+    // All are copied before C owns any, so that nothing leaks if an allocation throws.
     auto deliver = given.deliver ? std::make_unique<Deliver>(given.deliver) : nullptr;
     auto post = given.post ? std::make_unique<Post>(given.post) : nullptr;
+    auto lookup = given.lookup ? std::make_unique<Lookup>(given.lookup) : nullptr;
     if (deliver) {
         c.deliver = run_deliver;
         c.deliver_userdata = deliver.release();
@@ -2484,6 +2521,11 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
         c.post = run_post;
         c.post_userdata = post.release();
         c.post_userdata_free = free_function<Post>;
+    }
+    if (lookup) {
+        c.lookup = run_lookup;
+        c.lookup_userdata = lookup.release();
+        c.lookup_userdata_free = free_function<Lookup>;
     }
 }
 

@@ -28,6 +28,7 @@ mod ffi;
 pub mod jobs;
 pub mod log;
 pub mod logins;
+pub mod lookup;
 pub mod names;
 pub mod offline;
 pub mod open;

@@ -30,6 +30,7 @@ const PROGRAMS: &[&str] = &[
     "totp",
     "verifier",
     "settings",
+    "lookups",
     "waiting",
     "cancel",
     "local",

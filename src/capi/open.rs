@@ -4,6 +4,7 @@ use super::deliver::{self, seconder_deliver};
 use super::error::seconder_error;
 use super::ffi::{self, Flag, Plain, Text, free, run, with_out};
 use super::log::Slot;
+use super::lookup::{self, seconder_lookup};
 use super::names::seconder_names;
 use super::post::{self, seconder_post};
 use super::settings;
@@ -170,6 +171,15 @@ pub struct seconder_open_options {
     /// Called exactly once with `post_userdata`, under the same conditions as
     /// `deliver_userdata_free`.
     pub post_userdata_free: seconder_userdata_free,
+    /// Engine: the function that looks numbers up: their carrier, their type, and whether they were
+    /// ported. How often is limited by `lookup_day` of `limits`, and what it says is used again for some
+    /// days. Default: only what numbering plans say is known.
+    pub lookup: seconder_lookup,
+    /// Passed to the lookup function. It must be safe to use from many threads at once.
+    pub lookup_userdata: *mut c_void,
+    /// Called exactly once with `lookup_userdata`, under the same conditions as
+    /// `deliver_userdata_free`.
+    pub lookup_userdata_free: seconder_userdata_free,
 }
 
 // SAFETY: numbers, pointers, and functions that may be NULL.
@@ -216,9 +226,11 @@ pub unsafe extern "C" fn seconder_open(
         let deliver = deliver::ByFunction::new(options.deliver, userdata);
         let userdata = Userdata::new(options.post_userdata, options.post_userdata_free);
         let post = post::ByFunction::new(options.post, userdata);
+        let userdata = Userdata::new(options.lookup_userdata, options.lookup_userdata_free);
+        let lookup = lookup::ByFunction::new(options.lookup, userdata);
         with_out(out, error, move || {
             rest?;
-            let service = settings::open(url, api_key, &options, deliver, post)?;
+            let service = settings::open(url, api_key, &options, (deliver, post, lookup))?;
             Ok(seconder_service::new(&service, Slot::default()))
         })
     }

@@ -5,7 +5,7 @@ use super::ffi::number_if;
 use super::ffi::{self, Outcome};
 use super::open::seconder_open_options;
 use super::status::*;
-use super::{deliver, names, post};
+use super::{deliver, lookup, names, post};
 #[cfg(feature = "engine")]
 use crate::model::CallbackMethod;
 #[cfg(feature = "remote")]
@@ -18,6 +18,9 @@ use crate::{Error, Service, Settings};
 use std::ffi::c_char;
 #[cfg(feature = "remote")]
 use std::time::Duration;
+
+/// The functions of the program that an engine calls.
+type Functions = (deliver::ByFunction, post::ByFunction, lookup::ByFunction);
 
 /// The longest time limit of a call, the same as in [`Settings::timeout`].
 const LONGEST_MS: u32 = 3_600_000;
@@ -55,8 +58,7 @@ pub(super) unsafe fn open(
     url: *const c_char,
     api_key: *const c_char,
     options: &seconder_open_options,
-    deliver: deliver::ByFunction,
-    post: post::ByFunction,
+    functions: Functions,
 ) -> Outcome<Service> {
     // SAFETY: promised by the caller.
     unsafe {
@@ -69,7 +71,7 @@ pub(super) unsafe fn open(
         }
         settings = trust(of_network(remote_settings(settings, options)?, options)?, options)?;
         settings = of_socket(settings, options);
-        settings = of_engine(settings, options, deliver, post)?;
+        settings = of_engine(settings, options, functions)?;
         Ok(settings.open().map_err(|error| by_option(error, options))?)
     }
 }
@@ -291,8 +293,7 @@ unsafe fn trust(settings: Settings, _: &seconder_open_options) -> Outcome<Settin
 unsafe fn of_engine(
     mut settings: Settings,
     options: &seconder_open_options,
-    deliver: deliver::ByFunction,
-    post: post::ByFunction,
+    functions: Functions,
 ) -> Outcome<Settings> {
     // SAFETY: promised by the caller.
     unsafe {
@@ -339,11 +340,15 @@ unsafe fn of_engine(
             number_if(options.authenticator_period.into()).unwrap_or(period),
         );
     }
+    let (deliver, post, lookup) = functions;
     if let Some(deliver) = deliver.given() {
         settings = settings.deliver(deliver);
     }
     if let Some(post) = post.given() {
         settings = settings.post(post);
+    }
+    if let Some(lookup) = lookup.given() {
+        settings = settings.lookup(lookup);
     }
     Ok(settings)
 }
@@ -371,10 +376,10 @@ fn small(number: u32) -> u8 {
 unsafe fn of_engine(
     settings: Settings,
     options: &seconder_open_options,
-    deliver: deliver::ByFunction,
-    post: post::ByFunction,
+    functions: Functions,
 ) -> Outcome<Settings> {
     let codes = options.authenticator_digits > 0 || options.authenticator_period > 0;
+    let (deliver, post, lookup) = functions;
     let given = [
         ("application_name", !options.application_name.is_null()),
         ("callback_url", !options.callback_url.is_null()),
@@ -389,6 +394,7 @@ unsafe fn of_engine(
         ("offline_days", options.offline_days != 0),
         ("deliver", deliver.given().is_some()),
         ("post", post.given().is_some()),
+        ("lookup", lookup.given().is_some()),
         ("must_exist", options.must_exist.is_set()),
         ("keyring", !options.keyring.is_null()),
     ];

@@ -127,6 +127,16 @@ pub const SECONDER_OUTCOME_AMBIGUOUS: i32 = 3;
 /// this second. It counts as no attempt.
 pub const SECONDER_OUTCOME_NOT_ATTEMPTED: i32 = 4;
 
+/// From a lookup function: the number is a mobile phone's.
+pub const SECONDER_LINE_TYPE_MOBILE: i32 = 1;
+/// From a lookup function: it is a landline's, which receives calls and no SMS.
+pub const SECONDER_LINE_TYPE_LANDLINE: i32 = 2;
+/// From a lookup function: it is that of a line of the Internet.
+pub const SECONDER_LINE_TYPE_VOIP: i32 = 3;
+/// From a lookup function: anybody can use it for a while, such as one on a website that shows its
+/// messages.
+pub const SECONDER_LINE_TYPE_DISPOSABLE: i32 = 4;
+
 /// HMAC-SHA-1, which every authenticator app supports (RFC 6238).
 pub const SECONDER_ALGORITHM_SHA1: i32 = 1;
 /// HMAC-SHA-256.

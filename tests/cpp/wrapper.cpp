@@ -401,6 +401,35 @@ static void the_audit_is_read_page_by_page(const std::string &folder)
     CHECK(service.try_audit(options).status() == Status::invalid_argument);
 }
 
+static void numbers_are_looked_up()
+{
+    int asked = 0;
+    OpenOptions options;
+    options.limits = "refuse=disposable";
+    options.lookup = [&asked](std::string_view number) -> std::optional<PhoneLine> {
+        ++asked;
+        if (number == "+12025550120")
+            throw std::runtime_error("the provider is down");
+        if (number == "+12025550121")
+            return std::nullopt;
+        if (number == "+12025550122")
+            return PhoneLine{std::string("Acme"), LineType::mobile, true};
+        PhoneLine line;
+        line.kind = LineType::disposable;
+        return line;
+    };
+    const Service service = open("sandbox:?accept=right", nullptr, options);
+    for (const char *number : {"202-555-0120", "202-555-0121"}) {
+        const PhoneInformation unknown = service.phone_info(number, "1");
+        CHECK(unknown.type() == "unknown" && unknown.provider() == "Unknown");
+    }
+    const PhoneInformation known = service.phone_info("202-555-0122", "1");
+    CHECK(known.type() == "cellphone" && known.provider() == "Acme" && known.ported() == true);
+    CHECK(service.try_create_user("ada@example.com", "202-555-0123", "1").status() ==
+          Status::rejected);
+    CHECK(asked == 4);
+}
+
 static void an_application_keeps_its_settings(const std::string &folder)
 {
     std::string text = "none";
@@ -635,6 +664,7 @@ int main(int, char **argv)
     functions_may_throw(argv[1]);
     messages_arrive(argv[1]);
     messages_are_sent_again(argv[1]);
+    numbers_are_looked_up();
     an_application_keeps_its_settings(argv[1]);
     the_audit_is_read_page_by_page(argv[1]);
     approvals_are_answered_and_called_back(argv[1]);

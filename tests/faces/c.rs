@@ -181,6 +181,8 @@ fn every_field_of_events_messages_and_devices_has_an_accessor() {
         assert!(details.iter().all(|name| there.contains(&named(name))), "{handle}: {outcome:?}");
     }
     assert_eq!(outcome.len(), details.len(), "{outcome:?}");
+    let line = members("src/engine/lines.rs", "PhoneLine");
+    expect_all("PhoneLine", &line, "seconder_phone_line_set_", &[], &there);
     let page = members("src/engine/audit.rs", "AuditPage");
     let listed = [mapped("entries", &["seconder_audit_page_entry_count"], "a list is counted")];
     expect_all("AuditPage", &page, "seconder_audit_page_", &listed, &there);
@@ -243,7 +245,6 @@ fn every_setting_is_an_option() {
         mapped("open", &[], "seconder_open() itself"),
         mapped("clock", &[], "only tests in Rust replace the clock"),
         mapped("random", &[], "only tests in Rust replace the random numbers"),
-        mapped("lookup", &[], "only `seconder serve` looks numbers up"),
         mapped("timeout", &["timeout_ms"], "the name of a number includes its unit"),
         mapped("pin", &["pins"], "a list in place of many calls"),
         mapped("name_server", &["name_servers"], "a list in place of many calls"),
@@ -343,6 +344,7 @@ fn every_enum_variant_has_a_constant() {
     is("src/error.rs", "Error", "SECONDER_");
     is("src/error.rs", "Stage", "SECONDER_STAGE_");
     is("src/engine/delivery.rs", "Outcome", "SECONDER_OUTCOME_");
+    is("src/engine/lines.rs", "LineType", "SECONDER_LINE_TYPE_");
     is("src/calls/check_approval.rs", "ApprovalStatus", "SECONDER_APPROVAL_");
     is("src/wire.rs", "Format", "SECONDER_FORMAT_");
     is("src/wire.rs", "Generation", "SECONDER_GENERATION_");

@@ -119,6 +119,7 @@ fn events_messages_and_devices_have_their_fields() {
     holds("Event", &members("src/callback/event.rs", "Event"), &[]);
     holds("Message", &members("src/engine/delivery.rs", "Message"), &[]);
     holds("SignedCallback", &members("src/engine/delivery.rs", "SignedCallback"), &[]);
+    holds("PhoneLine", &members("src/engine/lines.rs", "PhoneLine"), &[]);
     holds("JobsRun", &members("src/engine/jobs.rs", "JobsRun"), &[]);
     let module = python("outcomes.py");
     for kind in variants("src/engine/delivery.rs", "Outcome") {
@@ -135,8 +136,7 @@ fn every_setting_is_a_parameter() {
     rust.extend(methods("src/service/https_settings.rs", "Settings"));
     rust.extend(methods("src/service/remote_settings.rs", "Settings"));
     rust.extend(["repeats".to_owned(), "url".to_owned()]);
-    let others: [Mapped; 8] = [
-        ("lookup", &[], "only `seconder serve` looks numbers up"),
+    let others: [Mapped; 7] = [
         ("new", &[], "open() itself"),
         ("open", &[], "open() itself"),
         ("clock", &[], "only tests replace the clock"),

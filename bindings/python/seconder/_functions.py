@@ -1,14 +1,14 @@
-"""The functions of the application that an engine calls: ``deliver`` and ``post``."""
+"""The functions of the application that an engine calls: ``deliver``, ``post`` and ``lookup``."""
 
 from __future__ import annotations
 
 from contextvars import ContextVar
 
 from seconder._frames import without_own
-from seconder.enums import Channel
+from seconder.enums import Channel, LineType
 from seconder.errors import InvalidArgument
 from seconder.outcomes import _parts_of
-from seconder.results import Message, SignedCallback, _moment
+from seconder.results import Message, PhoneLine, SignedCallback, _moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     _Function = Callable[[Any], object]
     _Parts = tuple[str, "str | None", "float | None"]
+    _Line = tuple["str | None", "str | None", "bool | None"]
 
 LOOP: ContextVar[AbstractEventLoop | None] = ContextVar("seconder_loop", default=None)
 """The event loop of the task that makes a call."""
@@ -113,6 +114,29 @@ def poster(post: _Function) -> Callable[[str, bytes, list[tuple[str, str]]], _Pa
         raise failure
 
     return send
+
+
+def looker(lookup: _Function) -> Callable[[str], _Line | None]:
+    """What the engine calls with a number. It returns what is known, or None if the look-up failed."""
+
+    def look_up(number: str) -> _Line | None:
+        try:
+            line = _run("lookup", lookup, number, None)
+            return None if line is None else _line_of(line)
+        except Exception as error:
+            # No call fails because of it.
+            _failed("lookup", error, "", number)
+            return None
+
+    return look_up
+
+
+def _line_of(line: object) -> _Line:
+    if not isinstance(line, PhoneLine):
+        given = type(line).__name__
+        raise TypeError(f"lookup must return a seconder.PhoneLine or None, not {given}")
+    kind = None if line.kind is None else LineType(line.kind).value
+    return line.carrier, kind, line.ported
 
 
 def _is_async(function: _Function) -> bool:

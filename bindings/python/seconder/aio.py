@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Message,
         OfflinePrepared,
         PhoneInformation,
+        PhoneLine,
         PhoneVerificationRecord,
         PhoneVerificationStarted,
         RecoveryCodes,
@@ -594,17 +595,18 @@ def open_async(
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,
     offline_days: int | None = None,
-    limits: Mapping[str, int | Sequence[int]] | None = None,
+    limits: Mapping[str, int | Sequence[int] | Sequence[str]] | None = None,
     deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], _Returned] | None = None,
+    lookup: Callable[[str], PhoneLine | None | Awaitable[PhoneLine | None]] | None = None,
     on_call: Callable[[CallRecord], object] | None = None,
     threads: int = 16,
 ) -> Opening:
     """Opens a service for programs that use :mod:`asyncio`. The settings are those of
     :func:`seconder.open`.
 
-    ``deliver`` and ``post`` may be async functions here, which run on the event loop of the call that
+    ``deliver``, ``post`` and ``lookup`` may be async functions here, which run on the event loop of the call that
     needs them. Plain functions run in the thread of the call. So does ``on_call``, which is always a
     plain function.
 

@@ -51,6 +51,19 @@ class PhoneType(Word):
     """The kind could not be determined. North American numbers do not reveal it."""
 
 
+class LineType(Word):
+    """What is at the other end of a number, as a provider of look-ups says it."""
+
+    MOBILE = "mobile"
+    """A mobile phone."""
+    LANDLINE = "landline"
+    """A landline, which receives calls and no SMS."""
+    VOIP = "voip"
+    """A line of the Internet."""
+    DISPOSABLE = "disposable"
+    """A number that anybody can use for a while."""
+
+
 class VerificationStatus(Word):
     """The states of a phone number's verification."""
 

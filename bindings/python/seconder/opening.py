@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seconder import _seconder
 from seconder._frames import guarded
-from seconder._functions import carrier, checked, checked_limit, poster
+from seconder._functions import carrier, checked, checked_limit, looker, poster
 from seconder._hook import hook_of
 from seconder.enums import CallbackMethod, Format, Generation, Repeats
 from seconder.errors import InvalidArgument, SpoolWarning
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from seconder.names import Names
     from seconder.outcomes import Outcome
-    from seconder.results import CallRecord, Message, SignedCallback
+    from seconder.results import CallRecord, Message, PhoneLine, SignedCallback
 
     _Returned = Outcome | str | None
 
@@ -55,10 +55,11 @@ def open(
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,
     offline_days: int | None = None,
-    limits: Mapping[str, int | Sequence[int]] | None = None,
+    limits: Mapping[str, int | Sequence[int] | Sequence[str]] | None = None,
     deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], _Returned] | None = None,
+    lookup: Callable[[str], PhoneLine | None] | None = None,
     on_call: Callable[[CallRecord], object] | None = None,
 ) -> Service:
     """Opens a service. Nothing is read from the environment, and nothing is sent before the first
@@ -162,8 +163,8 @@ def open(
             apps while it cannot reach the service; 0 forbids it. See :meth:`Service.prepare_offline`.
             Default: the number in the database, and 0 in a new one.
         limits: Limits of the application by their names, such as ``{"number_day": 10, "countries": [1,
-            44]}``, of which an empty list is all countries. Those that are not given stay as they are
-            in the database. See the page on limits.
+            44], "refuse": ["disposable"]}``. An empty list is all countries, or no type that is refused.
+            Those that are not given stay as they are in the database. See the page on limits.
         deliver: A function that delivers the SMS and voice calls of an engine. It returns None, the id
             that the provider gave to the message, or one of :mod:`seconder.outcomes`: after
             :class:`seconder.Retry` and :class:`seconder.Ambiguous`, the call that needed the code
@@ -191,6 +192,12 @@ def open(
             callback is posted again after an exception: only :class:`seconder.Permanent` ends the
             attempts. Default: HTTPS within 15 s, trusting ``callback_ca_file`` or else the system's
             roots; a status from 200 to 299 accepts the callback, and 410 ends the attempts.
+        lookup: A function that looks a number up for an engine. It gets the number in E.164
+            (``"+15550100123"``), and returns a :class:`seconder.PhoneLine`, or None if the look-up
+            failed; so does an exception, which is logged. It is called in the thread of the call, from
+            several at once, and must return within seconds. How often is limited by ``lookup_day`` of
+            ``limits``, and what it returns is used again for some days. Default: only what numbering
+            plans say is known.
         on_call: A function that gets a :class:`seconder.CallRecord` of each call when it has ended,
             also of one that failed, in the thread of the call. Its exceptions are logged, and change
             nothing. Calls that it makes itself have no record.
@@ -247,6 +254,8 @@ def _settings(given: dict[str, Any], *, may_await: bool) -> tuple[Any, str, dict
         settings["deliver"] = carrier(checked("deliver", deliver, may_await=may_await), limit)
     if post is not None:
         settings["post"] = poster(checked("post", post, may_await=may_await))
+    if (lookup := settings["lookup"]) is not None:
+        settings["lookup"] = looker(checked("lookup", lookup, may_await=may_await))
     return url, str(url).partition(":")[0].lower(), settings, hook
 
 
@@ -255,12 +264,12 @@ def _limits(given: object) -> str:
     if not hasattr(given, "items"):
         raise InvalidArgument("limits must be a mapping of names to numbers", parameter="limits")
 
-    def text(value: object) -> str:
+    def text(name: str, value: object) -> str:
         if isinstance(value, (list, tuple)):
-            return "+".join(map(str, value)) or "all"
+            return "+".join(map(str, value)) or ("none" if name == "refuse" else "all")
         return str(value)
 
-    return " ".join(f"{name}={text(value)}" for name, value in given.items())
+    return " ".join(f"{name}={text(name, value)}" for name, value in given.items())
 
 
 _warned = False

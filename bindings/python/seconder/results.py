@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from seconder import _seconder
+    from seconder.enums import LineType
     from seconder.typed import Logo
 
 
@@ -735,6 +736,17 @@ class Message(Result):
     id: str = ""
     """Identifies the message: 16 hexadecimal digits, the same in each attempt to send it, so that a
     provider can recognise one that it has accepted before."""
+
+
+class PhoneLine(Result):
+    """What is known of the line behind a number, as ``lookup`` returns it."""
+
+    carrier: str | None = None
+    """The name of the carrier, if it is known."""
+    kind: LineType | Literal["mobile", "landline", "voip", "disposable"] | None = None
+    """What is at its other end, if it is known."""
+    ported: bool | None = None
+    """Whether it was ported from another carrier, if that is known."""
 
 
 class SignedCallback(Result):

@@ -1,9 +1,9 @@
 //! The functions of the application by which an engine sends messages and posts callbacks.
 
-use crate::failure::{interrupted, keep_cause};
+use crate::failure::{interrupted, keep_cause, keep_exception};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use seconder::engine::{Deliver, Message, Outcome, Post, SignedCallback};
+use seconder::engine::{Deliver, Message, NumberLookup, Outcome, PhoneLine, Post, SignedCallback};
 use std::time::Duration;
 
 /// How long an attempt takes at most that has no limit of its own, as the library assumes.
@@ -68,6 +68,33 @@ impl Post for Poster {
             };
             self.0.call1(py, (url, callback.body.as_slice(), headers))
         })
+    }
+}
+
+/// Looks numbers up by a Python function.
+pub(crate) struct Lookup(pub(crate) Py<PyAny>);
+
+impl NumberLookup for Lookup {
+    fn look_up(&self, number: &str) -> Option<PhoneLine> {
+        /// The carrier, the type, and whether the number was ported; None if the look-up failed.
+        type LineParts = Option<(Option<String>, Option<String>, Option<bool>)>;
+        Python::try_attach(|py| {
+            let found =
+                self.0.call1(py, (number,)).and_then(|found| found.extract::<LineParts>(py));
+            match found {
+                Ok(found) => found.map(|(carrier, kind, ported)| {
+                    let kind = kind.and_then(|kind| kind.parse().ok());
+                    PhoneLine { carrier, kind, ported }
+                }),
+                Err(error) => {
+                    // Such as KeyboardInterrupt. Others are logged by the package.
+                    if !error.is_instance_of::<PyException>(py) {
+                        keep_exception(error);
+                    }
+                    None
+                }
+            }
+        })?
     }
 }
 

@@ -1,7 +1,7 @@
 //! The settings of `open`, as Python passes them.
 
 use crate::failure::{Failure, invalid};
-use crate::sending::{Deliverer, Poster};
+use crate::sending::{Deliverer, Lookup, Poster};
 use crate::{names, values};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -154,6 +154,9 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     }
     if let Some(function) = given.take::<Option<Py<PyAny>>>("post", "be a function")? {
         settings = settings.post(Poster(function));
+    }
+    if let Some(function) = given.take::<Option<Py<PyAny>>>("lookup", "be a function")? {
+        settings = settings.lookup(Lookup(function));
     }
     Ok(settings)
 }

@@ -16,7 +16,7 @@ def check(url: str, settings: dict[str, Any], *, may_await: bool = False) -> Non
     """Raises what :func:`seconder.open` raises for a wrong setting, or :func:`seconder.open_async` if
     functions may be async. Nothing is sent, no database is opened, and none is created."""
     if may_await:
-        functions = {name: settings[name] for name in ("deliver", "post") if settings.get(name)}
+        functions = {name: settings[name] for name in ("deliver", "post", "lookup") if settings.get(name)}
         for name, function in functions.items():
             checked(name, function, may_await=True)
         settings = {**settings, **dict.fromkeys(functions, _nothing)}
