@@ -139,7 +139,7 @@ impl Clock for Ahead {
 }
 
 fn send(folder: &str, route: &Value, provider: &Counted, count: usize) -> Result<String, Failure> {
-    let routes = Routes::new(Busy, Arc::new(|_| {}));
+    let routes = Routes::new(Busy, Arc::new(|_| {}), None);
     let service = settings(folder).deliver(routes.clone()).clock(Ahead).open()?;
     let engine = service.require_engine()?;
     engine.set_route("main", &Secret::new(route.to_string()))?;
@@ -167,7 +167,7 @@ fn processor() -> f64 {
 }
 
 fn compare_calls(folder: &str, http: &str, calls: usize, how: &str) -> Result<String, Failure> {
-    let routes = Routes::new(Busy, Arc::new(|_| {}));
+    let routes = Routes::new(Busy, Arc::new(|_| {}), None);
     let service = settings(folder).deliver(routes.clone()).open()?;
     let engine = service.require_engine()?.clone();
     for (name, path, country) in [("good", "send", "+1"), ("other", how, "+44")] {

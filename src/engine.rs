@@ -21,6 +21,7 @@ mod offline;
 mod operations;
 mod phones;
 mod rate;
+mod receipts;
 mod recovery;
 mod rejections;
 mod remembered;
@@ -40,7 +41,7 @@ pub use audit::{AuditEntry, AuditFilter, AuditPage};
 pub use backups::restore;
 pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};
-pub use delivery::{Deliver, Message, Outcome, Post, SignedCallback, Spool};
+pub use delivery::{Deliver, Delivery, Message, Outcome, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
 pub use jobs::{
     CALLBACK_LANES, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun, LeasedJob,

@@ -4,6 +4,7 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgGroup, Args};
 use seconder::model::CallbackMethod;
 use seconder::wire::Generation;
+use seconder_server::PublicUrl;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -130,6 +131,11 @@ pub(crate) struct Serve {
     /// selects a free port. By default there are none.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// URL at which others reach this service by HTTPS, such as https://login.example. Providers of
+    /// messages report there what became of a message, and fetch what a voice reads out; without it,
+    /// they are not asked to. A proxy in front that serves it under a path has to remove that path.
+    #[arg(long, value_name = "URL")]
+    pub(crate) public_url: Option<PublicUrl>,
     /// Name of the application in messages and authenticator apps; by default the one stored in the
     /// database, or Seconder in a new one.
     #[arg(long, value_name = "NAME")]

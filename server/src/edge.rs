@@ -1,6 +1,7 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
 use crate::calls::Calls;
+use crate::inbound::Inbound;
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local::Slot;
@@ -39,6 +40,8 @@ struct Inner {
     caller: Caller,
     journal: Arc<Journal>,
     calls: Calls,
+    /// What providers ask for, by network.
+    inbound: Option<Inbound>,
     /// Given back when the connection is closed and its last call has ended.
     _held: Held,
 }
@@ -53,13 +56,13 @@ enum Held {
 impl Edge {
     /// Handles the requests of whoever comes by network.
     pub(crate) fn network(
-        source: Source,
+        (source, inbound): (Source, Option<Inbound>),
         journal: Arc<Journal>,
         calls: Calls,
         place: Place,
     ) -> Edge {
         let (caller, _held) = (Caller::Network, Held::Network(place));
-        Edge(Arc::new(Inner { source, caller, journal, calls, _held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, inbound, _held }))
     }
 
     /// Handles the requests of a peer of a local socket.
@@ -72,7 +75,7 @@ impl Edge {
         slot: Slot,
     ) -> Edge {
         let (caller, _held) = (Caller::Peer(caller), Held::Local(slot));
-        Edge(Arc::new(Inner { source, caller, journal, calls, _held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, inbound: None, _held }))
     }
 
     /// The library matches the path and the method itself.
@@ -147,6 +150,13 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
         let wrong = "The request must have one header Host.\n";
         return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], wrong).into_response();
     }
+    let (head, body) = match &edge.0.inbound {
+        Some(inbound) => match inbound.handle(Request::from_parts(head, body)).await {
+            Ok(response) => return response,
+            Err(others) => others.into_parts(),
+        },
+        None => (head, body),
+    };
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     let mut raw = RawRequest::new(head.method.as_str(), target);
     for (name, value) in &head.headers {

@@ -17,13 +17,14 @@ pub use fields::{Field, Fields, Problem};
 pub use http::{Http, HttpLookup};
 pub use lookups::{lookup_names, lookup_settings, open_lookup};
 pub use reason::reason;
-pub use receipt::{Delivery, Receipt};
+pub use receipt::{Delivery, Posted, Receipt, TakeReceipt};
 pub use smpp::Smpp;
 pub use smtp::Smtp;
 
 use presets::Preset;
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
+use seconder::model::Secret;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -42,6 +43,17 @@ pub struct Outgoing<'a> {
     pub from: &'a str,
     /// How it is delivered.
     pub channel: Channel,
+    /// Where the provider reaches this service.
+    pub urls: Urls<'a>,
+}
+
+/// Where a provider reaches this service because of a message. They are secrets.
+#[derive(Clone, Copy, Default)]
+pub struct Urls<'a> {
+    /// Where it reports what became of the message. Empty if it cannot.
+    pub receipt: &'a str,
+    /// Where it fetches the document that [`Gateway::document`] has made. Empty if there is none.
+    pub document: &'a str,
 }
 
 impl fmt::Debug for Outgoing<'_> {
@@ -59,6 +71,43 @@ pub trait Gateway: Send + Sync {
     /// setting `timeout`. What went wrong is written for operators: it has neither the code, nor the
     /// text, nor the whole number, nor a credential, whatever the provider answers ([`reason`]).
     fn send(&self, message: &Outgoing<'_>) -> Outcome;
+
+    /// The document that the provider fetches to send a message, if the gateway works like that, for
+    /// which [`Urls::document`] is made. Default: none.
+    fn document(&self, _message: &Outgoing<'_>) -> Option<Secret> {
+        None
+    }
+
+    /// The media type of such a document; none if the gateway has none. Default: none.
+    fn document_type(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether the provider reports by requests over HTTP what became of messages. Default: no.
+    fn takes_receipts(&self) -> bool {
+        false
+    }
+
+    /// Reads such a report.
+    ///
+    /// # Errors
+    /// What is wrong with it, without anything that it holds.
+    fn receipt(&self, _posted: &Posted<'_>) -> Result<Receipt, String> {
+        Err("the gateway takes none".to_owned())
+    }
+
+    /// Has the receipts that arrive by the gateway's own connection given to this function, on a thread
+    /// of the gateway. A receipt is acknowledged if the function returns `true`; otherwise, and if
+    /// the process ends meanwhile, the provider delivers it again. Default: there are none.
+    fn set_receiver(&self, _take: TakeReceipt) {}
+
+    /// Connects, if receipts for messages of an earlier process can arrive. Default: they cannot.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    fn start(&self) -> std::io::Result<()> {
+        Ok(())
+    }
 
     /// Ends the connections that the gateway keeps. Default: there are none.
     fn stop(&self) {}

@@ -64,13 +64,12 @@ impl Given {
 
     /// Settings without the secrets. Of a gateway that this program does not know, only the name is
     /// shown.
-    pub(crate) fn shown(&self, settings: &Secret, more: &[Field]) -> Map<String, Value> {
+    pub(crate) fn shown(&self, settings: &Secret) -> Map<String, Value> {
         let settings = object(settings.expose()).unwrap_or_default();
         let own = self.of(&settings);
-        let fields: Vec<_> = own.iter().chain(more).collect();
         let show = |(key, value): (&String, &Value)| {
             let is_open = key == "gateway"
-                || fields.iter().any(|field| field.name == key.as_str() && !field.sealed);
+                || own.iter().any(|field| field.name == key.as_str() && !field.sealed);
             let value = match key.as_str() {
                 _ if !is_open => SEALED.into(),
                 // Whatever is written there may be a credential.

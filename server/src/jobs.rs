@@ -5,6 +5,7 @@ use crate::commands::{invalid, print};
 use clap::{Args, Subcommand};
 use seconder::Result;
 use seconder::engine::{Engine, JobEntry, JobFilter, JobKind, JobState, JobStatus};
+use seconder_server::PublicUrl;
 use std::time::Duration;
 
 /// How many jobs are read at once.
@@ -46,6 +47,9 @@ pub(crate) enum Command {
         #[arg(long, value_name = "SECONDS", default_value = "60",
               value_parser = clap::value_parser!(u64).range(1..=86_400))]
         budget: u64,
+        /// URL at which providers reach `seconder serve`, as its option of this name.
+        #[arg(long, value_name = "URL")]
+        public_url: Option<PublicUrl>,
         /// Print the numbers as a JSON object, also if there was nothing to do.
         #[arg(long)]
         json: bool,
@@ -104,7 +108,9 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Show(options) => show(&options),
         Command::Replay(options) => manage(&options, Engine::replay_job),
         Command::Cancel(options) => manage(&options, Engine::cancel_job),
-        Command::Run { database, budget, json } => run_due(&database, budget, json),
+        Command::Run { database, budget, public_url, json } => {
+            run_due(&database, budget, public_url, json)
+        }
     }
 }
 
@@ -162,13 +168,18 @@ fn show(options: &One) -> Result<()> {
 
 /// Replays or cancels jobs, and prints each.
 fn manage(options: &Several, manage: fn(&Engine, &str) -> Result<JobEntry>) -> Result<()> {
-    let service = options.database.existing_to_send()?;
+    let (service, _attached) = options.database.existing_to_send(None)?;
     let engine = service.require_engine()?;
     options.ids.iter().try_for_each(|id| print_entry(&manage(engine, id)?, options.json))
 }
 
-fn run_due(database: &Database, budget: u64, json: bool) -> Result<()> {
-    let service = database.existing_to_send()?;
+fn run_due(
+    database: &Database,
+    budget: u64,
+    public_url: Option<PublicUrl>,
+    json: bool,
+) -> Result<()> {
+    let (service, _attached) = database.existing_to_send(public_url)?;
     let run = service.require_engine()?.run_jobs(Duration::from_secs(budget))?;
     if json {
         let (sent, waiting, failed, more) = (run.sent, run.waiting, run.failed, run.more);
@@ -225,6 +236,8 @@ fn fields(entry: &JobEntry) -> Vec<(&'static str, String)> {
         Some(("attempts", entry.attempts.to_string())),
         optional("ambiguous", Some(entry.ambiguous.to_string()).filter(|_| entry.ambiguous > 0)),
         optional("provider_id", entry.provider_id.clone()),
+        optional("receipt", entry.receipt.clone()),
+        optional("receipt_at", entry.receipt_at.map(time)),
         optional("last_error", entry.last_error.clone()),
     ];
     first.into_iter().chain(more.into_iter().flatten()).collect()

@@ -17,6 +17,7 @@ mod calls;
 mod certificate;
 mod edge;
 pub mod gateway;
+mod inbound;
 mod journal;
 mod listeners;
 #[cfg(unix)]
@@ -24,6 +25,7 @@ mod local;
 mod metrics;
 mod network;
 mod places;
+mod public_url;
 pub mod routes;
 mod server;
 mod signals;
@@ -38,6 +40,7 @@ pub use local::{LocalSocket, PeerRules, SocketOptions, user_number};
 pub use metrics::Metrics;
 #[cfg(unix)]
 pub use network::raise_descriptor_limit;
+pub use public_url::PublicUrl;
 pub use server::Server;
 pub use signals::{Signal, Signals};
 pub use tls::Tls;

@@ -5,6 +5,7 @@ use crate::journal::Sink;
 #[cfg(unix)]
 use crate::local::{LocalSocket, PeerRules};
 use crate::metrics::Metrics;
+use crate::routes::Routes;
 use crate::tls::Tls;
 use seconder::Result;
 use std::net::{SocketAddr, TcpListener};
@@ -21,6 +22,7 @@ pub struct Listeners {
     pub(crate) log: Option<Sink>,
     pub(crate) monitors: Option<TcpListener>,
     pub(crate) metrics: Option<Metrics>,
+    pub(crate) routes: Option<Routes>,
     /// Instead of that of the server.
     pub(crate) write_limit: Option<Duration>,
 }
@@ -60,6 +62,13 @@ impl Listeners {
     /// What monitors read.
     pub fn metrics(mut self, metrics: Metrics) -> Listeners {
         self.metrics = Some(metrics);
+        self
+    }
+
+    /// What the providers of these routes ask for, which they do by HTTPS: to report what became of
+    /// messages, and to fetch what a voice reads out. Nobody can by a local socket.
+    pub fn routes(mut self, routes: Routes) -> Listeners {
+        self.routes = Some(routes);
         self
     }
 

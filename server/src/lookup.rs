@@ -57,7 +57,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
             print("the look-up of numbers is set; to try it: seconder lookup test +NUMBER")
         }
         Command::Show { database } => {
-            let shown = GIVEN.shown(&stored(&database)?, &[]);
+            let shown = GIVEN.shown(&stored(&database)?);
             print(&serde_json::to_string_pretty(&shown).unwrap_or_default())
         }
         Command::Remove { database } => {

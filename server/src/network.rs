@@ -3,6 +3,7 @@
 
 use crate::calls::Calls;
 use crate::edge::Edge;
+use crate::inbound::Inbound;
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local;
@@ -36,7 +37,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Makes the TLS handshake of each connection, and closes those beyond the limit.
 #[derive(Clone)]
 pub(crate) struct NetworkAcceptor {
-    source: Source,
+    source: (Source, Option<Inbound>),
     journal: Arc<Journal>,
     calls: Calls,
     handshakes: RustlsAcceptor,
@@ -46,7 +47,7 @@ pub(crate) struct NetworkAcceptor {
 
 impl NetworkAcceptor {
     pub(crate) fn new(
-        source: Source,
+        source: (Source, Option<Inbound>),
         journal: Arc<Journal>,
         calls: Calls,
         tls: RustlsConfig,

@@ -5,16 +5,20 @@ use crate::commands::{invalid, print};
 use crate::given::{Given, check_number};
 use clap::{Subcommand, ValueEnum};
 use seconder::calls::Channel;
-use seconder::engine::{Outcome, StoredRoute};
+use seconder::engine::{Engine, Outcome, StoredRoute};
+use seconder::model::Secret;
 use seconder::{Error, Result, Stage};
-use seconder_server::gateway::{self, Outgoing};
+use seconder_server::PublicUrl;
+use seconder_server::gateway::{self, Field, Outgoing, Urls};
 use seconder_server::routes::{self, Routes};
 use serde_json::{Map, Value};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
-const GIVEN: Given = Given { fields: gateway::fields, check: routes::check };
+const GIVEN: Given = Given { fields, check: routes::check };
+/// The setting with what a provider that reports to the route knows.
+const RECEIPT_SECRET: &str = "receipt_secret";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -52,6 +56,19 @@ pub(crate) enum Command {
         #[arg(value_name = "NAME")]
         name: String,
     },
+    /// Print the URL to which the provider of a route reports what became of messages, for those who set it
+    /// there. It has a secret: whoever knows it can report too. Where `seconder serve` has --public-url,
+    /// each message has the URL, and it need not be set anywhere.
+    Receipts {
+        #[command(flatten)]
+        database: Database,
+        /// URL at which the provider reaches `seconder serve`, as its option of this name.
+        #[arg(long, value_name = "URL")]
+        public_url: Option<PublicUrl>,
+        /// Name of the route.
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
     /// Remove a route. Messages that wait for it take other routes.
     Remove {
         #[command(flatten)]
@@ -74,6 +91,9 @@ pub(crate) enum Command {
         /// Whether it is an SMS or a call.
         #[arg(long, value_enum, default_value_t = Via::Sms)]
         via: Via,
+        /// URL at which the provider reaches `seconder serve`, as its option of this name.
+        #[arg(long, value_name = "URL")]
+        public_url: Option<PublicUrl>,
     },
 }
 
@@ -89,18 +109,71 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::List { database, json } => list(&database, json),
         Command::Show { database, name } => show(&database, &name),
         Command::Remove { database, name } => remove(&database, &name),
-        Command::Test { database, name, number, via } => test(&database, &name, &number, via),
+        Command::Receipts { database, public_url, name } => receipts(&database, public_url, &name),
+        Command::Test { database, name, number, via, public_url } => {
+            test(&database, &name, &number, via, public_url)
+        }
     }
 }
 
 fn set(database: &Database, name: &str, file: Option<String>, settings: &[String]) -> Result<()> {
-    let settings = GIVEN.read(file, settings)?;
-    database.existing()?.require_engine()?.set_route(name, &settings)?;
+    let mut settings = GIVEN.read(file, settings)?;
+    let service = database.existing()?;
+    let engine = service.require_engine()?;
+    if routes::takes_receipts(settings.expose()) && secret_in(&settings).is_none() {
+        // The one that the provider may know already, or a new one.
+        let secret = match receipt_secret(engine, name)? {
+            Some(secret) => secret,
+            None => engine.random_secret()?,
+        };
+        settings = with_secret(&settings, &secret);
+    }
+    engine.set_route(name, &settings)?;
     print(&format!("route {name} is set; to try it: seconder route test {name} +NUMBER"))
 }
 
+/// The settings of a route with this gateway.
+fn fields(gateway: &str) -> Option<Vec<Field>> {
+    let mut fields = gateway::fields(gateway)?;
+    fields.extend(routes::FIELDS);
+    Some(fields)
+}
+
+/// The secret of a route's receipts, if its settings have one.
+fn secret_in(settings: &Secret) -> Option<Secret> {
+    let settings: Map<String, Value> = serde_json::from_str(settings.expose()).ok()?;
+    settings.get(RECEIPT_SECRET).and_then(Value::as_str).map(Secret::new)
+}
+
+fn with_secret(settings: &Secret, secret: &Secret) -> Secret {
+    let settings = serde_json::from_str(settings.expose());
+    let mut settings: Map<String, Value> = settings.unwrap_or_default();
+    settings.insert(RECEIPT_SECRET.to_owned(), secret.expose().into());
+    Secret::new(Value::Object(settings).to_string())
+}
+
+fn receipt_secret(engine: &Engine, name: &str) -> Result<Option<Secret>> {
+    let routes = engine.routes()?;
+    let route = routes.iter().find(|route| route.name == name);
+    Ok(route.and_then(|route| secret_in(route.settings.as_ref()?)))
+}
+
+fn receipts(database: &Database, public_url: Option<PublicUrl>, name: &str) -> Result<()> {
+    let service = database.existing()?;
+    let engine = service.require_engine()?;
+    if !engine.routes()?.iter().any(|route| route.name == name && route.settings.is_some()) {
+        return Err(no_route(name));
+    }
+    let Some(secret) = receipt_secret(engine, name)? else {
+        let reason = format!("{name} is a route whose provider reports nothing over HTTPS");
+        return Err(invalid("NAME", reason));
+    };
+    let service = public_url.map_or("https://HOST".to_owned(), |url| url.to_string());
+    print(&routes::receipt_url(&service, name, &secret))
+}
+
 fn shown(route: &StoredRoute) -> Option<Map<String, Value>> {
-    Some(GIVEN.shown(route.settings.as_ref()?, routes::FIELDS))
+    Some(GIVEN.shown(route.settings.as_ref()?))
 }
 
 /// What applies where a route has no setting of this name.
@@ -176,12 +249,20 @@ fn no_route(name: &str) -> Error {
     invalid("NAME", format!("is not that of a route: {name}; `seconder route list` shows them"))
 }
 
-fn test(database: &Database, name: &str, number: &str, via: Via) -> Result<()> {
+fn test(
+    database: &Database,
+    name: &str,
+    number: &str,
+    via: Via,
+    public_url: Option<PublicUrl>,
+) -> Result<()> {
     check_number(number)?;
     let service = database.existing()?;
     let engine = service.require_engine()?;
-    let routes = Routes::new(|_: &_| Ok(()), Arc::new(crate::log));
+    let routes = Routes::new(|_: &_| Ok(()), Arc::new(crate::log), public_url);
     routes.load_only(engine, name)?;
+    // Receipts for other messages may arrive by a session that is opened for this one.
+    let _attached = routes.attach(engine);
     // A provider that has seen an id before may accept the message without sending it.
     let id = format!("{:016x}", RandomState::new().build_hasher().finish());
     let outcome = routes.send_by(
@@ -196,6 +277,7 @@ fn test(database: &Database, name: &str, number: &str, via: Via) -> Result<()> {
                 Via::Sms => Channel::Sms,
                 Via::Call => Channel::Call,
             },
+            urls: Urls::default(),
         },
     )?;
     let failed = |what: &str, reason: &str| {

@@ -2,23 +2,30 @@
 //! reads them again every few seconds, so `seconder route set` takes effect without a restart.
 
 mod breaker;
+mod inbound;
 mod lookups;
+mod opening;
 mod rate;
 mod settings;
 
 pub use breaker::State;
+pub use inbound::{Attached, receipt_url};
+pub(crate) use inbound::{Endpoint, RouteRef};
 pub use lookups::{check_lookup, try_lookup};
+pub use opening::{check, takes_receipts};
 pub use settings::FIELDS;
 
-use crate::gateway::{self, Gateway, Outgoing, Problem};
+use crate::PublicUrl;
+use crate::gateway::{Gateway, Outgoing, Problem, Urls};
 use breaker::Breaker;
+use inbound::Inbound;
 use lookups::Lookups;
+use opening::open;
 use rate::Rate;
 use seconder::calls::Channel;
 use seconder::engine::{Deliver, Engine, Message, NumberLookup, Outcome, PhoneLine, StoredRoute};
 use seconder::model::{CallbackUrl, Secret, UserId};
 use seconder::{Error, Result};
-use serde_json::{Map, Value};
 use settings::RouteSettings;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -44,6 +51,7 @@ struct Inner {
     lookups: Lookups,
     fallback: Box<dyn Deliver>,
     log: Log,
+    inbound: Inbound,
 }
 
 /// A route.
@@ -90,51 +98,19 @@ impl Drop for OpenRoute {
     }
 }
 
-/// Opens the gateway of a route.
-///
-/// # Errors
-/// All that is wrong with the settings, so that nothing half-configured is stored or started.
-pub fn check(settings: &str) -> std::result::Result<(), Vec<Problem>> {
-    open(settings).map(drop)
-}
-
-fn object(settings: &str) -> std::result::Result<Map<String, Value>, Vec<Problem>> {
-    serde_json::from_str(settings).map_err(|error| {
-        vec![Problem {
-            field: "settings".to_owned(),
-            // The text of the error could repeat a secret.
-            wrong: format!("are not JSON at line {}, column {}", error.line(), error.column()),
-            accepted: "an object with texts, numbers, lists and objects".to_owned(),
-        }]
-    })
-}
-
-fn open(settings: &str) -> std::result::Result<OpenRoute, Vec<Problem>> {
-    let settings = object(settings)?;
-    let mut problems = Vec::new();
-    let (settings, of_gateway) = RouteSettings::read(&settings, &mut problems);
-    let gateway = match gateway::open(&of_gateway) {
-        Ok(gateway) => Some(gateway),
-        Err(more) => {
-            problems.extend(more);
-            None
-        }
-    };
-    match gateway.filter(|_| problems.is_empty()) {
-        Some(gateway) => {
-            let rate = Mutex::new(Rate::new(settings.rate));
-            Ok(OpenRoute { settings, gateway, breaker: Mutex::default(), rate })
-        }
-        None => Err(problems),
-    }
-}
-
 impl Routes {
     /// No routes yet: [`Routes::load`] reads them from the database, which is opened with this as its
-    /// delivery. Without any, messages go to the fallback.
-    pub fn new(fallback: impl Deliver + 'static, log: Log) -> Routes {
-        let (routes, lookups) = (RwLock::default(), Lookups::default());
-        Routes(Arc::new(Inner { routes, lookups, fallback: Box::new(fallback), log }))
+    /// delivery. Without any, messages go to the fallback. Providers reach the service at the public URL,
+    /// if it has one.
+    pub fn new(
+        fallback: impl Deliver + 'static,
+        log: Log,
+        public_url: Option<PublicUrl>,
+    ) -> Routes {
+        let inbound = Inbound::new(public_url);
+        let (routes, lookups, fallback) =
+            (RwLock::default(), Lookups::default(), Box::new(fallback));
+        Routes(Arc::new(Inner { routes, lookups, fallback, log, inbound }))
     }
 
     /// Reads the routes, and the provider of look-ups. Routes whose settings cannot be read are logged, and
@@ -236,6 +212,9 @@ impl Routes {
                     Err(unreadable.iter().map(|why| format!("cannot be used: {why}")).collect())
                 }
             };
+            if let Ok(open) = &open {
+                open.gateway.set_receiver(self.receiver(&name));
+            }
             let route = Route { name, stored: settings, unreadable, open };
             match before.filter(|before| before.problems() == route.problems()) {
                 Some(before) => routes.push(Arc::clone(before)),
@@ -289,7 +268,7 @@ impl Routes {
             ));
         };
         let from = if message.from.is_empty() { &*open.settings.from } else { message.from };
-        Ok(open.gateway.send(&Outgoing { from, ..*message }))
+        Ok(self.attempt_by(name, open, &Outgoing { from, ..*message }, None))
     }
 
     fn send(&self, name: &str, open: &OpenRoute, message: &Message) -> Outcome {
@@ -313,8 +292,10 @@ impl Routes {
             code: &message.code,
             from: &open.settings.from,
             channel: message.via,
+            urls: Urls::default(),
         };
-        let sent = catch_unwind(AssertUnwindSafe(|| open.gateway.send(&outgoing)));
+        let attempt = || self.attempt_by(name, open, &outgoing, Some(message));
+        let sent = catch_unwind(AssertUnwindSafe(attempt));
         let outcome = sent.unwrap_or_else(|panic| {
             locked(&open.breaker).note(false, Instant::now());
             resume_unwind(panic)

@@ -2,6 +2,7 @@
 
 use crate::calls::Calls;
 use crate::certificate::Certificate;
+use crate::inbound::Inbound;
 use crate::journal::Journal;
 use crate::listeners::Listeners;
 #[cfg(unix)]
@@ -115,11 +116,7 @@ impl Server {
             Some((certificate, pem)) => (Some(Arc::new(certificate)), pem),
             None => (None, String::new()),
         };
-        let mut addrs = Vec::new();
-        for listener in &listeners.tcp {
-            listener.set_nonblocking(true).map_err(unusable)?;
-            addrs.push(listener.local_addr().map_err(unusable)?);
-        }
+        let addrs = addresses(&listeners.tcp)?;
         let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
         let (tcp, calls) = (Handle::new(), Calls::default());
         let write_limit = listeners.write_limit.unwrap_or(WRITE);
@@ -127,9 +124,9 @@ impl Server {
             runtime.spawn(Arc::clone(certificate).watch());
             let places = network::places(has_local, &journal);
             for listener in listeners.tcp {
-                let (source, journal) = (source.clone(), Arc::clone(&journal));
-                let (places, calls) = (Arc::clone(&places), calls.clone());
-                let config = certificate.config();
+                let source = (source.clone(), Inbound::of(listeners.routes.as_ref(), &journal));
+                let (journal, places) = (Arc::clone(&journal), Arc::clone(&places));
+                let (calls, config) = (calls.clone(), certificate.config());
                 let acceptor =
                     NetworkAcceptor::new(source, journal, calls, config, places, write_limit);
                 runtime.spawn(serve(listener, acceptor, tcp.clone()));
@@ -308,6 +305,16 @@ impl Server {
         let count = count + self.local.connection_count();
         count
     }
+}
+
+/// The addresses of listeners, which do not block from now on.
+fn addresses(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>> {
+    let address = |listener: &TcpListener| {
+        listener.set_nonblocking(true)?;
+        listener.local_addr()
+    };
+    let addresses: std::io::Result<_> = listeners.iter().map(address).collect();
+    addresses.map_err(|_| invalid("listen", "the socket cannot be used"))
 }
 
 impl Drop for Server {

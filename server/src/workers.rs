@@ -3,7 +3,7 @@
 //! occupy only a part.
 
 use crate::metrics::Metrics;
-use crate::routes::{Log, Routes};
+use crate::routes::{Attached, Log, Routes};
 use seconder::Result;
 use seconder::engine::{self, CALLBACK_LANES, Engine, LeasedJob, Outcome};
 use std::collections::VecDeque;
@@ -32,6 +32,7 @@ pub struct Workers {
     /// What the engine knows of them.
     _known: Arc<dyn engine::Workers>,
     keeper: Option<JoinHandle<()>>,
+    attached: Option<Attached>,
 }
 
 struct Shared {
@@ -80,6 +81,8 @@ impl Workers {
         let shared =
             Arc::new(Shared { engine, routes, metrics, log, pools: Mutex::default(), stop });
         shared.fit()?;
+        let attached = Some(shared.routes.attach(&shared.engine));
+        shared.routes.start_gateways();
         let known: Arc<dyn engine::Workers> = Arc::new(Known(Arc::downgrade(&shared)));
         if !shared.engine.set_workers(&known) {
             return Err(crate::internal("the engine has workers already"));
@@ -87,7 +90,7 @@ impl Workers {
         let kept = Arc::downgrade(&shared);
         let stop = Arc::clone(&shared.stop);
         let keeper = thread("seconder-routes", move || keep(&kept, &stop))?;
-        Ok(Workers { shared, _known: known, keeper: Some(keeper) })
+        Ok(Workers { shared, _known: known, keeper: Some(keeper), attached })
     }
 
     /// Waits for the jobs that are being sent, for 10 s at most. Those that wait are left to other
@@ -110,6 +113,7 @@ impl Workers {
         while threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
         }
+        drop(self.attached.take());
     }
 }
 
@@ -134,7 +138,11 @@ fn keep(shared: &Weak<Shared>, stop: &(Mutex<bool>, Condvar)) {
         }
         drop(stopped);
         let Some(shared) = shared.upgrade() else { return };
-        let reload = || shared.routes.reload(&shared.engine).and_then(|()| shared.fit());
+        let reload = || {
+            shared.routes.reload(&shared.engine)?;
+            shared.routes.start_gateways();
+            shared.fit()
+        };
         let error = match catch_unwind(AssertUnwindSafe(reload)) {
             Ok(Ok(())) => continue,
             Ok(Err(error)) => error.to_string(),

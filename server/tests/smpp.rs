@@ -7,10 +7,11 @@ mod peer;
 use peer::Peer;
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
-use seconder_server::gateway::{Delivery, Gateway, Outgoing, Receipt, Smpp};
+use seconder_server::gateway::{Delivery, Gateway, Outgoing, Receipt, Smpp, Urls};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const PASSWORD: &str = "hunter2";
@@ -34,7 +35,7 @@ fn gateway(port: u64, settings: Value) -> Smpp {
 
 fn message(text: &str) -> Outgoing<'_> {
     let (id, from, channel) = ("00112233445566aa", "Example", Channel::Sms);
-    Outgoing { id, to: NUMBER, text, code: "48151", from, channel }
+    Outgoing { id, to: NUMBER, text, code: "48151", from, channel, urls: Urls::default() }
 }
 
 fn send(gateway: &Smpp, text: &str) -> Outcome {
@@ -113,7 +114,8 @@ fn a_part_that_is_refused_for_now_is_repeated_alone() {
 
 fn receipts(gateway: Smpp) -> (Smpp, Receiver<Receipt>) {
     let (give, take) = channel();
-    let gateway = gateway.on_receipt(move |receipt| give.send(receipt).is_ok());
+    let give = Mutex::new(give);
+    gateway.set_receiver(Arc::new(move |receipt| give.lock().unwrap().send(receipt).is_ok()));
     (gateway, take)
 }
 
@@ -143,7 +145,8 @@ fn receipts_are_taken_and_acknowledged() {
 #[test]
 fn a_receipt_that_is_not_taken_is_to_be_delivered_later() {
     let smsc = smsc(json!({"receipts": "DELIVRD"}));
-    let gateway = gateway(smsc.port(), json!({})).on_receipt(|_| false);
+    let gateway = gateway(smsc.port(), json!({}));
+    gateway.set_receiver(Arc::new(|_| false));
     assert_eq!(send(&gateway, "Your code is 48151"), sent("m-1"));
     // ESME_RX_T_APPN.
     assert_eq!(smsc.wait("receipt", 1)[0]["status"], 0x64);

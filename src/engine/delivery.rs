@@ -131,6 +131,29 @@ impl Outcome {
     }
 }
 
+/// What a provider reports of a message that it has accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delivery {
+    /// It is on its way.
+    Pending,
+    /// It arrived.
+    Delivered,
+    /// It will not arrive: what the provider says of it, such as `UNDELIV`, without the number.
+    Failed(String),
+}
+
+impl fmt::Display for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Delivery::Pending => f.write_str("pending"),
+            Delivery::Delivered => f.write_str("delivered"),
+            Delivery::Failed(why) if why.is_empty() => f.write_str("failed"),
+            Delivery::Failed(why) => write!(f, "failed: {why}"),
+        }
+    }
+}
+
 /// A message to a phone. `Debug` does not show the code.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -148,6 +171,8 @@ pub struct Message {
     pub code: String,
     /// When the code expires, in Unix seconds. 0 where there is no code.
     pub expires_at: u64,
+    /// Whom it is for, as the rows of the job and the code have it.
+    pub(super) subject: String,
 }
 
 impl<F> Deliver for F

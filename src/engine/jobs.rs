@@ -8,6 +8,7 @@ mod status;
 mod workers;
 
 pub use kind::JobKind;
+pub(super) use listing::number_of;
 pub use listing::{JobEntry, JobFilter, JobPage, JobState};
 pub use status::JobStatus;
 pub use workers::{CALLBACK_LANES, LeasedJob, Workers};
@@ -218,6 +219,7 @@ impl Engine {
             },
             code: code.to_owned(),
             expires_at: if code.is_empty() { 0 } else { now.shown(claimed.deadline).seconds() },
+            subject: claimed.lease.subject.clone(),
         });
         let outcome = self.shared.deliver.attempt(&message.0, &claimed.lane);
         without_secrets(outcome, code, outgoing)

@@ -8,6 +8,7 @@ pub(super) mod audit;
 pub(super) mod browsers;
 pub(super) mod budgets;
 pub(super) mod codes;
+pub(super) mod documents;
 pub(super) mod factors;
 pub(super) mod housekeeping;
 pub(super) mod jobs;

@@ -30,9 +30,9 @@ pub(super) use sqlite::{Copied, Sqlite, restore};
 pub use sqlite::{after_fork, before_fork};
 pub(super) use table::{Cell, Row, Value, damaged};
 pub(super) use tables::{
-    Activity, Application, Approval, Audit, Authenticator, Browser, Budget, Device, Email, Job,
-    KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, Retention,
-    Route, SentCode, Sequence, Statistics, User,
+    Activity, Application, Approval, Audit, Authenticator, Browser, Budget, Device, Document,
+    Email, Job, KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, Receipt,
+    RecoveryCode, Retention, Route, SentCode, Sequence, Statistics, User,
 };
 pub(super) use view::{Decided, Due, Page, Stop, View};
 

@@ -7,7 +7,8 @@ use seconder::calls::Channel;
 use seconder::engine::{Deliver, Message, Spool};
 use seconder::model::{CallbackUrl, UserId};
 use seconder::{Service, Settings};
-use seconder_server::routes::{Routes, last_two};
+use seconder_server::PublicUrl;
+use seconder_server::routes::{Attached, Routes, last_two};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,25 +71,34 @@ impl Deliver for CallbackLog {
 
 /// Adds the delivery to the settings of a database. Its routes are loaded once it is open. A sandbox
 /// sends nothing, and has none.
-pub(super) fn delivered(settings: Settings, database: &Database) -> (Settings, Option<Routes>) {
+pub(super) fn delivered(
+    settings: Settings,
+    database: &Database,
+    public_url: Option<PublicUrl>,
+) -> (Settings, Option<Routes>) {
     let beside = match database.path() {
         Some(path) => path,
         // In the folder of the process, because there is none next to the database.
         None if database.is_on_server() => Path::new("seconder.db"),
         None => return (settings, None),
     };
-    let routes = Routes::new(LoggedSpool(Spool::beside(beside)), Arc::new(log));
+    let routes = Routes::new(LoggedSpool(Spool::beside(beside)), Arc::new(log), public_url);
     (settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes))
 }
 
 impl Database {
-    /// Opens a database that must exist, to send what waits there as `seconder serve` does.
-    pub(crate) fn existing_to_send(&self) -> seconder::Result<Service> {
-        let (settings, routes) = delivered(self.existing_settings()?, self);
+    /// Opens a database that must exist, to send what waits there as `seconder serve` does. As long as
+    /// the second value is there, receipts that arrive meanwhile are stored.
+    pub(crate) fn existing_to_send(
+        &self,
+        public_url: Option<PublicUrl>,
+    ) -> seconder::Result<(Service, Option<Attached>)> {
+        let (settings, routes) = delivered(self.existing_settings()?, self, public_url);
         let service = settings.open()?;
-        if let Some(routes) = routes {
-            routes.load(service.require_engine()?)?;
-        }
-        Ok(service)
+        let Some(routes) = routes else { return Ok((service, None)) };
+        let engine = service.require_engine()?;
+        routes.load(engine)?;
+        let attached = routes.attach(engine);
+        Ok((service, Some(attached)))
     }
 }

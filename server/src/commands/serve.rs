@@ -4,8 +4,8 @@ use super::delivery::delivered;
 use super::invalid;
 use crate::arguments::Serve;
 use crate::log;
-use seconder::Result;
 use seconder::engine::ApplicationSettings;
+use seconder::{Result, Settings};
 use seconder_server::routes::Routes;
 use seconder_server::{Listeners, Metrics, Server, Signal, Signals, Tls, Workers};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -19,38 +19,17 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     #[cfg(unix)]
     seconder_server::raise_descriptor_limit();
     let listeners = listeners(&options)?;
-    let (mut settings, routes) = delivered(options.database.settings()?, &options.database);
-    if let Some(name) = options.application_name {
-        settings = settings.application_name(name);
-    }
-    if let Some(url) = options.callback_url {
-        settings = settings.callback_url(url);
-    }
-    if let Some(method) = options.callback_method {
-        settings = settings.callback_method(method);
-    }
-    if let Some(allow) = options.callback_private {
-        settings = settings.callback_private(allow);
-    }
-    if let Some(file) = options.callback_ca_file {
-        settings = settings.callback_ca_file(file);
-    }
-    if let Some(replies) = options.replies {
-        settings = settings.replies(replies);
-    }
-    if let Some(link) = options.install_link {
-        settings = settings.install_link(link);
-    }
-    if let Some(days) = options.offline_days {
-        settings = settings.offline_days(days);
-    }
-    for limit in options.limits {
-        settings = settings.limits(limit);
-    }
+    let (settings, routes) =
+        delivered(options.database.settings()?, &options.database, options.public_url.clone());
+    let settings = configured(settings, &options);
     let service = settings.open()?;
     let engine = service.require_engine()?;
     let metrics = Metrics::new(engine.clone(), routes.clone());
     let listeners = listeners.metrics(metrics.clone());
+    let listeners = match &routes {
+        Some(routes) => listeners.routes(routes.clone()),
+        None => listeners,
+    };
     let workers = routes.map(|routes| {
         routes.load(engine)?;
         show_delivery(&routes);
@@ -80,6 +59,38 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     run(server, &mut signals);
     drop(workers);
     Ok(())
+}
+
+/// The settings of the application that the options give.
+fn configured(mut settings: Settings, options: &Serve) -> Settings {
+    if let Some(name) = options.application_name.clone() {
+        settings = settings.application_name(name);
+    }
+    if let Some(url) = options.callback_url.clone() {
+        settings = settings.callback_url(url);
+    }
+    if let Some(method) = options.callback_method {
+        settings = settings.callback_method(method);
+    }
+    if let Some(allow) = options.callback_private {
+        settings = settings.callback_private(allow);
+    }
+    if let Some(file) = options.callback_ca_file.clone() {
+        settings = settings.callback_ca_file(file);
+    }
+    if let Some(replies) = options.replies {
+        settings = settings.replies(replies);
+    }
+    if let Some(link) = options.install_link.clone() {
+        settings = settings.install_link(link);
+    }
+    if let Some(days) = options.offline_days {
+        settings = settings.offline_days(days);
+    }
+    for limit in &options.limits {
+        settings = settings.limits(limit);
+    }
+    settings
 }
 
 /// Shows where messages go.

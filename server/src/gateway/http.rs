@@ -5,6 +5,7 @@ mod client;
 mod lookup;
 mod placement;
 mod pointer;
+mod receipts;
 mod response;
 mod settings;
 mod signed;
@@ -19,8 +20,9 @@ pub use lookup::HttpLookup;
 pub(super) use lookup::{Facts, fields as lookup_fields, timed};
 pub(super) use settings::FIELDS;
 
-use super::{Gateway, Outgoing, Problem, reason};
+use super::{Gateway, Outgoing, Posted, Problem, Receipt, reason};
 use client::{Client, Failure};
+use receipts::Receipts;
 use response::Rules;
 use seconder::engine::Outcome;
 use seconder::model::{ApiKey, Secret};
@@ -39,15 +41,24 @@ pub struct Http {
     target: Template,
     headers: Vec<(String, Template)>,
     body: Option<(Place, Body)>,
+    /// What is sent if nothing is to be reported, where that is something else.
+    unreported: Option<Unreported>,
     authorization: Option<Secret>,
     signing_key: Option<ApiKey>,
     id_header: Option<String>,
     rules: Rules,
+    receipts: Option<Receipts>,
     client: Client,
     /// The values of placeholders for settings.
     settings: Vec<Secret>,
     /// What no reason may repeat.
     secrets: Vec<Secret>,
+}
+
+/// The target and the body of a request without the parameters that have `{{receipt_url}}`.
+struct Unreported {
+    target: Template,
+    body: Option<(Place, Body)>,
 }
 
 /// The body of a request.
@@ -88,13 +99,17 @@ impl Http {
     fn request(&self, message: &Outgoing<'_>) -> Result<Request<Vec<u8>>, String> {
         let values = Values { message, settings: &self.settings };
         let unsendable = |_| "the URL cannot be made".to_owned();
-        let target = self.target.render(Place::Url, &values).map_err(unsendable)?;
+        let (target, body) = match &self.unreported {
+            Some(Unreported { target, body }) if message.urls.receipt.is_empty() => (target, body),
+            _ => (&self.target, &self.body),
+        };
+        let target = target.render(Place::Url, &values).map_err(unsendable)?;
         let path = target.split('?').next().unwrap_or_default();
         if path.split('/').any(|step| matches!(step, "." | "..")) {
             return Err("a value in the path of the URL would lead to another path".to_owned());
         }
         let url = format!("{}{target}", self.origin);
-        let body = self.body.as_ref().map(|(place, body)| body.render(*place, &values));
+        let body = body.as_ref().map(|(place, body)| body.render(*place, &values));
         let body = body.transpose()?.unwrap_or_default().into_bytes();
         let mut request = Request::builder().method(self.method.clone()).uri(&url);
         for (name, value) in &self.headers {
@@ -163,12 +178,28 @@ impl Gateway for Http {
             Outcome::Sent(id) => {
                 let digits = message.to.trim_start_matches('+');
                 let is_message = |id: &str| [message.code, message.to, digits].contains(&id);
-                Outcome::Sent(id.filter(|id| !is_message(id)))
+                let id = id.filter(|id| !is_message(id));
+                let is_own = self.receipts.as_ref().is_some_and(|receipts| receipts.own_id);
+                Outcome::Sent(match is_own && !message.urls.receipt.is_empty() {
+                    true => Some(message.id.to_owned()),
+                    false => id,
+                })
             }
             Outcome::Retry { after, reason } => Outcome::Retry { after, reason: redacted(reason) },
             Outcome::Permanent(reason) => Outcome::Permanent(redacted(reason)),
             Outcome::Ambiguous(reason) => Outcome::Ambiguous(redacted(reason)),
             other => other,
+        }
+    }
+
+    fn takes_receipts(&self) -> bool {
+        self.receipts.is_some()
+    }
+
+    fn receipt(&self, posted: &Posted<'_>) -> Result<Receipt, String> {
+        match &self.receipts {
+            Some(receipts) => receipts.read(posted),
+            None => Err("the route takes none".to_owned()),
         }
     }
 

@@ -46,11 +46,17 @@ pub(super) const PRESETS: &[Preset] = &[
                 "To": "{{to}}",
                 "From": "{{from}}",
                 "MessagingServiceSid": "{{messaging_service_sid}}",
-                "Body": "{{text}}"
+                "Body": "{{text}}",
+                "StatusCallback": "{{receipt_url}}"
             },
             "id_pointer": "/sid",
             "code_pointer": "/code",
-            "reason_pointer": "/message"
+            "reason_pointer": "/message",
+            "receipt_id": "MessageSid",
+            "receipt_state": "MessageStatus",
+            "receipt_delivered": ["delivered", "read"],
+            "receipt_failed": ["undelivered", "failed", "canceled"],
+            "receipt_reason": "ErrorCode"
         }"#,
     },
     Preset {
@@ -69,11 +75,16 @@ pub(super) const PRESETS: &[Preset] = &[
             "body": {
                 "To": "{{to}}",
                 "From": "{{from}}",
-                "Twiml": "<Response><Say language=\"{{language|xml}}\" loop=\"3\">{{spoken_text|xml}}</Say></Response>"
+                "Twiml": "<Response><Say language=\"{{language|xml}}\" loop=\"3\">{{spoken_text|xml}}</Say></Response>",
+                "StatusCallback": "{{receipt_url}}"
             },
             "id_pointer": "/sid",
             "code_pointer": "/code",
-            "reason_pointer": "/message"
+            "reason_pointer": "/message",
+            "receipt_id": "CallSid",
+            "receipt_state": "CallStatus",
+            "receipt_delivered": ["completed"],
+            "receipt_failed": ["busy", "failed", "no-answer", "canceled"]
         }"#,
     },
     Preset {
@@ -92,14 +103,20 @@ pub(super) const PRESETS: &[Preset] = &[
                 "from": "{{from}}",
                 "text": "{{text}}",
                 "type": "{{alphabet}}",
-                "client-ref": "{{id}}"
+                "client-ref": "{{id}}",
+                "callback": "{{receipt_url}}"
             },
             "success_pointer": "/messages/*/status",
             "success_value": "0",
             "permanent_codes": [2, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 22, 23, 29, 32, 33],
             "retry_codes": [1, 5, 10],
             "id_pointer": "/messages/0/message-id",
-            "reason_pointer": "/messages/*/error-text"
+            "reason_pointer": "/messages/*/error-text",
+            "receipt_id": "messageId",
+            "receipt_state": "status",
+            "receipt_delivered": ["delivered"],
+            "receipt_failed": ["expired", "failed", "rejected"],
+            "receipt_reason": "err-code"
         }"#,
     },
     Preset {
@@ -117,11 +134,17 @@ pub(super) const PRESETS: &[Preset] = &[
                 "originator": "{{from}}",
                 "body": "{{text}}",
                 "datacoding": "auto",
-                "reference": "{{id}}"
+                "reference": "{{id}}",
+                "reportUrl": "{{receipt_url}}"
             },
             "id_pointer": "/id",
             "code_pointer": "/errors/0/code",
-            "reason_pointer": "/errors/*/description"
+            "reason_pointer": "/errors/*/description",
+            "receipt_id": "id",
+            "receipt_state": "status",
+            "receipt_delivered": ["delivered"],
+            "receipt_failed": ["expired", "delivery_failed"],
+            "receipt_reason": "statusErrorCode"
         }"#,
     },
     Preset {
@@ -132,9 +155,14 @@ pub(super) const PRESETS: &[Preset] = &[
             Field::required("password", "a text").secret(),
         ],
         settings: r#"{
-            "url": "{{base_url}}/cgi-bin/sendsms?username={{username}}&password={{password}}&from={{from}}&to={{to}}&charset=UTF-8&coding={{coding}}&text={{text}}",
+            "url": "{{base_url}}/cgi-bin/sendsms?username={{username}}&password={{password}}&from={{from}}&to={{to}}&charset=UTF-8&coding={{coding}}&text={{text}}&dlr-mask={{dlr_mask}}&dlr-url={{receipt_url}}%3Fid%3D{{id}}%26state%3D%25d",
             "method": "GET",
-            "success_status": "202"
+            "success_status": "202",
+            "receipt_id": "id",
+            "receipt_own_id": true,
+            "receipt_state": "state",
+            "receipt_delivered": ["1"],
+            "receipt_failed": ["2", "16", "34", "66"]
         }"#,
     },
     Preset {
@@ -153,9 +181,15 @@ pub(super) const PRESETS: &[Preset] = &[
                 "to": "{{to}}",
                 "from": "{{from}}",
                 "text": "{{text}}",
-                "code": "{{code}}"
+                "code": "{{code}}",
+                "receipt_url": "{{receipt_url}}"
             },
-            "id_pointer": "/id"
+            "id_pointer": "/id",
+            "receipt_id": "/id",
+            "receipt_state": "/state",
+            "receipt_delivered": ["delivered"],
+            "receipt_failed": ["failed"],
+            "receipt_reason": "/reason"
         }"#,
     },
 ];

@@ -17,6 +17,8 @@ const CODE: usize = 4;
 pub fn reason(wrong: &str, message: &Outgoing<'_>, secrets: &[&str]) -> String {
     let mut words: Vec<&str> = secrets.to_vec();
     words.extend([message.text, message.to, message.code]);
+    let urls = [message.urls.receipt, message.urls.document];
+    words.extend(urls.iter().filter_map(|url| url.rsplit('/').next()));
     // A code inside a password would otherwise be replaced first, and leave the rest readable.
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));
     let mut text = wrong.to_owned();
@@ -60,6 +62,7 @@ fn without_numbers(text: &str, code: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::Urls;
     use seconder::calls::Channel;
 
     fn said(wrong: &str) -> String {
@@ -70,6 +73,7 @@ mod tests {
             code: "48151",
             from: "Example",
             channel: Channel::Sms,
+            urls: Urls { receipt: "https://s.example/receipts/a/b-3c4d5", document: "" },
         };
         reason(wrong, &message, &["hunter2", "p&w 1"])
     }
@@ -82,6 +86,8 @@ mod tests {
             "no 555-010-0123 here",
             "no (555) 010 0123 here",
             "no 48151 here",
+            "no https://s.example/receipts/a/b-3c4d5 here",
+            "no b-3c4d5 here",
             "no 48 151 here",
             "no 4-8-1-5-1 here",
             "no Your code is 48151.\nDo not share it here",

@@ -1,6 +1,6 @@
 //! What a provider reports of a message that it has accepted.
 
-use std::fmt;
+pub use seconder::engine::Delivery;
 
 /// The report of a provider on a message that it has accepted. `Debug` shows no number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,25 +13,16 @@ pub struct Receipt {
     pub state: Delivery,
 }
 
-/// What became of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Delivery {
-    /// It is on its way.
-    Pending,
-    /// It arrived.
-    Delivered,
-    /// It will not arrive: what the provider calls the state, such as `UNDELIV`, with its error code if
-    /// there is one.
-    Failed(String),
+/// A request over HTTP with a receipt. It has no `Debug`, because it may have a number.
+#[derive(Clone, Copy)]
+pub struct Posted<'a> {
+    /// The query of the URL, without `?`.
+    pub query: &'a str,
+    /// The header `Content-Type`; empty if there is none.
+    pub content_type: &'a str,
+    /// The body.
+    pub body: &'a [u8],
 }
 
-impl fmt::Display for Delivery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Delivery::Pending => write!(f, "pending"),
-            Delivery::Delivered => write!(f, "delivered"),
-            Delivery::Failed(why) => write!(f, "failed: {why}"),
-        }
-    }
-}
+/// Takes receipts: whether it has stored one.
+pub type TakeReceipt = std::sync::Arc<dyn Fn(Receipt) -> bool + Send + Sync>;

@@ -12,16 +12,16 @@ mod settings;
 mod status;
 
 use super::reason::redacted;
-use super::receipt::Receipt;
+use super::receipt::TakeReceipt;
 use super::{Field, Gateway, Outgoing, Problem};
-use link::{Link, OnReceipt, Reply};
+use link::{Link, Reply};
 use seconder::engine::Outcome;
 use serde_json::{Map, Value};
 use settings::Config;
 use status::Meaning;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ const NEXT_PART: Duration = Duration::from_millis(200);
 /// Sends text messages to an SMSC.
 pub struct Smpp {
     config: Arc<Config>,
-    on_receipt: Option<OnReceipt>,
+    receiver: OnceLock<TakeReceipt>,
     link: Mutex<Option<Arc<Link>>>,
 }
 
@@ -47,24 +47,7 @@ impl Smpp {
     /// All that is wrong with the settings.
     pub fn from_settings(settings: &Map<String, Value>) -> Result<Smpp, Vec<Problem>> {
         let config = Arc::new(Config::read(settings)?);
-        Ok(Smpp { config, on_receipt: None, link: Mutex::default() })
-    }
-
-    /// Calls a function with each receipt, on a thread of its own and one after the other. The receipt
-    /// is acknowledged if the function returns `true`. Otherwise, and if the process ends meanwhile, the
-    /// SMSC delivers it again later, which is for a receipt that arrives before
-    /// [`send`](Gateway::send) has returned the id of its message.
-    #[must_use]
-    pub fn on_receipt(self, take: impl Fn(Receipt) -> bool + Send + Sync + 'static) -> Smpp {
-        Smpp { on_receipt: Some(Arc::new(take)), ..self }
-    }
-
-    /// Connects, so that receipts for messages of an earlier process arrive before the first message.
-    ///
-    /// # Errors
-    /// If no thread can be started.
-    pub fn start(&self) -> io::Result<()> {
-        self.link().map(drop)
+        Ok(Smpp { config, receiver: OnceLock::new(), link: Mutex::default() })
     }
 
     fn link(&self) -> io::Result<Arc<Link>> {
@@ -72,7 +55,7 @@ impl Smpp {
         if let Some(link) = &*link {
             return Ok(Arc::clone(link));
         }
-        let started = Link::start(Arc::clone(&self.config), self.on_receipt.clone())?;
+        let started = Link::start(Arc::clone(&self.config), self.receiver.get().cloned())?;
         Ok(Arc::clone(link.insert(Arc::new(started))))
     }
 
@@ -150,6 +133,19 @@ impl Gateway for Smpp {
     fn send(&self, message: &Outgoing<'_>) -> Outcome {
         let password = self.config.password.as_ref().map_or("", |password| password.expose());
         redacted(self.attempt(message), message, &[password])
+    }
+
+    /// Only before the gateway connects.
+    fn set_receiver(&self, take: TakeReceipt) {
+        // Whoever was set first stays.
+        let _ = self.receiver.set(take);
+    }
+
+    fn start(&self) -> io::Result<()> {
+        match self.config.receipts {
+            true => self.link().map(drop),
+            false => Ok(()),
+        }
     }
 
     fn stop(&self) {

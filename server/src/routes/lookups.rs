@@ -55,7 +55,7 @@ pub fn try_lookup(
 }
 
 fn open(settings: &str) -> std::result::Result<HttpLookup, Vec<Problem>> {
-    let settings: Map<String, Value> = super::object(settings)?;
+    let settings: Map<String, Value> = super::opening::object(settings)?;
     gateway::open_lookup(&settings)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::gateway::{self, Field, Fields, Problem};
 use seconder::calls::Channel;
+use seconder::model::Secret;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -19,10 +20,11 @@ pub const FIELDS: &[Field] = &[
     Field::new("rate", "a number of messages a second, 0 (no limit) to 1000", "0"),
     Field::new("workers", "a number of messages at once, 1 to 32", "4"),
     Field::new("from", "a text of at most 64 characters", "none"),
+    Field::new("receipt_secret", "16 to 64 letters, digits, - and _", "a new one").secret(),
 ];
 
 /// What decides which messages take a route.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) struct RouteSettings {
     pub(crate) priority: u64,
     pub(crate) weight: u64,
@@ -32,6 +34,8 @@ pub(crate) struct RouteSettings {
     pub(crate) rate: u32,
     pub(crate) workers: usize,
     pub(crate) from: String,
+    /// What a provider that reports to this route knows.
+    pub(crate) receipt_secret: Option<Secret>,
     pub(crate) timeout: Duration,
 }
 
@@ -62,6 +66,7 @@ impl RouteSettings {
             rate: u32::try_from(fields.number("rate", 0..=1000, 0)).unwrap_or(0),
             workers: usize::try_from(fields.number("workers", 1..=32, 4)).unwrap_or(4),
             from: from(&mut fields),
+            receipt_secret: receipt_secret(&mut fields),
             timeout: Duration::from_secs(timeout.min(60)),
         };
         problems.extend(fields.finish().err().unwrap_or_default());
@@ -118,6 +123,17 @@ fn from(fields: &mut Fields<'_>) -> String {
         return String::new();
     }
     text
+}
+
+fn receipt_secret(fields: &mut Fields<'_>) -> Option<Secret> {
+    let secret = fields.secret("receipt_secret")?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let text = secret.expose();
+    if !(16..=64).contains(&text.len()) || !text.bytes().all(is_plain) {
+        fields.problem("receipt_secret", "is too short or too long, or has other characters");
+        return None;
+    }
+    Some(secret)
 }
 
 #[cfg(test)]

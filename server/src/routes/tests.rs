@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use super::*;
+use serde_json::Map;
 
 /// A gateway that panics as long as this is true.
 struct Panics(Arc<Mutex<bool>>);
@@ -43,7 +44,7 @@ fn later(routes: &Routes) {
 
 #[test]
 fn a_panic_during_the_trial_of_a_breaker_leaves_the_route_usable() {
-    let routes = Routes::new(|_: &Message| Ok(()), Arc::new(|_: &str| ()));
+    let routes = Routes::new(|_: &Message| Ok(()), Arc::new(|_: &str| ()), None);
     let (settings, _) = RouteSettings::read(&Map::new(), &mut Vec::new());
     let panics = Arc::new(Mutex::new(true));
     let open = OpenRoute {

@@ -93,6 +93,8 @@ fn the_placeholders_are_those_of_the_table() {
         "spoken_text",
         "alphabet",
         "coding",
+        "receipt_url",
+        "dlr_mask",
     ] {
         assert!(document.contains(&format!("\n| `{{{{{name}}}}}` |")), "{name}");
     }

@@ -176,7 +176,7 @@ fn kannel_accepts_with_its_own_status() {
             line,
             "GET /cgi-bin/sendsms?username=tester&password=f%20o%26o&\
             from=Ex%20%26%20Ample&to=%2B15550100123&charset=UTF-8&coding=0&text=Your%20code%20for%20\
-            Ex%20%26%20Ample%20is%204815162.%20Do%20not%20share%20it. HTTP/1.1"
+            Ex%20%26%20Ample%20is%204815162.%20Do%20not%20share%20it.&dlr-mask=0 HTTP/1.1"
         );
         gateway.send(&Outgoing { text: "Код", ..message() });
         assert!(provider.request().contains("&coding=2&text=%D0%9A"));

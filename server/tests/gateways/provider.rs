@@ -2,7 +2,7 @@
 
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
-use seconder_server::gateway::{self, Gateway, Outgoing};
+use seconder_server::gateway::{self, Gateway, Outgoing, Urls};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -132,7 +132,8 @@ pub(crate) fn always(status: u16, headers: &str, body: &str) -> Provider {
 }
 
 pub(crate) fn message() -> Outgoing<'static> {
-    Outgoing { id: ID, to: TO, text: TEXT, code: CODE, from: "Ex & Ample", channel: Channel::Sms }
+    let (from, channel, urls) = ("Ex & Ample", Channel::Sms, Urls::default());
+    Outgoing { id: ID, to: TO, text: TEXT, code: CODE, from, channel, urls }
 }
 
 /// The kind of an outcome, and its reason or id.

@@ -14,6 +14,7 @@
 //   deaf           whether enquire_link gets no response
 //   delay          how many milliseconds responses take
 //   enquire        whether it sends enquire_link, and a command that no client knows
+//   late           the id of a message for which whoever binds next gets a receipt
 //   malformed      whether a delivery is sent that cannot be read
 //   unbind         whether it ends the session
 'use strict';
@@ -68,8 +69,7 @@ function read(pdu) {
     };
 }
 
-function receipt(session, pdu, id) {
-    const state = settings.receipts;
+function receipt(session, pdu, id, state = settings.receipts) {
     const states = { DELIVRD: 2, EXPIRED: 3, DELETED: 4, UNDELIV: 5, ACCEPTD: 6, REJECTD: 8 };
     const fields = {
         source_addr: pdu.destination_addr,
@@ -122,6 +122,10 @@ function bind(session, pdu) {
     session.send(pdu.response({ command_status: status, system_id: 'smsc' }));
     if (wrong) {
         session.close();
+    } else if (settings.late) {
+        const id = settings.late;
+        settings.late = null;
+        receipt(session, { destination_addr: '1', source_addr: '2' }, id, 'DELIVRD');
     }
 }
 

@@ -174,7 +174,8 @@ mod tests {
 
     fn message(code: &str, expires_at: u64) -> Message {
         let (to, text, code) = ("+15550100123".into(), code.to_owned(), code.to_owned());
-        Message { id: String::new(), to, via: Channel::Sms, text, code, expires_at }
+        let (id, subject) = (String::new(), String::new());
+        Message { id, to, via: Channel::Sms, text, code, expires_at, subject }
     }
 
     fn texts(spool: &Spool) -> BTreeSet<String> {

@@ -108,6 +108,11 @@ pub struct JobEntry {
     pub ambiguous: u32,
     /// The id that the provider gave it.
     pub provider_id: Option<String>,
+    /// What the provider has reported of it since, as [`Delivery`](crate::engine::Delivery) shows it:
+    /// `pending`, `delivered`, or `failed: ` and why.
+    pub receipt: Option<String>,
+    /// When it was reported.
+    pub receipt_at: Option<i64>,
     /// What went wrong in the latest attempt that failed, without code and number.
     pub last_error: Option<String>,
 }
@@ -313,7 +318,7 @@ impl FromStr for Place {
 }
 
 /// The number that is shown as this id.
-fn number_of(id: &str) -> Result<i64> {
+pub(in crate::engine) fn number_of(id: &str) -> Result<i64> {
     let is_id = id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = i64::from_str_radix(id, 16).ok().filter(|_| is_id);
     number.ok_or_else(|| {
@@ -345,6 +350,8 @@ pub(super) fn entry(job: &Job, now: Now) -> JobEntry {
         attempts: job.attempts,
         ambiguous: job.ambiguous,
         provider_id: job.provider_id.clone(),
+        receipt: job.receipt.clone(),
+        receipt_at: job.receipt_at.map(|at| now.shown(at).0),
         last_error: job.last_error.clone(),
     }
 }

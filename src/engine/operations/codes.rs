@@ -4,11 +4,11 @@ use super::audit::Noted;
 use super::budgets::{Over, Sending};
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::verify::{Barred, Factor, WrongAnswers};
-use super::{Subject, user, verifications};
+use super::{AppId, Subject, applications, user, verifications};
 use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE, MOST_WRONG};
-use crate::engine::store::{Decided, NumberCheck, SentCode, View};
+use crate::engine::store::{Application, Decided, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -198,6 +198,22 @@ fn delete_expired(view: &mut View, issue: &IssueCode, subject: &str) -> Decided<
         }
     }
     Ok(())
+}
+
+/// Whether the code of this key is this one, and can still be used.
+pub(in crate::engine) fn is_code(
+    view: &mut View,
+    key: (String, String),
+    app_id: AppId,
+    carried: &str,
+    now: Now,
+) -> Decided<bool> {
+    let Some(code) = view.get::<SentCode>(key)? else { return Ok(false) };
+    let tries = match view.get::<Application>((app_id,))? {
+        Some(app) => applications::limits(&app)?.tries,
+        None => return Ok(false),
+    };
+    Ok(code.lives(now, tries) && code.code.get()? == carried)
 }
 
 #[cfg(test)]

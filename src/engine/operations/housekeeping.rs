@@ -7,8 +7,8 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::delivery::{HOST, SPOOL};
 use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{
-    Application, Audit, Browser, Budget, Decided, Due, Job, KeptLine, NumberCheck, Retention, Row,
-    SentCode, Value, View,
+    Application, Audit, Browser, Budget, Decided, Document, Due, Job, KeptLine, NumberCheck,
+    Receipt, Retention, Row, SentCode, Value, View,
 };
 use std::time::Duration;
 
@@ -35,7 +35,9 @@ pub(in crate::engine) fn delete_expired(view: &mut View, now: Now, most: u32) ->
     let mut sweep = Sweep { most, deleted: Deleted::default() };
     let until = now.steady;
     sweep.each::<SentCode>(view, until, |_, _| {})?;
+    sweep.each::<Document>(view, until, |_, _| {})?;
     sweep.jobs(view, now)?;
+    sweep.each::<Receipt>(view, until, |_, _| {})?;
     sweep.each::<Browser>(view, until, |_, _| {})?;
     sweep.each::<NumberCheck>(view, until, remove_name)?;
     sweep.each::<Budget>(view, until, |_, _| {})?;

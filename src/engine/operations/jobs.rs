@@ -13,8 +13,9 @@ mod known;
 mod managing;
 mod next;
 mod reading;
+mod receipts;
 
-use super::{AppId, Subject, applications};
+use super::{AppId, Subject, codes};
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, Stop, View};
 use crate::engine::{JobKind, Outcome};
@@ -28,6 +29,7 @@ use zeroize::Zeroizing;
 pub(in crate::engine) use ended::forget_contents;
 pub(in crate::engine) use managing::{Refused, cancel, replay};
 pub(in crate::engine) use reading::{earliest, lane_before, read, state};
+pub(in crate::engine) use receipts::receipt;
 
 /// The lane of jobs that were sent and are kept for a while.
 pub(in crate::engine) const SENT: &str = "sent";
@@ -84,7 +86,7 @@ struct CallbackPayload<T> {
 /// The right to make one attempt, and to say what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Lease {
-    subject: String,
+    pub(in crate::engine) subject: String,
     pub(in crate::engine) job_id: i64,
     epoch: u32,
 }
@@ -187,6 +189,8 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
         epoch: 1,
         asked: String::new(),
         provider_id: None,
+        receipt: None,
+        receipt_at: None,
         last_error: None,
     };
     let claimed = claimed(&job, new.what);
@@ -337,7 +341,7 @@ pub(in crate::engine) fn finish(
     let is_callback = job.kind == JobKind::Callback;
     let next = match outcome {
         Outcome::Sent(id) => {
-            sent(view, job, id.clone(), now);
+            sent(view, job, id.clone(), now)?;
             return Ok(Ended::Sent);
         }
         Outcome::Permanent(_) if is_callback => None,
@@ -423,14 +427,8 @@ pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
 /// Whether what it carries is still of use.
 fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool> {
     let What::Message { code: Some(carried), .. } = what else { return Ok(true) };
-    let Some(code) = view.get::<SentCode>((job.subject.clone(), job.action.clone()))? else {
-        return Ok(false);
-    };
-    let tries = match view.get::<Application>((job.app_id,))? {
-        Some(app) => applications::limits(&app)?.tries,
-        None => return Ok(false),
-    };
-    Ok(code.lives(now, tries) && code.code.get()? == &**carried)
+    let key = (job.subject.clone(), job.action.clone());
+    codes::is_code(view, key, job.app_id, carried, now)
 }
 
 fn error(outcome: &Outcome) -> Option<String> {

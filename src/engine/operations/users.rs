@@ -393,6 +393,8 @@ mod tests {
             epoch: 1,
             asked: String::new(),
             provider_id: None,
+            receipt: None,
+            receipt_at: None,
             last_error: Some("down".into()),
         }
     }

@@ -7,6 +7,7 @@ mod crash;
 mod faults;
 mod jobs;
 mod linear;
+mod receipts;
 mod threads;
 
 use super::backend::Backend;

@@ -295,8 +295,36 @@ tables! {
         asked: String,
         /// The id that the provider gave it.
         provider_id: Option<String>,
+        /// What the provider has reported since, as it is shown, and when.
+        receipt: Option<String>,
+        receipt_at: Option<Time>,
         /// Without code and number.
         last_error: Option<String>,
+    }
+
+    /// Which job a provider means by an id, as long as it may report on it. A report can arrive before
+    /// the job that it is about is over: then there is no job yet, and the report waits here.
+    Receipt in receipts, key 2, due forget_at {
+        route: String,
+        provider_id: String,
+        subject: Option<String>,
+        job_id: i64,
+        receipt: Option<String>,
+        receipt_at: Option<Time>,
+        forget_at: Time,
+    }
+
+    /// A document with a code that a provider fetches once: see `operations/documents.rs`. The hash is
+    /// that of its token.
+    Document in documents, key 1, due expires_at {
+        token_hash: Vec<u8>,
+        route: String,
+        /// Whose code it has; empty for that of a test.
+        subject: String,
+        action: String,
+        app_id: i64,
+        content: Sealed<String>,
+        expires_at: Time,
     }
 
     /// A route by which a server sends messages. There are few.

@@ -157,8 +157,15 @@ impl HttpLookup {
     /// # Errors
     /// What went wrong, for operators: without the number and the credentials.
     pub fn look_up(&self, number: &str) -> Result<PhoneLine, String> {
-        let message =
-            Outgoing { id: "", to: number, text: "", code: "", from: "", channel: Channel::Sms };
+        let message = Outgoing {
+            id: "",
+            to: number,
+            text: "",
+            code: "",
+            from: "",
+            channel: Channel::Sms,
+            urls: crate::gateway::Urls::default(),
+        };
         let body = self.http.ask(&message, &self.answer.unknown).map_err(|wrong| {
             let secrets: Vec<&str> = self.http.secrets.iter().map(Secret::expose).collect();
             reason(&wrong, &message, &secrets)

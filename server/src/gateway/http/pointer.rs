@@ -12,6 +12,14 @@ impl Pointer {
         Some(Pointer(steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect()))
     }
 
+    /// The same, or the name of a field.
+    pub(super) fn or_name(text: &str) -> Option<Pointer> {
+        match text.starts_with('/') {
+            true => Pointer::read(text),
+            false => (!text.is_empty()).then(|| Pointer(vec![text.to_owned()])),
+        }
+    }
+
     /// What the pointer leads to: several values if it goes through the items of a list.
     pub(super) fn all<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
         self.0.iter().fold(vec![value], |found, step| {

@@ -3,10 +3,11 @@
 use super::auth::{self, Credentials};
 use super::client::{self, Client};
 use super::pointer::{Pointer, text};
+use super::receipts::{Receipts, without_url};
 use super::response::Rules;
 use super::statuses::Statuses;
 use super::template::{Place, Template};
-use super::{Body, Constants, Http, placement, url};
+use super::{Body, Constants, Http, Unreported, placement, url};
 use crate::gateway::{Field, Fields, Problem};
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -40,6 +41,12 @@ pub(in crate::gateway) const FIELDS: &[Field] = &[
     Field::new("id_pointer", "a JSON pointer", "none"),
     Field::new("id_header", "the name of a header", "none"),
     Field::new("reason_pointer", "a JSON pointer", "none"),
+    Field::new("receipt_id", "the name of a parameter, or a JSON pointer", "none"),
+    Field::new("receipt_own_id", "true or false", "false"),
+    Field::new("receipt_state", "the name of a parameter, or a JSON pointer", "none"),
+    Field::new("receipt_delivered", "a list of texts, with receipt_state", "none"),
+    Field::new("receipt_failed", "a list of texts, with receipt_state", "none"),
+    Field::new("receipt_reason", "the name of a parameter, or a JSON pointer", "none"),
 ];
 
 const IDEMPOTENCY: &str = "idempotency-key";
@@ -77,6 +84,7 @@ pub(super) fn read(
     let timeout = Duration::from_secs(fields.number("timeout", 1..=60, 10));
     let client = client(&mut fields, timeout, url.as_ref().is_some_and(|url| url.is_plain));
     let rules = rules(&mut fields);
+    let receipts = Receipts::of(&mut fields);
     let id_header = fields.text("id_header").map(str::to_owned);
     if id_header.as_ref().is_some_and(|name| HeaderName::from_bytes(name.as_bytes()).is_err()) {
         fields.problem("id_header", "is not the name of a header");
@@ -89,6 +97,10 @@ pub(super) fn read(
         signing_key.as_ref(),
     );
     fields.finish()?;
+    let unreported = match without_url(settings) {
+        Some(without) => Some(unreported(&without, &constants, method)?),
+        None => None,
+    };
     // Without a problem, all of them are there.
     let (Some(url), Some(client), Some(rules)) = (url, client, rules) else {
         return Err(Vec::new());
@@ -99,14 +111,29 @@ pub(super) fn read(
         target: url.target,
         headers,
         body,
+        unreported,
         authorization,
         signing_key,
         id_header,
         rules,
+        receipts,
         client,
         settings: constants.values,
         secrets,
     })
+}
+
+/// The target and the body for a message of which nothing is to be reported.
+fn unreported(
+    without: &Map<String, Value>,
+    constants: &Constants,
+    method: &str,
+) -> Result<Unreported, Vec<Problem>> {
+    let mut fields = Fields::new(without, FIELDS);
+    let url = url::url(&mut fields, constants);
+    let body = body(&mut fields, constants, method);
+    fields.finish()?;
+    url.map(|url| Unreported { target: url.target, body }).ok_or_else(Vec::new)
 }
 
 fn body(fields: &mut Fields<'_>, constants: &Constants, method: &str) -> Option<(Place, Body)> {
@@ -277,7 +304,7 @@ pub(super) fn pointer(fields: &mut Fields<'_>, name: &str) -> Option<Pointer> {
     found
 }
 
-fn codes(fields: &mut Fields<'_>, name: &str) -> Vec<String> {
+pub(super) fn codes(fields: &mut Fields<'_>, name: &str) -> Vec<String> {
     let items = match fields.value(name) {
         None => return Vec::new(),
         Some(Value::Array(items)) => items.iter().map(text).collect::<Option<Vec<_>>>(),

@@ -4,6 +4,7 @@ use super::placement;
 use super::template::{Place, Template, Unsendable};
 use super::values::Values;
 use crate::gateway::Outgoing;
+use crate::gateway::Urls;
 use proptest::prelude::*;
 use quick_xml::XmlVersion;
 use quick_xml::events::Event;
@@ -75,7 +76,8 @@ fn hostile() -> impl Strategy<Value = Hostile> {
 fn render(template: &Template, place: Place, values: &Hostile) -> Result<String, Unsendable> {
     let Hostile { text, code, from } = values;
     let (id, to) = ("00112233445566aa", "+15550100123");
-    let message = Outgoing { id, to, text, code, from, channel: Channel::Sms };
+    let urls = Urls { receipt: "https://s.example/receipts/a/b", document: "" };
+    let message = Outgoing { id, to, text, code, from, channel: Channel::Sms, urls };
     template.render(place, &Values { message: &message, settings: &[Secret::new("a&\"<>b")] })
 }
 

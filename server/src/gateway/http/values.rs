@@ -18,6 +18,8 @@ pub(super) enum Name {
     SpokenText,
     Alphabet,
     Coding,
+    ReceiptUrl,
+    DlrMask,
     /// That of a setting of the gateway.
     Setting(usize),
 }
@@ -35,6 +37,8 @@ pub(super) const NAMES: &[(&str, Name)] = &[
     ("spoken_text", Name::SpokenText),
     ("alphabet", Name::Alphabet),
     ("coding", Name::Coding),
+    ("receipt_url", Name::ReceiptUrl),
+    ("dlr_mask", Name::DlrMask),
 ];
 
 /// The values of one message.
@@ -46,7 +50,7 @@ pub(super) struct Values<'a> {
 
 impl<'a> Values<'a> {
     pub(super) fn get(&self, name: Name) -> Cow<'a, str> {
-        let Outgoing { id, to, text, code, from, channel } = *self.message;
+        let Outgoing { id, to, text, code, from, channel, urls } = *self.message;
         match name {
             Name::To => to.into(),
             Name::ToDigits => to.strip_prefix('+').unwrap_or(to).into(),
@@ -60,6 +64,9 @@ impl<'a> Values<'a> {
             Name::SpokenText => text.replace(code, &spoken(code)).into(),
             Name::Alphabet => if is_gsm(text) { "text" } else { "unicode" }.into(),
             Name::Coding => if is_gsm(text) { "0" } else { "2" }.into(),
+            Name::ReceiptUrl => urls.receipt.into(),
+            // Of Kannel: delivered, not delivered, and refused by the SMSC.
+            Name::DlrMask => if urls.receipt.is_empty() { "0" } else { "19" }.into(),
             Name::Setting(index) => self.settings.get(index).map_or("", Secret::expose).into(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use super::settings::Config;
-use crate::gateway::receipt::Receipt;
+use crate::gateway::receipt::{Receipt, TakeReceipt};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,6 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
-
-/// What is called with each receipt: whether it has taken it.
-pub(super) type OnReceipt = Arc<dyn Fn(Receipt) -> bool + Send + Sync>;
 
 /// How long is waited before the second attempt to bind, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -196,7 +193,7 @@ impl Link {
     /// Starts to bind.
     pub(super) fn start(
         config: Arc<Config>,
-        on_receipt: Option<OnReceipt>,
+        receiver: Option<TakeReceipt>,
     ) -> std::io::Result<Link> {
         let (submits, queue) = unbounded_channel();
         let (stop, stopped) = watch::channel(false);
@@ -204,7 +201,7 @@ impl Link {
         let now = Mutex::new(Now { bound: false, next: None, wrong });
         let status = Arc::new(Status { now });
         let (acknowledge, handled) = unbounded_channel();
-        let receipts = on_receipt.map(|take| receive(take, acknowledge)).transpose()?;
+        let receipts = receiver.map(|take| receive(take, acknowledge)).transpose()?;
         let context = Context {
             config,
             status: Arc::clone(&status),
@@ -252,7 +249,7 @@ impl Drop for Link {
 /// Starts the thread that gives receipts to the function. A receipt is acknowledged when it was taken,
 /// so that one whose process was killed meanwhile is repeated.
 fn receive(
-    take: OnReceipt,
+    take: TakeReceipt,
     acknowledge: UnboundedSender<Handled>,
 ) -> std::io::Result<SyncSender<Delivered>> {
     let (receipts, queue) = sync_channel::<Delivered>(RECEIPTS);

@@ -133,6 +133,7 @@ fn period(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::Urls;
     use serde_json::{Value, json};
 
     fn config(settings: Value) -> Config {
@@ -143,7 +144,8 @@ mod tests {
 
     fn message<'a>(from: &'a str, text: &'a str) -> Outgoing<'a> {
         let (id, to) = ("00112233445566aa", "+15550100123");
-        Outgoing { id, to, text, code: "48151", from, channel: Channel::Sms }
+        let (code, channel, urls) = ("48151", Channel::Sms, Urls::default());
+        Outgoing { id, to, text, code, from, channel, urls }
     }
 
     fn made(settings: Value, from: &str, text: &str) -> Vec<Vec<u8>> {

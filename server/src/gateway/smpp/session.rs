@@ -250,8 +250,10 @@ impl Session {
             return self.deliver_response(pdu.sequence, status::DELIVER_NEVER);
         };
         let receipt = receipts::read(&delivered, context.config.receipt_ids);
-        let (Some(receipt), Some(receipts)) = (receipt, &context.receipts) else {
-            return self.deliver_response(pdu.sequence, 0);
+        let Some(receipt) = receipt else { return self.deliver_response(pdu.sequence, 0) };
+        let Some(receipts) = &context.receipts else {
+            // Nobody here stores it. Another session may.
+            return self.deliver_response(pdu.sequence, status::DELIVER_LATER);
         };
         let (session, sequence) = (self.number, pdu.sequence);
         match receipts.try_send(Delivered { session, sequence, receipt }) {

@@ -120,6 +120,7 @@ fn transferred(content: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::Urls;
     use serde_json::{Value, json};
 
     fn config(settings: Value) -> Config {
@@ -130,7 +131,7 @@ mod tests {
 
     fn message<'a>(to: &'a str, from: &'a str, text: &'a str) -> Outgoing<'a> {
         let (id, code, channel) = ("00112233445566aa", "48151", Channel::Sms);
-        Outgoing { id, to, text, code, from, channel }
+        Outgoing { id, to, text, code, from, channel, urls: Urls::default() }
     }
 
     /// The headers and the body.

@@ -4,7 +4,9 @@ use super::super::audit::{Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
 use super::super::{AppId, Subject, applications};
-use super::{DEAD, FAILED, Outgoing, Plan, SENT, What, free, unless_damaged, user_id, what};
+use super::{
+    DEAD, FAILED, Outgoing, Plan, SENT, What, free, receipts, unless_damaged, user_id, what,
+};
 use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::LONGEST_CODE_LIFE;
@@ -18,17 +20,25 @@ const KEPT_DEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Ends a job that was sent. It is kept for a while if it went by a route of an operator, who may want
 /// to know what became of it.
-pub(super) fn sent(view: &mut View, mut job: Job, provider_id: Option<String>, now: Now) {
+pub(super) fn sent(
+    view: &mut View,
+    mut job: Job,
+    provider_id: Option<String>,
+    now: Now,
+) -> Decided<()> {
     job.kind.count_sent(view, job.app_id, now);
-    if provider_id.is_none() {
-        return view.delete(&job);
-    }
-    job.provider_id = provider_id;
+    let Some(provider_id) = provider_id else {
+        view.delete(&job);
+        return Ok(());
+    };
     job.payload = "{}".into();
     job.lane = SENT.to_owned();
     job.ended_at = Some(now.steady);
     free(&mut job, now.steady.plus(KEPT_SENT));
+    receipts::expect(view, &mut job, &provider_id, now)?;
+    job.provider_id = Some(provider_id);
     view.put(job);
+    Ok(())
 }
 
 /// Why something was not delivered.
@@ -45,6 +55,8 @@ pub(super) enum Undelivered {
     Unreadable,
     /// Its code was used, replaced, or guessed at too often.
     Void,
+    /// The provider has accepted it, and reported later that it did not arrive.
+    Undeliverable,
 }
 
 /// What the audit calls it.
@@ -56,6 +68,7 @@ fn reason(why: Undelivered) -> &'static str {
         Undelivered::Ambiguous => "ambiguous",
         Undelivered::Unreadable => "unreadable",
         Undelivered::Void => "void",
+        Undelivered::Undeliverable => "undeliverable",
     }
 }
 
@@ -177,7 +190,7 @@ pub(super) fn discard(view: &mut View, values: &[Value], now: Now) {
     view.delete_values::<Job>(values);
 }
 
-fn note(view: &mut View, job: &Job, why: Undelivered, now: Now) {
+pub(super) fn note(view: &mut View, job: &Job, why: Undelivered, now: Now) {
     let user_ip = match what(job) {
         Ok(What::Message { message, .. }) => message.user_ip,
         _ => None,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::store::Postgres;
+use crate::engine::{Delivery, JobFilter};
 use std::sync::OnceLock;
 
 #[path = "../../../../tests/postgres/server.rs"]
@@ -36,6 +37,46 @@ fn postgresql_has_the_jobs_that_the_store_in_memory_has() {
     let rest = url.strip_prefix("postgres:").unwrap();
     let shared = Postgres::open_shard(rest, false, 0).unwrap();
     assert_eq!(jobs::managed(sealed(shared)), jobs::managed(memory()));
+}
+
+#[test]
+fn postgresql_notes_receipts_and_keeps_documents_as_the_store_in_memory_does() {
+    let url = server().database("receipts");
+    let rest = url.strip_prefix("postgres:").unwrap();
+    let shared = Postgres::open_shard(rest, false, 0).unwrap();
+    assert_eq!(receipts::reported(sealed(shared)), receipts::reported(memory()));
+}
+
+/// The receipt and the end of the attempt are written by two nodes at once, again and again: whichever
+/// comes first, the receipt is noted.
+#[test]
+fn a_receipt_is_noted_whichever_node_is_faster() {
+    let url = server().database("racing_receipts");
+    let rest = url.strip_prefix("postgres:").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let node =
+        || threads::sealed(Postgres::open(rest, false).unwrap(), &folder.path().join("ring"));
+    let [sender, receiver] = [node(), node()];
+    let (receiver, clock) = receipts::engine(receiver, receipts::Accepts::default());
+    let (ids, accepted) = std::sync::mpsc::channel::<String>();
+    let accepts = receipts::Accepts::reporting(ids);
+    let (sender, _) = receipts::engine(sender, accepts);
+    std::thread::scope(|scope| {
+        let receiver = &receiver;
+        scope.spawn(move || {
+            for id in accepted {
+                receiver.receipt("main", &id, &Delivery::Delivered).unwrap();
+            }
+        });
+        for of in 0..40 {
+            receipts::send(&sender, of);
+        }
+        drop(sender);
+    });
+    clock.0.fetch_add(1, Ordering::Relaxed);
+    let jobs = receiver.jobs(&JobFilter::default(), None, 1000).unwrap().entries;
+    assert_eq!(jobs.len(), 40);
+    assert!(jobs.iter().all(|job| job.receipt.as_deref() == Some("delivered")), "{jobs:?}");
 }
 
 #[test]

@@ -259,10 +259,35 @@ CREATE TABLE jobs (
     epoch INTEGER NOT NULL,
     asked TEXT NOT NULL,
     provider_id TEXT,
+    receipt TEXT,
+    receipt_at INTEGER,
     last_error TEXT,
     PRIMARY KEY (subject, job_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX jobs_due ON jobs (lane, due_at);
+
+CREATE TABLE receipts (
+    route TEXT NOT NULL,
+    provider_id TEXT NOT NULL,
+    subject TEXT,
+    job_id INTEGER NOT NULL,
+    receipt TEXT,
+    receipt_at INTEGER,
+    forget_at INTEGER NOT NULL,
+    PRIMARY KEY (route, provider_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX receipts_due ON receipts (forget_at);
+
+CREATE TABLE documents (
+    token_hash BLOB PRIMARY KEY,
+    route TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    action TEXT NOT NULL,
+    app_id INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX documents_due ON documents (expires_at);
 
 CREATE TABLE routes (
     name TEXT PRIMARY KEY,

@@ -1,0 +1,172 @@
+//! Receipts of providers that report over HTTP what became of a message.
+
+use super::pointer::Pointer;
+use crate::gateway::{Delivery, Fields, Outgoing, Posted, Receipt, Urls, reason};
+use seconder::calls::Channel;
+use seconder::wire::form;
+use serde_json::{Map, Value};
+
+/// Ids of messages are shorter.
+const LONGEST_ID: usize = 128;
+const RECEIPT_URL: &str = "receipt_url";
+
+/// How the receipts of a provider are understood.
+pub(super) struct Receipts {
+    id: (String, Pointer),
+    state: (String, Pointer),
+    reason: Option<Pointer>,
+    delivered: Vec<String>,
+    failed: Vec<String>,
+    /// Whether receipts have the id of Seconder's own.
+    pub(super) own_id: bool,
+}
+
+impl Receipts {
+    /// Reads the settings. None if the provider reports nothing.
+    pub(super) fn of(fields: &mut Fields<'_>) -> Option<Receipts> {
+        let id = pointer(fields, "receipt_id");
+        let state = pointer(fields, "receipt_state");
+        let reason = pointer(fields, "receipt_reason").map(|(_, pointer)| pointer);
+        let delivered = super::settings::codes(fields, "receipt_delivered");
+        let failed = super::settings::codes(fields, "receipt_failed");
+        let own_id = fields.flag("receipt_own_id", false);
+        let others = reason.is_some() || !delivered.is_empty() || !failed.is_empty() || own_id;
+        match (id, state) {
+            (None, None) if !others => None,
+            (Some(id), Some(state)) => {
+                if delivered.is_empty() {
+                    fields.problem("receipt_delivered", "is missing, with receipt_state");
+                }
+                Some(Receipts { id, state, reason, delivered, failed, own_id })
+            }
+            (id, state) => {
+                for (name, is_there) in
+                    [("receipt_id", id.is_some()), ("receipt_state", state.is_some())]
+                {
+                    if !is_there && fields.value(name).is_none() {
+                        fields.problem(name, "is missing, beside other settings for receipts");
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// Reads a receipt.
+    ///
+    /// # Errors
+    /// What is wrong with it, without anything that it holds.
+    pub(super) fn read(&self, posted: &Posted<'_>) -> Result<Receipt, String> {
+        let body = body(posted)?;
+        let query = form::read(posted.query).map_err(|_| "its query cannot be read".to_owned())?;
+        let query = Value::Object(query);
+        let found = |pointer: &Pointer| {
+            let found = pointer.text(&body).or_else(|| pointer.text(&query));
+            found.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let required = |(name, pointer): &(String, Pointer)| {
+            found(pointer).ok_or_else(|| format!("it has no {name}"))
+        };
+        let id = required(&self.id)?;
+        if id.len() > LONGEST_ID || id.chars().any(char::is_control) {
+            return Err(format!("its {} is not the id of a message", self.id.0));
+        }
+        let state = required(&self.state)?;
+        let is_in = |states: &[String]| states.iter().any(|one| one.eq_ignore_ascii_case(&state));
+        let state = match (is_in(&self.delivered), is_in(&self.failed)) {
+            (true, _) => Delivery::Delivered,
+            (false, true) => Delivery::Failed(self.why(&state, found)),
+            (false, false) => Delivery::Pending,
+        };
+        Ok(Receipt { id, state })
+    }
+
+    /// Why a message did not arrive, without numbers that may be that of a phone.
+    fn why(&self, state: &str, found: impl Fn(&Pointer) -> Option<String>) -> String {
+        let said = self.reason.as_ref().and_then(found);
+        let said = said.filter(|said| said.bytes().any(|byte| byte != b'0'));
+        let why = match said {
+            Some(said) => format!("{state}, {said}"),
+            None => state.to_owned(),
+        };
+        let message = Outgoing {
+            id: "",
+            to: "",
+            text: "",
+            code: "",
+            from: "",
+            channel: Channel::Sms,
+            urls: Urls::default(),
+        };
+        reason(&why, &message, &[])
+    }
+}
+
+/// A setting that names a parameter, or is a JSON pointer.
+fn pointer(fields: &mut Fields<'_>, name: &str) -> Option<(String, Pointer)> {
+    let text = fields.text(name)?;
+    Some((text.to_owned(), Pointer::or_name(text)?))
+}
+
+fn body(posted: &Posted<'_>) -> Result<Value, String> {
+    if posted.body.is_empty() {
+        return Ok(Value::Null);
+    }
+    if posted.content_type.to_ascii_lowercase().contains("json") {
+        return serde_json::from_slice(posted.body).map_err(|_| "its body is not JSON".to_owned());
+    }
+    let text = std::str::from_utf8(posted.body).map_err(|_| "its body is not a form".to_owned())?;
+    let form = form::read(text).map_err(|_| "its body is not a form".to_owned())?;
+    Ok(Value::Object(form))
+}
+
+/// The settings without the parameters that have `{{receipt_url}}`: those of the query, of a form and of
+/// an object. None if there is no such parameter.
+pub(super) fn without_url(settings: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let mut without = settings.clone();
+    if let Some(Value::String(url)) = without.get_mut("url") {
+        *url = match url.split_once('?') {
+            Some((path, query)) => format!("{path}?{}", without_pairs(query)),
+            None => url.clone(),
+        };
+    }
+    let is_form = settings.get("format").is_none_or(|format| format == "form");
+    match without.get_mut("body") {
+        Some(Value::String(body)) if is_form => *body = without_pairs(body),
+        Some(body) => strip(body),
+        None => {}
+    }
+    (without != *settings).then_some(without)
+}
+
+fn without_pairs(form: &str) -> String {
+    let pairs: Vec<_> = form.split('&').filter(|pair| !has_url(pair)).collect();
+    pairs.join("&")
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.as_str().is_some_and(has_url));
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(items) => {
+            items.retain(|item| !item.as_str().is_some_and(has_url));
+            items.iter_mut().for_each(strip);
+        }
+        _ => {}
+    }
+}
+
+/// Whether a text has the placeholder. Settings of the gateway may be others.
+fn has_url(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once("{{") {
+        let Some((inside, after)) = after.split_once("}}") else { return false };
+        if inside.split('|').next().is_some_and(|name| name.trim() == RECEIPT_URL) {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}

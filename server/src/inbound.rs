@@ -1,0 +1,136 @@
+//! What providers ask for over HTTPS: to report what became of a message, and to fetch what a voice reads
+//! out. Everything else is left to the calls of the service, which know no such path: so a wrong secret is
+//! answered as any other path that does not exist.
+
+use crate::gateway::Posted;
+use crate::journal::Journal;
+use crate::routes::{Endpoint, RouteRef, Routes};
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use http_body_util::BodyExt;
+use seconder::http::BodyError;
+use seconder::model::Secret;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// No receipt has more bytes.
+const LONGEST: usize = 64 * 1024;
+/// How much of a larger body is read, so that the provider can finish sending and read the response.
+const DISCARD: usize = 8 * LONGEST;
+/// How long a provider may take to send a body.
+const BODY_TIME: Duration = Duration::from_secs(15);
+
+/// Responds to providers. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Inbound {
+    routes: Routes,
+    journal: Arc<Journal>,
+}
+
+impl Inbound {
+    /// What providers of these routes ask for; none if there are no routes.
+    pub(crate) fn of(routes: Option<&Routes>, journal: &Arc<Journal>) -> Option<Inbound> {
+        Some(Inbound { routes: routes?.clone(), journal: Arc::clone(journal) })
+    }
+
+    /// The response to a provider, or the request of somebody else.
+    pub(crate) async fn handle(&self, request: Request) -> Result<Response, Request> {
+        if ![Method::GET, Method::POST].contains(request.method()) {
+            return Err(request);
+        }
+        match self.routes.endpoint(request.uri().path()) {
+            Some(Endpoint::Receipt(route)) => Ok(self.receipt(route, request).await),
+            Some(Endpoint::Document(route, token)) => match self.document(route, token).await {
+                Some(response) => Ok(response),
+                None => Err(request),
+            },
+            None => Err(request),
+        }
+    }
+
+    async fn receipt(&self, route: RouteRef, request: Request) -> Response {
+        let (head, body) = request.into_parts();
+        let body = match read_body(body).await {
+            Ok(body) => body,
+            Err(BodyError::TooLarge) => {
+                return self.rejected(&route, StatusCode::PAYLOAD_TOO_LARGE, "it is too large");
+            }
+            Err(BodyError::TooSlow) => return empty(StatusCode::REQUEST_TIMEOUT),
+            Err(_) => return empty(StatusCode::BAD_REQUEST),
+        };
+        let content_type = head.headers.get(header::CONTENT_TYPE);
+        let posted = Posted {
+            query: head.uri.query().unwrap_or_default(),
+            content_type: content_type.and_then(|value| value.to_str().ok()).unwrap_or_default(),
+            body: &body,
+        };
+        let receipt = match self.routes.read_receipt(&route, &posted) {
+            Ok(receipt) => receipt,
+            Err(wrong) => return self.rejected(&route, StatusCode::BAD_REQUEST, &wrong),
+        };
+        let routes = self.routes.clone();
+        let stored = move || routes.store_receipt(&route, &receipt).is_ok();
+        match tokio::task::spawn_blocking(stored).await {
+            Ok(true) => empty(StatusCode::OK),
+            // The provider repeats it.
+            _ => empty(StatusCode::SERVICE_UNAVAILABLE),
+        }
+    }
+
+    fn rejected(&self, route: &RouteRef, status: StatusCode, wrong: &str) -> Response {
+        self.journal.note(&format!("route {}: a receipt was rejected: {wrong}", route.name()));
+        empty(status)
+    }
+
+    /// A document; none if there is none, or none any more.
+    async fn document(&self, route: RouteRef, token: Secret) -> Option<Response> {
+        let (routes, name) = (self.routes.clone(), route.name().to_owned());
+        let fetched = tokio::task::spawn_blocking(move || routes.fetch(&route, &token)).await;
+        match fetched {
+            Ok(Ok(found)) => found.map(|(kind, text)| {
+                let mut response = Response::new(Body::from(text.expose().to_owned()));
+                let headers = response.headers_mut();
+                headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+                headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+                response
+            }),
+            Ok(Err(error)) => {
+                self.journal.note(&format!("route {name}: a document was not fetched: {error}"));
+                Some(empty(StatusCode::SERVICE_UNAVAILABLE))
+            }
+            Err(_) => Some(empty(StatusCode::SERVICE_UNAVAILABLE)),
+        }
+    }
+}
+
+async fn read_body(body: Body) -> Result<Vec<u8>, BodyError> {
+    let read = tokio::time::timeout(BODY_TIME, read_to_end(body)).await;
+    read.unwrap_or(Err(BodyError::TooSlow))
+}
+
+async fn read_to_end(mut body: Body) -> Result<Vec<u8>, BodyError> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| BodyError::Incomplete)?;
+        let data: Bytes = frame.into_data().unwrap_or_default();
+        length += data.len();
+        if length > DISCARD {
+            break;
+        }
+        if length <= LONGEST {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    match length <= LONGEST {
+        true => Ok(bytes),
+        false => Err(BodyError::TooLarge),
+    }
+}
+
+fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}

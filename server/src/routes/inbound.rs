@@ -1,0 +1,235 @@
+//! What providers ask for once they have a message: to report what became of it, and to fetch what a
+//! voice reads out. Their secrets are in the paths.
+
+use super::{OpenRoute, Route, Routes, locked};
+use crate::PublicUrl;
+use crate::gateway::{Outgoing, Posted, Receipt, TakeReceipt, Urls};
+use seconder::engine::{Engine, Message, Outcome};
+use seconder::model::Secret;
+use seconder::{Error, Result};
+use std::hint::black_box;
+use std::sync::{Arc, Mutex};
+
+/// What a process has beside its routes to receive what providers send.
+pub(super) struct Inbound {
+    public_url: Option<PublicUrl>,
+    /// Where receipts and documents are stored. The engine would never be closed if the routes, which it has for its messages,
+    /// had it for good.
+    engine: Mutex<Option<Engine>>,
+}
+
+impl Inbound {
+    pub(super) fn new(public_url: Option<PublicUrl>) -> Inbound {
+        Inbound { public_url, engine: Mutex::default() }
+    }
+}
+
+/// As long as there is one, what arrives is stored.
+pub struct Attached(Routes);
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        drop(locked(&self.0.0.inbound.engine).take());
+    }
+}
+
+/// What a provider may ask for by the path of a URL.
+pub(crate) enum Endpoint {
+    /// To report on a message.
+    Receipt(RouteRef),
+    /// To fetch a document.
+    Document(RouteRef, Secret),
+}
+
+/// A route that was asked for, as it was then.
+pub(crate) struct RouteRef(Arc<Route>);
+
+impl RouteRef {
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+}
+
+impl Routes {
+    /// Has what arrives for these routes stored by this engine. What arrives by a connection of a gateway
+    /// is not acknowledged before.
+    #[must_use]
+    pub fn attach(&self, engine: &Engine) -> Attached {
+        *locked(&self.0.inbound.engine) = Some(engine.clone());
+        Attached(self.clone())
+    }
+
+    /// Connects the gateways by which receipts for messages of earlier processes can arrive.
+    pub(crate) fn start_gateways(&self) {
+        for route in self.all().iter() {
+            let Ok(open) = &route.open else { continue };
+            if let Err(error) = open.gateway.start() {
+                (self.0.log)(&format!("route {}: no connection was made: {error}", route.name));
+            }
+        }
+    }
+
+    fn engine(&self) -> Result<Engine> {
+        let engine = locked(&self.0.inbound.engine).clone();
+        engine.ok_or_else(|| crate::internal("the routes are not attached to an engine"))
+    }
+
+    /// What takes the receipts of a gateway.
+    pub(super) fn receiver(&self, name: &str) -> TakeReceipt {
+        let (inner, name) = (Arc::downgrade(&self.0), name.to_owned());
+        Arc::new(move |receipt| {
+            let Some(inner) = inner.upgrade() else { return false };
+            Routes(inner).note(&name, &receipt).is_ok()
+        })
+    }
+
+    /// Notes a receipt.
+    fn note(&self, name: &str, receipt: &Receipt) -> Result<()> {
+        let noted = self.engine().and_then(|engine| {
+            let noted = engine.receipt(name, &receipt.id, &receipt.state);
+            match noted {
+                // It would be no other the next time.
+                Err(Error::InvalidArgument { .. }) => Ok(()),
+                noted => noted,
+            }
+        });
+        noted.inspect_err(|error| {
+            (self.0.log)(&format!("route {name}: a receipt was not stored: {error}"));
+        })
+    }
+
+    /// What a path asks for: `/receipts/ROUTE/SECRET` or `/voice/ROUTE/TOKEN`. None for all others, a wrong
+    /// secret among them.
+    pub(crate) fn endpoint(&self, path: &str) -> Option<Endpoint> {
+        let mut steps = path.strip_prefix('/')?.split('/');
+        let (what, name, secret) = (steps.next()?, steps.next()?, steps.next()?);
+        if steps.next().is_some() || secret.is_empty() {
+            return None;
+        }
+        let all = self.all();
+        let route = all.iter().find(|route| route.name == name)?;
+        let open = route.open.as_ref().ok()?;
+        match what {
+            "receipts" => {
+                let own = open.settings.receipt_secret.as_ref()?;
+                let takes = open.gateway.takes_receipts() && is_same(own.expose(), secret);
+                takes.then(|| Endpoint::Receipt(RouteRef(Arc::clone(route))))
+            }
+            "voice" => {
+                open.gateway.document_type()?;
+                Some(Endpoint::Document(RouteRef(Arc::clone(route)), Secret::new(secret)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads a receipt.
+    ///
+    /// # Errors
+    /// What is wrong with it, without anything that it holds.
+    pub(crate) fn read_receipt(
+        &self,
+        route: &RouteRef,
+        posted: &Posted<'_>,
+    ) -> std::result::Result<Receipt, String> {
+        match &route.0.open {
+            Ok(open) => open.gateway.receipt(posted),
+            Err(_) => Err("the route cannot be used".to_owned()),
+        }
+    }
+
+    /// Stores a receipt.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] and others, after which the provider has to repeat it.
+    pub(crate) fn store_receipt(&self, route: &RouteRef, receipt: &Receipt) -> Result<()> {
+        self.note(route.name(), receipt)
+    }
+
+    /// A document, with its media type. It is gone then.
+    pub(crate) fn fetch(
+        &self,
+        route: &RouteRef,
+        token: &Secret,
+    ) -> Result<Option<(&'static str, Secret)>> {
+        let open = route.0.open.as_ref().ok();
+        let Some(kind) = open.and_then(|open| open.gateway.document_type()) else {
+            return Ok(None);
+        };
+        let taken = self.engine()?.take_document(route.name(), token.expose())?;
+        Ok(taken.map(|text| (kind, text)))
+    }
+
+    /// Makes an attempt, after what the provider may ask for was prepared. Without a message of the
+    /// engine, it is a test.
+    pub(super) fn attempt_by(
+        &self,
+        name: &str,
+        open: &OpenRoute,
+        outgoing: &Outgoing<'_>,
+        message: Option<&Message>,
+    ) -> Outcome {
+        let receipt = self.receipt_url(name, open).unwrap_or_default();
+        let outgoing = Outgoing { urls: Urls { receipt: &receipt, document: "" }, ..*outgoing };
+        let document = match open.gateway.document(&outgoing) {
+            None => String::new(),
+            Some(text) => match self.keep(name, message, text) {
+                Ok(url) => url,
+                Err(reason) => return Outcome::Retry { after: None, reason },
+            },
+        };
+        let urls = Urls { receipt: &receipt, document: &document };
+        open.gateway.send(&Outgoing { urls, ..outgoing })
+    }
+
+    fn keep(
+        &self,
+        name: &str,
+        message: Option<&Message>,
+        text: Secret,
+    ) -> std::result::Result<String, String> {
+        let Some(public) = &self.0.inbound.public_url else {
+            let reason =
+                "the provider has to fetch the text from this service: --public-url says where";
+            return Err(reason.to_owned());
+        };
+        let kept = self.engine().and_then(|engine| engine.keep_document(name, message, text));
+        match kept {
+            Ok(token) => Ok(format!("{public}/voice/{name}/{}", token.expose())),
+            Err(error) => Err(format!("what the provider has to fetch was not stored: {error}")),
+        }
+    }
+
+    /// Where a provider reports to a route; none if it does not, or nobody knows where it reaches this
+    /// service.
+    fn receipt_url(&self, name: &str, open: &OpenRoute) -> Option<String> {
+        let public = self.0.inbound.public_url.as_ref()?;
+        let secret = open.settings.receipt_secret.as_ref()?;
+        open.gateway.takes_receipts().then(|| receipt_url(&public.to_string(), name, secret))
+    }
+}
+
+/// Where a provider reports to a route of a service.
+pub fn receipt_url(service: &str, name: &str, secret: &Secret) -> String {
+    format!("{service}/receipts/{name}/{}", secret.expose())
+}
+
+/// Compares secrets in a time that says nothing of where they differ.
+fn is_same(own: &str, given: &str) -> bool {
+    let pairs = own.bytes().zip(given.bytes());
+    let differ = pairs.fold(0, |differ, (own, given)| black_box(differ | (own ^ given)));
+    own.len() == given.len() && differ == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_the_same_only_if_all_of_them_is() {
+        assert!(is_same("abc", "abc"));
+        for other in ["", "ab", "abcd", "abd", "xbc", "ABC"] {
+            assert!(!is_same("abc", other), "{other}");
+        }
+    }
+}

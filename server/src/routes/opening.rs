@@ -1,0 +1,53 @@
+//! Opens the gateways of routes.
+
+use super::OpenRoute;
+use super::rate::Rate;
+use super::settings::RouteSettings;
+use crate::gateway::{self, Problem};
+use serde_json::{Map, Value};
+use std::sync::Mutex;
+
+/// Opens the gateway of a route.
+///
+/// # Errors
+/// All that is wrong with the settings, so that nothing half-configured is stored or started.
+pub fn check(settings: &str) -> std::result::Result<(), Vec<Problem>> {
+    open(settings).map(drop)
+}
+
+/// Whether the provider of a route with these settings reports over HTTP what became of messages.
+pub fn takes_receipts(settings: &str) -> bool {
+    open(settings).is_ok_and(|open| open.gateway.takes_receipts())
+}
+
+/// The settings of a gateway.
+pub(super) fn object(settings: &str) -> std::result::Result<Map<String, Value>, Vec<Problem>> {
+    serde_json::from_str(settings).map_err(|error| {
+        vec![Problem {
+            field: "settings".to_owned(),
+            // The text of the error could repeat a secret.
+            wrong: format!("are not JSON at line {}, column {}", error.line(), error.column()),
+            accepted: "an object with texts, numbers, lists and objects".to_owned(),
+        }]
+    })
+}
+
+pub(super) fn open(settings: &str) -> std::result::Result<OpenRoute, Vec<Problem>> {
+    let settings = object(settings)?;
+    let mut problems = Vec::new();
+    let (settings, of_gateway) = RouteSettings::read(&settings, &mut problems);
+    let gateway = match gateway::open(&of_gateway) {
+        Ok(gateway) => Some(gateway),
+        Err(more) => {
+            problems.extend(more);
+            None
+        }
+    };
+    match gateway.filter(|_| problems.is_empty()) {
+        Some(gateway) => {
+            let rate = Mutex::new(Rate::new(settings.rate));
+            Ok(OpenRoute { settings, gateway, breaker: Mutex::default(), rate })
+        }
+        None => Err(problems),
+    }
+}

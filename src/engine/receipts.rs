@@ -1,0 +1,96 @@
+//! What providers ask for after they have accepted a message: to report what became of it, and to fetch
+//! what a voice reads out. How they ask is the business of whoever sends by them.
+
+use super::jobs::number_of;
+use super::operations::documents::{self, NewDocument};
+use super::operations::jobs;
+use super::{Delivery, Engine, Message, clock};
+use crate::model::Secret;
+use crate::{Error, Result};
+use sha2::{Digest, Sha256};
+
+/// The ids of providers are shorter.
+const LONGEST_ID: usize = 128;
+/// How many characters of a reason are kept.
+const REASON: usize = 100;
+/// The characters of a token: 32 bytes in Base64.
+const TOKEN: usize = 43;
+
+impl Engine {
+    /// Notes what a provider reports of a message: `provider_id` is the id that it gave the message, as
+    /// in [`Outcome::Sent`](super::Outcome::Sent), and `route` the route by which it was sent. The job of
+    /// the message shows it from then on, and for one that failed, the audit has a row. Reports may arrive
+    /// before the attempt has ended, several times, and in any order: one that is final stays. A
+    /// report on a message that nobody knows is forgotten after an hour.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for an id that is empty or has more than 128 bytes; [`Error::Storage`]
+    /// if the database cannot be written: then the provider has to report again.
+    pub fn receipt(&self, route: &str, provider_id: &str, delivery: &Delivery) -> Result<()> {
+        if provider_id.is_empty() || provider_id.len() > LONGEST_ID {
+            return Err(Error::invalid_argument("provider_id", "must have 1 to 128 bytes"));
+        }
+        let delivery = match delivery {
+            Delivery::Failed(why) => {
+                let plain = why.chars().map(|c| if c.is_control() { ' ' } else { c });
+                Delivery::Failed(plain.take(REASON).collect())
+            }
+            other => other.clone(),
+        };
+        let (route, provider_id, now) = (route.to_owned(), provider_id.to_owned(), self.now());
+        self.run(move |view| jobs::receipt(view, &route, &provider_id, &delivery, now))
+    }
+
+    /// Keeps a document that the provider of this route fetches, such as what a voice reads out, and
+    /// returns the token for [`Engine::take_document`]. It can be fetched as long as the code of the
+    /// message can be used; without a message, for a test, for ten minutes.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the message is not being sent; [`Error::Storage`] if the database
+    /// cannot be written.
+    pub fn keep_document(
+        &self,
+        route: &str,
+        message: Option<&Message>,
+        text: Secret,
+    ) -> Result<Secret> {
+        let token = clock::secret(self.random())?;
+        let job = match message {
+            Some(message) => Some((message.subject.clone(), number_of(&message.id)?)),
+            None => None,
+        };
+        let (token_hash, route) = (hash(token.expose()), route.to_owned());
+        let new = NewDocument { token_hash, route, job, text };
+        let now = self.now();
+        match self.run(move |view| documents::keep(view, &new, now))? {
+            true => Ok(token),
+            false => Err(Error::invalid_argument("message", "is not being sent")),
+        }
+    }
+
+    /// A document that was kept for this route, if its code is still of use. It is gone then, whoever asks
+    /// for it again.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be read or written.
+    pub fn take_document(&self, route: &str, token: &str) -> Result<Option<Secret>> {
+        if token.len() != TOKEN {
+            return Ok(None);
+        }
+        let (token_hash, route, now) = (hash(token), route.to_owned(), self.now());
+        // Most that are not there are guesses, for which nobody who writes waits.
+        self.look(move |view| documents::take(view, &token_hash, &route, now))
+    }
+
+    /// A new secret of 43 letters, digits, `-` and `_`, which nobody can guess.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if the system's source of randomness fails.
+    pub fn random_secret(&self) -> Result<Secret> {
+        clock::secret(self.random())
+    }
+}
+
+fn hash(token: &str) -> Vec<u8> {
+    Sha256::digest(token).to_vec()
+}

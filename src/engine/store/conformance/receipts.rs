@@ -1,0 +1,177 @@
+//! Every store notes the same receipts, and keeps the same documents for as long.
+
+use super::*;
+use crate::engine::store::{Document, Receipt};
+use crate::engine::{AuditFilter, Delivery, JobFilter, Outcome};
+use crate::model::Secret;
+use std::sync::OnceLock;
+use std::sync::mpsc::Sender;
+
+/// A gateway that accepts each message with the id `p-` and the last two digits of its number, and keeps a
+/// document for it before.
+#[derive(Default)]
+pub(super) struct Accepts {
+    /// Where documents are kept.
+    engine: Arc<OnceLock<Engine>>,
+    tokens: Arc<Mutex<Vec<Secret>>>,
+    /// Learns of each id before the engine does.
+    ids: Option<Mutex<Sender<String>>>,
+}
+
+impl crate::engine::Deliver for Accepts {
+    fn deliver(&self, _: &Message) -> std::result::Result<(), String> {
+        Ok(())
+    }
+
+    fn attempt(&self, message: &Message, _: &str) -> Outcome {
+        if let Some(engine) = self.engine.get() {
+            let text = Secret::new(format!("<Say>{}</Say>", message.code));
+            let token = engine.keep_document("main", Some(message), text).unwrap();
+            self.tokens.lock().unwrap().push(token);
+        }
+        let id = format!("p-{}", &message.to[message.to.len() - 2..]);
+        if let Some(ids) = &self.ids {
+            ids.lock().unwrap().send(id.clone()).unwrap();
+        }
+        Outcome::Sent(Some(id))
+    }
+
+    fn routes(&self, _: &str, _: Channel) -> Vec<String> {
+        vec!["main".to_owned()]
+    }
+}
+
+impl Accepts {
+    pub(super) fn reporting(ids: Sender<String>) -> Accepts {
+        Accepts { ids: Some(Mutex::new(ids)), ..Accepts::default() }
+    }
+}
+
+pub(super) fn engine(store: Store, accepts: Accepts) -> (Engine, Given) {
+    let clock = Given(Arc::new(AtomicU64::new(1_700_000_000_000)));
+    let settings = EngineSettings {
+        clock: Arc::new(clock.clone()),
+        random: Arc::new(Seeded(AtomicU64::new(7))),
+        ..EngineSettings::default()
+    };
+    (Engine::open(store, Arc::new(accepts), None, settings).unwrap(), clock)
+}
+
+/// Sends a code to a user with a number of these last digits.
+pub(super) fn send(engine: &Engine, of: u8) -> UserId {
+    let phone = format!("20255501{of:02}").parse().unwrap();
+    let call = CreateUser::new("a@example.com".parse().unwrap(), phone, "1".parse().unwrap());
+    let user = engine.handle(&call).unwrap().user_id;
+    engine.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    user
+}
+
+/// What an operator sees of messages on which their provider reports early, twice, too late and of
+/// nothing.
+pub(super) fn reported(store: Store) -> Vec<String> {
+    let accepts = Accepts::default();
+    let (for_documents, tokens) = (Arc::clone(&accepts.engine), Arc::clone(&accepts.tokens));
+    let (engine, clock) = engine(store, accepts);
+    let failed = || Delivery::Failed("UNDELIV, error 069".to_owned());
+    let report = |id: &str, delivery: &Delivery| engine.receipt("main", id, delivery).unwrap();
+    report("p-02", &failed());
+    report("p-03", &Delivery::Pending);
+    clock.0.fetch_add(1000, Ordering::Relaxed);
+    for of in 0..5 {
+        send(&engine, of);
+    }
+    clock.0.fetch_add(1000, Ordering::Relaxed);
+    report("p-00", &Delivery::Pending);
+    for delivery in [Delivery::Delivered, failed(), Delivery::Pending, Delivery::Delivered] {
+        clock.0.fetch_add(1000, Ordering::Relaxed);
+        report("p-00", &delivery);
+        report("p-09", &delivery);
+    }
+    report("p-01", &failed());
+    report("p-01", &failed());
+    report("p-03", &Delivery::Delivered);
+    engine.receipt("other", "p-04", &Delivery::Delivered).unwrap();
+    let mut jobs = engine.jobs(&JobFilter::default(), None, 1000).unwrap().entries;
+    jobs.sort_by_key(|job| job.provider_id.clone());
+    let receipts: Vec<_> = jobs
+        .iter()
+        .map(|job| (job.receipt.clone(), job.receipt_at.map(|at| at - 1_700_000_000_000)))
+        .collect();
+    let failed = Some("failed: UNDELIV, error 069".to_owned());
+    let delivered = Some("delivered".to_owned());
+    assert_eq!(
+        receipts,
+        [
+            (delivered.clone(), Some(3000)),
+            (failed.clone(), Some(6000)),
+            (failed, Some(0)),
+            (delivered, Some(6000)),
+            (None, None)
+        ]
+    );
+    let undelivered =
+        AuditFilter { verdict: Some("not_delivered".to_owned()), ..Default::default() };
+    let audit = engine.audit(&undelivered, None, 100).unwrap().entries;
+    assert_eq!(audit.len(), 2);
+    assert!(audit.iter().all(|row| row.reason.as_deref() == Some("undeliverable")), "{audit:?}");
+    let mut seen = vec![format!("{jobs:?} {audit:?}")];
+    assert!(for_documents.set(engine.clone()).is_ok());
+    documents(&engine, &clock, &tokens, &mut seen);
+    let left = |engine: &Engine| {
+        let receipts = engine.look(|view| view.all::<Receipt>(())).unwrap().len();
+        (receipts, engine.look(|view| view.all::<Document>(())).unwrap().len())
+    };
+    seen.push(format!("{:?}", left(&engine)));
+    // An hour for what nobody knows, and three days for what was sent.
+    for (hours, expected) in [(1, 9), (72, 0)] {
+        clock.0.fetch_add(hours * 3_600_000 + 1, Ordering::Relaxed);
+        engine.maintain(Duration::from_secs(60)).unwrap();
+        assert_eq!(left(&engine), (expected, 0));
+    }
+    assert!(engine.jobs(&JobFilter::default(), None, 1000).unwrap().entries.is_empty());
+    for id in ["", &"x".repeat(129)] {
+        assert!(engine.receipt("main", id, &Delivery::Delivered).is_err());
+    }
+    seen
+}
+
+/// A document is fetched once, from its own route, and only as long as its code can be used.
+fn documents(engine: &Engine, clock: &Given, tokens: &Mutex<Vec<Secret>>, seen: &mut Vec<String>) {
+    let take = |route: &str, token: &Secret| {
+        let taken = engine.take_document(route, token.expose()).unwrap();
+        taken.map(|text| text.expose().to_owned())
+    };
+    let users: Vec<UserId> = (5..9).map(|of| send(engine, of)).collect();
+    let tokens = tokens.lock().unwrap().clone();
+    assert_eq!(take("other", &tokens[0]), None);
+    for guess in ["", "a", &"a".repeat(43)] {
+        assert_eq!(take("main", &Secret::new(guess)), None);
+    }
+    let first = take("main", &tokens[0]);
+    assert!(first.as_ref().is_some_and(|text| text.starts_with("<Say>")), "{first:?}");
+    assert_eq!(take("main", &tokens[0]), None);
+    seen.push(format!("{first:?}"));
+    // The code was used, or is dead after too many wrong ones.
+    let code = take("main", &tokens[3]).unwrap();
+    let code: Token = code[5..code.len() - 6].parse().unwrap();
+    let verify =
+        |user, token: Token| engine.handle(&Verify { force: true, ..Verify::new(token, user) });
+    let again = engine.handle(&RequestSms { force: true, ..RequestSms::new(users[3]) });
+    seen.push(shown(again.map(|_| ())));
+    let right = verify(users[3], code).unwrap();
+    seen.push(format!("{right:?}"));
+    for _ in 0..12 {
+        let _ = verify(users[1], "0000000".parse().unwrap());
+        clock.0.fetch_add(20_000, Ordering::Relaxed);
+    }
+    assert_eq!(take("main", &tokens[1]), None);
+    clock.0.fetch_add(600_000, Ordering::Relaxed);
+    assert_eq!(take("main", &tokens[2]), None);
+    let test = engine.keep_document("main", None, Secret::new("a test")).unwrap();
+    assert_eq!(take("main", &test).as_deref(), Some("a test"));
+}
+
+#[test]
+fn sqlite_notes_receipts_and_keeps_documents_as_the_store_in_memory_does() {
+    assert_eq!(reported(sqlite()), reported(memory()));
+}
