@@ -1,7 +1,7 @@
 //! Which route is asked next, and when.
 
 use super::fresh::{ManualClock, ada, url};
-use super::{NOW, permanent, retry, run_jobs};
+use super::{NOW, ambiguous, permanent, retry, run_jobs};
 use seconder::calls::{Channel, RequestSms};
 use seconder::engine::{Deliver, JobEntry, JobFilter, Message, Outcome};
 use seconder::{Handle, Service, Settings};
@@ -182,4 +182,30 @@ fn a_message_waits_for_a_route_that_cannot_be_used() {
     world.routes.0.lock().unwrap().names.push("only");
     assert_eq!(world.asked_at(20).len(), 2);
     assert_eq!(world.job().state.name(), "sent");
+}
+
+#[test]
+fn a_route_that_may_have_sent_a_message_and_then_rejects_it_is_given_up_for_another() {
+    let first = [ambiguous(), retry(), retry(), retry(), retry()];
+    let world = requested(&[("first", &first), ("second", &[])]);
+    assert_eq!(world.asked(), ["first"]);
+    let asked: Vec<_> = (1..60).flat_map(|seconds| world.asked_at(seconds)).collect();
+    assert_eq!(asked, ["first", "first", "first", "second"]);
+    let job = world.job();
+    assert_eq!((job.attempts, job.ambiguous, &*job.route), (5, 1, "second"));
+}
+
+#[test]
+fn a_route_that_may_have_sent_a_message_and_takes_no_more_for_long_is_given_up_for_another() {
+    let world = requested(&[("first", &[ambiguous(), busy(30)]), ("second", &[])]);
+    let asked: Vec<_> = (1..10).flat_map(|seconds| world.asked_at(seconds)).collect();
+    assert_eq!(asked, ["first", "first", "second"]);
+}
+
+#[test]
+fn the_only_route_is_asked_until_the_code_expires_whatever_it_may_have_sent() {
+    let only: Vec<_> = [ambiguous()].into_iter().chain((0..9).map(|_| retry())).collect();
+    let world = requested(&[("only", &only)]);
+    let asked: Vec<_> = (1..590).flat_map(|seconds| world.asked_at(seconds)).collect();
+    assert_eq!(asked.len(), 11);
 }

@@ -11,6 +11,11 @@ use std::time::Duration;
 /// How often an attempt that may have sent the message is repeated by the same route, on which alone the
 /// provider can recognise the message.
 const MOST_AMBIGUOUS: u32 = 3;
+/// How many attempts such a route has altogether, where another one is left, if it rejects what it may have
+/// sent; and for how long at most it may ask to wait. Otherwise the code could die while it waits for the one
+/// route that is down.
+const MOST_REPEATED: u32 = 4;
+const LONGEST_REPEAT: Duration = Duration::from_secs(5);
 /// The shortest wait after all routes were asked, and after one that was not attempted.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait before another attempt to send a message.
@@ -41,7 +46,7 @@ pub(super) fn next_callback(job: &Job, outcome: &Outcome, now: Now) -> Option<Ti
 /// not asked since it waited, and otherwise by the one that can be asked first. Each route has waits of
 /// its own, which double with its attempts: what one provider asks for is nothing to others. A message
 /// that may have been sent is repeated by its route alone, and goes on to another one only if that stays
-/// silent.
+/// silent, or cannot be asked for long.
 pub(super) fn next_message(
     job: &mut Job,
     outcome: &Outcome,
@@ -50,7 +55,9 @@ pub(super) fn next_message(
 ) -> Option<Time> {
     let mut asked = KnownRoutes::read(&job.asked);
     let is_permanent = matches!(outcome, Outcome::Permanent(_));
-    let may_have_it = !is_permanent && (1..MOST_AMBIGUOUS).contains(&job.ambiguous_here);
+    let may_have_it = (1..MOST_AMBIGUOUS).contains(&job.ambiguous_here)
+        && (repeats(outcome, asked.attempts(&job.lane)) || !is_other_left(job, &asked, plan))
+        && !is_permanent;
     let standing = match may_have_it {
         false if is_permanent || job.ambiguous_here > 0 => RouteState::Failed,
         _ => waits(job, asked.attempts(&job.lane), outcome, now),
@@ -65,6 +72,20 @@ pub(super) fn next_message(
     }
     job.asked = asked.to_string();
     at
+}
+
+/// Whether a route that may have sent a message is asked again, after so many attempts before this one.
+fn repeats(outcome: &Outcome, attempts: u32) -> bool {
+    match outcome {
+        Outcome::NotAttempted { .. } => asked_for(outcome) <= LONGEST_REPEAT,
+        Outcome::Retry { .. } => attempts + 1 < MOST_REPEATED,
+        _ => true,
+    }
+}
+
+fn is_other_left(job: &Job, asked: &KnownRoutes, plan: &Plan) -> bool {
+    let others = plan.routes.iter().filter(|route| **route != job.lane);
+    others.into_iter().any(|route| asked.of(route) != RouteState::Failed)
 }
 
 /// How long a route is left alone that was asked.
