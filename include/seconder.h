@@ -397,7 +397,7 @@ extern "C" {
 #define SECONDER_LINE_TYPE_LANDLINE 2
 
 /**
- * From a lookup function: it is that of a line of the Internet.
+ * From a lookup function: it is a VoIP number.
  */
 #define SECONDER_LINE_TYPE_VOIP 3
 

@@ -49,7 +49,7 @@ pub use jobs::{
 };
 pub use keys::Resealed;
 pub use limits::Limits;
-pub use lines::{LineType, NumberLookup, PhoneLine};
+pub use lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
 pub use routes::StoredRoute;
 pub(crate) use settings::EngineSettings;
 pub use store::{after_fork, before_fork};

@@ -7,9 +7,10 @@ mod fresh;
 
 use fresh::{ManualClock, url};
 use seconder::calls::{Channel, CreateUser, PhoneInfo, PhoneType, StartPhoneVerification};
-use seconder::engine::{AuditEntry, AuditFilter, LineType, PhoneLine};
+use seconder::engine::{AuditEntry, AuditFilter, LineType, NumberLookup, PhoneLine, Reserved};
 use seconder::{Error, Handle, Service, Settings};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -273,6 +274,80 @@ fn the_budget_is_exact_however_many_threads_there_are() {
         }
     });
     assert_eq!(world.asked(), 20);
+}
+
+/// Whoever is enrolled was accepted before, and is only given another e-mail.
+#[test]
+fn a_number_that_is_enrolled_already_is_neither_refused_nor_looked_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = url(&folder.path().join("test.db"));
+    let before = world_at(&url, "");
+    let user = before.service.create_user("ada@example.com", "2025550124", "1").unwrap();
+    let world = world_at(&url, "refuse=voip");
+    let again = world.service.create_user("ada@example.org", "2025550124", "1").unwrap();
+    assert_eq!(again.user_id, user.user_id);
+    assert_eq!(world.asked(), 0);
+}
+
+#[test]
+fn a_landline_by_its_numbering_plan_is_rejected_without_a_look_up() {
+    let (world, _folder) = in_folder("refuse=voip");
+    let error = world.start(Channel::Sms, "44", "2079460006").unwrap_err();
+    assert_eq!(code(&error), (403, "60082"));
+    assert_eq!(world.asked(), 0);
+    world.start(Channel::Call, "44", "2079460006").unwrap();
+    assert_eq!(world.asked(), 1);
+}
+
+/// A provider that counts the reservations that are not used.
+#[derive(Clone, Default)]
+struct Reserving {
+    paused: Arc<AtomicBool>,
+    given_back: Arc<AtomicUsize>,
+}
+
+struct GivenBack(Arc<AtomicUsize>);
+
+impl Drop for GivenBack {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl NumberLookup for Reserving {
+    fn look_up(&self, number: &str) -> Option<PhoneLine> {
+        known(number)
+    }
+
+    fn reserve(&self) -> Reserved<'_> {
+        if self.paused.load(Ordering::SeqCst) {
+            return Reserved::NotNow;
+        }
+        let unused = GivenBack(Arc::clone(&self.given_back));
+        Reserved::LookUp(Box::new(move |number| {
+            std::mem::forget(unused);
+            self.look_up(number)
+        }))
+    }
+}
+
+#[test]
+fn only_look_ups_that_are_made_are_counted_and_others_are_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = Reserving::default();
+    let settings = Settings::new(&url(&folder.path().join("test.db"))).limits("lookup_day=1");
+    let service = settings.lookup(provider.clone()).deliver(|_: &_| Ok(())).open().unwrap();
+    let world = World { service, asked: Arc::default(), clock: ManualClock::at(NOW) };
+    provider.paused.store(true, Ordering::SeqCst);
+    for _ in 0..3 {
+        assert_eq!(world.info("2025550126").0, PhoneType::Unknown);
+    }
+    assert_eq!(world.audit("not_looked_up")[0].reason.as_deref(), Some("lookup_paused"));
+    provider.paused.store(false, Ordering::SeqCst);
+    assert_eq!(world.info("2025550126").0, PhoneType::Cellphone, "nothing was counted or kept");
+    assert_eq!(provider.given_back.load(Ordering::SeqCst), 0);
+    assert_eq!(world.info("2025550127").0, PhoneType::Unknown, "over the limit");
+    assert_eq!(provider.given_back.load(Ordering::SeqCst), 1);
 }
 
 #[test]

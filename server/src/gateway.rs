@@ -14,7 +14,7 @@ mod smtp;
 mod tls;
 
 pub use fields::{Field, Fields, Problem};
-pub use http::{Http, HttpLookup};
+pub use http::{Http, HttpLookup, LookupError};
 pub use lookups::{lookup_names, lookup_settings, open_lookup};
 pub use reason::reason;
 pub use receipt::{Delivery, Posted, Receipt, TakeReceipt};

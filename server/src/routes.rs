@@ -23,7 +23,7 @@ use lookups::Lookups;
 use opening::open;
 use rate::Rate;
 use seconder::calls::Channel;
-use seconder::engine::{Deliver, Engine, Message, NumberLookup, Outcome, PhoneLine, StoredRoute};
+use seconder::engine::{Deliver, Engine, Message, Outcome, StoredRoute};
 use seconder::model::{CallbackUrl, Secret, UserId};
 use seconder::{Error, Result};
 use settings::RouteSettings;
@@ -392,16 +392,6 @@ impl Deliver for Routes {
 
     fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
         self.0.fallback.callback_failed(url, reason);
-    }
-}
-
-impl NumberLookup for Routes {
-    fn look_up(&self, number: &str) -> Option<PhoneLine> {
-        self.0.lookups.look_up(number, &self.0.log)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.0.lookups.is_ready()
     }
 }
 

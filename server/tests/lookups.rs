@@ -14,7 +14,7 @@ use provider::{Provider, Reply, always, response};
 use seconder::calls::{Channel, PhoneInfo, PhoneType, StartPhoneVerification};
 use seconder::engine::{LineType, PhoneLine};
 use seconder::{Handle, Service, Settings};
-use seconder_server::gateway::{self, Field, HttpLookup, Problem};
+use seconder_server::gateway::{self, Field, HttpLookup, LookupError, Problem};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -99,14 +99,66 @@ fn presets_ask_as_their_providers_want() {
         "base_url": provider.origin });
     let found = open(&vonage).look_up(TO);
     assert_eq!(found, Ok(line("Acme", Some(LineType::Voip), Some(false))));
-    let path = "GET /ni/standard/json?api_key=key&api_secret=secret%26key&number=15550100123 ";
-    assert!(provider.request().starts_with(path));
-    let body = r#"{"status":3,"status_message":"Invalid: +15550100123 for secret%26key"}"#;
-    let provider = always(200, "", body);
-    let vonage = json!({ "gateway": "vonage", "api_key": "key", "api_secret": "secret&key",
-        "base_url": provider.origin });
-    let reason = open(&vonage).look_up(TO).unwrap_err();
-    assert!(reason.contains("Invalid: [redacted] for [redacted]"), "{reason}");
+    let request = provider.request();
+    assert!(request.starts_with("GET /ni/standard/json?number=15550100123 HTTP"), "{request}");
+    assert!(request.contains("authorization: Basic a2V5OnNlY3JldCZrZXk="), "{request}");
+}
+
+#[test]
+fn a_provider_that_rejects_a_number_did_not_fail() {
+    let rejects = |settings: &Value| match open(settings).look_up(TO) {
+        Err(LookupError::Rejected(reason)) => Some(reason),
+        Err(LookupError::Failed(_)) => None,
+        Ok(line) => panic!("{line:?}"),
+    };
+    for (status, body, rejected) in [
+        (400, "no such number", true),
+        (422, "", true),
+        (401, "", false),
+        (403, "", false),
+        (429, "", false),
+        (500, "", false),
+        (302, "", false),
+        (200, r#"{"error":{"code":7}}"#, true),
+        (200, r#"{"error":{"code":8}}"#, false),
+    ] {
+        let provider = always(status, "", body);
+        let mut settings = settings(&provider.origin);
+        settings["success_pointer"] = "/type".into();
+        settings["code_pointer"] = "/error/code".into();
+        settings["rejected_codes"] = json!([7]);
+        if status == 200 {
+            settings["success_pointer"] = "/error/code".into();
+            settings["success_value"] = "0".into();
+        }
+        assert_eq!(rejects(&settings).is_some(), rejected, "{status} {body}");
+    }
+    for (code, rejected) in [(1, false), (3, true), (4, false), (9, false), (43, true)] {
+        let message = "Invalid: +15550100123 for secret%26key";
+        let body = json!({"status": code, "status_message": message}).to_string();
+        let provider = always(200, "", &body);
+        let vonage = json!({ "gateway": "vonage", "api_key": "key", "api_secret": "secret&key",
+            "base_url": provider.origin });
+        let reason = rejects(&vonage);
+        assert_eq!(reason.is_some(), rejected, "{code}");
+        let redacted = |reason: String| reason.contains("Invalid: [redacted] for [redacted]");
+        assert!(reason.is_none_or(redacted), "{code}");
+    }
+}
+
+/// They are not those of messages.
+#[test]
+fn failures_are_described_as_those_of_look_ups() {
+    for (status, body) in [(200, r#"{"type":""}"#), (204, ""), (401, ""), (500, ""), (418, "")] {
+        let provider = always(status, "", body);
+        let mut settings = settings(&provider.origin);
+        settings["success_pointer"] = "/type".into();
+        let reason = open(&settings).look_up(TO).unwrap_err().to_string();
+        assert!(reason.contains(&format!("status {status}")), "{reason}");
+        for foreign in ["message", "route", "sent"] {
+            assert!(!reason.contains(foreign), "{reason}");
+        }
+    }
 }
 
 #[test]
@@ -127,7 +179,7 @@ fn what_goes_wrong_is_said_without_the_number_and_the_credentials() {
             Provider::start(move |_, _| reply.lock().unwrap().take().unwrap_or(Reply::Nothing));
         let mut settings = settings(&provider.origin);
         settings["token"] = "s3cret-token".into();
-        let reason = open(&settings).look_up(TO).unwrap_err();
+        let reason = open(&settings).look_up(TO).unwrap_err().to_string();
         assert!(reason.contains(wanted), "{wanted}: {reason}");
         assert!(!reason.contains("0123") && !reason.contains("s3cret"), "{reason}");
     }
@@ -246,6 +298,27 @@ fn a_provider_that_hangs_means_that_nothing_is_known_and_is_soon_left_alone() {
     assert_eq!(provider.unread(), 5);
     let audit = printed(folder.path(), &["audit", "--verdict", "not_looked_up"]);
     assert!(audit.contains("lookup_failed") && !audit.contains("2025550"), "{audit}");
+    assert!(audit.contains("lookup_paused"), "{audit}");
+}
+
+/// Otherwise, whoever names bad numbers would switch `refuse` off for all others.
+#[test]
+fn numbers_that_a_provider_rejects_do_not_end_its_use() {
+    let folder = database();
+    let provider = Provider::start(|_, request| {
+        let is_voip = request.contains("%2B12025550199");
+        let (status, body) = if is_voip { (200, r#"{"type":"voip"}"#) } else { (400, "") };
+        Reply::Bytes(response(status, "", body))
+    });
+    set(folder.path(), &settings(&provider.origin));
+    let mut running = Running::start(folder.path(), "refuse=voip");
+    for number in (0..8).chain(0..8) {
+        running.info(&format!("202555010{number}"));
+    }
+    line_with(&mut running.log, "the number ending in 07 was rejected: status 400");
+    assert_eq!(provider.unread(), 8, "the answer is kept");
+    running.client.create_user("eve@example.com", "2025550199", "1").unwrap_err();
+    assert_eq!(printed(folder.path(), &["audit", "--verdict", "not_looked_up"]), "");
 }
 
 #[test]
@@ -255,7 +328,7 @@ fn numbers_that_are_refused_get_no_code() {
     set(folder.path(), &settings(&provider.origin));
     let running = Running::start(folder.path(), "refuse=disposable");
     let report = running.client.create_user("eve@example.com", "2025550101", "1").unwrap_err();
-    assert!(report.to_string().contains("a disposable one"), "{report}");
+    assert!(report.to_string().contains("a disposable number"), "{report}");
     assert!(!folder.path().join("seconder.spool").exists());
 }
 
@@ -303,7 +376,7 @@ fn everything_that_is_wrong_is_reported_and_a_service_does_not_start_with_it() {
 }
 
 #[test]
-fn a_look_up_takes_no_longer_than_its_timeout() {
+fn a_look_up_ends_although_the_response_does_not() {
     let provider = Provider::start(|_, _| Reply::Bytes("HTTP/1.1 200 X\r\n".to_owned()));
     let lookup = open(&settings(&provider.origin));
     let started = Instant::now();

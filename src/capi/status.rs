@@ -131,7 +131,7 @@ pub const SECONDER_OUTCOME_NOT_ATTEMPTED: i32 = 4;
 pub const SECONDER_LINE_TYPE_MOBILE: i32 = 1;
 /// From a lookup function: it is a landline's, which receives calls and no SMS.
 pub const SECONDER_LINE_TYPE_LANDLINE: i32 = 2;
-/// From a lookup function: it is that of a line of the Internet.
+/// From a lookup function: it is a VoIP number.
 pub const SECONDER_LINE_TYPE_VOIP: i32 = 3;
 /// From a lookup function: anybody can use it for a while, such as one on a website that shows its
 /// messages.

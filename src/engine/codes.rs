@@ -3,7 +3,7 @@
 
 use super::clock::{self, Now, Time};
 use super::jobs::Delivered;
-use super::lines::{InUse, PhoneLine, Purpose};
+use super::lines::{InUse, LineType, PhoneLine, Purpose};
 use super::operations::Subject;
 use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::{Over, Sending};
@@ -293,6 +293,11 @@ impl Handle<StartPhoneVerification> for Engine {
         let trail = self.trail::<StartPhoneVerification>(now, call.user_ip)?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
         let (kind, noted) = (kind_of(&subject), noted(&subject, &phone));
+        let is_landline = call.via == Channel::Sms && phone.kind() == PhoneType::Landline;
+        // What is rejected in any case is not looked up. If landlines are refused, the audit says so below.
+        if is_landline && !self.app.limits.refuse.contains(&LineType::Landline) {
+            return Err(rejections::landline());
+        }
         let line = self.accept_for(&phone, call.via, (&trail, call.user_ip), (kind, noted))?;
         let kind = line.phone_type(phone.kind());
         if call.via == Channel::Sms && kind == PhoneType::Landline {

@@ -40,10 +40,35 @@ pub trait NumberLookup: Send + Sync {
     /// fact is an answer too, which is kept for a day.
     fn look_up(&self, number: &str) -> Option<PhoneLine>;
 
-    /// Whether a provider can be asked now. If not, nothing is counted, and only what it has said before is
-    /// known. Default: it can.
-    fn is_ready(&self) -> bool {
-        true
+    /// Reserves one look-up, before it is counted. Default: by [`look_up`](NumberLookup::look_up), at any
+    /// time.
+    fn reserve(&self) -> Reserved<'_> {
+        Reserved::LookUp(Box::new(|number| self.look_up(number)))
+    }
+}
+
+/// Makes one look-up: [`NumberLookup::look_up`].
+pub type LookUp<'a> = Box<dyn FnOnce(&str) -> Option<PhoneLine> + 'a>;
+
+/// Whether a number can be looked up now.
+#[non_exhaustive]
+pub enum Reserved<'a> {
+    /// By this function. It is dropped without a call if the look-up is not allowed, and what it reserves
+    /// has to be free again then.
+    LookUp(LookUp<'a>),
+    /// Not now. Nothing is counted, only what the provider has said before is known, and the audit says so.
+    NotNow,
+    /// There is no provider, so only what was said before is known.
+    NoProvider,
+}
+
+impl fmt::Debug for Reserved<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reserved::LookUp(_) => "LookUp",
+            Reserved::NotNow => "NotNow",
+            Reserved::NoProvider => "NoProvider",
+        })
     }
 }
 
@@ -75,7 +100,7 @@ pub enum LineType {
     Mobile,
     /// A landline, which receives calls and no SMS.
     Landline,
-    /// A line of the Internet.
+    /// A number of a telephone service over the Internet.
     Voip,
     /// A number that anybody can use for a while, such as one on a website that shows its messages.
     Disposable,
@@ -167,7 +192,8 @@ impl Purpose {
     }
 }
 
-/// Why a number was refused, as the audit says it.
+/// Why a number was refused, as the audit says it: spelled out, because the lists of reasons are compared
+/// with what stands here.
 fn reason(kind: LineType) -> Option<&'static str> {
     match kind {
         LineType::Mobile => None,
@@ -231,7 +257,9 @@ impl Engine {
         if let Some(line) = self.look(move |view| lines::find(view, &kept, now))? {
             return Ok(line);
         }
-        if !provider.is_ready() {
+        // Before it is counted, so that only look-ups that are made are counted.
+        let reserved = provider.reserve();
+        if let Reserved::NoProvider = reserved {
             return Ok(PhoneLine::default());
         }
         let most = self.limits().map(|limits| limits.lookup_day);
@@ -242,6 +270,10 @@ impl Engine {
             verdict: "not_looked_up",
             number: Some(phone.masked_e164()),
             ..Noted::default()
+        };
+        let Reserved::LookUp(look_up) = reserved else {
+            self.note_refusal(trail, "lookups", noted.because(Some("lookup_paused")))?;
+            return Ok(PhoneLine::default());
         };
         let (by, of) = (trail.clone(), noted.clone());
         let decide = move |view: &mut View, trail: &mut Trail| {
@@ -256,7 +288,7 @@ impl Engine {
             Allowance::Allowed => {}
             Allowance::NotNeeded | Allowance::Over(_) => return Ok(PhoneLine::default()),
         }
-        let answer = provider.look_up(&number).map(PhoneLine::cleaned);
+        let answer = look_up(&number).map(PhoneLine::cleaned);
         let is_known = answer.as_ref().is_some_and(|line| *line != PhoneLine::default());
         let life = match &answer {
             None => AFTER_FAILURE,

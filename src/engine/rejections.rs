@@ -53,8 +53,8 @@ fn not_accepted(kind: LineType) -> String {
     let what = match kind {
         LineType::Mobile => "a mobile phone's",
         LineType::Landline => "a landline's",
-        LineType::Voip => "one of the Internet",
-        LineType::Disposable => "a disposable one",
+        LineType::Voip => "a VoIP number",
+        LineType::Disposable => "a disposable number",
     };
     format!("{what}, which the application does not accept")
 }

@@ -3,7 +3,7 @@
 use super::clock::Now;
 use super::jobs::Delivered;
 use super::lines::{InUse, Purpose};
-use super::operations::audit::Noted;
+use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::Sending;
 use super::operations::jobs::{Claimed, Outgoing};
 use super::operations::users::{self, EnrolUser, NewActivity, Profile, Welcome};
@@ -84,20 +84,28 @@ impl Profile {
     }
 }
 
+impl Engine {
+    /// Rejects a number that is not to be enrolled, unless a user has it already.
+    fn accept_new(&self, phone: &Phone, trail: &Trail) -> Result<()> {
+        let (app, number) = (self.app.app_id, phone.e164());
+        let refuses = !self.app.limits.refuse.is_empty();
+        if !refuses || self.look(move |view| users::is_enrolled(view, app, &number))? {
+            return Ok(());
+        }
+        let noted = Noted { number: Some(phone.masked_e164()), ..Noted::default() };
+        let (purpose, counted_as) = (Purpose::Enrolment, "enrolment".to_owned());
+        self.accept(InUse { phone, purpose, trail, noted, counted_as, message: None })?;
+        Ok(())
+    }
+}
+
 impl Handle<CreateUser> for Engine {
     fn handle(&self, call: &CreateUser) -> Result<UserCreated> {
         let now = self.begin();
         let phone = Phone::parse(call.user.country_code, &call.user.cellphone)
             .map_err(phones::invalid("cellphone"))?;
         let trail = self.trail::<CreateUser>(now, None)?;
-        self.accept(InUse {
-            phone: &phone,
-            purpose: Purpose::Enrolment,
-            trail: &trail,
-            noted: Noted { number: Some(phone.masked_e164()), ..Noted::default() },
-            counted_as: "enrolment".to_owned(),
-            message: None,
-        })?;
+        self.accept_new(&phone, &trail)?;
         let email = call.user.email.as_str().to_owned();
         let app = self.app.app_id;
         let wanted = call.send_install_link_via_sms;

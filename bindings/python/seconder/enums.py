@@ -59,7 +59,7 @@ class LineType(Word):
     LANDLINE = "landline"
     """A landline, which receives calls and no SMS."""
     VOIP = "voip"
-    """A line of the Internet."""
+    """A number of a telephone service over the Internet."""
     DISPOSABLE = "disposable"
     """A number that anybody can use for a while."""
 

@@ -16,8 +16,8 @@ mod tests;
 mod url;
 mod values;
 
-pub use lookup::HttpLookup;
 pub(super) use lookup::{Facts, fields as lookup_fields, timed};
+pub use lookup::{HttpLookup, LookupError};
 pub(super) use settings::FIELDS;
 
 use super::{Gateway, Outgoing, Posted, Problem, Receipt, reason};

@@ -45,14 +45,18 @@ const PRESETS: &[LookupPreset] = &[
                 base("https://api.nexmo.com"),
             ],
             settings: r#"{
-                "url": "{{base_url}}/ni/standard/json?api_key={{api_key}}&api_secret={{api_secret}}&number={{to_digits}}",
+                "url": "{{base_url}}/ni/standard/json?number={{to_digits}}",
                 "method": "GET",
+                "username": "{{api_key}}",
+                "password": "{{api_secret}}",
                 "success_pointer": "/status",
                 "success_value": "0",
                 "reason_pointer": "/status_message"
             }"#,
         },
+        // What Vonage says if it knows nothing of a number: it is not valid, or nothing was found.
         answer: r#"{
+            "rejected_codes": [3, 5, 43, 44, 45],
             "carrier_pointer": "/current_carrier/name",
             "type_pointer": "/current_carrier/network_type",
             "ported_pointer": "/ported"
@@ -146,7 +150,7 @@ mod tests {
             settings.insert("base_url".to_owned(), "ftp://127.0.0.1".into());
             let found = problems(&settings.into());
             assert_eq!(found.len(), 3, "{found:?}");
-            assert!(found[0].contains("timeout is 60; accepted: seconds, 1 to 10"), "{found:?}");
+            assert!(found[0].contains("timeout is 60; accepted: seconds, 1 to 4"), "{found:?}");
             assert!(
                 found.iter().any(|found| found.starts_with("base_url is neither")),
                 "{found:?}"

@@ -71,6 +71,11 @@ impl Breaker {
         }
     }
 
+    /// Gives the one attempt back that decides, if it is not made after all: the next one is it.
+    pub(super) fn give_back(&mut self) {
+        self.on_trial = false;
+    }
+
     /// Notes how an attempt ended that was passed on. Returns the new state, if it is another one.
     pub(super) fn note(&mut self, good: bool, now: Instant) -> Option<State> {
         // One that began before it opened says nothing of now.

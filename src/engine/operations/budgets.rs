@@ -1,6 +1,7 @@
 //! How many messages were sent: to a number, because of an address, to a country and by an application;
-//! and how many numbers an application has had looked up. All of them are counted in the transaction that sends one, so the limits are exact, however many
-//! threads and nodes there are.
+//! and how many numbers an application has had looked up. Each is counted in the transaction that decides
+//! to send the message, or to ask for the number, so the limits are exact, however many threads and nodes
+//! there are.
 //!
 //! For a number and an address, the times of the latest messages are kept, so a window slides: with five
 //! in ten minutes, no ten minutes have six. A message counts until the window has passed, and not at its

@@ -59,6 +59,11 @@ pub(in crate::engine) struct Profile {
     pub(in crate::engine) devices: Vec<String>,
 }
 
+/// Whether a user has that number.
+pub(in crate::engine) fn is_enrolled(view: &mut View, app: AppId, number: &str) -> Decided<bool> {
+    Ok(lookups::find(view, Kind::Phone, app, number)?.is_some())
+}
+
 /// Adds a user with that phone, or adds the e-mail to the user who already has the phone.
 pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<EnrolledUser> {
     let number = new.phone.e164();

@@ -1,11 +1,12 @@
 //! Look-ups of numbers over HTTP: the request is one of the gateway, and pointers lead to what is known.
 
 use super::pointer::{Pointer, text};
+use super::response::{Accepted, Response};
 use super::statuses::Statuses;
 use super::{FIELDS, Http};
 use crate::gateway::{Field, Fields, Outgoing, Problem, fields::shown, reason};
 use seconder::calls::Channel;
-use seconder::engine::{LineType, Outcome, PhoneLine};
+use seconder::engine::{LineType, PhoneLine};
 use seconder::model::Secret;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -34,14 +35,17 @@ const OF_REQUEST: [&str; 19] = [
 ];
 /// What a request of a look-up has, in place of a message.
 const PLACEHOLDERS: [&str; 5] = ["to", "to_digits", "username", "password", "token"];
-/// A look-up holds up a call.
-const TIMEOUT: Field = Field::new("timeout", "seconds, 1 to 10", "3");
-const LONGEST_TIMEOUT: u64 = 10;
+/// A look-up holds up a call, and clients wait for a call for 10 s by default, of which the message itself
+/// takes some.
+const TIMEOUT: Field = Field::new("timeout", "seconds, 1 to 4", "3");
+const LONGEST_TIMEOUT: u64 = 4;
 const SHORT_TIMEOUT: u64 = 3;
 
 /// The settings that lead to what is known.
 const OF_ANSWER: &[Field] = &[
     Field::new("unknown_status", "statuses", "404"),
+    Field::new("rejected_status", "statuses", "400, 422"),
+    Field::new("rejected_codes", "a list of texts, with a pointer", "none"),
     Field::new("carrier_pointer", "a JSON pointer", "none"),
     Field::new("type_pointer", "a JSON pointer", "none"),
     Field::new("types", "an object of mobile, landline, voip or disposable, by text", "none"),
@@ -104,11 +108,40 @@ pub struct HttpLookup {
 /// Where the facts are in a response.
 pub(in crate::gateway) struct Facts {
     unknown: Statuses,
+    rejected: Statuses,
+    rejected_codes: Vec<String>,
     carrier: Option<Pointer>,
     kind: Option<Pointer>,
     types: Vec<(String, LineType)>,
     disposable: Option<Pointer>,
     ported: Option<Pointer>,
+}
+
+/// Why a number was not looked up, for operators: without the number and the credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LookupError {
+    /// The provider works, and rejects this number.
+    Rejected(String),
+    /// The provider could not be asked, or did not answer as it should.
+    Failed(String),
+}
+
+impl fmt::Display for LookupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (LookupError::Rejected(reason) | LookupError::Failed(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
+impl std::error::Error for LookupError {}
+
+impl LookupError {
+    fn map(self, redacted: impl Fn(&str) -> String) -> LookupError {
+        match self {
+            LookupError::Rejected(reason) => LookupError::Rejected(redacted(&reason)),
+            LookupError::Failed(reason) => LookupError::Failed(redacted(&reason)),
+        }
+    }
 }
 
 impl HttpLookup {
@@ -131,6 +164,10 @@ impl HttpLookup {
             if let Some(foreign) = foreign {
                 fields.problem(name, format!("has {foreign}, which look-ups do not have"));
             }
+        }
+        let mut is_given = |name| fields.value(name).is_some();
+        if is_given("rejected_codes") && !is_given("code_pointer") && !is_given("success_pointer") {
+            fields.problem("rejected_codes", "is given without code_pointer");
         }
         problems.extend(fields.finish().err().unwrap_or_default());
         let of_request = settings.iter().filter(|(name, _)| OF_REQUEST.contains(&name.as_str()));
@@ -155,8 +192,8 @@ impl HttpLookup {
     /// Looks up a number, in E.164 with its `+`.
     ///
     /// # Errors
-    /// What went wrong, for operators: without the number and the credentials.
-    pub fn look_up(&self, number: &str) -> Result<PhoneLine, String> {
+    /// What went wrong, and whether that is because of this number.
+    pub fn look_up(&self, number: &str) -> Result<PhoneLine, LookupError> {
         let message = Outgoing {
             id: "",
             to: number,
@@ -166,9 +203,9 @@ impl HttpLookup {
             channel: Channel::Sms,
             urls: crate::gateway::Urls::default(),
         };
-        let body = self.http.ask(&message, &self.answer.unknown).map_err(|wrong| {
+        let body = self.http.ask(&message, &self.answer).map_err(|wrong| {
             let secrets: Vec<&str> = self.http.secrets.iter().map(Secret::expose).collect();
-            reason(&wrong, &message, &secrets)
+            wrong.map(|reason_given| reason(reason_given, &message, &secrets))
         })?;
         Ok(body.map_or_else(PhoneLine::default, |body| self.answer.line(&body)))
     }
@@ -187,22 +224,47 @@ impl fmt::Debug for HttpLookup {
 
 impl Http {
     /// Makes a request, and returns the body of the response, or none if it says that nothing is known.
-    fn ask(&self, message: &Outgoing<'_>, unknown: &Statuses) -> Result<Option<Value>, String> {
-        let request = self.request(message)?;
-        let response = self.client.run(request, None).map_err(super::client::Failure::reason)?;
-        if unknown.contains(response.status) {
+    fn ask(&self, message: &Outgoing<'_>, answer: &Facts) -> Result<Option<Value>, LookupError> {
+        let request = self.request(message).map_err(LookupError::Failed)?;
+        let response = self.client.run(request, None);
+        let response = response.map_err(|failure| LookupError::Failed(failure.reason()))?;
+        if answer.unknown.contains(response.status) {
             return Ok(None);
         }
-        match self.rules.outcome(&response) {
-            Outcome::Sent(_) => {}
-            Outcome::Retry { reason, .. }
-            | Outcome::Permanent(reason)
-            | Outcome::Ambiguous(reason) => return Err(reason),
-            _ => return Err("the response is not understood".to_owned()),
+        let json = response.body.as_ref().ok().and_then(|body| serde_json::from_slice(body).ok());
+        let failed = |what: &str| self.rules.wrong(&response, json.as_ref(), what);
+        let is_success = self.rules.success.contains(response.status);
+        if is_success {
+            match (self.rules.accepted(&response, json.as_ref()), response.body.as_ref()) {
+                (Accepted::Unclear(what), _) | (Accepted::Yes, Err(&what)) => {
+                    return Err(LookupError::Failed(failed(what)));
+                }
+                (Accepted::Yes, Ok(_)) if json.is_none() => {
+                    return Err(LookupError::Failed(failed(", but the body is not JSON")));
+                }
+                (Accepted::Yes, Ok(_)) => return Ok(json),
+                (Accepted::No, _) => {}
+            }
         }
-        let body = response.body.map_err(|wrong| format!("status {}{wrong}", response.status))?;
-        let read = serde_json::from_slice(&body);
-        read.map(Some).map_err(|_| format!("status {}, but the body is not JSON", response.status))
+        let code = self.rules.code(json.as_ref());
+        let is_rejected = code.is_some_and(|code| answer.rejected_codes.contains(&code));
+        if is_rejected || answer.rejected.contains(response.status) {
+            return Err(LookupError::Rejected(failed("")));
+        }
+        let why = if is_success { ", but without an answer".into() } else { why(&response) };
+        Err(LookupError::Failed(failed(&why)))
+    }
+}
+
+/// What a status means that says nothing of a number.
+fn why(response: &Response) -> String {
+    match response.status {
+        300..=399 => {
+            let to = response.redirect.as_deref().map(|host| format!(" to {host}"));
+            format!(", a redirect{}, which is not followed", to.unwrap_or_default())
+        }
+        401 | 403 => ": THE PROVIDER DOES NOT ACCEPT THE CREDENTIALS of the look-up".to_owned(),
+        _ => String::new(),
     }
 }
 
@@ -210,6 +272,8 @@ impl Facts {
     /// Reads where the facts are. None if something is wrong.
     pub(in crate::gateway) fn read(fields: &mut Fields<'_>) -> Option<Facts> {
         let unknown = super::settings::statuses(fields, OF_ANSWER, "unknown_status");
+        let rejected = super::settings::statuses(fields, OF_ANSWER, "rejected_status");
+        let rejected_codes = super::settings::codes(fields, "rejected_codes");
         let mut pointer = |name| super::settings::pointer(fields, name);
         let carrier = pointer("carrier_pointer");
         let kind = pointer("type_pointer");
@@ -223,7 +287,8 @@ impl Facts {
         if !types.is_empty() && fields.value("type_pointer").is_none() {
             fields.problem("types", "is given without type_pointer");
         }
-        Some(Facts { unknown: unknown?, carrier, kind, types, disposable, ported })
+        let (unknown, rejected) = (unknown?, rejected?);
+        Some(Facts { unknown, rejected, rejected_codes, carrier, kind, types, disposable, ported })
     }
 
     fn line(&self, body: &Value) -> PhoneLine {

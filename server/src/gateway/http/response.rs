@@ -39,7 +39,7 @@ pub(super) struct Rules {
 }
 
 /// Whether the body of a response with a status of success says that the message was accepted.
-enum Accepted {
+pub(super) enum Accepted {
     Yes,
     No,
     Unclear(&'static str),
@@ -82,7 +82,7 @@ impl Rules {
         }
     }
 
-    fn accepted(&self, response: &Response, json: Option<&Value>) -> Accepted {
+    pub(super) fn accepted(&self, response: &Response, json: Option<&Value>) -> Accepted {
         if self.pointer.is_none() && self.text.is_none() {
             return Accepted::Yes;
         }
@@ -123,7 +123,7 @@ impl Rules {
 
     /// The provider's code of the failure. Where several parts of a message have one, it is the first
     /// that is not the one of success.
-    fn code(&self, json: Option<&Value>) -> Option<String> {
+    pub(super) fn code(&self, json: Option<&Value>) -> Option<String> {
         let pointer = self.code.as_ref().or(self.pointer.as_ref())?;
         let codes = pointer.all(json?).into_iter().filter_map(text);
         codes.into_iter().find(|code| self.value.as_ref() != Some(code))
@@ -139,7 +139,7 @@ impl Rules {
 
     /// The reason: the status, what it means, the provider's code, and what it wrote. It is shortened
     /// once the secrets are removed, because a part of one would not be recognised.
-    fn wrong(&self, response: &Response, json: Option<&Value>, what: &str) -> String {
+    pub(super) fn wrong(&self, response: &Response, json: Option<&Value>, what: &str) -> String {
         let code = self.code(json).map(|code| format!(", code {code}")).unwrap_or_default();
         let body = || {
             let body = String::from_utf8_lossy(response.body.as_ref().ok()?);
