@@ -803,6 +803,20 @@ typedef struct seconder_open_options {
      */
     const char *limits;
     /**
+     * Engine: the application's own texts of messages, as a JSON object of languages, each of them an
+     * object of texts, such as {"de": {"sms": "{{code}} ist Ihr Code."}}: docs/texts.md describes them.
+     * They replace those that are stored; "" removes them. Default: those stored in the database, none
+     * in a new one, so that the texts that are built in are used.
+     */
+    const char *texts;
+    /**
+     * Engine: the domain of the page on which users enter codes, such as "example.com". Each SMS with a
+     * code then ends with a line such as "@example.com #123456", by which browsers offer the code on
+     * pages of that domain alone. "" removes the stored one. Default: the domain stored in the database,
+     * none in a new one.
+     */
+    const char *otp_domain;
+    /**
      * Engine: the generation of the bodies that a server in front of it replies with (interface 9),
      * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
      * database, the current one in a new one.
@@ -1001,6 +1015,10 @@ typedef struct seconder_request_sms_options {
      */
     const char *action_message;
     /**
+     * The language of the message, such as "de". A service that lacks it uses its own default.
+     */
+    const char *locale;
+    /**
      * Sends the code even if the user has an app.
      */
     bool force;
@@ -1023,6 +1041,10 @@ typedef struct seconder_request_call_options {
      * The description of the action in the voice message: 1 to 1024 bytes.
      */
     const char *action_message;
+    /**
+     * The language of the voice message, such as "de". A service that lacks it uses its own default.
+     */
+    const char *locale;
     /**
      * Calls even if the user has an app.
      */
@@ -1761,6 +1783,12 @@ const char *seconder_message_via(const struct seconder_message *message);
  * The text to be read or heard. NULL only for a NULL argument.
  */
 const char *seconder_message_text(const struct seconder_message *message);
+
+/**
+ * The language of the text, with its region if it is known: "en-GB", "ar". NULL only for a NULL
+ * argument.
+ */
+const char *seconder_message_language(const struct seconder_message *message);
 
 /**
  * The code on its own, empty for the install message to a new user. NULL only for a NULL argument.

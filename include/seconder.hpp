@@ -535,6 +535,11 @@ public:
     {
         return detail::view(seconder_message_text(message_));
     }
+    /// The language of the text, with its region if it is known: "en-GB", "ar".
+    std::string_view language() const noexcept
+    {
+        return detail::view(seconder_message_language(message_));
+    }
     /// The code on its own, empty for the install message to a new user.
     std::string_view code() const noexcept
     {
@@ -827,6 +832,9 @@ struct OpenOptions {
     std::optional<std::string> install_link = {};
     /// Such as "number_day=10 countries=1+44".
     std::optional<std::string> limits = {};
+    /// The application's own texts, as JSON.
+    std::optional<std::string> texts = {};
+    std::optional<std::string> otp_domain = {};
     std::optional<std::string> keyring = {};
     Generation replies = Generation::standard;
     CallbackMethod callback_method = CallbackMethod::standard;
@@ -867,6 +875,7 @@ struct UserStatusOptions {
 struct RequestSmsOptions {
     std::optional<std::string> action = {};
     std::optional<std::string> action_message = {};
+    std::optional<std::string> locale = {};
     bool force = false;
     std::optional<std::string> user_ip = {};
 };
@@ -874,6 +883,7 @@ struct RequestSmsOptions {
 struct RequestCallOptions {
     std::optional<std::string> action = {};
     std::optional<std::string> action_message = {};
+    std::optional<std::string> locale = {};
     bool force = false;
     std::optional<std::string> user_ip = {};
 };
@@ -1872,6 +1882,7 @@ public:
         seconder_request_sms_options c = {};
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
+        c.locale = detail::text(options.locale);
         c.force = options.force;
         c.user_ip = detail::text(options.user_ip);
         return detail::with_out<CodeRequested>([&](auto out, auto error) {
@@ -1885,6 +1896,7 @@ public:
         seconder_request_call_options c = {};
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
+        c.locale = detail::text(options.locale);
         c.force = options.force;
         c.user_ip = detail::text(options.user_ip);
         return detail::with_out<CodeRequested>([&](auto out, auto error) {
@@ -2499,6 +2511,8 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
     c.callback_ca_file = text(given.callback_ca_file);
     c.install_link = text(given.install_link);
     c.limits = text(given.limits);
+    c.texts = text(given.texts);
+    c.otp_domain = text(given.otp_domain);
     c.keyring = text(given.keyring);
     c.replies = static_cast<std::int32_t>(given.replies);
     c.callback_method = static_cast<std::int32_t>(given.callback_method);

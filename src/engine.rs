@@ -31,6 +31,7 @@ mod settings;
 mod steady;
 mod store;
 mod strangers;
+mod texts;
 mod urls;
 mod users;
 mod verify;
@@ -53,6 +54,7 @@ pub use lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
 pub use routes::StoredRoute;
 pub(crate) use settings::EngineSettings;
 pub use store::{after_fork, before_fork};
+pub use texts::Texts;
 
 use crate::model::ApiKey;
 use crate::wire::{Generation, Names};

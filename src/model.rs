@@ -8,12 +8,14 @@ use zeroize::Zeroizing;
 
 mod application;
 mod browser;
+mod domain;
 mod identity;
 mod phone;
 mod text;
 
 pub use application::{ApiKey, CallbackMethod, CallbackUrl, InstallLink};
 pub use browser::BrowserToken;
+pub use domain::OtpDomain;
 pub use identity::{ApprovalId, AuthenticatorId, DeviceId, LoginName, UserId};
 pub use phone::{CountryCode, PhoneNumber};
 pub use text::{Action, DisplayText, Email, Secret, Token, VerificationCode};

@@ -256,7 +256,7 @@ fn the_spool_folder_takes_an_install_message() {
     let text = std::fs::read_to_string(message).unwrap();
     assert_eq!(
         text,
-        "To: +15550100123\nVia: sms\n\nInstall the app for Seconder: https://app.example/get\n"
+        "To: +15550100123\nVia: sms\nLanguage: en-US\n\nInstall the app for Seconder: https://app.example/get\n"
     );
 }
 

@@ -47,6 +47,8 @@ const OF_AN_ENGINE: &[(&str, Set)] = &[
     ("authenticator_codes", |s| s.authenticator_codes(6, 30)),
     ("offline_days", |s| s.offline_days(1)),
     ("limits", |s| s.limits("number_day=9")),
+    ("texts", |s| s.texts("")),
+    ("otp_domain", |s| s.otp_domain("")),
     ("deliver", |s| s.deliver(|_: &seconder::engine::Message| Ok(()))),
 ];
 

@@ -175,6 +175,16 @@ pub(crate) struct Serve {
     /// others stay as they are stored in the database, and the start shows all of them.
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     pub(crate) limits: Vec<String>,
+    /// File with the application's own texts of messages, a JSON object of languages, each of them an
+    /// object of texts; they replace those that are stored; '' for none; by default those stored in the
+    /// database, and where there is none, the text that is built in.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) texts: Option<String>,
+    /// Domain of the page on which users enter codes, such as example.com: each SMS with a code then ends
+    /// with a line by which browsers offer the code there; '' for none; by default the one stored in the
+    /// database, if any.
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) otp_domain: Option<String>,
 }
 
 #[cfg(unix)]

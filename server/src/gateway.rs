@@ -12,6 +12,7 @@ mod receipt;
 mod smpp;
 mod smtp;
 mod tls;
+mod voices;
 
 pub use fields::{Field, Fields, Problem};
 pub use http::{Http, HttpLookup, LookupError};
@@ -37,6 +38,8 @@ pub struct Outgoing<'a> {
     pub to: &'a str,
     /// The text for the user to read or hear.
     pub text: &'a str,
+    /// Its language, as in BCP 47: `en-GB`, `ar`.
+    pub language: &'a str,
     /// The code on its own. Empty if there is none.
     pub code: &'a str,
     /// The sender, as the route has it. Empty if it has none.

@@ -44,7 +44,7 @@ enum Command {
     /// --certificate and --key again, for clients that connect after that, which also happens a few seconds
     /// after they have changed; SIGUSR1, SIGUSR2, SIGALRM
     /// and SIGIO are logged, and have no effect.
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Pass calls of processes of this machine on to a remote service, with an API key that they need
     /// not know. Signals have the same effects as with `seconder serve`.
     #[cfg(unix)]
@@ -177,7 +177,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<()> {
     match command {
-        Command::Serve(serve) => commands::serve(serve),
+        Command::Serve(serve) => commands::serve(*serve),
         #[cfg(unix)]
         Command::Relay(relay) => commands::relay(relay),
         Command::Key(database) => commands::key(&database),

@@ -271,6 +271,7 @@ fn test(
             id: &id,
             to: number,
             text: "This is a test message of Seconder. Your code for nothing is 1234567.",
+            language: "en",
             code: "1234567",
             from: "",
             channel: match via {

@@ -289,6 +289,7 @@ impl Routes {
             id: &message.id,
             to: &message.to,
             text: &message.text,
+            language: &message.language,
             code: &message.code,
             from: &open.settings.from,
             channel: message.via,

@@ -315,6 +315,28 @@ fn the_key_of_a_sandbox_is_printed_unless_it_was_chosen() {
 }
 
 #[test]
+fn texts_and_a_domain_are_stored_and_shown_at_start() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("texts.json"), r#"{"de": {"sms": "{{code}}"}}"#).unwrap();
+    let own = ["texts: de (sms)\n", "domain for codes in browsers: example.com\n"];
+    let none = ["texts: those that are built in\n", "domain for codes in browsers: none\n"];
+    let given = ["--texts", "texts.json", "--otp-domain", "example.com"];
+    let removed = ["--texts", "", "--otp-domain", ""];
+    for (options, lines) in
+        [(&[][..], none), (&given[..], own), (&[][..], own), (&removed[..], none)]
+    {
+        let running = Running::start(folder.path(), &[&["--self-signed"], options].concat());
+        for line in lines {
+            assert!(running.start.contains(line), "{line}{}", running.start);
+        }
+    }
+    std::fs::write(folder.path().join("texts.json"), r#"{"de": {"sms": "{{cod}}"}}"#).unwrap();
+    let error = error_of(folder.path(), &["serve", "--self-signed", "--texts", "texts.json"]);
+    assert!(error.contains("de.sms has the unknown placeholder {{cod}}"), "{error}");
+    assert!(error.contains("de.sms lacks {{code}}"), "{error}");
+}
+
+#[test]
 fn settings_are_stored_and_shown_at_start() {
     let folder = tempfile::tempdir().unwrap();
     let certificate = rcgen::generate_simple_self_signed(["app.example".to_owned()]).unwrap();
@@ -376,7 +398,9 @@ fn settings_are_stored_and_shown_at_start() {
     assert!(error("serve --self-signed --callback-method PUT").contains("must be post or get"));
     assert!(error("serve --self-signed --callback-private maybe").contains("maybe"));
     assert!(error("serve --self-signed --install-link http://a/").contains("install_link"));
-    assert!(error("serve --self-signed --offline-days 8").contains("offline_days"));
+    assert!(error("serve --self-signed --offline-days 8").contains("0..=7"));
+    assert!(error("serve --self-signed --otp-domain a.example:1").contains("otp_domain"));
+    assert!(error("serve --self-signed --texts nowhere").contains("nowhere cannot be read"));
     assert!(error("serve --self-signed --callback-ca-file nowhere").contains("nowhere"));
 }
 
@@ -415,22 +439,4 @@ fn a_database_is_backed_up_while_it_is_served_and_restored_when_it_is_not() {
     assert!(restored.status.success());
     says(&restored, "spent");
     assert_eq!(run(&["key"]).stdout, key);
-}
-
-#[test]
-fn bash_completes_commands_and_options() {
-    let folder = tempfile::tempdir().unwrap();
-    let completions = program(folder.path(), &["completions", "bash"]).output().unwrap().stdout;
-    let file = folder.path().join("seconder");
-    std::fs::write(&file, completions).unwrap();
-    let script = "source seconder\n\
-                  COMP_WORDS=(seconder jobs re); COMP_CWORD=2; _seconder seconder re jobs\n\
-                  echo \"${COMPREPLY[@]}\"\n\
-                  COMP_WORDS=(seconder serve --metr); COMP_CWORD=2; _seconder seconder --metr serve\n\
-                  echo \"${COMPREPLY[@]}\"\n";
-    let mut shell = Command::new("bash");
-    shell.current_dir(folder.path()).args(["--norc", "-c", script]);
-    let output = shell.output().unwrap();
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(printed, "replay\n--metrics\n", "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -35,7 +35,16 @@ fn gateway(port: u64, settings: Value) -> Smpp {
 
 fn message(text: &str) -> Outgoing<'_> {
     let (id, from, channel) = ("00112233445566aa", "Example", Channel::Sms);
-    Outgoing { id, to: NUMBER, text, code: "48151", from, channel, urls: Urls::default() }
+    Outgoing {
+        id,
+        to: NUMBER,
+        text,
+        language: "en",
+        code: "48151",
+        from,
+        channel,
+        urls: Urls::default(),
+    }
 }
 
 fn send(gateway: &Smpp, text: &str) -> Outcome {

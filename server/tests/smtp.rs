@@ -32,7 +32,7 @@ fn gateway(port: u64, settings: Value) -> Smtp {
 fn message(text: &str) -> Outgoing<'_> {
     let (id, to, channel) = ("00112233445566aa", "ada@example.net", Channel::Sms);
     let urls = seconder_server::gateway::Urls::default();
-    Outgoing { id, to, text, code: "48151", from: "", channel, urls }
+    Outgoing { id, to, text, language: "en", code: "48151", from: "", channel, urls }
 }
 
 fn send(gateway: &Smtp) -> Outcome {

@@ -16,6 +16,8 @@ pub struct RequestCall {
     pub action: Option<Action>,
     /// The description of the action in the voice call.
     pub action_message: Option<DisplayText>,
+    /// The language of the voice call, such as `de`. Default: as configured with the service.
+    pub locale: Option<String>,
     /// Calls the user even if they have an app. Default: as configured with the service.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
@@ -26,7 +28,14 @@ pub struct RequestCall {
 impl RequestCall {
     /// The call with its defaults.
     pub fn new(user_id: UserId) -> RequestCall {
-        RequestCall { user_id, action: None, action_message: None, force: false, user_ip: None }
+        RequestCall {
+            user_id,
+            action: None,
+            action_message: None,
+            locale: None,
+            force: false,
+            user_ip: None,
+        }
     }
 }
 

@@ -16,6 +16,8 @@ pub struct RequestSms {
     pub action: Option<Action>,
     /// The description of the action in the message.
     pub action_message: Option<DisplayText>,
+    /// The language of the message, such as `de`. Default: as configured with the service.
+    pub locale: Option<String>,
     /// Sends the code even if the user has an app. Default: as configured with the service.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
@@ -26,7 +28,14 @@ pub struct RequestSms {
 impl RequestSms {
     /// The call with its defaults.
     pub fn new(user_id: UserId) -> RequestSms {
-        RequestSms { user_id, action: None, action_message: None, force: false, user_ip: None }
+        RequestSms {
+            user_id,
+            action: None,
+            action_message: None,
+            locale: None,
+            force: false,
+            user_ip: None,
+        }
     }
 }
 

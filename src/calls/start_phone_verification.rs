@@ -16,7 +16,7 @@ pub struct StartPhoneVerification {
     pub phone_number: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,
-    /// The language of the message, such as `en`. A service without it uses its own default.
+    /// The language of the message, such as `de`. Default: as configured with the service.
     pub locale: Option<String>,
     /// The number of digits of the code, 4 to 10. Default: as configured with the service.
     pub code_length: Option<u64>,

@@ -27,6 +27,8 @@ pub struct seconder_request_sms_options {
     pub action: *const c_char,
     /// The description of the action in the message: 1 to 1024 bytes.
     pub action_message: *const c_char,
+    /// The language of the message, such as "de". A service that lacks it uses its own default.
+    pub locale: *const c_char,
     /// Sends the code even if the user has an app.
     pub force: Flag,
     /// The IP address from which the request originates, IPv4 or IPv6.
@@ -42,6 +44,8 @@ pub struct seconder_request_call_options {
     pub action: *const c_char,
     /// The description of the action in the voice message: 1 to 1024 bytes.
     pub action_message: *const c_char,
+    /// The language of the voice message, such as "de". A service that lacks it uses its own default.
+    pub locale: *const c_char,
     /// Calls even if the user has an app.
     pub force: Flag,
     /// The IP address from which the request originates, IPv4 or IPv6.
@@ -169,6 +173,7 @@ pub unsafe extern "C" fn seconder_request_sms(
                 user_id: named("user_id", UserId::try_from(user_id))?,
                 action: ffi::value_if("action", options.action)?,
                 action_message: ffi::value_if("action_message", options.action_message)?,
+                locale: ffi::text_if("locale", options.locale)?.map(str::to_owned),
                 force: options.force.is_set(),
                 user_ip: ffi::address("user_ip", options.user_ip)?,
             };
@@ -202,6 +207,7 @@ pub unsafe extern "C" fn seconder_request_call(
                 user_id: named("user_id", UserId::try_from(user_id))?,
                 action: ffi::value_if("action", options.action)?,
                 action_message: ffi::value_if("action_message", options.action_message)?,
+                locale: ffi::text_if("locale", options.locale)?.map(str::to_owned),
                 force: options.force.is_set(),
                 user_ip: ffi::address("user_ip", options.user_ip)?,
             };

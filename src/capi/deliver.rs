@@ -13,6 +13,7 @@ pub struct seconder_message {
     to: Text,
     via: Text,
     text: Text,
+    language: Text,
     code: Text,
     expires_at: u64,
     details: Details,
@@ -71,6 +72,7 @@ impl crate::engine::Deliver for ByFunction {
             to: Text::new(&message.to),
             via: Text::new(message.via.name()),
             text: Text::new(&message.text),
+            language: Text::new(&message.language),
             code: Text::new(&message.code),
             expires_at: message.expires_at,
             details: Details::default(),
@@ -104,6 +106,13 @@ pub extern "C" fn seconder_message_via(message: Option<&seconder_message>) -> *c
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_text(message: Option<&seconder_message>) -> *const c_char {
     read_handle(message, |message| message.text.as_ptr())
+}
+
+/// The language of the text, with its region if it is known: "en-GB", "ar". NULL only for a NULL
+/// argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_message_language(message: Option<&seconder_message>) -> *const c_char {
+    read_handle(message, |message| message.language.as_ptr())
 }
 
 /// The code on its own, empty for the install message to a new user. NULL only for a NULL argument.

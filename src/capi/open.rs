@@ -110,6 +110,16 @@ pub struct seconder_open_options {
     /// "number_day=10 countries=1+44". Those that are not given stay as they are stored in the
     /// database. docs/limits.md lists them.
     pub limits: *const c_char,
+    /// Engine: the application's own texts of messages, as a JSON object of languages, each of them an
+    /// object of texts, such as {"de": {"sms": "{{code}} ist Ihr Code."}}: docs/texts.md describes them.
+    /// They replace those that are stored; "" removes them. Default: those stored in the database, none
+    /// in a new one, so that the texts that are built in are used.
+    pub texts: *const c_char,
+    /// Engine: the domain of the page on which users enter codes, such as "example.com". Each SMS with a
+    /// code then ends with a line such as "@example.com #123456", by which browsers offer the code on
+    /// pages of that domain alone. "" removes the stored one. Default: the domain stored in the database,
+    /// none in a new one.
+    pub otp_domain: *const c_char,
     /// Engine: the generation of the bodies that a server in front of it replies with (interface 9),
     /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
     /// database, the current one in a new one.

@@ -312,6 +312,12 @@ unsafe fn of_engine(
         if let Some(limits) = ffi::text_if("limits", options.limits)? {
             settings = settings.limits(limits);
         }
+        if let Some(texts) = ffi::text_if("texts", options.texts)? {
+            settings = settings.texts(texts);
+        }
+        if let Some(domain) = ffi::text_if("otp_domain", options.otp_domain)? {
+            settings = settings.otp_domain(domain);
+        }
         if let Some(file) = ffi::text_if("keyring", options.keyring)? {
             settings = settings.keyring(file);
         }
@@ -386,6 +392,8 @@ unsafe fn of_engine(
         ("callback_ca_file", !options.callback_ca_file.is_null()),
         ("install_link", !options.install_link.is_null()),
         ("limits", !options.limits.is_null()),
+        ("texts", !options.texts.is_null()),
+        ("otp_domain", !options.otp_domain.is_null()),
         ("replies", options.replies != SECONDER_DEFAULT),
         ("callback_method", options.callback_method != SECONDER_DEFAULT),
         ("callback_private", options.callback_private != SECONDER_DEFAULT),

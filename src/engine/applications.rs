@@ -4,9 +4,9 @@ use super::clock::{self, Now};
 use super::operations::applications::{self as stored, App, AppChange};
 use super::operations::audit::Trail;
 use super::store::{self, Store};
-use super::{Engine, EngineSettings, Limits, limits};
+use super::{Engine, EngineSettings, Limits, Texts, limits};
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
-use crate::model::{ApiKey, CallbackMethod, CallbackUrl, DisplayText, InstallLink};
+use crate::model::{ApiKey, CallbackMethod, CallbackUrl, DisplayText, InstallLink, OtpDomain};
 use crate::otp::{Algorithm, Totp};
 use crate::wire::{Generation, Names};
 use crate::{Error, Handle, Result};
@@ -41,6 +41,8 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
         install_link: settings.install_link.as_deref().map(unless_empty).transpose()?,
         offline_days: settings.offline_days,
         limits: settings.limits.clone(),
+        texts: settings.texts.as_deref().map(str::parse).transpose()?,
+        otp_domain: settings.otp_domain.as_deref().map(unless_empty).transpose()?,
     })
 }
 
@@ -124,6 +126,8 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<App> {
             limits.set(change.limits.as_deref().unwrap_or_default())?;
             limits
         },
+        texts: change.texts.clone().unwrap_or_default(),
+        otp_domain: change.otp_domain.clone().flatten(),
     })
 }
 
@@ -190,6 +194,10 @@ pub struct ApplicationSettings {
     pub offline_days: u8,
     /// Its limits.
     pub limits: Limits,
+    /// Its own texts of messages.
+    pub texts: Texts,
+    /// The domain for which browsers read codes in its messages.
+    pub otp_domain: Option<OtpDomain>,
 }
 
 impl Engine {
@@ -208,6 +216,8 @@ impl Engine {
             install_link: app.install_link.clone(),
             offline_days: app.offline_days,
             limits: app.limits.clone(),
+            texts: app.texts.clone(),
+            otp_domain: app.otp_domain.clone(),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::operations::verifications::{self, VerificationKey};
 use super::operations::verify::{Barred, Factor, Match, commit, state};
 use super::phones::{self, Phone};
 use super::store::{Decided, View};
+use super::texts::{Kind, Values, Wording};
 use super::{Engine, as_written, limits, rejections, sandbox, verify};
 use crate::calls::*;
 use crate::error::whole_seconds;
@@ -36,6 +37,8 @@ struct Order {
     phone: Phone,
     action: String,
     about: Option<String>,
+    /// In which language the message is to be, if the call says so.
+    locale: Option<String>,
     channel: Channel,
     length: u8,
     /// The id of the verification that a new code begins, for a number.
@@ -60,7 +63,7 @@ impl Engine {
         &self,
         user_id: UserId,
         channel: Channel,
-        bound: (&Option<Action>, &Option<DisplayText>),
+        bound: (&Option<Action>, &Option<DisplayText>, &Option<String>),
         (force, user_ip): (bool, Option<IpAddr>),
     ) -> Result<CodeRequested> {
         let now = self.begin();
@@ -96,6 +99,7 @@ impl Engine {
             phone: user.phone,
             action: bound.0.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
             about: text(bound.1),
+            locale: bound.2.clone(),
             channel,
             length: self.app.token_length,
             uuid: None,
@@ -192,10 +196,22 @@ impl Engine {
         self.run_refusable(trail, kind, decide)
     }
 
-    /// The text of the message, before the code and after how long it is valid.
-    fn text(&self, order: &Order) -> (String, String) {
-        let about = order.about.as_ref().map(|about| format!(" ({about})")).unwrap_or_default();
-        (format!("Your code for {}{about} is ", self.app.name), " Do not share it.".into())
+    /// The text of the message.
+    fn text(&self, order: &Order) -> Wording {
+        let kind = match (order.channel, &order.about) {
+            (Channel::Sms, None) => Kind::Sms,
+            (Channel::Sms, Some(_)) => Kind::SmsAction,
+            (Channel::Call, None) => Kind::Call,
+            (Channel::Call, Some(_)) => Kind::CallAction,
+        };
+        let values = Values {
+            app: &self.app.name,
+            action: order.about.as_deref().unwrap_or_default(),
+            domain: self.app.otp_domain.as_ref(),
+            ..Values::default()
+        };
+        let place = (order.locale.as_deref(), order.phone.country_code);
+        Wording::new(&self.app.texts, kind, place, &values)
     }
 }
 
@@ -268,14 +284,14 @@ fn check_number(
 
 impl Handle<RequestSms> for Engine {
     fn handle(&self, call: &RequestSms) -> Result<CodeRequested> {
-        let bound = (&call.action, &call.action_message);
+        let bound = (&call.action, &call.action_message, &call.locale);
         self.request_code(call.user_id, Channel::Sms, bound, (call.force, call.user_ip))
     }
 }
 
 impl Handle<RequestCall> for Engine {
     fn handle(&self, call: &RequestCall) -> Result<CodeRequested> {
-        let bound = (&call.action, &call.action_message);
+        let bound = (&call.action, &call.action_message, &call.locale);
         self.request_code(call.user_id, Channel::Call, bound, (call.force, call.user_ip))
     }
 }
@@ -310,6 +326,7 @@ impl Handle<StartPhoneVerification> for Engine {
             phone,
             action: String::new(),
             about: None,
+            locale: call.locale.clone(),
             channel: call.via,
             length,
             uuid: Some(uuid),

@@ -167,6 +167,8 @@ pub struct Message {
     pub via: Channel,
     /// The text for the user to read or hear.
     pub text: String,
+    /// The language of the text, as in BCP 47, with its region if it is known: `en-GB`, `ar`.
+    pub language: String,
     /// The code on its own. Empty for the install message to a new user, which has none.
     pub code: String,
     /// When the code expires, in Unix seconds. 0 where there is no code.

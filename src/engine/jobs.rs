@@ -13,7 +13,7 @@ pub use listing::{JobEntry, JobFilter, JobPage, JobState};
 pub use status::JobStatus;
 pub use workers::{CALLBACK_LANES, LeasedJob, Workers};
 
-use super::clock::{self, Now, Time};
+use super::clock::{self, Now};
 use super::delivery::Wiped;
 use super::operations::applications::{self as stored, App};
 use super::operations::jobs::{self, Claimed, Ended, Outgoing, Plan, What};
@@ -208,15 +208,15 @@ impl Engine {
         now: Now,
     ) -> Outcome {
         let code = code.map_or("", |code| code.as_str());
-        let (before, after) = &outgoing.text;
         let message = Wiped(Message {
             id: id(claimed.lease.job_id),
             to: outgoing.to.clone(),
             via: channel(outgoing),
-            text: match code {
-                "" => before.clone(),
-                code => joined(&[before, code, &*validity(claimed.deadline, now), after]),
+            text: {
+                let left = claimed.deadline.after(now.steady).unwrap_or_default();
+                outgoing.text.text(code, left.as_secs())
             },
+            language: outgoing.text.language.clone(),
             code: code.to_owned(),
             expires_at: if code.is_empty() { 0 } else { now.shown(claimed.deadline).seconds() },
             subject: claimed.lease.subject.clone(),
@@ -348,23 +348,4 @@ fn without_secrets(outcome: Outcome, code: &str, message: &Outgoing) -> Outcome 
         }
     };
     outcome.map_reason(clean)
-}
-
-/// The parts as one text, of which no other copy stays in memory: a text that grows would leave some.
-fn joined(parts: &[&str]) -> String {
-    let mut text = String::with_capacity(parts.iter().map(|part| part.len()).sum());
-    parts.iter().for_each(|part| text.push_str(part));
-    text
-}
-
-/// How long a code is still valid, in a message that may carry it again. A few seconds count for
-/// nothing: some time has passed since the code was made.
-fn validity(expires_at: Time, now: Now) -> String {
-    let left = expires_at.after(now.steady).unwrap_or_default();
-    let minutes = (left.as_secs() + 10) / 60;
-    match minutes {
-        0 => ". It is valid for less than a minute.".into(),
-        1 => ". It is valid for 1 minute.".into(),
-        _ => format!(". It is valid for {minutes} minutes."),
-    }
 }

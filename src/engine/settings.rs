@@ -22,6 +22,9 @@ pub(crate) struct EngineSettings {
     pub(crate) install_link: Option<String>,
     pub(crate) offline_days: Option<u8>,
     pub(crate) limits: Option<String>,
+    /// As JSON.
+    pub(crate) texts: Option<String>,
+    pub(crate) otp_domain: Option<String>,
     /// The number of digits, and the period in seconds, of the codes of newly enrolled apps.
     pub(crate) authenticator: (u8, u64),
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
@@ -48,6 +51,8 @@ impl Default for EngineSettings {
             install_link: None,
             offline_days: None,
             limits: None,
+            texts: None,
+            otp_domain: None,
             authenticator: (limits::AUTHENTICATOR_DIGITS, limits::AUTHENTICATOR_PERIOD),
             deliver: None,
             post: None,

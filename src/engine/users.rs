@@ -8,6 +8,7 @@ use super::operations::budgets::Sending;
 use super::operations::jobs::{Claimed, Outgoing};
 use super::operations::users::{self, EnrolUser, NewActivity, Profile, Welcome};
 use super::phones::{self, Phone};
+use super::texts::{Kind, Values, Wording};
 use super::{Engine, as_written, rejections};
 use crate::calls::*;
 use crate::model::UserId;
@@ -29,12 +30,13 @@ impl Engine {
     /// The message with the install link, if the application has one and there is a route for it.
     fn welcome(&self, phone: &Phone, now: Now) -> Result<Option<Welcome>> {
         let Some(link) = &self.app.install_link else { return Ok(None) };
-        let text = format!("Install the app for {}: {link}", self.app.name);
+        let values = Values { app: &self.app.name, link: link.as_str(), ..Values::default() };
+        let place = (None, phone.country_code);
         let message = Outgoing {
             to: phone.e164(),
             masked: phone.masked_e164(),
             by_voice: false,
-            text: (text, String::new()),
+            text: Wording::new(&self.app.texts, Kind::Install, place, &values),
             country: phone.country_code,
             network: None,
             user_ip: None,

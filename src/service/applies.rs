@@ -46,6 +46,8 @@ const USES: &[(&str, Use)] = &[
     ("install_link", Use::Engine),
     ("offline_days", Use::Engine),
     ("limits", Use::Engine),
+    ("texts", Use::Engine),
+    ("otp_domain", Use::Engine),
     ("replies", Use::Engine),
     ("token_length", Use::Engine),
     ("authenticator_codes", Use::Engine),

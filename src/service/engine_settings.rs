@@ -149,6 +149,24 @@ impl Settings {
         self.note("limits")
     }
 
+    /// The application's own texts of messages, by language and kind, as JSON: see
+    /// [`Texts`](crate::engine::Texts). They replace those that are stored, and an empty text removes
+    /// them. Default: those stored in the database; none in a new one, so that the texts that are built
+    /// in are used.
+    pub fn texts(mut self, texts: impl Into<String>) -> Settings {
+        self.engine.texts = Some(texts.into());
+        self.note("texts")
+    }
+
+    /// The domain of the page on which users enter codes, such as `example.com`. Each SMS with a code
+    /// then ends with a line such as `@example.com #123456`, by which browsers offer the code on pages of
+    /// this domain, and on no others. An empty text removes the stored one. Default: the domain stored
+    /// in the database; none in a new one.
+    pub fn otp_domain(mut self, domain: impl Into<String>) -> Settings {
+        self.engine.otp_domain = Some(domain.into());
+        self.note("otp_domain")
+    }
+
     /// The generation of the bodies that a server in front of an engine replies with (interface 9),
     /// whichever generation the requests are of. [`Generation::Older`] is for clients of 2012 that
     /// read `success` as text. Default: the one stored in the database; the current one in a new

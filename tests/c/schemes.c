@@ -90,6 +90,8 @@ static void of_the_engine(void)
     BELONGS(ENGINE, "callback_private", callback_private, SECONDER_NO);
     BELONGS(ENGINE, "install_link", install_link, "");
     BELONGS(ENGINE, "limits", limits, "number_day=9");
+    BELONGS(ENGINE, "texts", texts, "");
+    BELONGS(ENGINE, "otp_domain", otp_domain, "");
     BELONGS(ENGINE, "replies", replies, SECONDER_GENERATION_CURRENT);
     BELONGS(ENGINE, "token_length", token_length, 7);
     BELONGS(ENGINE, "authenticator_digits", authenticator_digits, 6);

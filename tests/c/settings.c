@@ -104,6 +104,12 @@ static void invalid_options_of_engines(void)
     options.limits = "tries=0";
     rejects("sandbox:", "limits", &options);
     options = zero;
+    options.texts = "{\"de\": {\"sms\": \"{{cod}}\"}}";
+    rejects("sandbox:", "texts", &options);
+    options = zero;
+    options.otp_domain = "https://example.com";
+    rejects("sandbox:", "otp_domain", &options);
+    options = zero;
     options.replies = 3;
     rejects("sandbox:", "replies", &options);
     options = zero;
@@ -124,6 +130,7 @@ static void invalid_options_of_engines(void)
 struct outside {
     char code[16];
     char text[256];
+    char language[16];
     uint64_t expires_at;
     char body[4096];
     char signature[64];
@@ -137,6 +144,7 @@ static int32_t deliver(const seconder_message *message, void *userdata)
     struct outside *outside = userdata;
     snprintf(outside->code, sizeof outside->code, "%s", seconder_message_code(message));
     snprintf(outside->text, sizeof outside->text, "%s", seconder_message_text(message));
+    snprintf(outside->language, sizeof outside->language, "%s", seconder_message_language(message));
     outside->expires_at = seconder_message_expires_at(message);
     return 0;
 }
@@ -219,6 +227,8 @@ static void valid_options_of_engines(void)
     seconder_open_options options = {0};
     seconder_service *service, *second = NULL;
     seconder_user_created *user = NULL;
+    seconder_request_sms_options sms = {0};
+    char text[256];
     seconder_authenticator_enrolled *enrolled = NULL;
     seconder_totp *app = NULL;
     uint64_t id;
@@ -232,6 +242,8 @@ static void valid_options_of_engines(void)
     options.authenticator_period = 60;
     options.callback_url = "https://app.example/callback";
     options.install_link = "https://app.example/get";
+    options.texts = "{\"de\": {\"sms\": \"Geheim: {{code}}\"}}";
+    options.otp_domain = "example.com";
     options.replies = SECONDER_GENERATION_OLDER;
     options.deliver = deliver;
     options.deliver_userdata = &outside;
@@ -249,7 +261,11 @@ static void valid_options_of_engines(void)
     id = seconder_user_created_user_id(user);
     CHECK(same(outside.text, "Install the app for Seconder: https://app.example/get"));
     CHECK(same(outside.code, "") && outside.expires_at == 0);
-    EXPECT(SECONDER_OK, seconder_request_sms(second, id, NULL, 0, NULL, &error));
+    CHECK(same(outside.language, "en-US"));
+    sms.locale = "de";
+    EXPECT(SECONDER_OK, seconder_request_sms(second, id, &sms, sizeof sms, NULL, &error));
+    snprintf(text, sizeof text, "Geheim: %s\n@example.com #%s", outside.code, outside.code);
+    CHECK(same(outside.text, text) && same(outside.language, "de"));
     CHECK(strlen(outside.code) == 9 && outside.expires_at > (uint64_t)time(NULL));
     EXPECT(SECONDER_OK, seconder_enrol_authenticator(second, id, NULL, 0, &enrolled, &error));
     EXPECT(SECONDER_OK,

@@ -432,26 +432,35 @@ static void numbers_are_looked_up()
 
 static void an_application_keeps_its_settings(const std::string &folder)
 {
-    std::string text = "none";
+    std::string text = "none", language, code;
     const std::string url = "sqlite:" + folder + "/application.db";
     OpenOptions options;
     options.names.word = "acme";
     options.install_link = "https://app.example/get";
     options.limits = "number_day=9";
+    options.texts = R"({"fr": {"sms": "Voici : {{code}}"}})";
+    options.otp_domain = "example.com";
     options.keyring = folder + "/application.ring";
     options.replies = Generation::older;
     static_cast<void>(open(url, nullptr, options));
     options = {};
     CHECK(try_open(url, nullptr, options).status() == Status::storage);
     options.keyring = folder + "/application.ring";
-    options.deliver = [&text](const Message &message) {
+    options.deliver = [&text, &language, &code](const Message &message) {
         text = message.text();
-        return message.code().empty() && message.expires_at() == 0;
+        language = message.language();
+        code = message.code();
+        return !code.empty() || message.expires_at() == 0;
     };
     const Service service = open(url, nullptr, options);
     const UserCreated created = service.create_user("ada@example.com", "555-010-0123", "1");
     CHECK(text == "Install the app for Seconder: https://app.example/get");
     CHECK(created.message() == "User created successfully. An install message was sent.");
+    CHECK(language == "en-US");
+    RequestSmsOptions in_french;
+    in_french.locale = "fr";
+    service.request_sms(created.user_id(), in_french);
+    CHECK(text == "Voici : " + code + "\n@example.com #" + code && language == "fr");
     options.names.word = "svc";
     CHECK(try_open(url, nullptr, options).status() == Status::invalid_argument);
     options = {};

@@ -66,16 +66,24 @@ def checked_limit(limit: float | None, deliver: object) -> float | None:
 
 def carrier(
     deliver: _Function, limit: float | None = None
-) -> Callable[[str, str, str, str, str, int], _Parts]:
+) -> Callable[[str, str, str, str, str, str, int], _Parts]:
     """What the engine calls with the parts of a message. It returns those of the outcome."""
 
-    def carry(id: str, to: str, via: str, text: str, code: str, expires_at: int) -> _Parts:
+    def carry(
+        id: str, to: str, via: str, text: str, language: str, code: str, expires_at: int
+    ) -> _Parts:
         # The install message has no code that could expire.
         expires = _moment(expires_at) if code else None
         if expires is None and code:
             raise ValueError("the code expires after the last year that datetime supports")
         message = Message(
-            to=to, via=Channel(via), text=text, code=code, expires_at=expires, id=id
+            to=to,
+            via=Channel(via),
+            text=text,
+            code=code,
+            expires_at=expires,
+            id=id,
+            language=language,
         )
         # What reports errors sends local variables too. A message does not show its code.
         del to, text, code

@@ -158,6 +158,7 @@ class AsyncService:
         *,
         action: str | None = None,
         action_message: str | None = None,
+        locale: str | None = None,
         force: bool = False,
         user_ip: str | None = None,
     ) -> CodeRequested:
@@ -167,6 +168,7 @@ class AsyncService:
             user_id,
             action=action,
             action_message=action_message,
+            locale=locale,
             force=force,
             user_ip=user_ip,
         )
@@ -177,6 +179,7 @@ class AsyncService:
         *,
         action: str | None = None,
         action_message: str | None = None,
+        locale: str | None = None,
         force: bool = False,
         user_ip: str | None = None,
     ) -> CodeRequested:
@@ -186,6 +189,7 @@ class AsyncService:
             user_id,
             action=action,
             action_message=action_message,
+            locale=locale,
             force=force,
             user_ip=user_ip,
         )
@@ -596,6 +600,8 @@ def open_async(
     authenticator_period: int | None = None,
     offline_days: int | None = None,
     limits: Mapping[str, int | Sequence[int] | Sequence[str]] | None = None,
+    texts: Mapping[str, Mapping[str, str]] | None = None,
+    otp_domain: str | None = None,
     deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], _Returned] | None = None,

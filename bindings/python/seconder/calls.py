@@ -112,6 +112,7 @@ class Calls:
         *,
         action: str | None = None,
         action_message: str | None = None,
+        locale: str | None = None,
         force: bool = False,
         user_ip: str | None = None,
     ) -> CodeRequested:
@@ -122,6 +123,8 @@ class Calls:
             action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
                 be passed to :meth:`verify`.
             action_message: The description of the action in the message.
+            locale: The language of the message, such as ``de``. A service that lacks it uses its
+                default.
             force: Sends the code even if the user has an app.
             user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
 
@@ -143,6 +146,7 @@ class Calls:
             user_id=user_id,
             action=action,
             action_message=action_message,
+            locale=locale,
             force=force,
             user_ip=user_ip,
         )
@@ -154,6 +158,7 @@ class Calls:
         *,
         action: str | None = None,
         action_message: str | None = None,
+        locale: str | None = None,
         force: bool = False,
         user_ip: str | None = None,
     ) -> CodeRequested:
@@ -164,6 +169,7 @@ class Calls:
             action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
                 be passed to :meth:`verify`.
             action_message: The description of the action in the call.
+            locale: The language of the call, such as ``de``. A service that lacks it uses its default.
             force: Calls the user even if the user has an app.
             user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
 
@@ -184,6 +190,7 @@ class Calls:
             user_id=user_id,
             action=action,
             action_message=action_message,
+            locale=locale,
             force=force,
             user_ip=user_ip,
         )

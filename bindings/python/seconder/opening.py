@@ -56,6 +56,8 @@ def open(
     authenticator_period: int | None = None,
     offline_days: int | None = None,
     limits: Mapping[str, int | Sequence[int] | Sequence[str]] | None = None,
+    texts: Mapping[str, Mapping[str, str]] | None = None,
+    otp_domain: str | None = None,
     deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], _Returned] | None = None,
@@ -165,6 +167,14 @@ def open(
         limits: Limits of the application by their names, such as ``{"number_day": 10, "countries": [1,
             44], "refuse": ["disposable"]}``. An empty list is all countries, or no type that is refused.
             Those that are not given stay as they are in the database. See the page on limits.
+        texts: The application's own texts of messages, by language and kind, such as ``{"de": {"sms":
+            "{{code}} ist Ihr Code."}}``. They replace those in the database, and ``{}`` removes them.
+            Default: those in the database; where there is none, the text that is built in. See the page
+            on texts.
+        otp_domain: The domain of the page on which users enter codes, such as ``example.com``. Each SMS
+            with a code then ends with a line such as ``@example.com #123456``, by which browsers offer
+            the code on pages of that domain alone. An empty string removes the one in the database.
+            Default: the one in the database, and none in a new one.
         deliver: A function that delivers the SMS and voice calls of an engine. It returns None, the id
             that the provider gave to the message, or one of :mod:`seconder.outcomes`: after
             :class:`seconder.Retry` and :class:`seconder.Ambiguous`, the call that needed the code
@@ -248,6 +258,8 @@ def _settings(given: dict[str, Any], *, may_await: bool) -> tuple[Any, str, dict
     limit = settings["deliver_timeout"] = checked_limit(settings["deliver_timeout"], deliver)
     if settings["limits"] is not None:
         settings["limits"] = _limits(settings["limits"])
+    if settings["texts"] is not None:
+        settings["texts"] = _texts(settings["texts"])
     if names is not None:
         settings["names"] = _given(names)
     if deliver is not None:
@@ -270,6 +282,23 @@ def _limits(given: object) -> str:
         return str(value)
 
     return " ".join(f"{name}={text(name, value)}" for name, value in given.items())
+
+
+def _texts(given: object) -> str:
+    """Texts as the native module takes them."""
+    import json
+
+    message = "texts must be a mapping of languages to mappings of kinds to texts"
+    if not hasattr(given, "items"):
+        raise InvalidArgument(message, parameter="texts")
+    plain = {
+        language: dict(texts) if hasattr(texts, "items") else texts
+        for language, texts in given.items()
+    }
+    try:
+        return json.dumps(plain)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(message, parameter="texts") from error
 
 
 _warned = False

@@ -736,6 +736,8 @@ class Message(Result):
     id: str = ""
     """Identifies the message: 16 hexadecimal digits, the same in each attempt to send it, so that a
     provider can recognise one that it has accepted before."""
+    language: str = ""
+    """The language of the text, with its region if it is known: ``en-GB``, ``ar``."""
 
 
 class PhoneLine(Result):

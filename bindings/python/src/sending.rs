@@ -39,8 +39,8 @@ impl Deliver for Deliverer {
         // The install message has no code to hide.
         let hidden = Some(message.code.as_str()).filter(|code| !code.is_empty());
         in_python(hidden, Outcome::Permanent, |py| {
-            let Message { id, to, via, text, code, expires_at, .. } = message;
-            self.function.call1(py, (id, to, via.name(), text, code, expires_at))
+            let Message { id, to, via, text, language, code, expires_at, .. } = message;
+            self.function.call1(py, (id, to, via.name(), text, language, code, expires_at))
         })
     }
 

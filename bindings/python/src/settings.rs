@@ -131,6 +131,12 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     if let Some(limits) = given.take::<Option<String>>("limits", "be a mapping")? {
         settings = settings.limits(limits);
     }
+    if let Some(texts) = given.take::<Option<String>>("texts", "be a mapping")? {
+        settings = settings.texts(texts);
+    }
+    if let Some(domain) = given.take::<Option<String>>("otp_domain", "be text")? {
+        settings = settings.otp_domain(domain);
+    }
     if let Some(replies) = given.take::<Option<String>>("replies", "be text")? {
         let replies = named_generation("replies", &replies);
         settings = settings.replies(replies.map_err(|failure| failure.raise(given.0.py()))?);

@@ -39,6 +39,8 @@ OF_AN_ENGINE: dict[str, Any] = {
     "authenticator_period": 30,
     "offline_days": 1,
     "limits": {"number_day": 9},
+    "texts": {},
+    "otp_domain": "",
     "deliver": lambda message: None,
     "post": lambda callback: None,
 }

@@ -306,6 +306,8 @@ def test_the_settings_of_an_application_are_validated(tmp_path: Path) -> None:
         "install_link": ["http://app.example", "app.example", 7],
         "replies": ["2012", "", 7],
         "offline_days": [8, -1, 256, "1"],
+        "texts": [{"de": {"sms": "{{cod}}"}}, {"de": 7}, {"de": {"sms": {7}}}, "{}", 7],
+        "otp_domain": ["https://example.com", "localhost", 7],
         "limits": [{"code_life": 59}, {"tries": 11}, {"no": 1}, {"countries": ["x"]}, "tries=1", 7],
     }
     for parameter, wrong in settings.items():
@@ -315,6 +317,27 @@ def test_the_settings_of_an_application_are_validated(tmp_path: Path) -> None:
             assert caught.value.parameter == parameter
     assert not (tmp_path / "none.db").exists()
     seconder.open("sandbox:", replies=seconder.Generation.OLDER).close()
+
+
+def test_an_application_has_texts_of_its_own_and_a_domain_for_browsers(tmp_path: Path) -> None:
+    messages: list[seconder.Message] = []
+    url = f"sqlite:{tmp_path}/test.db"
+    texts = {"de": {"sms": "{{code}} für {{app}}"}}
+    seconder.open(url, texts=texts, otp_domain="example.com", deliver=messages.append).close()
+    with seconder.open(url, deliver=messages.append) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1).user_id
+        service.request_sms(user, locale="de")
+        service.request_call(user, locale="he")
+        service.start_phone_verification("sms", "555-010-0124", 1, locale="pt-BR")
+    german, hebrew, portuguese = messages
+    code = german.code
+    assert (german.language, german.text) == ("de", f"{code} für Seconder\n@example.com #{code}")
+    assert hebrew.language == "he" and "@" not in hebrew.text
+    assert portuguese.language == "pt-BR" and "Expira em 10 minutos." in portuguese.text
+    with seconder.open(url, texts={}, otp_domain="", deliver=messages.append) as service:
+        service.start_phone_verification("sms", "555-010-0125", 1, locale="de")
+    assert messages[-1].text.startswith("Ihr Code für Seconder ist ")
+    assert "@" not in messages[-1].text
 
 
 def test_a_failed_install_message_does_not_fail_the_creation() -> None:

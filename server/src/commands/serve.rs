@@ -21,7 +21,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let listeners = listeners(&options)?;
     let (settings, routes) =
         delivered(options.database.settings()?, &options.database, options.public_url.clone());
-    let settings = configured(settings, &options);
+    let settings = of_messages(configured(settings, &options), &options)?;
     let service = settings.open()?;
     let engine = service.require_engine()?;
     let metrics = Metrics::new(engine.clone(), routes.clone());
@@ -91,6 +91,26 @@ fn configured(mut settings: Settings, options: &Serve) -> Settings {
         settings = settings.limits(limit);
     }
     settings
+}
+
+/// The settings of what messages say.
+fn of_messages(mut settings: Settings, options: &Serve) -> Result<Settings> {
+    if let Some(file) = &options.texts {
+        settings = settings.texts(texts(file)?);
+    }
+    Ok(match &options.otp_domain {
+        Some(domain) => settings.otp_domain(domain.clone()),
+        None => settings,
+    })
+}
+
+/// The texts in a file; none for an empty name.
+fn texts(file: &str) -> Result<String> {
+    if file.is_empty() {
+        return Ok(String::new());
+    }
+    std::fs::read_to_string(file)
+        .map_err(|error| invalid("texts", format!("{file} cannot be read: {error}")))
 }
 
 /// Shows where messages go.
@@ -185,6 +205,15 @@ fn show(settings: &ApplicationSettings) {
     log(&format!("install link: {}", or_none(link)));
     log(&format!("offline days: {}", settings.offline_days));
     log(&format!("limits: {}", settings.limits));
+    let own = settings
+        .texts
+        .kinds()
+        .map(|(language, kinds)| format!("{language} ({})", kinds.join(", ")));
+    let own: Vec<String> = own.collect();
+    let built_in = "those that are built in".to_owned();
+    log(&format!("texts: {}", if own.is_empty() { built_in } else { own.join(", ") }));
+    let domain = settings.otp_domain.as_ref().map(ToString::to_string);
+    log(&format!("domain for codes in browsers: {}", or_none(domain)));
 }
 
 /// Writes the self-signed certificate to a file, and shows how clients trust it.

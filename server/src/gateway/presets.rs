@@ -5,6 +5,8 @@ use super::{Field, Fields, Problem};
 use seconder::model::Secret;
 use serde_json::{Map, Value};
 
+/// The default of a setting in whose place a value of the message stands.
+const OF_TEXT: &str = "that of the text";
 /// What stands for a URL that is missing, while the other settings are checked.
 const SAMPLE_URL: &str = "https://example.com";
 /// What stands for another setting that is missing.
@@ -15,8 +17,9 @@ const COMMON: [&str; 3] = ["timeout", "ca_file", "allow_http"];
 /// The settings for one interface.
 pub(super) struct Preset {
     pub(super) name: &'static str,
-    /// Its own settings, whose values stand where `settings` has them as placeholders. A default is
-    /// the text itself, or `none` for an empty one.
+    /// Its own settings, whose values stand where `settings` has them as placeholders; `language`
+    /// stands for `voice_language`. A default is the text itself, `none` for an empty one, or that of
+    /// the message.
     pub(super) own: &'static [Field],
     /// The settings of the gateway, in JSON.
     pub(super) settings: &'static str,
@@ -64,7 +67,7 @@ pub(super) const PRESETS: &[Preset] = &[
         own: &[
             ACCOUNT,
             AUTH_TOKEN,
-            Field::new("language", "a language such as en-GB", "en-US"),
+            Field::new("language", "a language such as en-GB", OF_TEXT),
             base("https://api.twilio.com"),
         ],
         // The user hears the message three times, to write the code down.
@@ -75,7 +78,7 @@ pub(super) const PRESETS: &[Preset] = &[
             "body": {
                 "To": "{{to}}",
                 "From": "{{from}}",
-                "Twiml": "<Response><Say language=\"{{language|xml}}\" loop=\"3\">{{spoken_text|xml}}</Say></Response>",
+                "Twiml": "<Response><Say language=\"{{voice_language|xml}}\" loop=\"3\">{{spoken_text|xml}}</Say></Response>",
                 "StatusCallback": "{{receipt_url}}"
             },
             "id_pointer": "/sid",
@@ -214,7 +217,10 @@ impl Preset {
             }
         }
         let is_inserted = |name: &str| matches!(name, "base_url" | "url" | "signing_key");
-        let constants = values.into_iter().filter(|(name, _)| !is_inserted(name));
+        let constants = values.into_iter().filter_map(|(name, value)| match name {
+            "language" => (value != OF_TEXT).then_some(("voice_language", value)),
+            name => (!is_inserted(name)).then_some((name, value)),
+        });
         let (names, values) = constants.map(|(name, value)| (name, Secret::new(value))).unzip();
         match (fields.finish(), Http::with_constants(&expanded, Constants { names, values })) {
             (Ok(()), Ok(http)) => Ok(http),

@@ -70,6 +70,7 @@ mod tests {
             id: "00112233445566aa",
             to: "+15550100123",
             text: "Your code is 48151.\nDo not share it",
+            language: "en",
             code: "48151",
             from: "Example",
             channel: Channel::Sms,

@@ -82,6 +82,24 @@ fn a_call_reads_the_digits_one_by_one() {
 }
 
 #[test]
+fn a_call_is_in_the_language_of_the_text_unless_the_route_has_another() {
+    let provider = always(201, "", r#"{"sid": "CA123"}"#);
+    let gateway = open(json!({"gateway": "twilio-voice", "account_sid": "AC1", "auth_token": "t",
+        "base_url": provider.origin}));
+    for (language, voice) in [("de-DE", "de-DE"), ("ar", "ar-XA"), ("en-GB", "en-GB")] {
+        let text = "\u{631}\u{645}\u{632} 4815162.";
+        let message = Outgoing { channel: Channel::Call, text, language, ..message() };
+        assert_eq!(shown(&gateway.send(&message)), ("sent", "CA123".into()));
+        let request = provider.request();
+        let twiml = request.split_once("&Twiml=").unwrap().1;
+        let twiml = seconder::wire::form::unescape(twiml).unwrap();
+        let say = format!("<Response><Say language=\"{voice}\" loop=\"3\">");
+        assert!(twiml.starts_with(&say), "{twiml}");
+        assert!(twiml.contains("\u{632} 4 … 8 … 1 … 5 … 1 … 6 … 2."), "{twiml}");
+    }
+}
+
+#[test]
 fn vonage_says_in_the_body_what_became_of_each_part() {
     let part = |status: &str| {
         format!(

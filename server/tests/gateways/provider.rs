@@ -133,7 +133,7 @@ pub(crate) fn always(status: u16, headers: &str, body: &str) -> Provider {
 
 pub(crate) fn message() -> Outgoing<'static> {
     let (from, channel, urls) = ("Ex & Ample", Channel::Sms, Urls::default());
-    Outgoing { id: ID, to: TO, text: TEXT, code: CODE, from, channel, urls }
+    Outgoing { id: ID, to: TO, text: TEXT, language: "en", code: CODE, from, channel, urls }
 }
 
 /// The kind of an outcome, and its reason or id.

@@ -124,7 +124,8 @@ fn has_expired(name: &str, now: Time) -> bool {
 }
 
 fn fill(mut file: fs::File, message: &Message, expires: Option<Time>) -> std::io::Result<()> {
-    write!(file, "To: {}\nVia: {}\n", message.to, message.via.name())?;
+    let Message { to, via, language, .. } = message;
+    write!(file, "To: {to}\nVia: {}\nLanguage: {language}\n", via.name())?;
     if let Some(end) = expires {
         write!(file, "Code: {}\nExpires: {}\n", message.code, end.rfc3339())?;
     }
@@ -174,8 +175,8 @@ mod tests {
 
     fn message(code: &str, expires_at: u64) -> Message {
         let (to, text, code) = ("+15550100123".into(), code.to_owned(), code.to_owned());
-        let (id, subject) = (String::new(), String::new());
-        Message { id, to, via: Channel::Sms, text, code, expires_at, subject }
+        let (id, subject, language) = (String::new(), String::new(), "en".to_owned());
+        Message { id, to, via: Channel::Sms, text, language, code, expires_at, subject }
     }
 
     fn texts(spool: &Spool) -> BTreeSet<String> {

@@ -5,7 +5,8 @@ use super::lookups::{self, Kind};
 use super::{AppId, next_id, steady};
 use crate::engine::limits::Limits;
 use crate::engine::store::{Application, Decided, Statistics, View};
-use crate::model::{ApiKey, CallbackMethod, CallbackUrl, InstallLink, Secret};
+use crate::engine::texts::Texts;
+use crate::model::{ApiKey, CallbackMethod, CallbackUrl, InstallLink, OtpDomain, Secret};
 use crate::wire::{Generation, Names};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ pub(in crate::engine) struct App {
     pub(in crate::engine) install_link: Option<InstallLink>,
     pub(in crate::engine) offline_days: u8,
     pub(in crate::engine) limits: Limits,
+    pub(in crate::engine) texts: Texts,
+    pub(in crate::engine) otp_domain: Option<OtpDomain>,
 }
 
 /// The changes to an application. `None` leaves a value unchanged, and `Some(None)` removes it.
@@ -50,6 +53,8 @@ pub(in crate::engine) struct AppChange {
     pub(in crate::engine) offline_days: Option<u8>,
     /// Those to change, as text.
     pub(in crate::engine) limits: Option<String>,
+    pub(in crate::engine) texts: Option<Texts>,
+    pub(in crate::engine) otp_domain: Option<Option<OtpDomain>>,
 }
 
 /// Every application, in the order they were added.
@@ -102,6 +107,8 @@ pub(in crate::engine) fn add_first(view: &mut View, new: &App, trail: &Trail) ->
         install_link: new.install_link.as_ref().map(|link| link.as_str().to_owned()),
         offline_days: new.offline_days,
         limits: new.limits.stored(),
+        texts: new.texts.stored(),
+        otp_domain: new.otp_domain.as_ref().map(|domain| domain.as_str().to_owned()),
         created_at: trail.now.clock,
     });
     let trail = Trail { app: app_id, ..trail.clone() };
@@ -139,6 +146,12 @@ pub(in crate::engine) fn configure(
         limits.set(text)?;
         row.limits = limits.stored();
     }
+    if let Some(texts) = &change.texts {
+        row.texts = texts.stored();
+    }
+    if let Some(domain) = &change.otp_domain {
+        row.otp_domain = domain.as_ref().map(|domain| domain.as_str().to_owned());
+    }
     // Those who open it with the same settings every day change nothing.
     if row == before {
         return Ok(());
@@ -163,6 +176,8 @@ fn changed(before: &Application, after: &Application) -> String {
         ("callback_private", before.callback_private != after.callback_private),
         ("install_link", before.install_link != after.install_link),
         ("limits", before.limits != after.limits),
+        ("texts", before.texts != after.texts),
+        ("otp_domain", before.otp_domain != after.otp_domain),
     ];
     let names = settings.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name);
     names.collect::<Vec<_>>().join(" ")
@@ -204,6 +219,8 @@ fn app(row: Application) -> Decided<App> {
         .parse()
         .map_err(|_| super::damaged("applications", "callback_method"))?;
     let limits = limits(&row)?;
+    let texts = row.texts.as_deref().unwrap_or_default().parse();
+    let texts = texts.map_err(|_| super::damaged("applications", "texts"))?;
     Ok(App {
         app_id: row.app_id,
         name: row.name,
@@ -222,5 +239,7 @@ fn app(row: Application) -> Decided<App> {
         install_link: row.install_link.map(InstallLink::stored),
         offline_days: row.offline_days,
         limits,
+        texts,
+        otp_domain: row.otp_domain.map(OtpDomain::stored),
     })
 }

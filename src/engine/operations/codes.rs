@@ -221,6 +221,7 @@ mod tests {
     use super::*;
     use crate::engine::limits;
     use crate::engine::store::{Memory, Store};
+    use crate::engine::texts::{Kind, Texts, Values, Wording};
 
     const AT: Time = Time(1_000_000_000);
     const NOW: Now = Now { clock: AT, steady: AT };
@@ -238,7 +239,7 @@ mod tests {
                 to: String::new(),
                 masked: String::new(),
                 by_voice: false,
-                text: Default::default(),
+                text: Wording::new(&Texts::default(), Kind::Sms, (None, 1), &Values::default()),
                 country: 1,
                 network: None,
                 user_ip: None,

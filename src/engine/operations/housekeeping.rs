@@ -276,6 +276,8 @@ mod tests {
             install_link: None,
             offline_days: 0,
             limits: limits.to_owned(),
+            texts: None,
+            otp_domain: None,
             created_at: NOW,
         }
     }

@@ -18,6 +18,7 @@ mod receipts;
 use super::{AppId, Subject, codes};
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, Stop, View};
+use crate::engine::texts::Wording;
 use crate::engine::{JobKind, Outcome};
 use crate::model::{CallbackUrl, UserId};
 use ended::{Undelivered, bury, discard, drop_void, sent};
@@ -56,13 +57,13 @@ pub(in crate::engine) fn is_of_callbacks(lane: &str) -> bool {
     lane.starts_with(CALLBACKS)
 }
 
-/// A message without its code, which belongs between the two texts, and what is needed to count it.
+/// A message without its code, and what is needed to count it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(in crate::engine) struct Outgoing {
     pub(in crate::engine) to: String,
     pub(in crate::engine) masked: String,
     pub(in crate::engine) by_voice: bool,
-    pub(in crate::engine) text: (String, String),
+    pub(in crate::engine) text: Wording,
     pub(in crate::engine) country: u16,
     pub(in crate::engine) network: Option<String>,
     /// That of the call, for the audit of what becomes of the message.

@@ -30,6 +30,9 @@ tables! {
         offline_days: u8,
         /// The text of its limits.
         limits: String,
+        /// Its own texts, as JSON.
+        texts: Option<String>,
+        otp_domain: Option<String>,
         created_at: Time,
     }
 

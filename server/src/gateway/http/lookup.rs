@@ -198,6 +198,7 @@ impl HttpLookup {
             id: "",
             to: number,
             text: "",
+            language: "",
             code: "",
             from: "",
             channel: Channel::Sms,

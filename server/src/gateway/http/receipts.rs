@@ -93,6 +93,7 @@ impl Receipts {
             id: "",
             to: "",
             text: "",
+            language: "",
             code: "",
             from: "",
             channel: Channel::Sms,

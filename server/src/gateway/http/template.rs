@@ -119,7 +119,8 @@ fn placeholder(inside: &str, settings: &[&str]) -> Result<Part, String> {
     };
     let of_message = NAMES.iter().find(|(known, _)| *known == name).map(|(_, name)| *name);
     let of_setting = || settings.iter().position(|known| *known == name).map(Name::Setting);
-    let Some(found) = of_message.or_else(of_setting) else {
+    // A preset may have a setting that takes the place of a value of the message.
+    let Some(found) = of_setting().or(of_message) else {
         let names = NAMES.iter().map(|(known, _)| *known).chain(settings.iter().copied());
         let near = nearest(name, names);
         let near = near.map(|near| format!("; {{{{{near}}}}} is near")).unwrap_or_default();

@@ -77,7 +77,8 @@ fn render(template: &Template, place: Place, values: &Hostile) -> Result<String,
     let Hostile { text, code, from } = values;
     let (id, to) = ("00112233445566aa", "+15550100123");
     let urls = Urls { receipt: "https://s.example/receipts/a/b", document: "" };
-    let message = Outgoing { id, to, text, code, from, channel: Channel::Sms, urls };
+    let message =
+        Outgoing { id, to, text, language: "en", code, from, channel: Channel::Sms, urls };
     template.render(place, &Values { message: &message, settings: &[Secret::new("a&\"<>b")] })
 }
 

@@ -1,6 +1,6 @@
 //! The values of placeholders.
 
-use crate::gateway::Outgoing;
+use crate::gateway::{Outgoing, voices};
 use seconder::model::Secret;
 use std::borrow::Cow;
 
@@ -11,6 +11,8 @@ pub(super) enum Name {
     ToDigits,
     From,
     Text,
+    Language,
+    VoiceLanguage,
     Code,
     Id,
     Channel,
@@ -30,6 +32,8 @@ pub(super) const NAMES: &[(&str, Name)] = &[
     ("to_digits", Name::ToDigits),
     ("from", Name::From),
     ("text", Name::Text),
+    ("language", Name::Language),
+    ("voice_language", Name::VoiceLanguage),
     ("code", Name::Code),
     ("id", Name::Id),
     ("channel", Name::Channel),
@@ -50,12 +54,14 @@ pub(super) struct Values<'a> {
 
 impl<'a> Values<'a> {
     pub(super) fn get(&self, name: Name) -> Cow<'a, str> {
-        let Outgoing { id, to, text, code, from, channel, urls } = *self.message;
+        let Outgoing { id, to, text, language, code, from, channel, urls } = *self.message;
         match name {
             Name::To => to.into(),
             Name::ToDigits => to.strip_prefix('+').unwrap_or(to).into(),
             Name::From => from.into(),
             Name::Text => text.into(),
+            Name::Language => language.into(),
+            Name::VoiceLanguage => voices::language(language).into(),
             Name::Code => code.into(),
             Name::Id => id.into(),
             Name::Channel => channel.name().into(),

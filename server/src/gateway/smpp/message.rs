@@ -145,7 +145,7 @@ mod tests {
     fn message<'a>(from: &'a str, text: &'a str) -> Outgoing<'a> {
         let (id, to) = ("00112233445566aa", "+15550100123");
         let (code, channel, urls) = ("48151", Channel::Sms, Urls::default());
-        Outgoing { id, to, text, code, from, channel, urls }
+        Outgoing { id, to, text, language: "en", code, from, channel, urls }
     }
 
     fn made(settings: Value, from: &str, text: &str) -> Vec<Vec<u8>> {

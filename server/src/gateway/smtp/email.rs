@@ -131,7 +131,7 @@ mod tests {
 
     fn message<'a>(to: &'a str, from: &'a str, text: &'a str) -> Outgoing<'a> {
         let (id, code, channel) = ("00112233445566aa", "48151", Channel::Sms);
-        Outgoing { id, to, text, code, from, channel, urls: Urls::default() }
+        Outgoing { id, to, text, language: "en", code, from, channel, urls: Urls::default() }
     }
 
     /// The headers and the body.

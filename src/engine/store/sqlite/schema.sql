@@ -38,6 +38,8 @@ CREATE TABLE applications (
     install_link TEXT,
     offline_days INTEGER NOT NULL,
     limits TEXT NOT NULL,
+    texts TEXT,
+    otp_domain TEXT,
     created_at INTEGER NOT NULL
 ) STRICT;
 
