@@ -48,6 +48,8 @@ pub struct Http {
     id_header: Option<String>,
     rules: Rules,
     receipts: Option<Receipts>,
+    /// What the provider fetches, in XML.
+    document: Option<Template>,
     client: Client,
     /// The values of placeholders for settings.
     settings: Vec<Secret>,
@@ -190,6 +192,15 @@ impl Gateway for Http {
             Outcome::Ambiguous(reason) => Outcome::Ambiguous(redacted(reason)),
             other => other,
         }
+    }
+
+    fn document(&self, message: &Outgoing<'_>) -> Option<Secret> {
+        let values = Values { message, settings: &self.settings };
+        self.document.as_ref()?.render(Place::Xml, &values).ok().map(Secret::new)
+    }
+
+    fn document_type(&self) -> Option<&'static str> {
+        self.document.as_ref().map(|_| "application/xml")
     }
 
     fn takes_receipts(&self) -> bool {

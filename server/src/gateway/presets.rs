@@ -68,6 +68,7 @@ pub(super) const PRESETS: &[Preset] = &[
             ACCOUNT,
             AUTH_TOKEN,
             Field::new("language", "a language such as en-GB", OF_TEXT),
+            Field::new("twiml", "inline or fetched", "inline"),
             base("https://api.twilio.com"),
         ],
         // The user hears the message three times, to write the code down.
@@ -87,7 +88,16 @@ pub(super) const PRESETS: &[Preset] = &[
             "receipt_id": "CallSid",
             "receipt_state": "CallStatus",
             "receipt_delivered": ["completed"],
-            "receipt_failed": ["busy", "failed", "no-answer", "canceled"]
+            "receipt_failed": ["busy", "failed", "no-answer", "canceled"],
+            "variants": {"twiml": {"fetched": {
+                "body": {
+                    "To": "{{to}}",
+                    "From": "{{from}}",
+                    "Url": "{{document_url}}",
+                    "StatusCallback": "{{receipt_url}}"
+                },
+                "document": "<Response><Say language=\"{{voice_language}}\" loop=\"3\">{{spoken_text}}</Say></Response>"
+            }}}
         }"#,
     },
     Preset {
@@ -210,6 +220,9 @@ impl Preset {
         let mut fields = Fields::new(settings, &known);
         let values: Vec<(&'static str, String)> =
             self.own.iter().map(|field| (field.name, own_value(&mut fields, field))).collect();
+        if self.own.iter().any(|field| field.name == "twiml") {
+            fields.one_of("twiml", &["inline", "fetched"]);
+        }
         let mut expanded = self.expanded(&values);
         for name in COMMON {
             if let Some(value) = fields.value(name) {
@@ -238,6 +251,14 @@ impl Preset {
     fn expanded(&self, values: &[(&'static str, String)]) -> Map<String, Value> {
         let mut expanded: Map<String, Value> =
             serde_json::from_str(self.settings).unwrap_or_default();
+        // Other settings for a value of one of its own.
+        if let Some(Value::Object(variants)) = expanded.remove("variants") {
+            for (own, value) in values {
+                if let Some(Value::Object(more)) = variants.get(*own).and_then(|by| by.get(value)) {
+                    expanded.extend(more.clone());
+                }
+            }
+        }
         for name in ["url", "username", "password", "signing_key"] {
             let Some(Value::String(text)) = expanded.get_mut(name) else { continue };
             // What follows the first placeholder of a URL stays a template, whose values are escaped.

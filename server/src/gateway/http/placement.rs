@@ -62,6 +62,9 @@ fn xml(template: &Template) -> Result<(), String> {
     let mut reference = false;
     for part in template.parts() {
         let Part::Literal(text) = part else {
+            if matches!(part, Part::Value(name, _) if name.is_markup()) && markup != Markup::Text {
+                return Err("has SSML that is not in text".to_owned());
+            }
             if reference || !matches!(markup, Markup::Text | Markup::Attribute(_)) {
                 return Err("has a placeholder that is neither in text nor in the value of an \
                             attribute"
@@ -148,6 +151,7 @@ mod tests {
             "<m to='{{to}}' from=\"{{from}}\">{{text}}</m>",
             "<?xml version=\"1.0\"?><!DOCTYPE m><!-- > ' --><m>&amp;{{text}}<![CDATA[<]]></m>",
             "<m a='>'>{{text}}</m>",
+            "<speak>{{spoken_ssml}}</speak>",
         ] {
             assert_eq!(problem(fine, Place::Xml), None, "{fine}");
         }
@@ -159,6 +163,8 @@ mod tests {
             "<m><![CDATA[{{to}}]]></m>",
             "<?xml {{to}}?><m/>",
             "<m>&{{to}};</m>",
+            "<m a='{{spoken_ssml}}'/>",
+            "<m a='{{spoken_text_ssml}}'/>",
             "<m>&#{{to}};</m>",
             "<m a='b>{{to}}",
             "<m",

@@ -159,12 +159,16 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// Whether a text has the placeholder. Settings of the gateway may be others.
 fn has_url(text: &str) -> bool {
+    has(text, RECEIPT_URL)
+}
+
+/// Whether a text has a placeholder.
+pub(super) fn has(text: &str, placeholder: &str) -> bool {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("{{") {
         let Some((inside, after)) = after.split_once("}}") else { return false };
-        if inside.split('|').next().is_some_and(|name| name.trim() == RECEIPT_URL) {
+        if inside.split('|').next().is_some_and(|name| name.trim() == placeholder) {
             return true;
         }
         rest = after;

@@ -3,7 +3,7 @@
 use super::auth::{self, Credentials};
 use super::client::{self, Client};
 use super::pointer::{Pointer, text};
-use super::receipts::{Receipts, without_url};
+use super::receipts::{Receipts, has, without_url};
 use super::response::Rules;
 use super::statuses::Statuses;
 use super::template::{Place, Template};
@@ -41,6 +41,7 @@ pub(in crate::gateway) const FIELDS: &[Field] = &[
     Field::new("id_pointer", "a JSON pointer", "none"),
     Field::new("id_header", "the name of a header", "none"),
     Field::new("reason_pointer", "a JSON pointer", "none"),
+    Field::new("document", "a text in XML, with {{document_url}}", "none"),
     Field::new("receipt_id", "the name of a parameter, or a JSON pointer", "none"),
     Field::new("receipt_own_id", "true or false", "false"),
     Field::new("receipt_state", "the name of a parameter, or a JSON pointer", "none"),
@@ -85,6 +86,7 @@ pub(super) fn read(
     let client = client(&mut fields, timeout, url.as_ref().is_some_and(|url| url.is_plain));
     let rules = rules(&mut fields);
     let receipts = Receipts::of(&mut fields);
+    let document = document(&mut fields, &constants);
     let id_header = fields.text("id_header").map(str::to_owned);
     if id_header.as_ref().is_some_and(|name| HeaderName::from_bytes(name.as_bytes()).is_err()) {
         fields.problem("id_header", "is not the name of a header");
@@ -117,10 +119,31 @@ pub(super) fn read(
         id_header,
         rules,
         receipts,
+        document,
         client,
         settings: constants.values,
         secrets,
     })
+}
+
+/// What a provider fetches.
+fn document(fields: &mut Fields<'_>, constants: &Constants) -> Option<Template> {
+    let used = ["url", "body"].into_iter().filter_map(|name| fields.value(name));
+    let is_used = used.map(Value::to_string).any(|text| has(&text, "document_url"));
+    let text = fields.text("document");
+    match (text, is_used) {
+        (None, false) => return None,
+        (None, true) => fields.problem("document", "is missing, beside {{document_url}}"),
+        (Some(_), false) => {
+            fields.problem("document", "is given, but neither url nor body has {{document_url}}");
+        }
+        (Some(_), true) => {}
+    }
+    let read = Template::read(text?, &constants.names).and_then(|template| {
+        placement::check(&template, Place::Xml)?;
+        Ok(template)
+    });
+    read.map_err(|wrong| fields.problem("document", wrong)).ok()
 }
 
 /// The target and the body for a message of which nothing is to be reported.

@@ -147,6 +147,7 @@ fn escape(value: &str, place: Place, name: Name) -> Result<String, Unsendable> {
             let quoted = serde_json::Value::from(value).to_string();
             quoted[1..quoted.len() - 1].to_owned()
         }
+        Place::Xml if name.is_markup() => value.to_owned(),
         Place::Xml => value.chars().map(xml).collect(),
         Place::Text => value.chars().filter(|c| is_plain(*c, name)).collect(),
     })
@@ -154,7 +155,7 @@ fn escape(value: &str, place: Place, name: Name) -> Result<String, Unsendable> {
 
 /// A character in XML. Line breaks and tabs are written as references, because a parser changes them
 /// in attributes. What XML cannot hold is left out.
-fn xml(c: char) -> String {
+pub(super) fn xml(c: char) -> String {
     match c {
         '&' => "&amp;".to_owned(),
         '<' => "&lt;".to_owned(),

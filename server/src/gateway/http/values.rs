@@ -1,5 +1,6 @@
 //! The values of placeholders.
 
+use super::template::xml;
 use crate::gateway::{Outgoing, voices};
 use seconder::model::Secret;
 use std::borrow::Cow;
@@ -22,6 +23,9 @@ pub(super) enum Name {
     Coding,
     ReceiptUrl,
     DlrMask,
+    DocumentUrl,
+    SpokenSsml,
+    SpokenTextSsml,
     /// That of a setting of the gateway.
     Setting(usize),
 }
@@ -43,6 +47,9 @@ pub(super) const NAMES: &[(&str, Name)] = &[
     ("coding", Name::Coding),
     ("receipt_url", Name::ReceiptUrl),
     ("dlr_mask", Name::DlrMask),
+    ("document_url", Name::DocumentUrl),
+    ("spoken_ssml", Name::SpokenSsml),
+    ("spoken_text_ssml", Name::SpokenTextSsml),
 ];
 
 /// The values of one message.
@@ -73,9 +80,36 @@ impl<'a> Values<'a> {
             Name::ReceiptUrl => urls.receipt.into(),
             // Of Kannel: delivered, not delivered, and refused by the SMSC.
             Name::DlrMask => if urls.receipt.is_empty() { "0" } else { "19" }.into(),
+            Name::DocumentUrl => urls.document.into(),
+            Name::SpokenSsml => ssml(code).into(),
+            Name::SpokenTextSsml if code.is_empty() => escaped(text).into(),
+            Name::SpokenTextSsml => {
+                let parts: Vec<String> = text.split(code).map(escaped).collect();
+                parts.join(&ssml(code)).into()
+            }
             Name::Setting(index) => self.settings.get(index).map_or("", Secret::expose).into(),
         }
     }
+}
+
+impl Name {
+    /// Whether the value is XML itself, in which everything that was sent is escaped.
+    pub(super) fn is_markup(self) -> bool {
+        matches!(self, Name::SpokenSsml | Name::SpokenTextSsml)
+    }
+}
+
+/// A code in SSML, each character by itself.
+fn ssml(code: &str) -> String {
+    let characters: Vec<String> = code
+        .chars()
+        .map(|c| format!("<say-as interpret-as=\"characters\">{}</say-as>", xml(c)))
+        .collect();
+    characters.join("<break time=\"500ms\"/>")
+}
+
+fn escaped(text: &str) -> String {
+    text.chars().map(xml).collect()
 }
 
 /// A code for a voice, which would read it as one large number otherwise.
