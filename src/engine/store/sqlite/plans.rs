@@ -17,7 +17,7 @@ use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
 use crate::engine::store::{Authenticator, Store};
 use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
-use crate::engine::{EngineSettings, JobFilter, JobState, SignedCallback};
+use crate::engine::{Delivery, EngineSettings, JobFilter, JobState, SignedCallback};
 use crate::keyring::Ring;
 use crate::model::{ApiKey, LoginName, PhoneNumber, Secret, UserId};
 use crate::otp::{Algorithm, Totp};
@@ -238,6 +238,14 @@ fn use_jobs(world: &World) {
     assert!(engine.job(&listed()[0].id).unwrap().is_some());
 }
 
+fn use_receipts(world: &World) {
+    let engine = &world.engine;
+    engine.receipt("first", "unknown", &Delivery::Delivered).unwrap();
+    let token = engine.keep_document("first", None, Secret::new("<Response/>")).unwrap();
+    assert!(engine.take_document("first", token.expose()).unwrap().is_some());
+    assert!(engine.take_document("first", token.expose()).unwrap().is_none());
+}
+
 /// Everything that the store can do.
 fn use_all(world: &World) {
     let engine = &world.engine;
@@ -252,6 +260,7 @@ fn use_all(world: &World) {
     use_a_number(world);
     use_approvals(world, user);
     use_jobs(world);
+    use_receipts(world);
     let factors = engine.handle(&UserStatus::new(user)).unwrap().factors.unwrap();
     let app = factors.authenticators[0].id.clone();
     engine.handle(&RemoveAuthenticator::new(user, app)).unwrap();
