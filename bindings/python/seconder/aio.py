@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     _P = ParamSpec("_P")
     _T = TypeVar("_T")
     _Returned = Outcome | str | Awaitable[Outcome | str | None] | None
+    _LookedUp = PhoneLine | None | Awaitable[PhoneLine | None]
 
 
 class _Threads:
@@ -605,7 +606,7 @@ def open_async(
     deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], _Returned] | None = None,
-    lookup: Callable[[str], PhoneLine | None | Awaitable[PhoneLine | None]] | None = None,
+    lookup: Callable[[str], _LookedUp] | None = None,
     on_call: Callable[[CallRecord], object] | None = None,
     threads: int = 16,
 ) -> Opening:

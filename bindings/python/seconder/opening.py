@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from seconder.results import CallRecord, Message, PhoneLine, SignedCallback
 
     _Returned = Outcome | str | None
+    _LookedUp = PhoneLine | None
 
 
 @guarded
@@ -61,7 +62,7 @@ def open(
     deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], _Returned] | None = None,
-    lookup: Callable[[str], PhoneLine | None] | None = None,
+    lookup: Callable[[str], _LookedUp] | None = None,
     on_call: Callable[[CallRecord], object] | None = None,
 ) -> Service:
     """Opens a service. Nothing is read from the environment, and nothing is sent before the first

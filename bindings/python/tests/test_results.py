@@ -38,6 +38,7 @@ SAMPLES: list[results.Result] = [
     seconder.MonthlyStatistic("May", 2026, sms_count=3),
     seconder.OfflinePrepared(1, 6, 30, 9, 10, 1776000000, hash_key="hush", hashes="hush"),
     seconder.PhoneInformation("found", seconder.PhoneType.VOIP),
+    seconder.PhoneLine("Example Mobile", "mobile", False),
     seconder.PhoneVerificationStarted(carrier="Post", uuid="u"),
     seconder.PhoneVerificationRecord(seconder.VerificationStatus.PENDING, 600),
     seconder.RecoveryCodes(("hush",)),

@@ -43,6 +43,7 @@ OF_AN_ENGINE: dict[str, Any] = {
     "otp_domain": "",
     "deliver": lambda message: None,
     "post": lambda callback: None,
+    "lookup": lambda number: None,
 }
 
 
