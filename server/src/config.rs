@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// The command whose options are the settings.
 const SERVE: &str = "serve";
+/// The option that means the same for each command that has it, beside those of the database.
+const PUBLIC_URL: &str = "public-url";
 /// The option that names the file.
 const OPTION: &str = "config";
 /// More than any file has: of what is not one, no more is read.
@@ -73,9 +75,10 @@ pub(crate) fn command() -> seconder::Result<Program> {
     // Other commands may have options of the same names, which are something else.
     let shared = Database::augment_args(Command::new(""));
     let is_serve = leaf.get_name() == SERVE;
+    let is_shared = |name: &str| option(&shared, name).is_some() || name == PUBLIC_URL;
     let arguments = settings
         .iter()
-        .filter(|setting| is_serve || option(&shared, &setting.name).is_some())
+        .filter(|setting| is_serve || is_shared(&setting.name))
         .filter(|setting| applies(setting, &leaf, matches))
         .flat_map(Setting::arguments);
     let (words, options) = given.split_at(given.len().min(1 + path));

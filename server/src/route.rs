@@ -293,6 +293,7 @@ fn test(
         Outcome::Sent(None) => print("accepted by the provider"),
         Outcome::Permanent(reason) => failed("was rejected", &reason),
         Outcome::Retry { reason, .. } => failed("could not be sent, and may be later", &reason),
+        Outcome::NotAttempted { reason, .. } => failed("was not sent", &reason),
         Outcome::Ambiguous(reason) => failed("may have been sent", &reason),
         _ => failed("could not be sent", "for a reason that is not known"),
     }

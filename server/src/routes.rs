@@ -302,6 +302,11 @@ impl Routes {
             resume_unwind(panic)
         });
         let (good, what, reason) = match &outcome {
+            // What the provider has to fetch could not be stored: that says nothing of it.
+            Outcome::NotAttempted { .. } => {
+                locked(&open.breaker).give_back();
+                return outcome;
+            }
             Outcome::Sent(_) => (true, "", ""),
             // The gateway works, and rejects this message.
             Outcome::Permanent(reason) => (true, "was rejected", reason.as_str()),

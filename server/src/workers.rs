@@ -80,8 +80,9 @@ impl Workers {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let shared =
             Arc::new(Shared { engine, routes, metrics, log, pools: Mutex::default(), stop });
-        shared.fit()?;
+        // Before a thread sends anything.
         let attached = Some(shared.routes.attach(&shared.engine));
+        shared.fit()?;
         shared.routes.start_gateways();
         let known: Arc<dyn engine::Workers> = Arc::new(Known(Arc::downgrade(&shared)));
         if !shared.engine.set_workers(&known) {

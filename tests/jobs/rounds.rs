@@ -209,3 +209,11 @@ fn the_only_route_is_asked_until_the_code_expires_whatever_it_may_have_sent() {
     let asked: Vec<_> = (1..590).flat_map(|seconds| world.asked_at(seconds)).collect();
     assert_eq!(asked.len(), 11);
 }
+
+#[test]
+fn a_route_that_was_given_up_is_asked_again_once_the_other_rejects_the_message() {
+    let world = requested(&[("first", &[ambiguous(), busy(30)]), ("second", &[permanent()])]);
+    let asked: Vec<_> = (1..60).flat_map(|seconds| world.asked_at(seconds)).collect();
+    assert_eq!(asked, ["first", "first", "second", "first"]);
+    assert_eq!((&*world.job().route, world.job().ambiguous), ("first", 1));
+}

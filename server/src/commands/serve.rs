@@ -32,6 +32,14 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     };
     let workers = routes.map(|routes| {
         routes.load(engine)?;
+        let unfetched = routes.without_public_url();
+        if !unfetched.is_empty() {
+            let reason = format!(
+                "is missing, from where the providers of these routes fetch what a voice reads out: {}",
+                unfetched.join(", ")
+            );
+            return Err(invalid("public-url", reason));
+        }
         show_delivery(&routes);
         Workers::start(engine.clone(), routes, metrics, Arc::new(log))
     });

@@ -9,12 +9,16 @@ use seconder::model::Secret;
 use seconder::{Error, Result};
 use std::hint::black_box;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// For how long a message waits whose document could not be stored.
+const UNSTORED: Duration = Duration::from_secs(5);
 
 /// What a process has beside its routes to receive what providers send.
 pub(super) struct Inbound {
     public_url: Option<PublicUrl>,
-    /// Where receipts and documents are stored. The engine would never be closed if the routes, which it has for its messages,
-    /// had it for good.
+    /// Where receipts and documents are stored. The engine would never be closed if the routes, which it has
+    /// for its messages, had it for good.
     engine: Mutex<Option<Engine>>,
 }
 
@@ -175,11 +179,23 @@ impl Routes {
             None => String::new(),
             Some(text) => match self.keep(name, message, text) {
                 Ok(url) => url,
-                Err(reason) => return Outcome::Retry { after: None, reason },
+                Err(reason) => return Outcome::NotAttempted { after: Some(UNSTORED), reason },
             },
         };
         let urls = Urls { receipt: &receipt, document: &document };
         open.gateway.send(&Outgoing { urls, ..outgoing })
+    }
+
+    /// The routes whose provider has to fetch what a voice reads out, if nobody knows from where.
+    pub fn without_public_url(&self) -> Vec<String> {
+        let fetched = |route: &Arc<Route>| {
+            let open = route.open.as_ref().ok()?;
+            open.gateway.document_type().map(|_| route.name.clone())
+        };
+        match self.0.inbound.public_url {
+            Some(_) => Vec::new(),
+            None => self.all().iter().filter_map(fetched).collect(),
+        }
     }
 
     fn keep(

@@ -352,8 +352,9 @@ pub(in crate::engine) fn finish(
     let Some(due_at) = next.filter(|due_at| *due_at < job.deadline) else {
         // A message has another attempt as long as a route is left, and a callback as its schedule says.
         let why = match (next, outcome) {
+            // Whatever the last attempt says, an earlier one may have sent it.
+            (None, _) if !is_callback && job.ambiguous > 0 => Undelivered::Ambiguous,
             (None, Outcome::Permanent(_)) => Undelivered::Rejected,
-            (None, Outcome::Ambiguous(_)) if !is_callback => Undelivered::Ambiguous,
             (None, _) if !is_callback => Undelivered::Rejected,
             _ => Undelivered::Expired,
         };

@@ -91,7 +91,7 @@ pub(super) static LANGUAGES: &[Language] = &[
     Language {
         tag: "ar",
         sms: "رمز {{app}}{{about}} هو {{code}}. صالح لمدة {{validity}}. لا تشاركه.",
-        call: "رمزك للدخول إلى {{app}}{{about}} هو {{code}}. وهو صالح لمدة {{validity}}. لا تشاركه مع أحد.",
+        call: "رمز {{app}}{{about}} هو {{code}}. وهو صالح لمدة {{validity}}. لا تشاركه مع أحد.",
         install: "لتثبيت تطبيق {{app}}:\n{{link}}",
         less: "أقل من دقيقة",
         minutes: &[(One, "دقيقة واحدة"), (Two, "دقيقتين"), (Few3To10, "# دقائق"), (Any, "# دقيقة")],

@@ -81,14 +81,9 @@ impl Receipts {
         Ok(Receipt { id, state })
     }
 
-    /// Why a message did not arrive, without numbers that may be that of a phone.
+    /// Why a message did not arrive, without numbers that may be that of a phone, or the code of the message,
+    /// which is not known here.
     fn why(&self, state: &str, found: impl Fn(&Pointer) -> Option<String>) -> String {
-        let said = self.reason.as_ref().and_then(found);
-        let said = said.filter(|said| said.bytes().any(|byte| byte != b'0'));
-        let why = match said {
-            Some(said) => format!("{state}, {said}"),
-            None => state.to_owned(),
-        };
         let message = Outgoing {
             id: "",
             to: "",
@@ -99,8 +94,35 @@ impl Receipts {
             channel: Channel::Sms,
             urls: Urls::default(),
         };
-        reason(&why, &message, &[])
+        let plain = |text: &str| reason(text, &message, &[]);
+        let said = self.reason.as_ref().and_then(found);
+        match said.filter(|said| said.bytes().any(|byte| byte != b'0')) {
+            Some(said) if is_code(&said) => plain(&format!("{state}, {said}")),
+            Some(said) => format!("{}, {}", plain(state), without_digits(&plain(&said))),
+            None => plain(state),
+        }
     }
+}
+
+/// Whether all that a provider has said is the code of an error.
+fn is_code(said: &str) -> bool {
+    said.len() <= 5 && said.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A text with no more than two digits in a row.
+fn without_digits(text: &str) -> String {
+    let mut left = String::new();
+    for part in text.split_inclusive(|c: char| !c.is_ascii_digit()) {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        match digits {
+            0..3 => left.push_str(part),
+            _ => {
+                left.push_str("[redacted]");
+                left.push_str(&part[digits..]);
+            }
+        }
+    }
+    left
 }
 
 /// A setting that names a parameter, or is a JSON pointer.
@@ -174,4 +196,22 @@ pub(super) fn has(text: &str, placeholder: &str) -> bool {
         rest = after;
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_keeps_the_code_of_an_error_and_no_other_digits() {
+        assert!(is_code("30003") && !is_code("304764") && !is_code("error 1"));
+        for (said, shown) in [
+            ("spam: your code is 3047, 304764", "spam: your code is [redacted], [redacted]"),
+            ("code 304-764.", "code [redacted]-[redacted]."),
+            ("error 12", "error 12"),
+            ("", ""),
+        ] {
+            assert_eq!(without_digits(said), shown);
+        }
+    }
 }

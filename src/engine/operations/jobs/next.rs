@@ -58,9 +58,10 @@ pub(super) fn next_message(
     let may_have_it = (1..MOST_AMBIGUOUS).contains(&job.ambiguous_here)
         && (repeats(outcome, asked.attempts(&job.lane)) || !is_other_left(job, &asked, plan))
         && !is_permanent;
-    let standing = match may_have_it {
-        false if is_permanent || job.ambiguous_here > 0 => RouteState::Failed,
-        _ => waits(job, asked.attempts(&job.lane), outcome, now),
+    let stays_silent = job.ambiguous_here >= MOST_AMBIGUOUS;
+    let standing = match is_permanent || stays_silent {
+        true => RouteState::Failed,
+        false => waits(job, asked.attempts(&job.lane), outcome, now),
     };
     asked.note(&job.lane, standing);
     let at = match standing {

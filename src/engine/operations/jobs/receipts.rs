@@ -50,7 +50,10 @@ pub(super) fn expect(view: &mut View, job: &mut Job, provider_id: &str, now: Now
     let key = (job.route.clone(), provider_id.to_owned());
     let early = unless_damaged(view.get::<Receipt>(key))?.unwrap_or_default();
     // A provider that gives an id again means the latest message by it.
-    if let Some(Receipt { subject: None, receipt: Some(receipt), receipt_at, .. }) = early {
+    if let Some(Receipt { subject: None, receipt: Some(receipt), receipt_at, .. }) = early
+        // It may be about an attempt before the one that was successful.
+        && !(receipt.starts_with(FAILED) && job.ambiguous > 0)
+    {
         report(view, job, (receipt, receipt_at.unwrap_or(now.steady)), now);
     }
     let of_job = (Some(job.subject.clone()), job.job_id, None);
@@ -70,19 +73,23 @@ fn row(
 }
 
 /// Whether a report says more than what was reported before. Reports may arrive twice, and in another
-/// order: what has become of the message stays, whatever is said later of its way.
+/// order: what has become of the message stays, whatever is said later of its way. But a message that was
+/// delivered has arrived, even if an attempt before had failed.
 fn is_news(before: Option<&str>, delivery: &Delivery) -> bool {
     match before {
         None => true,
-        Some(before) => before == PENDING && *delivery != Delivery::Pending,
+        Some(PENDING) => *delivery != Delivery::Pending,
+        Some(before) => before.starts_with(FAILED) && *delivery == Delivery::Delivered,
     }
 }
 
 /// As [`Delivery::Pending`] is shown.
 const PENDING: &str = "pending";
+/// How [`Delivery::Failed`] is shown, before why.
+const FAILED: &str = "failed";
 
 fn report(view: &mut View, job: &mut Job, (receipt, at): (String, Time), now: Now) {
-    if receipt.starts_with("failed") {
+    if receipt.starts_with(FAILED) {
         note(view, job, Undelivered::Undeliverable, now);
     }
     (job.receipt, job.receipt_at) = (Some(receipt), Some(at));
