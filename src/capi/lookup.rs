@@ -2,6 +2,7 @@
 
 use super::ffi::read_handle;
 use super::jobs;
+#[cfg(feature = "engine")]
 use super::status::*;
 use super::userdata::Userdata;
 #[cfg(feature = "engine")]
