@@ -118,12 +118,12 @@ fn receipts_are_not_taken_by_local_sockets() {
     let path = url.strip_prefix(PUBLIC).unwrap();
     let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
     let length = DELIVERED.len();
-    write!(
-        stream,
+    let request = format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {JSON}\r\n\
          Content-Length: {length}\r\n\r\n{DELIVERED}"
-    )
-    .unwrap();
+    );
+    // In one piece: it is rejected as soon as its head is there.
+    stream.write_all(request.as_bytes()).unwrap();
     let mut reply = String::new();
     stream.read_to_string(&mut reply).unwrap();
     assert!(reply.starts_with("HTTP/1.1 404"), "{reply}");
