@@ -2,50 +2,34 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod provider;
+mod common;
+#[path = "provider/mod.rs"]
+mod program;
+mod serving;
 
-use provider::{Provider, printed};
-use seconder::calls::RequestSms;
-use seconder::model::UserId;
-use seconder::{Handle, Service, Settings};
+use program::{Provider, error};
+use serving::{Running, database, wait_until};
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A running `seconder serve`, a client of it, and where its metrics are.
-struct Running {
-    child: Child,
-    client: Service,
+/// A running `seconder serve`, and where its metrics are.
+struct Monitored {
+    running: Running,
     metrics: String,
-    /// So that it can write its log.
-    _log: BufReader<ChildStderr>,
 }
 
-impl Running {
-    fn start(folder: &Path) -> Running {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
-            .current_dir(folder)
-            .args(["serve", "--listen", "127.0.0.1:0", "--self-signed"])
-            .args(["--metrics", "127.0.0.1:0"])
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap());
-        let url = after(&mut log, "listening on ");
-        let metrics = after(&mut log, "metrics: http://");
-        let key = printed(folder, &["key"]);
-        let ca_file = folder.join("seconder-certificate.pem");
-        let client = Settings::new(&url).api_key(key.trim()).ca_file(ca_file).open().unwrap();
-        let metrics = metrics.strip_suffix("/metrics").unwrap().to_owned();
-        Running { child, client, metrics, _log: log }
-    }
-
-    fn user(&self) -> UserId {
-        self.client.create_user("ada@example.com", "2025550123", "1").unwrap().user_id
+impl Monitored {
+    fn start(folder: &Path) -> Monitored {
+        let running = Running::start(folder, &["--metrics", "127.0.0.1:0"]);
+        wait_until("metrics", || running.log().contains("/metrics\n"));
+        let log = running.log();
+        let (_, rest) = log.split_once("metrics: http://").unwrap();
+        let metrics = rest.split_once("/metrics\n").unwrap().0.to_owned();
+        Monitored { running, metrics }
     }
 
     /// The status and the body of the response to a request.
@@ -70,34 +54,15 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// What follows this part in the next line of the log that has it.
-fn after(log: &mut BufReader<ChildStderr>, part: &str) -> String {
-    loop {
-        let mut line = String::new();
-        assert_ne!(log.read_line(&mut line).unwrap(), 0, "the log ended before: {part}");
-        if let Some((_, rest)) = line.split_once(part) {
-            return rest.trim().to_owned();
-        }
-    }
-}
-
 #[test]
 fn attempts_are_counted_by_route_kind_and_outcome() {
     let folder = tempfile::tempdir().unwrap();
-    drop(seconder::open(&format!("sqlite:{}", folder.path().join("seconder.db").display())));
+    database(folder.path());
     let (broken, good) = (Provider::start(503), Provider::start(200));
     broken.set_route(folder.path(), "broken", &["priority=1"]);
     good.set_route(folder.path(), "good", &["priority=2"]);
-    let service = Running::start(folder.path());
-    let user = service.user();
-    service.client.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    let service = Monitored::start(folder.path());
+    service.running.send_code("2025550123", false);
     let sent = r#"seconder_attempts_total{route="good",kind="sms",outcome="sent"}"#;
     let retry = r#"seconder_attempts_total{route="broken",kind="sms",outcome="retry"}"#;
     assert_eq!((service.value(sent), service.value(retry)), (Some(1.0), Some(1.0)));
@@ -115,11 +80,10 @@ fn attempts_are_counted_by_route_kind_and_outcome() {
 #[test]
 fn messages_that_wait_are_counted_with_the_age_of_the_oldest() {
     let folder = tempfile::tempdir().unwrap();
-    drop(seconder::open(&format!("sqlite:{}", folder.path().join("seconder.db").display())));
+    database(folder.path());
     Provider::start(503).set_route(folder.path(), "only", &[]);
-    let service = Running::start(folder.path());
-    let user = service.user();
-    service.client.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    let service = Monitored::start(folder.path());
+    service.running.send_code("2025550123", false);
     // While an attempt is made, which is repeated, it is leased. Both are counted at one time.
     let (_, text) = service.ask("GET", "/metrics");
     let in_state = |state: &str| {
@@ -139,7 +103,7 @@ fn messages_that_wait_are_counted_with_the_age_of_the_oldest() {
 #[test]
 fn a_service_is_ready_as_long_as_its_database_is_there() {
     let folder = tempfile::tempdir().unwrap();
-    let service = Running::start(folder.path());
+    let service = Monitored::start(folder.path());
     assert_eq!(service.ask("GET", "/healthz"), (200, "ok\n".to_owned()));
     assert_eq!(service.ask("GET", "/readyz"), (200, "ready\n".to_owned()));
     assert_eq!(service.value("seconder_database_up"), Some(1.0));
@@ -170,7 +134,7 @@ fn a_service_is_ready_as_long_as_its_database_is_there() {
 #[test]
 fn nothing_but_metrics_and_probes_is_served_there() {
     let folder = tempfile::tempdir().unwrap();
-    let service = Running::start(folder.path());
+    let service = Monitored::start(folder.path());
     for path in ["/", "/protected/json/app/details", "/metrics/", "/receipts/good/secret"] {
         assert_eq!(service.ask("GET", path).0, 404, "{path}");
     }
@@ -184,7 +148,32 @@ fn an_address_that_is_taken_is_an_error_at_start() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--self-signed", "--metrics", &addr];
-    let error = provider::error(folder.path(), &arguments);
+    let error = error(folder.path(), &arguments);
     assert!(error.contains("metrics") && error.contains("cannot be bound"), "{error}");
     assert!(!folder.path().join("seconder.db").exists());
+}
+
+#[test]
+fn the_manual_has_every_metric() {
+    let folder = tempfile::tempdir().unwrap();
+    database(folder.path());
+    Provider::start(200).set_route(folder.path(), "only", &[]);
+    let service = Monitored::start(folder.path());
+    service.running.send_code("2025550123", false);
+    let (_, text) = service.ask("GET", "/metrics");
+    // Those of a counter, a histogram and a version have endings of their own.
+    let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let served: BTreeSet<String> = kinds
+        .map(|line| match line.split_once(' ').unwrap() {
+            (name, "counter") => format!("{name}_total"),
+            (name, "info") => format!("{name}_info"),
+            (name, _) => name.to_owned(),
+        })
+        .collect();
+    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/operations.md");
+    let manual = fs::read_to_string(manual).unwrap();
+    let rows = manual.lines().filter_map(|line| line.strip_prefix("| `seconder_"));
+    let named: BTreeSet<String> =
+        rows.map(|row| format!("seconder_{}", row.split('`').next().unwrap())).collect();
+    assert_eq!(served, named);
 }

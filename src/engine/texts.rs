@@ -104,9 +104,12 @@ impl Tag {
         let rest: Vec<&str> = subtags.collect();
         let number = |subtag: &str| subtag.len() == 3 && subtag.bytes().all(|b| b.is_ascii_digit());
         let region = rest.iter().find(|subtag| is_letters(subtag) || number(subtag));
-        let traditional = rest.iter().any(|script| script.eq_ignore_ascii_case("hant"));
+        let has = |script: &str| rest.iter().any(|subtag| subtag.eq_ignore_ascii_case(script));
         let region = region.map(|region| region.to_ascii_uppercase());
-        Some(Tag { language, region: region.or_else(|| traditional.then(|| "TW".to_owned())) })
+        let region = region.or_else(|| has("hant").then(|| "TW".to_owned()));
+        // Wherever it is, its characters are those of the script that it names.
+        let region = region.filter(|region| !(has("hans") && is_traditional(region)));
+        Some(Tag { language, region })
     }
 
     fn english() -> Tag {
@@ -116,9 +119,14 @@ impl Tag {
     /// The language that is built in. Texts in simplified characters are not those of Taiwan, Hong Kong
     /// and Macao.
     fn built_in(&self) -> Option<&'static Language> {
-        let traditional = matches!(self.region.as_deref(), Some("TW" | "HK" | "MO"));
+        let traditional = self.region.as_deref().is_some_and(is_traditional);
         languages::of(&self.language).filter(|language| language.tag != "zh" || !traditional)
     }
+}
+
+/// Whether Chinese is written in traditional characters there.
+fn is_traditional(region: &str) -> bool {
+    matches!(region, "TW" | "HK" | "MO")
 }
 
 impl fmt::Display for Tag {
@@ -148,7 +156,11 @@ fn choose<'a>(
         let of_region = tag.region.as_ref().and_then(|_| own.text(&tag.to_string(), kind));
         let found = of_region.or_else(|| own.text(&tag.language, kind));
         if let Some(text) = found.or_else(|| tag.built_in().map(|language| kind.of(language))) {
-            let same = country.filter(|country| country.language == tag.language);
+            let is_same = |country: &Tag| {
+                country.language == tag.language
+                    && country.built_in().is_some() == tag.built_in().is_some()
+            };
+            let same = country.filter(is_same);
             tag.region = tag.region.or_else(|| same.and_then(|country| country.region));
             return (tag, text);
         }

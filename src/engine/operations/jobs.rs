@@ -30,7 +30,7 @@ use zeroize::Zeroizing;
 pub(in crate::engine) use ended::forget_contents;
 pub(in crate::engine) use managing::{Refused, cancel, replay};
 pub(in crate::engine) use reading::{earliest, lane_before, read, state};
-pub(in crate::engine) use receipts::receipt;
+pub(in crate::engine) use receipts::{delete_all, receipt};
 
 /// The lane of jobs that were sent and are kept for a while.
 pub(in crate::engine) const SENT: &str = "sent";

@@ -184,7 +184,7 @@ pub(in crate::engine) fn delete(view: &mut View, app: AppId, user_id: UserId) ->
     view.delete_all::<OpenApproval>((id,));
     view.delete_all::<Activity>((id,));
     view.delete_all::<SentCode>((Subject::User(app, user_id).key(),));
-    view.delete_all::<Job>((Subject::User(app, user_id).key(),));
+    jobs::delete_all(view, &Subject::User(app, user_id))?;
     count_users(view, app, -1);
     Ok(true)
 }

@@ -113,8 +113,13 @@ fn is_code_in_link(pieces: &[Piece<'_>]) -> bool {
     let (before, after) =
         (text(at.checked_sub(1).and_then(|at| pieces.get(at))), text(pieces.get(at + 1)));
     let (Some(before), Some(after)) = (before, after) else { return true };
+    // Where words have no spaces between them, a script ends one, but not a link that began before.
     let is_end = |c: char| c.is_whitespace() || c >= '\u{2e80}';
-    let first = before.rfind(is_end);
+    let word = before.rfind(char::is_whitespace).map_or(&*before, |at| &before[at..]);
+    let first = match word.contains(['/', '@']) || word.contains("www.") {
+        true => before.rfind(char::is_whitespace),
+        false => before.rfind(is_end),
+    };
     let last = after.find(is_end);
     // Without an end, the word goes on in another placeholder.
     if first.is_none() && at > 1 || last.is_none() && at + 2 < pieces.len() {

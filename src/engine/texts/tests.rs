@@ -238,6 +238,8 @@ fn the_language_is_that_of_the_locale_or_of_the_country_or_english() {
         (Some("zh-Hans-CN"), 1, "zh-CN"),
         (Some("zh-Hant"), 1, "en-US"),
         (Some("zh-HK"), 1, "en-US"),
+        (Some("zh-Hans-HK"), 1, "zh"),
+        (Some("zh"), 886, "zh"),
         (None, 86, "zh-CN"),
         (None, 886, "en"),
     ] {
@@ -328,6 +330,7 @@ fn a_code_cannot_be_put_into_a_link() {
         "{{code}}{{app}}",
         "{{code}}.{{app}}",
         "{{code}}@a.example",
+        "https://a.example/認証{{code}}を入力",
     ] {
         let json = serde_json::json!({"de": {"sms": text}}).to_string();
         assert!(problems(&json).contains("has {{code}} in a link"), "{text}");

@@ -41,7 +41,7 @@ pub(in crate::gateway) const FIELDS: &[Field] = &[
     Field::new("id_pointer", "a JSON pointer", "none"),
     Field::new("id_header", "the name of a header", "none"),
     Field::new("reason_pointer", "a JSON pointer", "none"),
-    Field::new("document", "a text in XML, with {{document_url}}", "none"),
+    Field::new("document", "a text in XML, if url or body has {{document_url}}", "none"),
     Field::new("receipt_id", "the name of a parameter, or a JSON pointer", "none"),
     Field::new("receipt_own_id", "true or false", "false"),
     Field::new("receipt_state", "the name of a parameter, or a JSON pointer", "none"),

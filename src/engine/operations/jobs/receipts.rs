@@ -3,6 +3,7 @@
 //! A provider can be faster than whoever writes down that it has accepted the message, so a report on an
 //! id that is not known yet is kept for a while, and taken up when the job ends.
 
+use super::super::Subject;
 use super::ended::{Undelivered, note};
 use super::{SENT, unless_damaged};
 use crate::engine::Delivery;
@@ -42,6 +43,23 @@ pub(in crate::engine) fn receipt(
             }
         }
     }
+    Ok(())
+}
+
+/// Deletes what there is of a user who is deleted: messages, and what was reported of them.
+pub(in crate::engine) fn delete_all(view: &mut View, subject: &Subject) -> Decided<()> {
+    let subject = subject.key();
+    // A damaged row is no reason to keep the user.
+    let jobs = unless_damaged(view.all::<Job>((subject.clone(),)))?.unwrap_or_default();
+    for job in jobs {
+        let Some(provider_id) = job.provider_id else { continue };
+        if let Some(receipt) =
+            unless_damaged(view.get::<Receipt>((job.route, provider_id)))?.unwrap_or_default()
+        {
+            view.delete(&receipt);
+        }
+    }
+    view.delete_all::<Job>((subject,));
     Ok(())
 }
 

@@ -116,14 +116,17 @@ pub(super) fn reported(store: Store) -> Vec<String> {
     assert!(audit.iter().all(|row| row.reason.as_deref() == Some("undeliverable")), "{audit:?}");
     let mut seen = vec![format!("{jobs:?} {audit:?}")];
     assert!(for_documents.set(engine.clone()).is_ok());
-    documents(&engine, &clock, &tokens, &mut seen);
+    let users = documents(&engine, &clock, &tokens, &mut seen);
     let left = |engine: &Engine| {
         let receipts = engine.look(|view| view.all::<Receipt>(())).unwrap().len();
         (receipts, engine.look(|view| view.all::<Document>(())).unwrap().len())
     };
     seen.push(format!("{:?}", left(&engine)));
+    let (receipts, _) = left(&engine);
+    engine.handle(&DeleteUser::new(users[0])).unwrap();
+    assert_eq!(left(&engine).0, receipts - 1);
     // An hour for what nobody knows, and three days for what was sent.
-    for (hours, expected) in [(1, 9), (72, 0)] {
+    for (hours, expected) in [(1, 8), (72, 0)] {
         clock.0.fetch_add(hours * 3_600_000 + 1, Ordering::Relaxed);
         engine.maintain(Duration::from_secs(60)).unwrap();
         assert_eq!(left(&engine), (expected, 0));
@@ -136,7 +139,12 @@ pub(super) fn reported(store: Store) -> Vec<String> {
 }
 
 /// A document is fetched once, from its own route, and only as long as its code can be used.
-fn documents(engine: &Engine, clock: &Given, tokens: &Mutex<Vec<Secret>>, seen: &mut Vec<String>) {
+fn documents(
+    engine: &Engine,
+    clock: &Given,
+    tokens: &Mutex<Vec<Secret>>,
+    seen: &mut Vec<String>,
+) -> Vec<UserId> {
     let take = |route: &str, token: &Secret| {
         let taken = engine.take_document(route, token.expose()).unwrap();
         taken.map(|text| text.expose().to_owned())
@@ -169,6 +177,7 @@ fn documents(engine: &Engine, clock: &Given, tokens: &Mutex<Vec<Secret>>, seen: 
     assert_eq!(take("main", &tokens[2]), None);
     let test = engine.keep_document("main", None, Secret::new("a test")).unwrap();
     assert_eq!(take("main", &test).as_deref(), Some("a test"));
+    users
 }
 
 #[test]
