@@ -18,7 +18,7 @@ mod postgres;
 mod provider;
 
 use checker::{CODE_LIFE, check};
-use clients::{Kind, Load, Requested, User};
+use clients::{Kind, Load, Requested, User, is_sent};
 use node::Node;
 use provider::{DIES, Provider};
 use seconder::engine::{Engine, JobEntry, JobState};
@@ -26,7 +26,7 @@ use seconder::keyring::Keyring;
 use seconder::model::Secret;
 use seconder::{Service, Settings};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,7 +134,7 @@ fn kill_and_check(service: &Service, folder: &Path, nodes: usize, arguments: &[&
         load.stop.store(true, Ordering::Relaxed);
         clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
     });
-    wait_until_over(&requests, engine);
+    wait_until_over(&requests, &providers, engine);
     nodes.iter_mut().for_each(Node::kill);
     let figures = check(&requests, &providers, engine);
     println!("nodes={} kills={} {figures}", nodes.len(), kills());
@@ -142,20 +142,25 @@ fn kill_and_check(service: &Service, folder: &Path, nodes: usize, arguments: &[&
 }
 
 /// Those whose attempt was killed follow when their leases are over, and those whose code was used are
-/// given up. What may have been sent is attempted until its code expires, which takes too long.
-fn wait_until_over(requests: &[Requested], engine: &Engine) {
+/// given up. What a provider has received already is attempted until its code expires, which takes too
+/// long. That an attempt is ambiguous does not mean that: it may have been killed before it sent anything.
+fn wait_until_over(requests: &[Requested], providers: &[Provider], engine: &Engine) {
     let started = Instant::now();
     let used: BTreeSet<u64> =
         requests.iter().filter(|of| of.used.is_some()).map(|of| of.user.id.get()).collect();
-    let is_awaited = |job: &JobEntry| match job.state {
-        JobState::Leased => true,
-        JobState::Waiting => {
-            job.ambiguous == 0 || job.user_id.is_some_and(|user| used.contains(&user))
-        }
-        _ => false,
-    };
+    let users: BTreeMap<&str, u64> =
+        requests.iter().map(|of| (of.user.number.as_str(), of.user.id.get())).collect();
     let can_be_sent = |job: &JobEntry| job.route != NEVER;
     loop {
+        let received = providers.iter().flat_map(Provider::log).filter(is_sent);
+        let received: BTreeSet<u64> = received
+            .filter_map(|one| users.get(one.body["to"].as_str().unwrap()).copied())
+            .collect();
+        let is_awaited = |job: &JobEntry| match (job.state, job.user_id) {
+            (JobState::Leased, _) => true,
+            (JobState::Waiting, Some(user)) => used.contains(&user) || !received.contains(&user),
+            _ => false,
+        };
         let jobs = checker::jobs(engine).into_values();
         let left = jobs.filter(|job| can_be_sent(job) && is_awaited(job)).count();
         if left == 0 {
