@@ -1,5 +1,6 @@
-//! A service that is killed again and again loses no message that it has acknowledged, and sends none
-//! after its code died: on a SQLite file, and on a PostgreSQL database that two nodes share.
+//! A service that is killed again and again loses no user and no message that it has acknowledged, sends
+//! no message after its code died, and accepts no code twice: on a SQLite file, and on a PostgreSQL database
+//! that two nodes share.
 //!
 //! Of two providers, the first rejects some messages, and both read some and die before they respond. A
 //! checker reads what the providers received and what the clients were promised.
@@ -119,6 +120,7 @@ fn kill_and_check(service: &Service, folder: &Path, nodes: usize, arguments: &[&
         nodes: nodes.iter().map(|node| node.address.clone()).collect(),
         providers: &providers,
         users: Mutex::new(users),
+        created: Mutex::default(),
         stop: AtomicBool::new(false),
     };
     let requests: Vec<Requested> = std::thread::scope(|scope| {
@@ -136,6 +138,11 @@ fn kill_and_check(service: &Service, folder: &Path, nodes: usize, arguments: &[&
     });
     wait_until_over(&requests, &providers, engine);
     nodes.iter_mut().for_each(Node::kill);
+    let created = load.created.into_inner().unwrap();
+    assert!(!created.is_empty(), "no user was created");
+    for user in created {
+        service.user_status(user).unwrap();
+    }
     let figures = check(&requests, &providers, engine);
     println!("nodes={} kills={} {figures}", nodes.len(), kills());
     assert!(figures.show_something(), "{figures}");

@@ -64,6 +64,8 @@ pub(crate) struct Load<'a> {
     pub(crate) nodes: Vec<Address>,
     pub(crate) providers: &'a [Provider],
     pub(crate) users: Mutex<Vec<User>>,
+    /// The users whom clients have created meanwhile.
+    pub(crate) created: Mutex<Vec<UserId>>,
     pub(crate) stop: AtomicBool,
 }
 
@@ -90,6 +92,12 @@ impl Load<'_> {
             return false;
         }
         let Some(user) = self.users.lock().unwrap().pop() else { return false };
+        let number = user.number.trim_start_matches('+').replacen("2025", "2026", 1);
+        if let Some(number) = number.strip_prefix("1")
+            && let Ok(created) = client.create_user("bob@example.com", number, "1")
+        {
+            self.created.lock().unwrap().push(created.user_id);
+        }
         let call = RequestSms { force: true, ..RequestSms::new(user.id) };
         let promised = client.handle(&call).is_ok();
         let ended = Instant::now();
@@ -120,23 +128,45 @@ impl Load<'_> {
         None
     }
 
-    /// Uses a code. Returns when that was certain, if the nodes live long enough.
+    /// Uses a code twice at once, by two nodes if there are as many. Returns when it was certain that it was
+    /// used, if the nodes live long enough.
     fn verify(&self, user: &User, code: &str) -> Option<Instant> {
+        let uses: Vec<Use> = std::thread::scope(|scope| {
+            let uses = [0, 1].map(|first| scope.spawn(move || self.verify_from(first, user, code)));
+            uses.into_iter().map(|used| used.join().unwrap()).collect()
+        });
+        let right = uses.iter().filter(|used| used.verdict == Some(Verdict::Right)).count();
+        assert!(right <= 1, "the code of {} was accepted twice", user.number);
+        // An attempt whose response was lost may have used it.
+        let may_be_lost = uses.iter().any(|used| used.failed);
+        assert!(right == 1 || may_be_lost, "the code of {} was accepted by nobody", user.number);
+        uses.iter().filter(|used| used.verdict.is_some()).map(|used| used.at).min()
+    }
+
+    fn verify_from(&self, first: usize, user: &User, code: &str) -> Use {
         let call = Verify { force: true, ..Verify::new(code.parse().unwrap(), user.id) };
-        for attempt in 0..20 {
+        let mut failed = false;
+        for attempt in first..first + 20 {
             let node = &self.nodes[attempt % self.nodes.len()];
             match node.client().and_then(|client| client.handle(&call)) {
                 Ok(result) => {
-                    // An attempt whose response was lost may have used it.
-                    let is_right = result.verdict == Verdict::Right || attempt > 0;
-                    assert!(is_right, "the code of {} is wrong", user.number);
-                    return Some(Instant::now());
+                    return Use { verdict: Some(result.verdict), failed, at: Instant::now() };
                 }
                 Err(_) => std::thread::sleep(Duration::from_millis(100)),
             }
+            failed = true;
         }
-        None
+        Use { verdict: None, failed, at: Instant::now() }
     }
+}
+
+/// What came of using a code.
+struct Use {
+    /// What the node that responded decided.
+    verdict: Option<Verdict>,
+    /// Whether an attempt before had no response.
+    failed: bool,
+    at: Instant,
 }
 
 /// Whether the user may have got it.
