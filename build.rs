@@ -28,7 +28,7 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 28] = [
+    const SOURCES: [&str; 29] = [
         "status",
         "error",
         "text",
@@ -52,6 +52,7 @@ mod header {
         "engine",
         "audit",
         "jobs",
+        "operate",
         "devices",
         "callback",
         "verifier",

@@ -3454,6 +3454,22 @@ bool seconder_jobs_run_more(const struct seconder_jobs_run *run);
 void seconder_jobs_run_free(struct seconder_jobs_run *run);
 
 /**
+ * Carries out an operation of an operator, with an engine in this process.
+ *
+ * `operation` is its name, such as "jobs.list", and `parameters` a JSON object; NULL for none. Free
+ * `out`, the reply as a JSON object, with seconder_text_free(). A name that no operation has, and one
+ * that none of its parameters has, is SECONDER_INVALID_ARGUMENT, with an error that lists those that
+ * there are. So is a service that is a remote one. Other statuses are as described at the top of the
+ * header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_operate(const struct seconder_service *service,
+                                 const char *operation,
+                                 const char *parameters,
+                                 struct seconder_text **out,
+                                 struct seconder_error **error);
+
+/**
  * Verifies a callback's signature and parses it (interface 5.5). `api_key` is the application's
  * API key, with which the service signs; `received` must have a `url`. For freshness, replay
  * protection and several URLs, see seconder_verifier_new().

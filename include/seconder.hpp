@@ -2215,6 +2215,15 @@ public:
         return detail::run([&](auto error) { return seconder_backup(get(), path.c_str(), error); });
     }
 
+    /// Carries out an operation of an operator, with its parameters and its reply as JSON objects: see
+    /// seconder_operate().
+    Result<OwnedText> try_operate(const Text &operation, const Text &parameters = "{}") const
+    {
+        return detail::with_out<OwnedText>([&](auto out, auto error) {
+            return seconder_operate(get(), operation.c_str(), parameters.c_str(), out, error);
+        });
+    }
+
     /// Makes the attempts that are due to send messages and to post callbacks: see
     /// seconder_run_jobs(). Call it every few seconds.
     Result<JobsRun> try_run_jobs(std::chrono::milliseconds budget = std::chrono::seconds(5)) const
@@ -2407,6 +2416,10 @@ public:
     }
     void clear_sandbox() const { try_clear_sandbox().value(); }
     void backup(const Text &path) const { try_backup(path).value(); }
+    OwnedText operate(const Text &operation, const Text &parameters = "{}") const
+    {
+        return try_operate(operation, parameters).value();
+    }
     JobsRun run_jobs(std::chrono::milliseconds budget = std::chrono::seconds(5)) const
     {
         return try_run_jobs(budget).value();

@@ -19,6 +19,7 @@ mod lines;
 mod logins;
 mod offline;
 mod operations;
+pub mod operator;
 mod phones;
 mod rate;
 mod receipts;

@@ -22,7 +22,7 @@ pub use text::{Action, DisplayText, Email, Secret, Token, VerificationCode};
 
 /// Parses a value from its text. Errors omit the parameter's name, because the reader of the whole
 /// call knows under which name it was given.
-fn from_text<'de, T, D>(from: D) -> Result<T, D::Error>
+pub(crate) fn from_text<'de, T, D>(from: D) -> Result<T, D::Error>
 where
     T: FromStr<Err = Error>,
     D: Deserializer<'de>,
@@ -67,4 +67,4 @@ macro_rules! serde_by {
     )*};
 }
 
-use serde_by;
+pub(crate) use serde_by;

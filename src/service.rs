@@ -8,6 +8,8 @@ mod factors;
 #[cfg(feature = "https")]
 mod https_settings;
 mod making;
+#[cfg(feature = "engine")]
+mod operating;
 mod phones;
 #[cfg(feature = "remote")]
 mod remote_settings;

@@ -40,6 +40,7 @@ const PROGRAMS: &[&str] = &[
     "calls",
     "audit",
     "jobs",
+    "operate",
     "browsers",
     "factors",
     "leaks",

@@ -5,6 +5,8 @@
 mod c;
 #[path = "faces/header.rs"]
 mod header;
+#[path = "faces/operations.rs"]
+mod operations;
 #[path = "faces/python.rs"]
 mod python;
 #[path = "faces/sources.rs"]

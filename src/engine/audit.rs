@@ -9,7 +9,7 @@ use super::{Engine, Shared, View};
 use crate::calls::Call;
 use crate::model::UserId;
 use crate::{Error, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -215,7 +215,7 @@ pub struct AuditFilter {
 }
 
 /// A decision of the engine. It has no secret and no code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuditEntry {
     /// When, in milliseconds since the Unix epoch, by the clock of the process that decided.
@@ -251,7 +251,7 @@ pub struct AuditEntry {
 }
 
 /// Some decisions, the latest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuditPage {
     /// The decisions. There may be none although more follow.

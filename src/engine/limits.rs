@@ -4,6 +4,7 @@
 use super::lines::LineType;
 use crate::model::CountryCode;
 use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -78,7 +79,7 @@ macro_rules! adjustable {
     ($($(#[$doc:meta])* $name:ident: $default:expr, $least:literal to $most:literal;)*) => {
         /// The limits of an application. They are stored with it, so those who open its database
         /// without limits have the same. 0 is no limit, where it is in the range.
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[non_exhaustive]
         pub struct Limits {
             $(

@@ -142,6 +142,8 @@ impl FromStr for LineType {
     }
 }
 
+crate::model::serde_by!(from_text, serialize_str(name): LineType);
+
 impl fmt::Display for LineType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

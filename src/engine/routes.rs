@@ -7,12 +7,13 @@ use super::operations::jobs::{DEAD, FAILED, SENT};
 use super::operations::routes as stored;
 use crate::model::Secret;
 use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// How long the name of a route can be.
 const LONGEST_NAME: usize = 32;
 
 /// A route by which messages are sent, as it is stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StoredRoute {
     /// Its name: 1 to 32 lower-case letters, digits and hyphens.

@@ -320,6 +320,10 @@ static void messages_arrive(const std::string &folder)
                message.expires_at() > 0;
     };
     const Service service = open("sqlite:" + folder + "/messages.db", nullptr, options);
+    const OwnedText limits = service.operate("limits.set", R"({"limits":"number_day=7"})");
+    CHECK(limits.value().find(R"("number_day":7,)") != std::string_view::npos);
+    CHECK(service.operate("route.list").str() == R"({"routes":[]})");
+    CHECK(service.try_operate("route.lists").status() == Status::invalid_argument);
     service.backup(folder + "/copy.db");
     CHECK(service.try_backup(folder + "/copy.db").status() == Status::storage);
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();

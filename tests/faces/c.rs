@@ -268,6 +268,7 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
         methods("src/service/remote_settings.rs", "Service", |_| true),
         methods("src/service/waiting.rs", "Service", |_| true),
         methods("src/service/making.rs", "Service", |_| true),
+        methods("src/service/operating.rs", "Service", |_| true),
     ];
     const WITH: &[&str] = &["seconder_service_with"];
     let others = [
@@ -278,6 +279,7 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
         mapped("with_interrupt", &["seconder_service_cancel"], "each handle has a flag of its own"),
         mapped("with_log", &["seconder_set_log"], "it can be replaced"),
         mapped("with_engine", &[], "the engine's functions are made with it"),
+        mapped("operate_json", &["seconder_operate"], "C has no other way than by names"),
         mapped("handle_with_body", &[], "C exposes only the fields of the interface"),
         mapped(
             "poll_approval",

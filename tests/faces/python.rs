@@ -178,6 +178,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
     for file in [
         "src/service.rs",
         "src/service/making.rs",
+        "src/service/operating.rs",
         "src/service/remote_settings.rs",
         "src/service/waiting.rs",
     ] {
@@ -195,13 +196,14 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned(), "reopen".to_owned()]);
-    let others: [Mapped; 14] = [
+    let others: [Mapped; 15] = [
         (
             "callback_lanes",
             &[],
             "for a server in front of the engine, which has threads of its own",
         ),
         ("audit", &["audit", "audit_pages"], "an iterator asks for one page after the other"),
+        ("operate_json", &["operate"], "Python has no other way than by names"),
         ("with_interrupt", &["cancel"], "each handle has a flag of its own"),
         ("with_log", &[], "the logger `seconder` of logging"),
         ("with_engine", &[], "the engine's methods are made with it"),

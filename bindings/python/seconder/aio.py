@@ -436,6 +436,10 @@ class AsyncService:
         """As :meth:`seconder.Service.backup`."""
         return await self._run(self._service.backup, path)
 
+    async def operate(self, operation: str, /, **parameters: Any) -> dict[str, Any]:
+        """As :meth:`seconder.Service.operate`."""
+        return await self._run(lambda: self._service.operate(operation, **parameters))
+
     async def run_jobs(self, budget: float | timedelta = 5.0) -> JobsRun:
         """As :meth:`seconder.Service.run_jobs`. Where the task is cancelled, no further attempt
         begins."""

@@ -283,6 +283,34 @@ class Service(Calls):
             raise InvalidArgument("path must be the path of a file", parameter="path") from None
         self._call("backup", path=text)
 
+    def operate(self, operation: str, /, **parameters: Any) -> dict[str, Any]:
+        """Carries out an operation of an operator, such as ``jobs.list``, ``route.set`` or
+        ``limits.set``. Only an engine in this process supports it.
+
+        The operations, with their parameters and replies, are listed in docs/administration.md.
+
+        Args:
+            operation: The name of the operation.
+            **parameters: Its parameters. One that is ``None`` counts as absent.
+
+        Returns:
+            The reply.
+
+        Raises:
+            InvalidArgument: No operation has that name, or no parameter of it has such a name or
+                value: the message lists those that there are. Or the service is a remote one.
+            StorageError: The database cannot be read or written.
+
+        Example:
+            >>> with seconder.open("sandbox:") as own:
+            ...     own.operate("limits.set", limits="number_day=10")["number_day"]
+            ...     own.operate("jobs.list", state="failed")
+            10
+            {'entries': [], 'next': None}
+        """
+        reply: dict[str, Any] = self._call("operate", operation=operation, parameters=parameters)
+        return reply
+
     def run_jobs(self, budget: float | timedelta = 5.0) -> JobsRun:
         """Sends messages and posts callbacks whose next attempt is due: those that failed before and are
         to be repeated, and those of a process that was killed. Only an engine in this process supports

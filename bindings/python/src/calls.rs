@@ -10,7 +10,7 @@ use seconder::engine::{ApprovalRequest, AuditFilter, Engine, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, Token, UserId, VerificationCode};
 use seconder::{Call, Error, Handle, Service};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -55,6 +55,7 @@ const CALLS: &[(&str, Handler)] = &[
     ("clear_sandbox", clear_sandbox),
     ("backup", backup),
     ("audit", audit),
+    ("operate", operate),
     ("run_jobs", run_jobs),
     ("wait_for_approval", wait_for_approval),
 ];
@@ -242,6 +243,20 @@ fn audit(service: &Service, params: Params) -> Result<Value, Failure> {
     let look = |engine: &Engine| engine.audit(&filter, after.as_deref(), most);
     let page = service.with_engine("audit", user_id, look)?;
     Ok(json!({ "entries": page.entries, "next": page.next }))
+}
+
+#[derive(Deserialize)]
+struct Operate {
+    operation: String,
+}
+
+fn operate(service: &Service, mut params: Params) -> Result<Value, Failure> {
+    let parameters = match params.remove("parameters") {
+        Some(Value::Object(parameters)) => parameters,
+        _ => Map::new(),
+    };
+    let Operate { operation } = read(params)?;
+    Ok(service.operate_json(&operation, parameters)?)
 }
 
 #[derive(Deserialize)]

@@ -17,7 +17,7 @@ const DEEPEST: usize = 64;
 
 /// Parameters whose fields are those of the interface, so that an error can name them. The fields
 /// of other parameters are the application's data, and the error names the parameter.
-const MADE_OF_FIELDS: [&str; 2] = ["user", "logos"];
+const MADE_OF_FIELDS: [&str; 3] = ["user", "logos", "parameters"];
 
 /// What an invalid value must be, and the innermost field that it is in.
 struct Wrong {

@@ -1,7 +1,6 @@
 //! The kinds of what the engine has to send.
 
 use crate::{Error, Result};
-use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -51,11 +50,7 @@ impl fmt::Display for JobKind {
     }
 }
 
-impl Serialize for JobKind {
-    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        to.serialize_str(self.name())
-    }
-}
+crate::model::serde_by!(from_text, serialize_str(name): JobKind);
 
 #[cfg(test)]
 mod tests {

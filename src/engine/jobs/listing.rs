@@ -5,7 +5,7 @@ use crate::engine::operations::jobs::{self as stored, DEAD, FAILED, SENT, What};
 use crate::engine::store::Job;
 use crate::engine::{Engine, JobKind};
 use crate::{Error, Result};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -54,11 +54,7 @@ impl FromStr for JobState {
     }
 }
 
-impl Serialize for JobState {
-    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        to.serialize_str(self.name())
-    }
-}
+crate::model::serde_by!(from_text, serialize_str(name): JobState);
 
 /// Which jobs to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,7 +70,7 @@ pub struct JobFilter {
 /// A message or a callback that the engine has to send, or has sent. It has neither the code nor the
 /// text, and of a number only the last digits. The times are in milliseconds since the Unix epoch, by the
 /// clock of the process that reads them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobEntry {
     /// Identifies it, also for the gateway and for the receiver of a callback: 16 hexadecimal digits.
@@ -119,7 +115,7 @@ pub struct JobEntry {
 
 /// Some jobs: route by route, those that wait before those that failed and those that were sent, and of
 /// each route the latest due first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobPage {
     /// The jobs. There may be none although more follow.

@@ -5,7 +5,7 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::operations::jobs as stored;
 use crate::engine::store::Job;
 use crate::engine::{Engine, JobKind, JobState};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const FIRST: u32 = 100;
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much of one kind there is to send by one route, and what became of it in the last 24 hours.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobStatus {
     /// The route: see [`JobEntry::route`](crate::engine::JobEntry::route).

@@ -1,0 +1,70 @@
+//! What operators do with an engine in this process, by the names of operations.
+
+use super::error::seconder_error;
+use super::ffi::{self, with_out};
+use super::open::seconder_service;
+use super::status::seconder_status;
+use super::text::seconder_text;
+use std::ffi::c_char;
+
+/// Carries out an operation of an operator, with an engine in this process.
+///
+/// `operation` is its name, such as "jobs.list", and `parameters` a JSON object; NULL for none. Free
+/// `out`, the reply as a JSON object, with seconder_text_free(). A name that no operation has, and one
+/// that none of its parameters has, is SECONDER_INVALID_ARGUMENT, with an error that lists those that
+/// there are. So is a service that is a remote one. Other statuses are as described at the top of the
+/// header.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_operate(
+    service: Option<&seconder_service>,
+    operation: *const c_char,
+    parameters: *const c_char,
+    out: *mut *mut seconder_text,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header requires.
+    unsafe {
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            within::operate(service, operation, parameters)
+        })
+    }
+}
+
+#[cfg(feature = "engine")]
+mod within {
+    use super::super::ffi::Outcome;
+    use super::*;
+    use crate::wire::Wiping;
+    use zeroize::Zeroizing;
+
+    /// # Safety
+    /// Both pointers are NULL or texts.
+    pub(super) unsafe fn operate(
+        service: &seconder_service,
+        operation: *const c_char,
+        parameters: *const c_char,
+    ) -> Outcome<seconder_text> {
+        // SAFETY: promised by the caller.
+        let (operation, parameters) =
+            unsafe { (ffi::text("operation", operation)?, ffi::object("parameters", parameters)?) };
+        let reply = Wiping(service.service.operate_json(operation, parameters)?);
+        Ok(seconder_text::new(&Zeroizing::new(reply.0.to_string())))
+    }
+}
+
+/// This build has no engine, so its function only returns an error.
+#[cfg(not(feature = "engine"))]
+mod within {
+    use super::super::ffi::Outcome;
+    use super::*;
+
+    pub(super) unsafe fn operate(
+        _: &seconder_service,
+        _: *const c_char,
+        _: *const c_char,
+    ) -> Outcome<seconder_text> {
+        Err(ffi::no_engine())
+    }
+}

@@ -1,0 +1,94 @@
+//! The messages and callbacks that are to be sent.
+
+use super::operation;
+use crate::engine::{Engine, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+operation! {
+    /// Lists what the engine has to send, and what it has sent, for all applications of the database, page
+    /// by page: see [`Engine::jobs`].
+    ListJobs = "jobs.list" -> JobPage {
+        /// Those in this state.
+        state: Option<JobState>,
+        /// Those of this kind.
+        kind: Option<JobKind>,
+        /// Those of this route.
+        route: Option<String>,
+        /// What the page before has as `next`.
+        after: Option<String>,
+        /// The most jobs on the page, 1 to 1000. Default: 100.
+        most: Option<u32>,
+    }
+}
+
+impl ListJobs {
+    fn run(&self, engine: &Engine) -> Result<JobPage> {
+        let filter = JobFilter { state: self.state, kind: self.kind, route: self.route.clone() };
+        engine.jobs(&filter, self.after.as_deref(), self.most.unwrap_or(super::MOST))
+    }
+}
+
+operation! {
+    /// Returns the job with this id.
+    ShowJob = "jobs.show" -> JobEntry {
+        /// The id of the job: 16 hexadecimal digits.
+        id: String,
+    }
+}
+
+impl ShowJob {
+    fn run(&self, engine: &Engine) -> Result<JobEntry> {
+        engine.job(&self.id)?.ok_or_else(|| {
+            Error::invalid_argument("id", format!("{} is that of no job, or not any more", self.id))
+        })
+    }
+}
+
+operation! {
+    /// Counts the jobs of all applications of the database, by route and kind: see
+    /// [`Engine::job_status`].
+    CountJobs = "jobs.status" -> JobCounts {}
+}
+
+/// How much there is to send.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct JobCounts {
+    /// For each route and kind.
+    pub counts: Vec<JobStatus>,
+}
+
+impl CountJobs {
+    fn run(&self, engine: &Engine) -> Result<JobCounts> {
+        Ok(JobCounts { counts: engine.job_status()? })
+    }
+}
+
+operation! {
+    /// Has a job attempted with the next ones that are due: see [`Engine::replay_job`].
+    ReplayJob = "jobs.replay" -> JobEntry {
+        /// The id of the job: 16 hexadecimal digits.
+        id: String,
+    }
+}
+
+impl ReplayJob {
+    fn run(&self, engine: &Engine) -> Result<JobEntry> {
+        engine.replay_job(&self.id)
+    }
+}
+
+operation! {
+    /// Removes a job that is not over: see [`Engine::cancel_job`].
+    CancelJob = "jobs.cancel" -> JobEntry {
+        /// The id of the job: 16 hexadecimal digits.
+        id: String,
+    }
+}
+
+impl CancelJob {
+    fn run(&self, engine: &Engine) -> Result<JobEntry> {
+        engine.cancel_job(&self.id)
+    }
+}

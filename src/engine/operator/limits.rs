@@ -1,0 +1,38 @@
+//! The limits of the application.
+
+use super::operation;
+use crate::engine::operations::applications::{self as stored, AppChange};
+use crate::engine::{Engine, Limits};
+use crate::{Result, calls};
+
+operation! {
+    /// Returns the limits of the application, as they are stored.
+    ShowLimits = "limits.show" -> Limits {}
+}
+
+impl ShowLimits {
+    fn run(&self, engine: &Engine) -> Result<Limits> {
+        let id = engine.app.app_id;
+        let app = engine.look(move |view| stored::of_id(view, id))?;
+        app.map(|app| app.limits).ok_or_else(|| calls::unauthorized("the application was removed"))
+    }
+}
+
+operation! {
+    /// Changes limits of the application, and returns all of them. Programs that have the database open
+    /// have the new ones when they open it again.
+    SetLimits = "limits.set" -> Limits {
+        /// Those to change, as `name=value`, separated by spaces or commas: see [`Limits::set`].
+        limits: String,
+    }
+}
+
+impl SetLimits {
+    fn run(&self, engine: &Engine) -> Result<Limits> {
+        Limits::default().set(&self.limits)?;
+        let change = AppChange { limits: Some(self.limits.clone()), ..AppChange::default() };
+        let trail = engine.trail_of("set_limits", engine.now(), None)?;
+        engine.run(move |view| stored::configure(view, &change, &trail))?;
+        ShowLimits {}.run(engine)
+    }
+}
