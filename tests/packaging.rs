@@ -121,6 +121,32 @@ fn the_page_about_logins_fits_the_units() {
     assert!(page.contains("systemctl enable --now seconder.socket"));
 }
 
+/// systemd reads the units without a complaint, and rates the service as `OK` or better.
+#[test]
+fn the_units_are_valid_and_the_service_is_hardened() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        println!("skipped: systemd-analyze is not here");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["seconder.service", "seconder.socket"] {
+        // The program need not be installed.
+        let unit = read(&format!("packaging/systemd/{name}"));
+        let unit = unit.replace("/usr/bin/seconder", "/bin/true");
+        fs::write(folder.path().join(name), unit).unwrap();
+    }
+    let analyze = |arguments: &[&str]| {
+        let mut command = Command::new("systemd-analyze");
+        command.args(arguments).arg(folder.path().join("seconder.service")).output().unwrap()
+    };
+    let verified = analyze(&["verify", "--man=no"]);
+    let printed = String::from_utf8_lossy(&verified.stderr);
+    let of_units = printed.lines().filter(|line| line.contains("seconder"));
+    assert_eq!(of_units.collect::<Vec<_>>(), [""; 0], "{printed}");
+    let rated = analyze(&["security", "--offline=true", "--threshold=15", "--no-pager"]);
+    assert!(rated.status.success(), "{}", String::from_utf8_lossy(&rated.stdout));
+}
+
 /// A package index shows these without the project around them.
 #[test]
 fn descriptions_of_packages_link_to_pages_of_the_project() {

@@ -84,6 +84,7 @@ checks() {
     need cmake cmake --version
     need abigail-tools abidiff --version
     need dpkg-dev dpkg-shlibdeps --version
+    need systemd systemd-analyze --version
     need dnsmasq-base /usr/sbin/dnsmasq --version
     need valgrind valgrind --version
     need libc6-dbg valgrind -q true

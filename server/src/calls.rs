@@ -21,6 +21,8 @@ struct State {
     arriving: usize,
     /// How many are being handled.
     handled: usize,
+    /// How many connections have had a call.
+    used: usize,
     /// When the last one ended.
     last: Instant,
 }
@@ -31,9 +33,17 @@ pub(crate) struct Call {
     has_arrived: bool,
 }
 
+/// A connection that has had a call, until it is dropped.
+pub(crate) struct Used(Calls);
+
 impl Default for Calls {
     fn default() -> Calls {
-        Calls(Arc::new(Mutex::new(State { arriving: 0, handled: 0, last: Instant::now() })))
+        Calls(Arc::new(Mutex::new(State {
+            arriving: 0,
+            handled: 0,
+            used: 0,
+            last: Instant::now(),
+        })))
     }
 }
 
@@ -44,16 +54,29 @@ impl Calls {
         Call { calls: self.clone(), has_arrived: false }
     }
 
-    /// Waits until there was none for a while.
-    pub(crate) async fn ended(&self) {
-        let begun = Instant::now();
-        while self.is_any(begun.elapsed()) {
+    /// A connection whose first call begins.
+    pub(crate) fn first(&self) -> Used {
+        self.state().used += 1;
+        Used(self.clone())
+    }
+
+    /// Waits until each of the connections that there are has had a call: the request of a new one is on its
+    /// way, and may take as long as a body since the server began to stop.
+    pub(crate) async fn begun(&self, since: Instant, connections: impl Fn() -> usize) {
+        while connections() > self.state().used && since.elapsed() < ARRIVAL {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until there was none for a while. The server began to stop at this time.
+    pub(crate) async fn ended(&self, since: Instant) {
+        while self.is_any(since.elapsed()) {
             tokio::time::sleep(LOOK).await;
         }
     }
 
     fn is_any(&self, waited: Duration) -> bool {
-        let State { arriving, handled, last } = &*self.state();
+        let State { arriving, handled, last, .. } = &*self.state();
         *handled > 0 || (*arriving > 0 && waited < ARRIVAL) || last.elapsed() < IDLE
     }
 
@@ -70,6 +93,12 @@ impl Call {
             (state.arriving, state.handled) = (state.arriving - 1, state.handled + 1);
             self.has_arrived = true;
         }
+    }
+}
+
+impl Drop for Used {
+    fn drop(&mut self) {
+        self.0.state().used -= 1;
     }
 }
 

@@ -7,6 +7,7 @@ mod local;
 #[cfg(unix)]
 mod relay;
 mod serve;
+mod supervision;
 
 pub(crate) use backups::{backup, restore, restored};
 #[cfg(unix)]

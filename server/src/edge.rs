@@ -1,6 +1,6 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
-use crate::calls::Calls;
+use crate::calls::{Calls, Used};
 use crate::inbound::Inbound;
 use crate::journal::Journal;
 #[cfg(unix)]
@@ -20,7 +20,7 @@ use seconder::http::Peer;
 use seconder::http::{
     self, BODY_LIMIT, BodyError, Caller, RawReply, RawRequest, RoutedRequest, UNKNOWN_BODY_LIMIT,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How much of a body is read, 8 MiB. Of a body that is too large, the rest up to this is
@@ -40,6 +40,7 @@ struct Inner {
     caller: Caller,
     journal: Arc<Journal>,
     calls: Calls,
+    used: OnceLock<Used>,
     /// What providers ask for, by network.
     inbound: Option<Inbound>,
     /// Given back when the connection is closed and its last call has ended.
@@ -62,7 +63,8 @@ impl Edge {
         place: Place,
     ) -> Edge {
         let (caller, _held) = (Caller::Network, Held::Network(place));
-        Edge(Arc::new(Inner { source, caller, journal, calls, inbound, _held }))
+        let used = OnceLock::new();
+        Edge(Arc::new(Inner { source, caller, journal, calls, used, inbound, _held }))
     }
 
     /// Handles the requests of a peer of a local socket.
@@ -75,7 +77,8 @@ impl Edge {
         slot: Slot,
     ) -> Edge {
         let (caller, _held) = (Caller::Peer(caller), Held::Local(slot));
-        Edge(Arc::new(Inner { source, caller, journal, calls, inbound: None, _held }))
+        let (used, inbound) = (OnceLock::new(), None);
+        Edge(Arc::new(Inner { source, caller, journal, calls, used, inbound, _held }))
     }
 
     /// The library matches the path and the method itself.
@@ -145,6 +148,7 @@ impl Edge {
 /// Handles every request.
 async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     let mut call = edge.0.calls.begin();
+    edge.0.used.get_or_init(|| edge.0.calls.first());
     let (head, body) = request.into_parts();
     if !names_its_host(&head) {
         let wrong = "The request must have one header Host.\n";

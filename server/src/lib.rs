@@ -26,10 +26,13 @@ mod metrics;
 mod network;
 mod places;
 mod public_url;
+mod pulse;
 pub mod routes;
 mod server;
 mod signals;
 mod source;
+#[cfg(unix)]
+mod systemd;
 mod tls;
 mod workers;
 mod write_timeout;
@@ -41,8 +44,11 @@ pub use metrics::Metrics;
 #[cfg(unix)]
 pub use network::raise_descriptor_limit;
 pub use public_url::PublicUrl;
+pub use pulse::Pulse;
 pub use server::Server;
 pub use signals::{Signal, Signals};
+#[cfg(unix)]
+pub use systemd::{Notifier, Watchdog};
 pub use tls::Tls;
 pub use workers::Workers;
 

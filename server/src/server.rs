@@ -9,6 +9,7 @@ use crate::listeners::Listeners;
 use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
 use crate::metrics::{Metrics, listen};
 use crate::network::{self, NetworkAcceptor};
+use crate::pulse::Pulse;
 use crate::signals::Signals;
 use crate::source::Source;
 use crate::tls::Tls;
@@ -22,9 +23,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 #[cfg(unix)]
 use std::os::unix::net::SocketAddr as LocalAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
-#[cfg(unix)]
 use tokio::task::JoinHandle;
 
 /// How long a client may take to send the head of a request. It also limits how long a connection
@@ -47,6 +47,8 @@ pub struct Server {
     certificate: Option<Arc<Certificate>>,
     certificate_pem: String,
     tcp: Handle<SocketAddr>,
+    /// The tasks that accept connections to it.
+    accepting: Vec<JoinHandle<std::io::Result<()>>>,
     monitors: Handle<SocketAddr>,
     monitors_addr: Option<SocketAddr>,
     calls: Calls,
@@ -118,7 +120,7 @@ impl Server {
         };
         let addrs = addresses(&listeners.tcp)?;
         let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
-        let (tcp, calls) = (Handle::new(), Calls::default());
+        let (tcp, calls, mut accepting) = (Handle::new(), Calls::default(), Vec::new());
         let write_limit = listeners.write_limit.unwrap_or(WRITE);
         if let Some(certificate) = &certificate {
             runtime.spawn(Arc::clone(certificate).watch());
@@ -129,7 +131,7 @@ impl Server {
                 let (calls, config) = (calls.clone(), certificate.config());
                 let acceptor =
                     NetworkAcceptor::new(source, journal, calls, config, places, write_limit);
-                runtime.spawn(serve(listener, acceptor, tcp.clone()));
+                accepting.push(runtime.spawn(serve(listener, acceptor, tcp.clone())));
             }
         }
         let mut server = Server {
@@ -137,6 +139,7 @@ impl Server {
             certificate,
             certificate_pem,
             tcp,
+            accepting,
             monitors: Handle::new(),
             monitors_addr: None,
             calls,
@@ -202,7 +205,8 @@ impl Server {
                 self.calls.clone(),
                 write_limit,
             );
-            runtime.spawn(serve_local(socket.listener, acceptor, self.local.clone()));
+            let accepting = serve_local(socket.listener, acceptor, self.local.clone());
+            self.accepting.push(runtime.spawn(accepting));
         }
         self.files = Arc::new(files);
         if !self.files.is_empty() {
@@ -249,6 +253,15 @@ impl Server {
         Signals::new(runtime.handle().clone())
     }
 
+    /// Shows whether this server works.
+    ///
+    /// # Errors
+    /// [`Error::Internal`](seconder::Error::Internal) if it has stopped.
+    pub fn pulse(&self) -> Result<Pulse> {
+        let runtime = self.runtime.as_ref().ok_or_else(|| internal("the server has stopped"))?;
+        Ok(Pulse::of(runtime.handle().clone()))
+    }
+
     /// Reads the files of the certificate and its key again, and presents them to every client that
     /// connects from now on. That also happens a few seconds after they have changed. Returns false if there
     /// are none, because the certificate is self-signed or there is no HTTPS.
@@ -276,6 +289,16 @@ impl Server {
             // for stale ones and replaces them, which would then be removed.
             self.files.iter().for_each(SocketFile::remove);
         }
+        // What arrives now stays in the queue of a socket that another process holds too, such as systemd. A
+        // connection that was accepted and has had no call would be closed by what follows.
+        let since = Instant::now();
+        self.accepting.iter().for_each(JoinHandle::abort);
+        runtime.block_on(self.calls.begun(since, || {
+            let count = self.tcp.connection_count();
+            #[cfg(unix)]
+            let count = count + self.local.connection_count();
+            count
+        }));
         // This only starts the shutdown, so the connections are counted until all are closed.
         self.tcp.graceful_shutdown(Some(GRACE));
         self.monitors.graceful_shutdown(Some(GRACE));
@@ -290,7 +313,7 @@ impl Server {
             let ended = async {
                 tokio::select! {
                     () = all_closed => {}
-                    () = self.calls.ended() => {}
+                    () = self.calls.ended(since) => {}
                 }
             };
             tokio::time::timeout(GRACE, ended).await.ok()

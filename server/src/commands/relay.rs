@@ -1,5 +1,6 @@
 //! `seconder relay`.
 
+use super::supervision::Supervision;
 use super::{invalid, secret, serve};
 use crate::arguments::Relay;
 use crate::log;
@@ -26,7 +27,9 @@ pub(crate) fn relay(options: Relay) -> Result<()> {
     let mut signals = server.signals()?;
     log(&format!("calls are passed on to {}", options.url));
     options.local.show();
-    serve::run(server, &mut signals);
+    // Whether the service behind it responds is for those who call it.
+    let supervision = Supervision::start(&server, || Ok(()))?;
+    serve::run(server, &mut signals, &supervision);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use super::delivery::delivered;
 use super::invalid;
+use super::supervision::Supervision;
 use crate::arguments::Serve;
 use crate::log;
 use seconder::engine::ApplicationSettings;
@@ -23,7 +24,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
         delivered(options.database.settings()?, &options.database, options.public_url.clone());
     let settings = of_messages(configured(settings, &options), &options)?;
     let service = settings.open()?;
-    let engine = service.require_engine()?;
+    let engine = &service.require_engine()?.clone();
     let metrics = Metrics::new(engine.clone(), routes.clone());
     let listeners = listeners.metrics(metrics.clone());
     let listeners = match &routes {
@@ -64,7 +65,9 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     }
     #[cfg(unix)]
     options.local.show();
-    run(server, &mut signals);
+    let database = engine.clone();
+    let supervision = Supervision::start(&server, move || database.callback_lanes().map(drop))?;
+    run(server, &mut signals, &supervision);
     drop(workers);
     Ok(())
 }
@@ -162,15 +165,21 @@ fn listeners(options: &Serve) -> Result<Listeners> {
 }
 
 /// Serves until a signal says to stop.
-pub(super) fn run(server: Server, signals: &mut Signals) {
+pub(super) fn run(server: Server, signals: &mut Signals, supervision: &Supervision) {
+    supervision.ready();
     loop {
         match signals.wait() {
-            Signal::Reload => reload(&server),
+            Signal::Reload => {
+                supervision.reloading();
+                reload(&server);
+                supervision.ready();
+            }
             Signal::Other(name) => log(&format!("{name} is ignored")),
             _ => break,
         }
     }
     log("stopping");
+    supervision.stopping();
     server.stop();
     log("stopped");
 }

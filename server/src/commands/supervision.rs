@@ -1,0 +1,67 @@
+//! What whoever supervises the process learns of it: systemd.
+
+use crate::log;
+use seconder::{Error, Result};
+use seconder_server::Server;
+#[cfg(unix)]
+use seconder_server::{Notifier, Watchdog};
+
+/// Reports to systemd, if it asked for that.
+#[cfg(unix)]
+pub(super) struct Supervision {
+    notifier: Notifier,
+    _watchdog: Option<Watchdog>,
+}
+
+#[cfg(unix)]
+impl Supervision {
+    /// With this look at the database.
+    pub(super) fn start(
+        server: &Server,
+        look: impl Fn() -> Result<()> + Send + 'static,
+    ) -> Result<Supervision> {
+        let notifier = Notifier::from_env().unwrap_or_else(|error| {
+            log(&format!("warning: {error}"));
+            Notifier::default()
+        });
+        let watchdog = Watchdog::start(&notifier, server.pulse()?, look)
+            .map_err(|_| Error::Internal { message: "a thread could not be started".into() })?;
+        Ok(Supervision { notifier, _watchdog: watchdog })
+    }
+
+    pub(super) fn ready(&self) {
+        sent(self.notifier.ready());
+    }
+
+    pub(super) fn reloading(&self) {
+        sent(self.notifier.reloading());
+    }
+
+    pub(super) fn stopping(&self) {
+        sent(self.notifier.stopping());
+    }
+}
+
+#[cfg(unix)]
+fn sent(result: std::io::Result<()>) {
+    if let Err(error) = result {
+        log(&format!("warning: systemd was not notified: {error}"));
+    }
+}
+
+/// Nobody asks for it on this system.
+#[cfg(not(unix))]
+pub(super) struct Supervision;
+
+#[cfg(not(unix))]
+impl Supervision {
+    pub(super) fn start(_: &Server, _: impl Fn() -> Result<()>) -> Result<Supervision> {
+        Ok(Supervision)
+    }
+
+    pub(super) fn ready(&self) {}
+
+    pub(super) fn reloading(&self) {}
+
+    pub(super) fn stopping(&self) {}
+}
