@@ -138,7 +138,7 @@ install_into libpam-seconder install-pam
 library=$work/libseconder0/usr/lib/$triplet
 development=$work/libseconder-dev/usr/lib/$triplet
 # Debian's users expect units where systemd finds them. They stay switched off, because whoever uses a
-# remote service needs none, and creating the user is left to systemd-sysusers.
+# remote service needs none.
 examples=$work/seconder/usr/share/doc/seconder/systemd
 units=$work/seconder/usr/lib/systemd/system
 install -d "$units" "$work/seconder/usr/lib/sysusers.d"
@@ -190,10 +190,44 @@ Description: second factor of a login (development files)
  Headers for C and C++, the static library, man pages, and the files of
  pkg-config and CMake, for programs that use Seconder.
 CONTROL
+mkdir -p "$work/seconder/DEBIAN"
+# The units need the user, and a service that runs is to be the new program.
+cat >"$work/seconder/DEBIAN/postinst" <<'SCRIPT'
+#!/bin/sh
+set -e
+if [ "$1" = configure ]; then
+    if command -v systemd-sysusers >/dev/null; then
+        systemd-sysusers seconder.conf
+    fi
+    if [ -d /run/systemd/system ]; then
+        systemctl daemon-reload
+        # Only after an upgrade: the first installation starts nothing.
+        [ -z "$2" ] || systemctl try-restart seconder.service
+    fi
+fi
+SCRIPT
+cat >"$work/seconder/DEBIAN/prerm" <<'SCRIPT'
+#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
+    systemctl disable --now seconder.service seconder.socket
+fi
+SCRIPT
+# The database, its keyring and the messages go with a purge alone. The user stays, as users do in Debian:
+# backups and other files may belong to it.
+cat >"$work/seconder/DEBIAN/postrm" <<'SCRIPT'
+#!/bin/sh
+set -e
+[ "$1" != purge ] || rm -rf /var/lib/seconder
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+fi
+SCRIPT
+chmod 755 "$work/seconder/DEBIAN"/p*
 build seconder <<CONTROL
 Section: admin
 Depends: $(dependencies seconder "$work/seconder/usr/bin"/*)
-Recommends: ca-certificates
+Recommends: ca-certificates, systemd | systemd-standalone-sysusers | systemd-sysusers
 Description: second factor of a login (service)
  The program seconder runs the service of a second factor behind HTTPS and on
  local sockets, and manages its database. The program seconder-login asks for

@@ -113,6 +113,12 @@ for package in "${packages[@]}"; do
         skip "$package is installed already and is left as it is; the contents were checked"
 done
 
+if unshare --mount true 2>/dev/null; then
+    unshare --mount --propagation private tests/deb_lifecycle.sh "$work"
+else
+    echo "skipped: upgrading the packages, because there are no mount namespaces here"
+fi
+
 installed=yes
 with_lock dpkg -i "$work"/*.deb
 read -ra flags <<<"$(pkg-config --cflags --libs seconder)"

@@ -1,0 +1,110 @@
+#!/bin/bash
+# Installs the Debian packages in an earlier version, upgrades, removes and purges them, and checks that a
+# database survives all but the last, and that nothing is left. It runs as root in a mount namespace of its
+# own, on a file system that hides what is written from this machine: tests/deb.sh.
+# tests/deb_lifecycle.sh FOLDER_OF_PACKAGES
+set -euo pipefail
+[ "$(readlink /proc/self/ns/mnt)" != "$(readlink /proc/1/ns/mnt)" ] || exit 2
+packages=$(realpath "$1")
+fail() {
+    echo "tests/deb_lifecycle.sh: $*" >&2
+    exit 1
+}
+
+work=$(mktemp -d)
+mount -t tmpfs tmpfs "$work"
+service=
+clean() {
+    [ -z "$service" ] || kill "$service"
+    # The temporary file system goes with the namespace, its folder does not.
+    umount -l "$work"
+    rmdir "$work"
+}
+trap clean EXIT
+mkdir "$work/packages" "$work/tree" "$work/changed" "$work/overlay" "$work/system"
+# The same packages, with a version of before.
+for package in seconder libpam-seconder libseconder0 libseconder-dev; do
+    cp "$packages/${package}"_*.deb "$work/packages/"
+    dpkg-deb -R "$packages/${package}"_*.deb "$work/tree/$package"
+    sed -i -e 's/^Version: .*/Version: 0.0.1/' -e 's/(= [0-9.]*)/(= 0.0.1)/' \
+        "$work/tree/$package/DEBIAN/control"
+    dpkg-deb -Zgzip -z1 --build "$work/tree/$package" "$work/packages/earlier_$package.deb" >/dev/null
+    rm -r "${work:?}/tree/$package"
+done
+mount -t overlay overlay "$work/system" \
+    -o "lowerdir=/,upperdir=$work/changed,workdir=$work/overlay" 2>/dev/null || {
+    echo "skipped: upgrading the Debian packages, because there are no overlays of / here"
+    exit 0
+}
+mount -t proc proc "$work/system/proc"
+mount --rbind /dev "$work/system/dev"
+mkdir -p "$work/system/packages"
+mount --bind "$work/packages" "$work/system/packages"
+
+root=(chroot "$work/system" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
+    DEBIAN_FRONTEND=noninteractive)
+run() {
+    "${root[@]}" "$@"
+}
+dpkg_() {
+    run dpkg "$@" >"$work/dpkg.log" 2>&1 || fail "dpkg $* failed: $(cat "$work/dpkg.log")"
+    # dpkg does not know that /lib/*/security of other packages is the same folder as that in /usr/lib.
+    ! grep -i warning "$work/dpkg.log" | grep -v "security' not empty" || fail "dpkg $* warned: $(cat "$work/dpkg.log")"
+}
+version() {
+    run dpkg-query -W -f='${Version}' seconder
+}
+
+dpkg_ -i $(cd "$work/packages" && printf '/packages/%s ' earlier_*.deb)
+[ "$(version)" = 0.0.1 ] || fail "the earlier version was not installed"
+owner=root
+if command -v systemd-sysusers >/dev/null; then
+    run getent passwd seconder >/dev/null || fail "the user of the service was not created"
+    owner=seconder
+fi
+database=sqlite:/var/lib/seconder/seconder.db
+program=("${root[@]}" setpriv --reuid "$owner" --regid "$owner" --clear-groups seconder)
+seconder() {
+    "${program[@]}" "$@"
+}
+run install -d -m 700 -o "$owner" -g "$owner" /var/lib/seconder
+# The service creates the database.
+"${program[@]}" serve --database "$database" --unix /var/lib/seconder/socket 2>"$work/serve.log" &
+service=$!
+for _ in {1..300}; do
+    [ ! -S "$work/system/var/lib/seconder/socket" ] || break
+    sleep 0.1
+done
+user=$(seconder user create --database "$database" --email ada@example.com --cellphone 2025550123 \
+    --country-code 1 | sed -n 's/^user_id //p')
+before=$(seconder user show --database "$database" --user "$user") ||
+    fail "the service does not run: $(cat "$work/serve.log")"
+kill "$service"
+wait "$service" || fail "the service failed: $(cat "$work/serve.log")"
+service=
+
+dpkg_ -i $(cd "$work/packages" && printf '/packages/%s ' [!e]*.deb)
+[ "$(version)" != 0.0.1 ] || fail "the packages were not upgraded"
+[ "$(seconder user show --database "$database" --user "$user")" = "$before" ] ||
+    fail "the upgrade changed the user"
+
+dpkg_ -r libpam-seconder libseconder-dev libseconder0 seconder
+[ -e "$work/system/var/lib/seconder/seconder.db" ] || fail "the removal deleted the database"
+[ ! -e "$work/system/usr/bin/seconder" ] || fail "the removal left the program"
+# Those that have nothing to purge are gone already.
+dpkg_ -P libpam-seconder seconder
+
+# What dpkg and the system note for themselves, and the user, stay.
+left=$(cd "$work/changed" && find . -mindepth 1 ! -path './packages' ! -path './tmp*' \
+    ! -path './var/lib/dpkg*' ! -path './var/log/*' ! -path './var/cache/*' ! -path './etc/ld.so.cache*' \
+    ! -path './etc/passwd*' ! -path './etc/group*' ! -path './etc/*shadow*' ! -path './etc/.pwd.lock' \
+    ! -path './var/lib/pam*' ! -type d)
+for file in $left; do
+    # A file that was there before, and that pam-auth-update or ldconfig has written again as it was.
+    [ -e "/$file" ] && cmp -s "/$file" "$work/changed/$file" && continue
+    fail "a purge left $file behind"
+done
+for folder in $(cd "$work/changed" && find . -mindepth 1 -type d ! -path './packages' ! -path './tmp*' \
+    ! -path './var/cache/*' ! -path './var/lib/dpkg*' ! -path './var/log/*'); do
+    [ -d "/$folder" ] || fail "a purge left the folder $folder behind"
+done
