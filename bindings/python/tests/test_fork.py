@@ -166,7 +166,7 @@ def test_children_of_a_process_whose_threads_use_the_database(tmp_path: Path) ->
 
 
 FORKS_ITSELF = """
-import logging, os, sys, threading
+import logging, os, sys, threading, time
 # The library does not see the forks then, as those of a program in C.
 os.register_at_fork = lambda **_: None
 import seconder
@@ -179,7 +179,9 @@ threads = [threading.Thread(target=use) for _ in range(4)]
 for thread in threads:
     thread.start()
 outcomes = set()
-for _ in range(300):
+# Where the disk is busy, each child takes a while to open the database.
+until = time.monotonic() + 20
+while time.monotonic() < until:
     child = os.fork()
     if child == 0:
         try:
