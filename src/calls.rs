@@ -132,6 +132,9 @@ pub trait Call: Serialize + DeserializeOwned {
     /// [`Backend::check_own_account`](crate::http::Backend::check_own_account). Unless a call says
     /// otherwise, that is each one for the own account which changes anything.
     const CHANGES_PROTECTION: bool = Self::FOR_OWN_ACCOUNT && !Self::REPEATABLE;
+    /// Whether an engine may wait for others than its database while it handles the call: for a gateway
+    /// that sends a message, or for a provider that looks up a number.
+    const WAITS_FOR_OTHERS: bool = false;
     /// The reply to a call that succeeded.
     type Reply: Serialize + DeserializeOwned;
 
@@ -352,6 +355,9 @@ macro_rules! calls {
 
         /// `Call::CHANGES_PROTECTION` of each call, in the order of `ROUTES`.
         const CHANGES_PROTECTION: [bool; ROUTES.len()] = [$($call::CHANGES_PROTECTION),*];
+
+        /// `Call::WAITS_FOR_OTHERS` of each call, in the order of `ROUTES`.
+        const WAITS_FOR_OTHERS: [bool; ROUTES.len()] = [$($call::WAITS_FOR_OTHERS),*];
 
         /// Handles every call of the interface.
         pub trait HandleAll: $(Handle<$call> +)* {

@@ -33,6 +33,7 @@ use peer::Denied;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// The maximum size of a request's body in bytes, 1 MiB, which no request of the interface reaches.
@@ -229,11 +230,24 @@ impl RoutedRequest {
             .map_err(|_| {
                 calls::unauthorized("with a large body, it must be in one header or in the query")
             });
-        key.and_then(|key| backend.check_key(&key)).map_err(|error| {
-            let mut reply = self.call.failure_writer()(&error, backend.replies());
-            backend.names().body_to_wire(&mut reply.body);
-            encode(self.call.format(), &reply)
-        })
+        let checked = key.and_then(|key| backend.check_key(&key));
+        checked.map_err(|error| self.failure(backend, &error))
+    }
+
+    /// The reply to send instead of [`RoutedRequest::respond`], if the server cannot handle the call now,
+    /// and has done nothing: 503, with the time after which the client may try again.
+    pub fn overloaded(&self, backend: &impl Backend, retry_after: Duration) -> RawReply {
+        // A code is for what was decided about a user, such as that there were too many wrong codes.
+        let message = "The service has too many calls at once. Try again later.".to_owned();
+        let error = Error::RateLimited { message, retry_after: Some(retry_after), code: None };
+        self.failure(backend, &error)
+    }
+
+    /// The reply to an error before the application is known.
+    fn failure(&self, backend: &impl Backend, error: &Error) -> RawReply {
+        let mut reply = self.call.failure_writer()(error, backend.replies());
+        backend.names().body_to_wire(&mut reply.body);
+        encode(self.call.format(), &reply)
     }
 
     /// The parameters in the query and the body, without the API key.

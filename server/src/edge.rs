@@ -6,6 +6,7 @@ use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local::Slot;
 use crate::places::Place;
+use crate::pool::{Lane, Pools, Unhandled};
 use crate::source::Source;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -30,6 +31,8 @@ const DISCARD: usize = 8 * BODY_LIMIT;
 /// How long a client may take to send a body, so that a slow client cannot hold a connection for
 /// ever.
 const BODY_TIME: Duration = Duration::from_secs(15);
+/// After what time a client may try again, if there were too many calls.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Handles the requests of a connection.
 #[derive(Clone)]
@@ -41,6 +44,7 @@ struct Inner {
     journal: Arc<Journal>,
     calls: Calls,
     used: OnceLock<Used>,
+    pools: Pools,
     /// What providers ask for, by network.
     inbound: Option<Inbound>,
     /// Given back when the connection is closed and its last call has ended.
@@ -59,12 +63,12 @@ impl Edge {
     pub(crate) fn network(
         (source, inbound): (Source, Option<Inbound>),
         journal: Arc<Journal>,
-        calls: Calls,
+        (calls, pools): (Calls, Pools),
         place: Place,
     ) -> Edge {
         let (caller, _held) = (Caller::Network, Held::Network(place));
         let used = OnceLock::new();
-        Edge(Arc::new(Inner { source, caller, journal, calls, used, inbound, _held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, _held }))
     }
 
     /// Handles the requests of a peer of a local socket.
@@ -73,12 +77,12 @@ impl Edge {
         source: Source,
         caller: Peer,
         journal: Arc<Journal>,
-        calls: Calls,
+        (calls, pools): (Calls, Pools),
         slot: Slot,
     ) -> Edge {
         let (caller, _held) = (Caller::Peer(caller), Held::Local(slot));
         let (used, inbound) = (OnceLock::new(), None);
-        Edge(Arc::new(Inner { source, caller, journal, calls, used, inbound, _held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, _held }))
     }
 
     /// The library matches the path and the method itself.
@@ -122,9 +126,12 @@ impl Edge {
 
     /// Checks the key of whoever sends a body.
     async fn admit(&self, routed: &Arc<RoutedRequest>, body: &mut Body) -> Result<(), RawReply> {
-        let (source, routed) = (self.0.source.clone(), Arc::clone(routed));
-        let checked = tokio::task::spawn_blocking(move || routed.check_key(&source));
-        match checked.await {
+        let (pool, lane) = (self.0.pools.of_database(), Lane::of(&self.0.caller));
+        if pool.is_full(lane) {
+            return Err(routed.overloaded(&self.0.source, RETRY_AFTER));
+        }
+        let (source, own) = (self.0.source.clone(), Arc::clone(routed));
+        match pool.run(lane, move || own.check_key(&source)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(reply)) => {
                 // The client can finish sending, and read the reply.
@@ -132,7 +139,8 @@ impl Edge {
                 drop(tokio::time::timeout(BODY_TIME, discarded).await);
                 Err(reply)
             }
-            Err(_) => Err(RawReply::internal_error()),
+            Err(Unhandled::Full) => Err(routed.overloaded(&self.0.source, RETRY_AFTER)),
+            Err(Unhandled::Panicked) => Err(RawReply::internal_error()),
         }
     }
 
@@ -185,10 +193,20 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
         Ok(body) => routed.body(body),
         Err(error) => routed.body_error(error),
     };
+    let lane = Lane::of(&edge.0.caller);
+    let pool = edge.0.pools.of(routed.call()).clone();
+    if pool.is_full(lane) {
+        return response(routed.overloaded(&edge.0.source, RETRY_AFTER));
+    }
     call.arrived();
     // The engine blocks while it waits for its database and for the delivery of messages, and a
     // relay for its service. On a thread of the runtime, they would hold up other connections.
-    let reply = tokio::task::spawn_blocking(move || edge.respond(routed));
+    let reply = pool.run(lane, move || {
+        let reply = edge.respond(routed);
+        // Until then, it is in progress even if the client has gone.
+        drop(call);
+        reply
+    });
     response(reply.await.unwrap_or_else(|_| RawReply::internal_error()))
 }
 

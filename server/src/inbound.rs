@@ -4,6 +4,7 @@
 
 use crate::gateway::Posted;
 use crate::journal::Journal;
+use crate::pool::{Lane, Pools};
 use crate::routes::{Endpoint, RouteRef, Routes};
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -27,12 +28,30 @@ const BODY_TIME: Duration = Duration::from_secs(15);
 pub(crate) struct Inbound {
     routes: Routes,
     journal: Arc<Journal>,
+    pools: Pools,
 }
 
 impl Inbound {
     /// What providers of these routes ask for; none if there are no routes.
-    pub(crate) fn of(routes: Option<&Routes>, journal: &Arc<Journal>) -> Option<Inbound> {
-        Some(Inbound { routes: routes?.clone(), journal: Arc::clone(journal) })
+    pub(crate) fn of(
+        routes: Option<&Routes>,
+        journal: &Arc<Journal>,
+        pools: &Pools,
+    ) -> Option<Inbound> {
+        let (routes, journal) = (routes?.clone(), Arc::clone(journal));
+        Some(Inbound { routes, journal, pools: pools.clone() })
+    }
+
+    /// Uses the database. `None` if there are too many calls, or it panicked: providers repeat what they ask.
+    async fn of_database<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let pool = self.pools.of_database();
+        if pool.is_full(Lane::Network) {
+            return None;
+        }
+        pool.run(Lane::Network, work).await.ok()
     }
 
     /// The response to a provider, or the request of somebody else.
@@ -72,8 +91,8 @@ impl Inbound {
         };
         let routes = self.routes.clone();
         let stored = move || routes.store_receipt(&route, &receipt).is_ok();
-        match tokio::task::spawn_blocking(stored).await {
-            Ok(true) => empty(StatusCode::OK),
+        match self.of_database(stored).await {
+            Some(true) => empty(StatusCode::OK),
             // The provider repeats it.
             _ => empty(StatusCode::SERVICE_UNAVAILABLE),
         }
@@ -87,20 +106,19 @@ impl Inbound {
     /// A document; none if there is none, or none any more.
     async fn document(&self, route: RouteRef, token: Secret) -> Option<Response> {
         let (routes, name) = (self.routes.clone(), route.name().to_owned());
-        let fetched = tokio::task::spawn_blocking(move || routes.fetch(&route, &token)).await;
-        match fetched {
-            Ok(Ok(found)) => found.map(|(kind, text)| {
+        match self.of_database(move || routes.fetch(&route, &token)).await {
+            Some(Ok(found)) => found.map(|(kind, text)| {
                 let mut response = Response::new(Body::from(text.expose().to_owned()));
                 let headers = response.headers_mut();
                 headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
                 headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
                 response
             }),
-            Ok(Err(error)) => {
+            Some(Err(error)) => {
                 self.journal.note(&format!("route {name}: a document was not fetched: {error}"));
                 Some(empty(StatusCode::SERVICE_UNAVAILABLE))
             }
-            Err(_) => Some(empty(StatusCode::SERVICE_UNAVAILABLE)),
+            None => Some(empty(StatusCode::SERVICE_UNAVAILABLE)),
         }
     }
 }

@@ -25,6 +25,7 @@ mod local;
 mod metrics;
 mod network;
 mod places;
+mod pool;
 mod public_url;
 mod pulse;
 pub mod routes;

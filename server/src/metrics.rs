@@ -6,6 +6,7 @@ mod listener;
 pub(crate) use listener::listen;
 
 use crate::certificate::Certificate;
+use crate::pool::Pools;
 use crate::routes::{Routes, State};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
@@ -37,6 +38,7 @@ struct Inner {
     engine: Engine,
     routes: Option<Routes>,
     certificate: OnceLock<Arc<Certificate>>,
+    pools: OnceLock<Pools>,
     attempts: Family<Attempt, Counter>,
     durations: Family<Queue, Histogram, fn() -> Histogram>,
     counted: Recent<Option<Arc<Vec<JobStatus>>>>,
@@ -76,6 +78,11 @@ struct Breaker {
     state: BreakerState,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PoolName {
+    pool: &'static str,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct BreakerState(State);
 
@@ -93,6 +100,7 @@ impl Metrics {
             engine,
             routes,
             certificate: OnceLock::new(),
+            pools: OnceLock::new(),
             attempts: Family::default(),
             durations: Family::new_with_constructor(new),
             counted: Recent::default(),
@@ -104,6 +112,12 @@ impl Metrics {
     pub(crate) fn watch(&self, certificate: &Arc<Certificate>) {
         // A server has one.
         let _ = self.0.certificate.set(Arc::clone(certificate));
+    }
+
+    /// Shows how busy these threads are.
+    pub(crate) fn watch_pools(&self, pools: &Pools) {
+        // A server has one set of them.
+        let _ = self.0.pools.set(pools.clone());
     }
 
     /// Counts an attempt to send something.
@@ -162,6 +176,9 @@ impl Metrics {
             let help = "When the certificate expires, in Unix time";
             registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, gauge);
         }
+        if let Some(pools) = self.0.pools.get() {
+            of_the_threads(pools, registry);
+        }
         let Some(routes) = &self.0.routes else { return };
         let breakers = Family::<Breaker, Gauge>::default();
         for (route, is) in routes.states() {
@@ -203,6 +220,24 @@ impl<T> Default for Recent<T> {
     fn default() -> Recent<T> {
         Recent(Mutex::new(None))
     }
+}
+
+/// How busy the threads for calls are.
+fn of_the_threads(pools: &Pools, registry: &mut Registry) {
+    let refused = Family::<PoolName, Counter>::default();
+    let (queued, threads) =
+        (Family::<PoolName, Gauge>::default(), Family::<PoolName, Gauge>::default());
+    let gauge = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    for (pool, load) in pools.loads() {
+        let pool = PoolName { pool };
+        refused.get_or_create(&pool).inc_by(load.refused);
+        queued.get_or_create(&pool).set(gauge(load.queued));
+        threads.get_or_create(&pool).set(gauge(load.threads));
+    }
+    let help = "Calls that were answered with 503 at once, because there were too many";
+    registry.register("calls_refused", help, refused);
+    registry.register("calls_queued", "Calls that wait for a thread", queued);
+    registry.register("call_threads", "Threads that handle calls, or have just done so", threads);
 }
 
 /// What every process on the database shows alike: as `seconder jobs status` does.

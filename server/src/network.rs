@@ -8,6 +8,7 @@ use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local;
 use crate::places::Places;
+use crate::pool::Pools;
 use crate::source::Source;
 use crate::write_timeout::WriteTimeout;
 use axum::Router;
@@ -39,7 +40,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 pub(crate) struct NetworkAcceptor {
     source: (Source, Option<Inbound>),
     journal: Arc<Journal>,
-    calls: Calls,
+    calls: (Calls, Pools),
     handshakes: RustlsAcceptor,
     places: Arc<Places>,
     write_limit: Duration,
@@ -49,7 +50,7 @@ impl NetworkAcceptor {
     pub(crate) fn new(
         source: (Source, Option<Inbound>),
         journal: Arc<Journal>,
-        calls: Calls,
+        calls: (Calls, Pools),
         tls: RustlsConfig,
         places: Arc<Places>,
         write_limit: Duration,

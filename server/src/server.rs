@@ -9,6 +9,7 @@ use crate::listeners::Listeners;
 use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
 use crate::metrics::{Metrics, listen};
 use crate::network::{self, NetworkAcceptor};
+use crate::pool::Pools;
 use crate::pulse::Pulse;
 use crate::signals::Signals;
 use crate::source::Source;
@@ -20,6 +21,7 @@ use seconder::http::Relay;
 use seconder::wire::{Generation, Names};
 use seconder::{Result, Service};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::num::NonZero;
 #[cfg(unix)]
 use std::os::unix::net::SocketAddr as LocalAddr;
 use std::sync::Arc;
@@ -40,6 +42,12 @@ const HOUSEKEEPING: Duration = Duration::from_secs(5);
 /// How long calls in progress may continue when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// The most threads that read requests and write responses, however many processors there are.
+const MOST_WORKERS: usize = 16;
+/// The most threads for what may block besides calls: the user database, for the names of local peers, of which
+/// 32 are looked up at once; what monitors ask for; certificates; housekeeping.
+const MOST_BLOCKING: usize = 80;
+
 /// A server in front of an engine or a remote service, on separate threads. It stops when it is
 /// dropped.
 pub struct Server {
@@ -51,7 +59,7 @@ pub struct Server {
     accepting: Vec<JoinHandle<std::io::Result<()>>>,
     monitors: Handle<SocketAddr>,
     monitors_addr: Option<SocketAddr>,
-    calls: Calls,
+    calls: (Calls, Pools),
     #[cfg(unix)]
     local: Handle<LocalAddr>,
     /// Shared with the task that looks after them.
@@ -119,14 +127,17 @@ impl Server {
             None => (None, String::new()),
         };
         let addrs = addresses(&listeners.tcp)?;
-        let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
-        let (tcp, calls, mut accepting) = (Handle::new(), Calls::default(), Vec::new());
+        let runtime = runtime().map_err(|_| internal("threads could not be started"))?;
+        let pools = Pools::new(matches!(source, Source::Relay(_)));
+        let (tcp, calls) = (Handle::new(), (Calls::default(), pools));
+        let mut accepting = Vec::new();
         let write_limit = listeners.write_limit.unwrap_or(WRITE);
         if let Some(certificate) = &certificate {
             runtime.spawn(Arc::clone(certificate).watch());
             let places = network::places(has_local, &journal);
             for listener in listeners.tcp {
-                let source = (source.clone(), Inbound::of(listeners.routes.as_ref(), &journal));
+                let inbound = Inbound::of(listeners.routes.as_ref(), &journal, &calls.1);
+                let source = (source.clone(), inbound);
                 let (journal, places) = (Arc::clone(&journal), Arc::clone(&places));
                 let (calls, config) = (calls.clone(), certificate.config());
                 let acceptor =
@@ -151,6 +162,9 @@ impl Server {
             watching: None,
             runtime: Some(runtime),
         };
+        if let Some(metrics) = &listeners.metrics {
+            metrics.watch_pools(&server.calls.1);
+        }
         if let Some((listener, metrics)) = listeners.monitors.zip(listeners.metrics) {
             server.open_monitors(listener, metrics, write_limit).map_err(unusable)?;
         }
@@ -293,7 +307,7 @@ impl Server {
         // connection that was accepted and has had no call would be closed by what follows.
         let since = Instant::now();
         self.accepting.iter().for_each(JoinHandle::abort);
-        runtime.block_on(self.calls.begun(since, || {
+        runtime.block_on(self.calls.0.begun(since, || {
             let count = self.tcp.connection_count();
             #[cfg(unix)]
             let count = count + self.local.connection_count();
@@ -313,7 +327,7 @@ impl Server {
             let ended = async {
                 tokio::select! {
                     () = all_closed => {}
-                    () = self.calls.ended(since) => {}
+                    () = self.calls.0.ended(since) => {}
                 }
             };
             tokio::time::timeout(GRACE, ended).await.ok()
@@ -328,6 +342,15 @@ impl Server {
         let count = count + self.local.connection_count();
         count
     }
+}
+
+/// The threads that read requests and write responses. None of them waits for anything else, so there is no
+/// use for more of them than processors.
+fn runtime() -> std::io::Result<Runtime> {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(processors.min(MOST_WORKERS)).max_blocking_threads(MOST_BLOCKING);
+    runtime.thread_name("seconder-io").enable_all().build()
 }
 
 /// The addresses of listeners, which do not block from now on.

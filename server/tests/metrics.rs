@@ -73,6 +73,10 @@ fn attempts_are_counted_by_route_kind_and_outcome() {
     assert_eq!((service.value(closed), service.value(open)), (Some(1.0), Some(0.0)));
     let latency = r#"seconder_jobs_latency_seconds{route="good",kind="sms",quantile="0.99"}"#;
     assert!(service.value(latency).unwrap() < 60.0);
+    let threads = r#"seconder_call_threads{pool="waiting"}"#;
+    assert_eq!(service.value(threads), Some(1.0));
+    let refused = r#"seconder_calls_refused_total{pool="calls"}"#;
+    assert_eq!(service.value(refused), Some(0.0));
     let (_, text) = service.ask("GET", "/metrics");
     assert!(!text.contains("2025550123") && !text.contains("50123"), "{text}");
 }

@@ -52,6 +52,7 @@ impl Call for CreateUser {
     const INVALID: &'static str = codes::INVALID_USER;
     const OLDER: Shape = Shape::Bare;
     const REPLY_OBJECT: Option<&'static str> = Some("user");
+    const WAITS_FOR_OTHERS: bool = true;
     type Reply = UserCreated;
 
     fn user_of(reply: &UserCreated) -> Option<UserId> {

@@ -1,6 +1,9 @@
 //! Finds the call of a request by its method and path.
 
-use super::{CHANGES_PROTECTION, FOR_LOGIN, FOR_OWN_ACCOUNT, HandleAll, InPath, ROUTES, Route};
+use super::{
+    CHANGES_PROTECTION, FOR_LOGIN, FOR_OWN_ACCOUNT, HandleAll, InPath, ROUTES, Route,
+    WAITS_FOR_OTHERS,
+};
 #[cfg(feature = "engine")]
 use super::{FAILURES, FailureWriter};
 use crate::wire::{Format, Generation, Reply, Request};
@@ -72,6 +75,11 @@ impl MatchedCall {
     /// [`Call::CHANGES_PROTECTION`](super::Call::CHANGES_PROTECTION) of the call.
     pub fn changes_protection(&self) -> bool {
         CHANGES_PROTECTION[self.index]
+    }
+
+    /// [`Call::WAITS_FOR_OTHERS`](super::Call::WAITS_FOR_OTHERS) of the call.
+    pub fn waits_for_others(&self) -> bool {
+        WAITS_FOR_OTHERS[self.index]
     }
 
     /// Writes the call's reply to an error that precedes it, such as a wrong API key.

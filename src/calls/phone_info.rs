@@ -28,6 +28,7 @@ impl Call for PhoneInfo {
     const ROUTE: Route = Route::get("phone_info", "/protected/{format}/phones/info");
     const REPEATABLE: bool = true;
     const INVALID_NUMBER: &'static str = codes::PHONE_UNKNOWN;
+    const WAITS_FOR_OTHERS: bool = true;
     type Reply = PhoneInformation;
 }
 

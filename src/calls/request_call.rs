@@ -44,6 +44,7 @@ impl Call for RequestCall {
     const OLDER: Shape = Shape::MessageAsFlag;
     const MUST_SAY_SUCCESS: bool = true;
     const FOR_LOGIN: bool = true;
+    const WAITS_FOR_OTHERS: bool = true;
     type Reply = CodeRequested;
 
     fn user(&self) -> Option<UserId> {

@@ -66,6 +66,7 @@ impl Call for StartPhoneVerification {
     const ROUTE: Route =
         Route::post("start_phone_verification", "/protected/{format}/phones/verification/start");
     const MUST_SAY_SUCCESS: bool = true;
+    const WAITS_FOR_OTHERS: bool = true;
     type Reply = PhoneVerificationStarted;
 
     fn check(&self) -> Result<()> {

@@ -4,6 +4,7 @@ use super::{PeerRules, Slots};
 use crate::calls::Calls;
 use crate::edge::Edge;
 use crate::journal::Journal;
+use crate::pool::Pools;
 use crate::source::Source;
 use crate::write_timeout::WriteTimeout;
 use axum::Router;
@@ -30,7 +31,7 @@ pub(crate) struct PeerAcceptor {
     rules: Arc<PeerRules>,
     slots: Arc<Slots>,
     journal: Arc<Journal>,
-    calls: Calls,
+    calls: (Calls, Pools),
     look_ups: Arc<Semaphore>,
     write_limit: Duration,
 }
@@ -64,7 +65,7 @@ impl PeerAcceptor {
         rules: PeerRules,
         slots: Arc<Slots>,
         journal: Arc<Journal>,
-        calls: Calls,
+        calls: (Calls, Pools),
         write_limit: Duration,
     ) -> PeerAcceptor {
         let (rules, look_ups) = (Arc::new(rules), Arc::new(Semaphore::new(LOOK_UPS)));

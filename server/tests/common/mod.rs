@@ -139,7 +139,7 @@ pub(crate) struct HttpReply {
 }
 
 impl HttpReply {
-    fn read(text: &str) -> HttpReply {
+    pub(crate) fn read(text: &str) -> HttpReply {
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let body = serde_json::from_str(body).unwrap_or(Value::Null);

@@ -1,0 +1,248 @@
+//! The threads that handle calls: a bounded number, begun when there is something to do, and ended when
+//! there is not. Calls that find too many before them are refused at once, because a response that comes
+//! when its client has given up only delays the others.
+
+use seconder::calls::MatchedCall;
+use seconder::http::Caller;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, Thread};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// How many calls use the database at once. Those that arrive while one batch of changes is written form the
+/// next one, so fewer threads would mean more commits; more of them only wait.
+const CALLS: usize = 64;
+/// How many calls wait for others at once: for gateways, of which each has few threads, for look-ups, of
+/// which there are 32, or for the service behind a relay.
+const WAITING: usize = 128;
+/// How many calls may wait for a thread.
+const QUEUED: usize = 1024;
+/// For how long the first of them may have waited before further ones are refused.
+const LATE: Duration = Duration::from_secs(2);
+/// After how long a thread without anything to do ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The threads of a server. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Pools {
+    /// For what uses the database alone.
+    calls: Pool,
+    /// For what may wait for others too, so that none of them holds up the rest.
+    waiting: Pool,
+    /// Whether all calls wait for others.
+    relays: bool,
+}
+
+/// In whose place in the queue something waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Before all others: the logins of this machine, whose number is limited.
+    Local,
+    Network,
+}
+
+/// Why a thread has not handled something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unhandled {
+    /// There was none for it.
+    Full,
+    /// It ended with a panic.
+    Panicked,
+}
+
+/// What the threads do, for monitors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// How many calls were refused.
+    pub(crate) refused: u64,
+    /// How many threads there are.
+    pub(crate) threads: usize,
+    /// How many calls wait for one.
+    pub(crate) queued: usize,
+}
+
+impl Pools {
+    pub(crate) fn new(relays: bool) -> Pools {
+        let (calls, waiting) = (Pool::new("calls", CALLS), Pool::new("waiting", WAITING));
+        Pools { calls, waiting, relays }
+    }
+
+    /// The threads for a call.
+    pub(crate) fn of(&self, call: &MatchedCall) -> &Pool {
+        if self.relays || call.waits_for_others() { &self.waiting } else { &self.calls }
+    }
+
+    /// The threads for what uses the database alone.
+    pub(crate) fn of_database(&self) -> &Pool {
+        &self.calls
+    }
+
+    pub(crate) fn loads(&self) -> [(&'static str, Load); 2] {
+        [&self.calls, &self.waiting].map(|pool| (pool.0.name, pool.load()))
+    }
+}
+
+impl Lane {
+    pub(crate) fn of(caller: &Caller) -> Lane {
+        if *caller == Caller::Network { Lane::Network } else { Lane::Local }
+    }
+}
+
+/// Threads that share a queue. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Pool(Arc<Shared>);
+
+struct Shared {
+    name: &'static str,
+    most: usize,
+    refused: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    local: VecDeque<Task>,
+    network: VecDeque<Task>,
+    threads: usize,
+    /// Those that have nothing to do, the one that has had something to do last at the end: it goes first,
+    /// and the others end.
+    idle: Vec<Thread>,
+}
+
+struct Task {
+    since: Instant,
+    work: Box<dyn FnOnce() + Send>,
+}
+
+impl State {
+    fn queue(&mut self, lane: Lane) -> &mut VecDeque<Task> {
+        match lane {
+            Lane::Local => &mut self.local,
+            Lane::Network => &mut self.network,
+        }
+    }
+
+    fn next(&mut self) -> Option<Task> {
+        self.local.pop_front().or_else(|| self.network.pop_front())
+    }
+}
+
+impl Pool {
+    fn new(name: &'static str, most: usize) -> Pool {
+        let (refused, state) = (AtomicU64::default(), Mutex::default());
+        Pool(Arc::new(Shared { name, most, refused, state }))
+    }
+
+    /// Whether something more would have to wait for too long. Counts what is refused because of that.
+    pub(crate) fn is_full(&self, lane: Lane) -> bool {
+        let mut state = self.0.state();
+        let queue = state.queue(lane);
+        let is_late = |first: &Task| first.since.elapsed() > LATE;
+        let is_full = queue.len() >= QUEUED || queue.front().is_some_and(is_late);
+        drop(state);
+        if is_full {
+            self.0.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        is_full
+    }
+
+    /// Does this on one of the threads. What nobody waits for any more, because the client has gone, is not
+    /// begun.
+    ///
+    /// # Errors
+    /// Why there is no outcome.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Unhandled> {
+        let (done, outcome) = oneshot::channel();
+        let work = Box::new(move || {
+            if !done.is_closed() {
+                // The client may have gone meanwhile.
+                let _ = done.send(work());
+            }
+        });
+        self.push(lane, Task { since: Instant::now(), work })?;
+        outcome.await.map_err(|_| Unhandled::Panicked)
+    }
+
+    fn push(&self, lane: Lane, task: Task) -> Result<(), Unhandled> {
+        let mut state = self.0.state();
+        state.queue(lane).push_back(task);
+        if let Some(idle) = state.idle.pop() {
+            // Who wakes up needs the lock.
+            drop(state);
+            idle.unpark();
+            return Ok(());
+        }
+        if state.threads >= self.0.most {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.0);
+        let thread = Builder::new().name(format!("seconder-{}", self.0.name));
+        match thread.spawn(move || shared.work()) {
+            Ok(_) => state.threads += 1,
+            // One of the others takes it.
+            Err(_) if state.threads > 0 => {}
+            Err(_) => {
+                drop(state.queue(lane).pop_back());
+                self.0.refused.fetch_add(1, Ordering::Relaxed);
+                return Err(Unhandled::Full);
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&self) -> Load {
+        let state = self.0.state();
+        Load {
+            refused: self.0.refused.load(Ordering::Relaxed),
+            threads: state.threads,
+            queued: state.local.len() + state.network.len(),
+        }
+    }
+}
+
+impl Shared {
+    /// What a thread does, until there was nothing to do for a while.
+    fn work(self: Arc<Shared>) {
+        loop {
+            let mut state = self.state();
+            let task = loop {
+                if let Some(task) = state.next() {
+                    break task;
+                }
+                let own = std::thread::current();
+                let id = own.id();
+                state.idle.push(own);
+                drop(state);
+                std::thread::park_timeout(IDLE);
+                state = self.state();
+                if let Some(at) = state.idle.iter().position(|idle| idle.id() == id) {
+                    // Nobody has asked for it.
+                    state.idle.remove(at);
+                    let Some(task) = state.next() else {
+                        state.threads -= 1;
+                        return;
+                    };
+                    break task;
+                }
+            };
+            drop(state);
+            // Whoever waits for it learns of it, because nothing is sent.
+            let _ = catch_unwind(AssertUnwindSafe(task.work));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What it protects is complete at all times.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;
