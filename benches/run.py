@@ -393,7 +393,7 @@ def real_service(program: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     options = ["--listen=127.0.0.1:0", "--database=sandbox:", f"--api-key-file={key}"]
     options += ["--self-signed", f"--certificate-out={certificate}"]
     options += [f"--unix={folder.resolve()}/service.sock", "--limit=key_rate=0"]
-    command: list[str | Path] = [program, "serve", *options]
+    command: list[str | Path] = [program, "serve", "--log-format=human", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
         assert service.stderr is not None
         lines = (line.rpartition("listening on ") for line in service.stderr)

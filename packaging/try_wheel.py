@@ -46,8 +46,8 @@ def main(program: list[str]) -> None:
         key = Path(folder, "key")
         key.write_text("0123456789abcdef0123456789abcdef")
         key.chmod(0o600)
-        command = [*program, "serve", "--database", "sandbox:?accept=1234567", *options]
-        command += ["--api-key-file", str(key)]
+        command = [*program, "serve", "--log-format=human", *options, "--api-key-file", str(key)]
+        command += ["--database", "sandbox:?accept=1234567"]
         serving = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
             assert serving.stderr is not None

@@ -1,10 +1,11 @@
 //! The options of the commands that several of them share, or that have many.
 
+use crate::LOGGER;
 use clap::builder::BoolishValueParser;
 use clap::{ArgGroup, Args};
 use seconder::model::CallbackMethod;
 use seconder::wire::Generation;
-use seconder_server::PublicUrl;
+use seconder_server::{Level, LogFormat, Logger, PublicUrl};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -55,6 +56,28 @@ pub(crate) struct SingleNames {
     /// First part of the paths of approval requests, in place of push.
     #[arg(long, value_name = "WORD")]
     pub(crate) push_path: Option<String>,
+}
+
+/// The log of a command that serves.
+#[derive(Args)]
+pub(crate) struct Log {
+    /// How lines are written to standard error: human, as text; json, an object in each line; journald, to
+    /// the journal of systemd with fields; or auto, which is journald if standard error is the journal, human if it is a
+    /// terminal, and otherwise json.
+    #[arg(long, value_name = "FORMAT", default_value = "auto", hide_possible_values = true)]
+    pub(crate) log_format: LogFormat,
+    /// Which lines are logged: those of this level and of the ones before it, of error, warning, info and
+    /// debug.
+    #[arg(long, value_name = "LEVEL", default_value = "info", hide_possible_values = true)]
+    pub(crate) log_level: Level,
+}
+
+impl Log {
+    /// Logs so from now on.
+    pub(crate) fn begin(&self) {
+        // A process has one command.
+        let _ = LOGGER.set(Logger::new(self.log_format, self.log_level));
+    }
 }
 
 /// A local socket, and who may call through it.
@@ -131,6 +154,8 @@ pub(crate) struct Serve {
     /// selects a free port. By default there are none.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) log: Log,
     /// URL at which others reach this service by HTTPS, such as https://login.example. Providers of
     /// messages report there what became of a message, and fetch what a voice reads out; without it,
     /// they are not asked to. A proxy in front that serves it under a path has to remove that path.
@@ -197,6 +222,8 @@ pub(crate) struct Relay {
     pub(crate) url: String,
     #[command(flatten)]
     pub(crate) local: Local,
+    #[command(flatten)]
+    pub(crate) log: Log,
     /// File with the API key of the application. It must belong to root or to the user of this
     /// process, and others must have no access to it.
     #[arg(long, value_name = "FILE")]

@@ -22,6 +22,7 @@ mod journal;
 mod listeners;
 #[cfg(unix)]
 mod local;
+mod log;
 mod metrics;
 mod network;
 mod places;
@@ -41,6 +42,7 @@ mod write_timeout;
 pub use listeners::Listeners;
 #[cfg(unix)]
 pub use local::{LocalSocket, PeerRules, SocketOptions, user_number};
+pub use log::{Entry, Level, LogFormat, Logger};
 pub use metrics::Metrics;
 #[cfg(unix)]
 pub use network::raise_descriptor_limit;

@@ -25,9 +25,11 @@ use clap_complete::Shell;
 use seconder::Result;
 use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::model::{ApprovalId, DeviceId, UserId};
+use seconder_server::{Entry, Level, Logger};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 /// Run a two-factor authentication service and manage its database.
 #[derive(Parser)]
@@ -166,13 +168,17 @@ enum Approval {
 }
 
 fn main() -> ExitCode {
-    match config::command().and_then(|program| run(program.command)) {
+    let ended = match config::command().and_then(|program| run(program.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             log(&format!("error: {error}"));
             ExitCode::FAILURE
         }
+    };
+    if let Some(logger) = LOGGER.get() {
+        logger.flush();
     }
+    ended
 }
 
 fn run(command: Command) -> Result<()> {
@@ -218,8 +224,22 @@ fn completions(shell: Shell) -> Result<()> {
     commands::print(String::from_utf8_lossy(&text).trim_end())
 }
 
-/// Writes a line to standard error. Errors are ignored: a closed standard error is no reason to
-/// stop serving.
+/// The log of a command that serves.
+static LOGGER: OnceLock<Logger> = OnceLock::new();
+
+/// Logs a line, which begins with `error: ` or `warning: ` if it is one. Commands that do not serve write it
+/// to standard error, as text; there, errors are ignored.
 fn log(line: &str) {
-    let _ = writeln!(std::io::stderr(), "seconder: {line}");
+    match LOGGER.get() {
+        Some(logger) => logger.log(Entry::reported(line, Level::Info)),
+        None => drop(writeln!(std::io::stderr(), "seconder: {line}")),
+    }
+}
+
+/// Logs that something failed, which may mend itself.
+fn log_trouble(line: &str) {
+    match LOGGER.get() {
+        Some(logger) => logger.log(Entry::reported(line, Level::Warning)),
+        None => log(line),
+    }
 }

@@ -38,7 +38,7 @@ fn activated(folder: &Path, kinds: &str, pid: &str, options: &[&str]) -> Command
         .args(["-c", ACTIVATE])
         .arg(folder.join("s.sock"))
         .args([kinds, pid, env!("CARGO_BIN_EXE_seconder")])
-        .args(["serve", "--database", "sandbox:", "--socket-activation"])
+        .args(["serve", "--log-format=human", "--database", "sandbox:", "--socket-activation"])
         .args(options)
         .current_dir(folder)
         .stdin(Stdio::null());
@@ -98,7 +98,7 @@ fn sockets_of_another_kind_or_for_another_process_are_rejected() {
     // Without the option, the variables have no effect.
     let folder = folder();
     let output = Command::new(env!("CARGO_BIN_EXE_seconder"))
-        .args(["serve", "--unix", "/", "--database", "sandbox:"])
+        .args(["serve", "--log-format=human", "--unix", "/", "--database", "sandbox:"])
         .env("LISTEN_FDS", "1")
         .current_dir(folder.path())
         .output()

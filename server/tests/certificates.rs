@@ -20,7 +20,14 @@ struct Running {
 impl Running {
     fn start(folder: &Path) -> Running {
         let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"])
+            .args([
+                "serve",
+                "--log-format=human",
+                "--listen",
+                "127.0.0.1:0",
+                "--metrics",
+                "127.0.0.1:0",
+            ])
             .args(["--certificate", "certificate.pem", "--key", "key.pem"])
             .current_dir(folder)
             .stdin(Stdio::null())

@@ -29,7 +29,7 @@ impl Serving {
     fn start(folder: &Path, arguments: &[&str]) -> (Serving, String) {
         let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
             .current_dir(folder)
-            .arg("serve")
+            .args(["serve", "--log-format=human"])
             .args(arguments)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
@@ -100,7 +100,8 @@ fn options_override_settings() {
     // One that a setting cannot be used with replaces it too.
     let certificate = folder.path().join("seconder-certificate.pem");
     let (pem, key) = (certificate.to_str().unwrap(), "missing.key");
-    let options = ["serve", "--config", "s.conf", "--certificate", pem, "--key", key];
+    let options =
+        ["serve", "--log-format=human", "--config", "s.conf", "--certificate", pem, "--key", key];
     let output = String::from_utf8(run(folder.path(), &options).stderr).unwrap();
     assert!(output.contains("missing.key"), "{output}");
 }
@@ -165,7 +166,10 @@ fn nothing_starts_with_a_file_that_is_not_valid() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |text: &[u8], part: &str| {
         fs::write(folder.path().join("s.conf"), text).unwrap();
-        let output = run(folder.path(), &["serve", "--config", "s.conf", "--self-signed"]);
+        let output = run(
+            folder.path(),
+            &["serve", "--log-format=human", "--config", "s.conf", "--self-signed"],
+        );
         let printed = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && printed.contains(part), "{part}: {printed}");
     };
@@ -177,7 +181,8 @@ fn nothing_starts_with_a_file_that_is_not_valid() {
     refused(&vec![b'#'; 2 * 1024 * 1024], "larger than 1 MiB");
     refused(&b"[".repeat(100_000), "s.conf:1:");
     fs::remove_file(folder.path().join("s.conf")).unwrap();
-    let output = run(folder.path(), &["serve", "--config", "s.conf", "--self-signed"]);
+    let output =
+        run(folder.path(), &["serve", "--log-format=human", "--config", "s.conf", "--self-signed"]);
     let printed = String::from_utf8(output.stderr).unwrap();
     assert!(printed.contains("s.conf: cannot be read"), "{printed}");
     assert!(!folder.path().join("seconder.db").exists());
@@ -218,10 +223,14 @@ fn the_example_has_every_option_of_serve_and_is_valid() {
 fn options_that_are_wrong_are_reported_as_without_a_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("s.conf"), VALID).unwrap();
-    let output = run(folder.path(), &["serve", "--config", "s.conf", "--no-such-option"]);
+    let output = run(
+        folder.path(),
+        &["serve", "--log-format=human", "--config", "s.conf", "--no-such-option"],
+    );
     let printed = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{printed}");
     assert!(printed.contains("--no-such-option"), "{printed}");
-    let help = run(folder.path(), &["serve", "--config", "missing.conf", "--help"]);
+    let help =
+        run(folder.path(), &["serve", "--log-format=human", "--config", "missing.conf", "--help"]);
     assert!(help.status.success());
 }

@@ -287,7 +287,7 @@ fn the_user_of_the_service_is_an_option() {
     let program = copy_of_program(world.folder.path());
     let mut command = Command::new("setpriv");
     command.args(["--reuid", DAEMON, "--regid", DAEMON, "--clear-groups"]).arg(program);
-    command.args(["serve", "--database", "sandbox:", "--unix"]);
+    command.args(["serve", "--log-format=human", "--database", "sandbox:", "--unix"]);
     let socket = folder.path().join("s.sock");
     let running = Running::start(command.arg(&socket).stdin(Stdio::null()), socket);
     let url = format!("unix:{}", running.socket.display());

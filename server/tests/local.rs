@@ -23,7 +23,7 @@ const CREATE: &str = "/protected/json/users/new?user[email]=ada@example.com\
 /// The error message of `seconder serve` with these options, which must fail.
 fn error_of(folder: &Path, options: &[&str]) -> String {
     let output = program()
-        .args(["serve", "--database", "sandbox:", "--unix", "s.sock"])
+        .args(["serve", "--log-format=human", "--database", "sandbox:", "--unix", "s.sock"])
         .args(options)
         .current_dir(folder)
         .output()
@@ -220,7 +220,9 @@ fn what_is_wrong_with_the_options_is_reported_at_once() {
         assert!(text.contains(part), "{part} in {text}");
     }
     let long = "x".repeat(120);
-    let output = program().args(["serve", "--database", "sandbox:", "--unix", &long]).output();
+    let output = program()
+        .args(["serve", "--log-format=human", "--database", "sandbox:", "--unix", &long])
+        .output();
     let text = String::from_utf8(output.unwrap().stderr).unwrap();
     assert!(text.contains("is too long for a socket"), "{text}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -317,7 +319,8 @@ fn strangers_on_the_network_leave_connections_to_the_socket() {
     let folder = folder();
     let socket = folder.path().join("s.sock");
     let limited = format!(
-        "ulimit -n 700; exec {} serve --database sandbox: --unix {} --self-signed --listen 127.0.0.1:0",
+        "ulimit -n 700; exec {} serve --log-format=human --database sandbox: --unix {} --self-signed \
+         --listen 127.0.0.1:0",
         env!("CARGO_BIN_EXE_seconder"),
         socket.display()
     );

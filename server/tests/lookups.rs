@@ -196,7 +196,15 @@ impl Running {
     fn start(folder: &Path, limits: &str) -> Running {
         let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
             .current_dir(folder)
-            .args(["serve", "--listen", "127.0.0.1:0", "--self-signed", "--limit", limits])
+            .args([
+                "serve",
+                "--log-format=human",
+                "--listen",
+                "127.0.0.1:0",
+                "--self-signed",
+                "--limit",
+                limits,
+            ])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -370,7 +378,10 @@ fn everything_that_is_wrong_is_reported_and_a_service_does_not_start_with_it() {
     let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
     let settings = seconder::model::Secret::new(r#"{"gateway":"http","timeout":-1}"#);
     seconder::open(&url).unwrap().engine().unwrap().set_lookup(&settings).unwrap();
-    let report = error(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--self-signed"]);
+    let report = error(
+        folder.path(),
+        &["serve", "--log-format=human", "--listen", "127.0.0.1:0", "--self-signed"],
+    );
     assert!(report.contains("lookup: url is missing"), "{report}");
     assert!(report.contains("lookup: timeout is -1"), "{report}");
 }

@@ -151,7 +151,15 @@ fn an_address_that_is_taken_is_an_error_at_start() {
     let folder = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--self-signed", "--metrics", &addr];
+    let arguments = [
+        "serve",
+        "--log-format=human",
+        "--listen",
+        "127.0.0.1:0",
+        "--self-signed",
+        "--metrics",
+        &addr,
+    ];
     let error = error(folder.path(), &arguments);
     assert!(error.contains("metrics") && error.contains("cannot be bound"), "{error}");
     assert!(!folder.path().join("seconder.db").exists());

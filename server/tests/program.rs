@@ -25,11 +25,12 @@ struct Running {
 
 impl Running {
     fn start(folder: &Path, options: &[&str]) -> Running {
-        let mut child = program(folder, &["serve", "--listen", "127.0.0.1:0"])
-            .args(options)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            program(folder, &["serve", "--log-format=human", "--listen", "127.0.0.1:0"])
+                .args(options)
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut lines = String::new();
         let url = loop {
@@ -331,7 +332,10 @@ fn texts_and_a_domain_are_stored_and_shown_at_start() {
         }
     }
     std::fs::write(folder.path().join("texts.json"), r#"{"de": {"sms": "{{cod}}"}}"#).unwrap();
-    let error = error_of(folder.path(), &["serve", "--self-signed", "--texts", "texts.json"]);
+    let error = error_of(
+        folder.path(),
+        &["serve", "--log-format=human", "--self-signed", "--texts", "texts.json"],
+    );
     assert!(error.contains("de.sms has the unknown placeholder {{cod}}"), "{error}");
     assert!(error.contains("de.sms lacks {{code}}"), "{error}");
 }

@@ -116,7 +116,16 @@ fn every_case_passes_through_a_relay_under_other_names() {
 fn relay(folder: &Path, url: &str, options: &[&str]) -> Running {
     let socket = folder.join("s.sock");
     let mut command = program();
-    command.args(["relay", url, "--api-key-file", "key", "--ca-file", "ca.pem", "--unix"]);
+    command.args([
+        "relay",
+        "--log-format=human",
+        url,
+        "--api-key-file",
+        "key",
+        "--ca-file",
+        "ca.pem",
+        "--unix",
+    ]);
     Running::start(command.arg(&socket).args(options).current_dir(folder), socket)
 }
 
@@ -214,7 +223,7 @@ fn options_that_would_show_a_secret_or_mean_something_else_are_rejected() {
     let url = world.server.url();
     let error = |url: &str, options: &[&str]| {
         let output = program()
-            .args(["relay", url, "--unix", "s.sock", "--api-key-file", "key"])
+            .args(["relay", "--log-format=human", url, "--unix", "s.sock", "--api-key-file", "key"])
             .args(options)
             .current_dir(folder.path())
             .output()

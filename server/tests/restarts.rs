@@ -56,7 +56,13 @@ impl Systemd {
         std::fs::write(folder.join("api-key"), KEY).unwrap();
         let mut child = Command::new("python3")
             .args(["-c", SYSTEMD, "s.sock", env!("CARGO_BIN_EXE_seconder")])
-            .args(["serve", "--database", "sqlite:seconder.db", "--socket-activation"])
+            .args([
+                "serve",
+                "--log-format=human",
+                "--database",
+                "sqlite:seconder.db",
+                "--socket-activation",
+            ])
             .args(["--certificate", "certificate.pem", "--key", "key.pem"])
             .args(["--api-key-file", "api-key", "--limit", "key_rate=0"])
             .current_dir(folder)

@@ -26,7 +26,7 @@ impl Running {
     fn start(folder: &Path) -> Running {
         let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
             .current_dir(folder)
-            .args(["serve", "--listen", "127.0.0.1:0", "--self-signed"])
+            .args(["serve", "--log-format=human", "--listen", "127.0.0.1:0", "--self-signed"])
             .args(["--limit", "number_10_minutes=0 number_day=0"])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
@@ -289,7 +289,10 @@ fn a_service_does_not_start_with_a_route_that_cannot_be_used() {
     let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
     let settings = seconder::model::Secret::new(r#"{"gateway":"http","timeout":-1}"#);
     seconder::open(&url).unwrap().engine().unwrap().set_route("bad", &settings).unwrap();
-    let report = error(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--self-signed"]);
+    let report = error(
+        folder.path(),
+        &["serve", "--log-format=human", "--listen", "127.0.0.1:0", "--self-signed"],
+    );
     assert!(report.contains("bad: url is missing"), "{report}");
     assert!(report.contains("bad: timeout is -1"), "{report}");
 }

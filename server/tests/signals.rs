@@ -37,7 +37,14 @@ impl Running {
         let mut child = Command::new("env")
             .args(env)
             .arg(env!("CARGO_BIN_EXE_seconder"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--api-key-file", "api-key"])
+            .args([
+                "serve",
+                "--log-format=human",
+                "--listen",
+                "127.0.0.1:0",
+                "--api-key-file",
+                "api-key",
+            ])
             .args(["--certificate", "certificate.pem", "--key", "key.pem"])
             .current_dir(folder.path())
             .stdin(Stdio::null())

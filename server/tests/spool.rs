@@ -20,7 +20,7 @@ impl Running {
     fn start(folder: &Path) -> Running {
         let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
             .current_dir(folder)
-            .args(["serve", "--listen", "127.0.0.1:0", "--self-signed"])
+            .args(["serve", "--log-format=human", "--listen", "127.0.0.1:0", "--self-signed"])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -18,7 +18,14 @@ fn supervised(folder: &Path, name: &str, more: &[(&str, &str)]) -> Running {
     let socket = folder.join("s.sock");
     let mut command = program();
     command
-        .args(["serve", "--database", "sqlite:seconder.db", "--unix", "s.sock"])
+        .args([
+            "serve",
+            "--log-format=human",
+            "--database",
+            "sqlite:seconder.db",
+            "--unix",
+            "s.sock",
+        ])
         .env("NOTIFY_SOCKET", name)
         .envs(more.iter().copied())
         .current_dir(folder);

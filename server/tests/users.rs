@@ -120,7 +120,15 @@ fn users_are_managed_in_a_service_that_runs() {
 fn the_service_logs_that_a_recovery_code_let_a_user_in() {
     let folder = TempDir::new().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    let serve = ["serve", "--self-signed", "--listen", "127.0.0.1:0", "--offline-days", "1"];
+    let serve = [
+        "serve",
+        "--log-format=human",
+        "--self-signed",
+        "--listen",
+        "127.0.0.1:0",
+        "--offline-days",
+        "1",
+    ];
     let mut child =
         command.current_dir(&folder).args(serve).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);

@@ -32,7 +32,8 @@ fn twilio_fetches_the_document_of_a_call_once() {
     set_route(folder, "calls", &settings(&provider.origin));
     let failed = error(folder, &["route", "test", "calls", "+12025550100", "--via", "call"]);
     assert!(failed.contains("--public-url"), "{failed}");
-    let refused = error(folder, &["serve", "--self-signed", "--listen", "127.0.0.1:0"]);
+    let refused =
+        error(folder, &["serve", "--log-format=human", "--self-signed", "--listen", "127.0.0.1:0"]);
     assert!(refused.contains("public-url is missing") && refused.contains("calls"), "{refused}");
     let running = Running::start(folder, &["--public-url", PUBLIC]);
     for method in ["GET", "POST"] {

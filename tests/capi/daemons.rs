@@ -226,7 +226,13 @@ impl Daemon {
 fn serve(folder: &Folder, database: &str) -> (Option<Process>, String) {
     let path = folder.path().join("server.log");
     let mut server = command(server_program());
-    server.current_dir(folder.path()).args(["serve", "--self-signed", "--database", database]);
+    server.current_dir(folder.path()).args([
+        "serve",
+        "--log-format=human",
+        "--self-signed",
+        "--database",
+        database,
+    ]);
     server.args(["--listen", "127.0.0.1:0", "--api-key-file", "key"]);
     server.args(["--certificate-out", "ca.pem"]).stdin(Stdio::null());
     let server = Process(server.stderr(fs::File::create(&path).unwrap()).spawn().unwrap());

@@ -94,7 +94,7 @@ class Service:
         options += [f"--api-key-file={self.folder}/key", f"--certificate-out={self.certificate}"]
         options += [f"--unix={self.socket}", *self._options]
         self._process = subprocess.Popen(
-            [PROGRAM, "serve", *options, *LIMITS],
+            [PROGRAM, "serve", "--log-format=human", *options, *LIMITS],
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.folder,

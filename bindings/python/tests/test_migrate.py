@@ -74,7 +74,8 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Old]:
         old = Old(folder, url, taken)
         # The command `approval respond` posts the callback, to the URL that the server stored in
         # the database.
-        command = [str(PROGRAM), "serve", "--listen", "127.0.0.1:0", "--self-signed", *NAMES]
+        command = [str(PROGRAM), "serve", "--log-format=human", "--listen", "127.0.0.1:0"]
+        command += ["--self-signed", *NAMES]
         with subprocess.Popen(
             [*command, "--callback-url", url, "--application-name", "Example"],
             cwd=folder,

@@ -154,7 +154,8 @@ def test_a_server_needs_a_keyring(server: str) -> None:
 def test_the_program_serves_a_shared_database(server: str, keyring: Path, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key", tmp_path / "certificate.pem"
     key.write_text(KEY)
-    command: list[str | Path] = [PROGRAM, "serve", "--listen=127.0.0.1:0", "--self-signed"]
+    command: list[str | Path] = [PROGRAM, "serve", "--log-format=human", "--self-signed"]
+    command.append("--listen=127.0.0.1:0")
     command += [f"--certificate-out={certificate}", f"--database={server}", f"--keyring={keyring}"]
     command.append(f"--api-key-file={key}")
     with seconder.open(server, api_key=KEY, keyring=keyring) as service:

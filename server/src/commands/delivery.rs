@@ -2,7 +2,7 @@
 //! none.
 
 use crate::arguments::Database;
-use crate::log;
+use crate::{log, log_trouble};
 use seconder::calls::Channel;
 use seconder::engine::{Deliver, Message, Spool};
 use seconder::model::{CallbackUrl, UserId};
@@ -19,7 +19,9 @@ impl Deliver for LoggedSpool {
     fn deliver(&self, message: &Message) -> Result<(), String> {
         self.0.deliver(message).inspect_err(|error| {
             let (via, to) = (message.via.name(), last_two(&message.to));
-            log(&format!("a message by {via} to the number ending in {to} was lost: {error}"));
+            log_trouble(&format!(
+                "a message by {via} to the number ending in {to} was lost: {error}"
+            ));
         })
     }
 
@@ -40,7 +42,7 @@ impl Deliver for LoggedSpool {
     }
 
     fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
-        log(&format!("the callback to {url} was not accepted: {reason}"));
+        log_trouble(&format!("the callback to {url} was not accepted: {reason}"));
     }
 
     fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
@@ -82,7 +84,7 @@ pub(super) fn delivered(
         None if database.is_on_server() => Path::new("seconder.db"),
         None => return (settings, None),
     };
-    let routes = Routes::new(LoggedSpool(Spool::beside(beside)), Arc::new(log), public_url);
+    let routes = Routes::new(LoggedSpool(Spool::beside(beside)), Arc::new(log_trouble), public_url);
     (settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes))
 }
 

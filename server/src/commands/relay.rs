@@ -3,7 +3,7 @@
 use super::supervision::Supervision;
 use super::{invalid, secret, serve};
 use crate::arguments::Relay;
-use crate::log;
+use crate::{log, log_trouble};
 use seconder::model::Secret;
 use seconder::{CallOutcome, CallRecord, Result, Service, Settings};
 use seconder_server::{Listeners, Server, raise_descriptor_limit};
@@ -19,6 +19,7 @@ use std::time::Duration;
 const IDLE: Duration = Duration::from_secs(15);
 
 pub(crate) fn relay(options: Relay) -> Result<()> {
+    options.log.begin();
     raise_descriptor_limit();
     let names = options.single_names.beside(options.names.as_deref())?.unwrap_or_default();
     let service = open(&options)?.with_log(Arc::new(trouble));
@@ -106,6 +107,6 @@ fn trouble(record: &CallRecord) {
         CallOutcome::Internal,
     ];
     if mend.contains(&record.outcome) {
-        log(&format!("the service behind this relay: {record}"));
+        log_trouble(&format!("the service behind this relay: {record}"));
     }
 }

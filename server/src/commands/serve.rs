@@ -4,7 +4,7 @@ use super::delivery::delivered;
 use super::invalid;
 use super::supervision::Supervision;
 use crate::arguments::Serve;
-use crate::log;
+use crate::{log, log_trouble};
 use seconder::engine::ApplicationSettings;
 use seconder::{Result, Settings};
 use seconder_server::routes::Routes;
@@ -17,6 +17,7 @@ use std::sync::Arc;
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8443));
 
 pub(crate) fn serve(options: Serve) -> Result<()> {
+    options.log.begin();
     #[cfg(unix)]
     seconder_server::raise_descriptor_limit();
     let listeners = listeners(&options)?;
@@ -42,7 +43,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
             return Err(invalid("public-url", reason));
         }
         show_delivery(&routes);
-        Workers::start(engine.clone(), routes, metrics, Arc::new(log))
+        Workers::start(engine.clone(), routes, metrics, Arc::new(log_trouble))
     });
     let workers = workers.transpose()?;
     show(&engine.application_settings());
@@ -193,7 +194,7 @@ fn reload(server: &Server) {
         Ok(false) => {
             "SIGHUP: the certificate is self-signed, so there is no file to read".to_owned()
         }
-        Err(error) => format!("SIGHUP: the certificate stays as it was: {error}"),
+        Err(error) => format!("warning: SIGHUP: the certificate stays as it was: {error}"),
     });
 }
 

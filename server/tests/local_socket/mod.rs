@@ -63,7 +63,7 @@ impl Running {
     pub(crate) fn serve_database(url: &str, folder: &Path, options: &[&str]) -> Running {
         let socket = folder.join("s.sock");
         let mut command = program();
-        command.args(["serve", "--database", url, "--unix"]).arg(&socket);
+        command.args(["serve", "--log-format=human", "--database", url, "--unix"]).arg(&socket);
         Running::start(command.args(options).current_dir(folder), socket)
     }
 

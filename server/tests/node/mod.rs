@@ -64,7 +64,13 @@ impl Drop for Node {
 fn serve(address: &Address, arguments: &[String]) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
         .current_dir(&address.folder)
-        .args(["serve", "--self-signed", "--listen", &format!("127.0.0.1:{}", address.port)])
+        .args([
+            "serve",
+            "--log-format=human",
+            "--self-signed",
+            "--listen",
+            &format!("127.0.0.1:{}", address.port),
+        ])
         .args(arguments)
         .stdin(Stdio::null())
         .stderr(Stdio::piped())

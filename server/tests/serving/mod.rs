@@ -51,7 +51,7 @@ impl Running {
     pub(crate) fn start(folder: &Path, more: &[&str]) -> Running {
         let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
             .current_dir(folder)
-            .args(["serve", "--listen", "127.0.0.1:0", "--self-signed"])
+            .args(["serve", "--log-format=human", "--listen", "127.0.0.1:0", "--self-signed"])
             .args(["--limit", "number_10_minutes=0 number_day=0"])
             .args(more)
             .stdin(Stdio::null())

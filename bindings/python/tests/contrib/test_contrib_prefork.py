@@ -188,7 +188,8 @@ class Served:
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     assert PROGRAM.exists(), f"{PROGRAM} is not built: cargo build -p seconder-server"
-    command = [str(PROGRAM), "serve", "--listen", "127.0.0.1:0", "--self-signed"]
+    command = [str(PROGRAM), "serve", "--log-format=human", "--listen", "127.0.0.1:0"]
+    command.append("--self-signed")
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         lines = iter(server.stderr.readline, "")

@@ -1,0 +1,107 @@
+//! The log of `seconder serve`.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A running `seconder serve` whose standard error is a file, which is killed when the test ends.
+struct Running(Child);
+
+impl Running {
+    fn start(folder: &Path, options: &[&str]) -> Running {
+        let log = File::create(folder.join("log")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+        command.current_dir(folder).args(["serve", "--database", "sandbox:", "--self-signed"]);
+        command.args(["--listen", "127.0.0.1:0"]).args(options).stdin(Stdio::null()).stderr(log);
+        Running(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn log(folder: &Path) -> String {
+    fs::read_to_string(folder.join("log")).unwrap()
+}
+
+/// The log once it has this text and its line is complete.
+fn awaited(folder: &Path, text: &str) -> String {
+    let started = Instant::now();
+    loop {
+        let log = log(folder);
+        if log.contains(text) && log.ends_with('\n') {
+            return log;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "no {text}: {log}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn objects(log: &str) -> Vec<Value> {
+    let object =
+        |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    log.lines().map(object).collect()
+}
+
+#[test]
+fn a_log_that_no_terminal_shows_has_an_object_in_each_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let _running = Running::start(folder.path(), &[]);
+    let lines = objects(&awaited(folder.path(), "listening on https"));
+    assert!(lines.iter().all(|line| line["level"] == "info" && line["time"].is_string()));
+    let messages: Vec<_> = lines.iter().map(|line| line["message"].as_str().unwrap()).collect();
+    assert!(messages.contains(&"replies: current"), "{messages:?}");
+}
+
+#[test]
+fn text_can_be_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let _running = Running::start(folder.path(), &["--log-format", "human"]);
+    let log = awaited(folder.path(), "listening on https");
+    assert!(log.lines().all(|line| line.starts_with("seconder: ")), "{log}");
+}
+
+#[test]
+fn the_level_and_the_format_are_settings_of_the_configuration_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let conf = "log_level = \"error\"\nlog_format = \"json\"\ntexts = \"missing\"\n";
+    fs::write(folder.path().join("conf"), conf).unwrap();
+    let mut running = Running::start(folder.path(), &["--config", "conf"]);
+    assert!(!running.0.wait().unwrap().success());
+    // What ends the program is in the log, and nothing that matters less.
+    let lines = objects(&log(folder.path()));
+    assert_eq!((lines.len(), &lines[0]["level"]), (1, &"error".into()), "{lines:?}");
+    let message = lines[0]["message"].as_str().unwrap();
+    assert!(message.contains("texts missing cannot be read"), "{message}");
+}
+
+#[test]
+fn unknown_levels_and_formats_are_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, value, known) in [
+        ("--log-level", "loud", "[possible values: error, warning, info, debug]"),
+        ("--log-format", "yaml", "[possible values: auto, human, json, journald]"),
+    ] {
+        let mut running = Running::start(folder.path(), &[option, value]);
+        assert_eq!(running.0.wait().unwrap().code(), Some(2));
+        assert!(log(folder.path()).contains(known), "{}", log(folder.path()));
+    }
+}
+
+/// As in a container that systemd started: its own output is not the journal.
+#[test]
+fn the_journal_of_another_process_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.current_dir(&folder).args(["serve", "--database", "postgres:", "--self-signed"]);
+    let output = command.env("JOURNAL_STREAM", "8:4711").output().unwrap();
+    assert_eq!(objects(&String::from_utf8(output.stderr).unwrap())[0]["level"], "error");
+}
