@@ -17,6 +17,7 @@ mod keys;
 mod limits;
 mod lines;
 mod logins;
+mod moving;
 mod offline;
 mod operations;
 pub mod operator;
@@ -52,6 +53,9 @@ pub use jobs::{
 pub use keys::Resealed;
 pub use limits::Limits;
 pub use lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
+pub use moving::{
+    AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, UserRecord, UserRecordPage,
+};
 pub use routes::StoredRoute;
 pub(crate) use settings::EngineSettings;
 pub use store::{after_fork, before_fork};

@@ -96,7 +96,7 @@ impl Database {
         ["postgres:", "postgresql:"].iter().any(|scheme| self.url.starts_with(scheme))
     }
 
-    fn is_sandbox(&self) -> bool {
+    pub(crate) fn is_sandbox(&self) -> bool {
         self.url.starts_with("sandbox:")
     }
 

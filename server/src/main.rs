@@ -11,6 +11,7 @@ mod keyring;
 mod lookup;
 #[cfg(test)]
 mod manual;
+mod moving;
 mod pam;
 mod qr;
 mod route;
@@ -81,6 +82,14 @@ enum Command {
     /// browsers. A database file that was put back is recognised and needs no command; this one is for
     /// a file system or a whole machine that was set back.
     Restored(Database),
+    /// Take over the users of another service, with their ids: from a file of JSON lines or CSV, one user in
+    /// each. Users who are here already stay as they are, so an import that was interrupted is resumed by
+    /// the same command. Lines that are wrong are reported and left out. The database must exist: `seconder
+    /// serve` creates it. docs/migrate.md describes the fields.
+    Import(moving::Import),
+    /// Write all users to a new file, in the format that `seconder import` reads. Services go on meanwhile:
+    /// a user who changes during the export is in it as before or after the change.
+    Export(moving::Export),
     /// Manage users, their login names on machines, and their recovery codes.
     #[command(subcommand)]
     User(user::User),
@@ -192,6 +201,8 @@ fn run(command: Command) -> Result<()> {
             commands::restore(&database, replace, &copy)
         }
         Command::Restored(database) => commands::restored(&database),
+        Command::Import(options) => moving::import(&options),
+        Command::Export(options) => moving::export(&options),
         Command::User(command) => user::run(command),
         Command::Keyring(command) => keyring::run(command),
         Command::Enrol(options) => enrol::run(&options),

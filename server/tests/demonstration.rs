@@ -4,6 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "the shell finds its commands by PATH")]
 
+mod documents;
+
+use documents::{Step, steps};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs;
 use std::net::TcpListener;
@@ -18,35 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MARK: char = '\u{1e}';
 /// The ports that the demonstration uses. No system gives them to programs that ask for any.
 const PORTS: [u16; 3] = [18081, 18082, 18443];
-
-/// A command, and what it prints.
-struct Step {
-    command: String,
-    output: String,
-}
-
-/// The steps of a section: its blocks of the language `console`, in which `$` begins a command and `>`
-/// continues it.
-fn steps(page: &str, heading: &str) -> Vec<Step> {
-    let (_, section) = page.split_once(&format!("\n{heading}\n")).unwrap();
-    let section = section.split("\n## ").next().unwrap();
-    let mut steps: Vec<Step> = Vec::new();
-    for block in section.split("```console\n").skip(1) {
-        for line in block.split("```").next().unwrap().lines() {
-            if let Some(command) = line.strip_prefix("$ ") {
-                steps.push(Step { command: command.to_owned(), output: String::new() });
-                continue;
-            }
-            let step = steps.last_mut().unwrap();
-            let (text, line) = match line.strip_prefix("> ") {
-                Some(more) => (&mut step.command, format!("\n{more}")),
-                None => (&mut step.output, format!("{line}\n")),
-            };
-            text.push_str(&line);
-        }
-    }
-    steps
-}
 
 /// A text in which ids, codes, times and what remains of a code's life are all the same.
 fn masked(text: &str) -> String {

@@ -14,6 +14,7 @@ pub(super) mod housekeeping;
 pub(super) mod jobs;
 pub(super) mod lines;
 pub(super) mod lookups;
+pub(super) mod moving;
 pub(super) mod offline;
 pub(super) mod recovery;
 pub(super) mod routes;
@@ -31,6 +32,10 @@ pub(super) type AppId = i64;
 
 /// How the keys of users begin, before the id.
 const USER: &str = "user:";
+
+/// The names of the sequences of ids.
+const USERS: &str = "users";
+const DEVICES: &str = "devices";
 
 /// Who gets a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +78,16 @@ fn next_id(view: &mut View, kind: &str) -> Decided<i64> {
     let last = view.get::<Sequence>((name.clone(),))?.map_or(0, |sequence| sequence.last);
     view.put(Sequence { name, last: last + 1 });
     Ok(last + 1)
+}
+
+/// Has the next id of this kind be above this one.
+fn pass_id(view: &mut View, kind: &str, id: i64) -> Decided<()> {
+    let name = kind.to_owned();
+    let last = view.get::<Sequence>((name.clone(),))?.map_or(0, |sequence| sequence.last);
+    if id > last {
+        view.put(Sequence { name, last: id });
+    }
+    Ok(())
 }
 
 /// Adds to the counts of this month.

@@ -8,6 +8,8 @@ use crate::{Error, Handle, Result};
 use rlibphonenumber::{NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumberType};
 use serde_json::{Map, Value};
 
+const WRONG_LENGTH: &str = "must be a valid cellphone number: its length does not fit its country";
+
 /// A number in the canonical form of its country, so that each phone has exactly one number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Phone {
@@ -22,18 +24,26 @@ impl Phone {
     /// A number of the right length is accepted even if it is in no known numbering plan: plans
     /// change, and an outdated plan must not lock out the owner of a new number.
     pub(super) fn parse(country: CountryCode, number: &PhoneNumber) -> Result<Phone, &'static str> {
-        let text = format!("+{country}{}", number.as_str());
+        let phone = Phone::read(&format!("+{country}{}", number.as_str()))?;
+        if phone.country_code == country.get() { Ok(phone) } else { Err(WRONG_LENGTH) }
+    }
+
+    /// Parses a number with its calling code, without the `+` before it.
+    pub(super) fn parse_international(number: &PhoneNumber) -> Result<Phone, &'static str> {
+        Phone::read(&format!("+{}", number.as_str()))
+    }
+
+    fn read(text: &str) -> Result<Phone, &'static str> {
         let number = PHONE_NUMBER_UTIL
-            .parse(&text, None)
+            .parse(text, None)
             .map_err(|_| "must be a valid cellphone number of a supported country")?;
-        let same = number.country_code == i32::from(country.get());
         // A number that can be dialled only within its area belongs to a different phone in each.
         let length = PHONE_NUMBER_UTIL.is_possible_number_with_reason(&number);
-        if !same || !matches!(length, Ok(NumberLengthType::IsPossible)) {
-            return Err("must be a valid cellphone number: its length does not fit its country");
+        if !matches!(length, Ok(NumberLengthType::IsPossible)) {
+            return Err(WRONG_LENGTH);
         }
         Ok(Phone {
-            country_code: country.get(),
+            country_code: u16::try_from(number.country_code).map_err(|_| WRONG_LENGTH)?,
             national: rlibphonenumber::get_national_significant_number_owned(&number),
         })
     }

@@ -3,7 +3,7 @@
 use super::lookups::{self, Kind};
 use super::users::{self, Profile};
 use super::verify::Factor;
-use super::{AppId, browsers, next_id, recovery, user};
+use super::{AppId, DEVICES, browsers, next_id, recovery, user};
 use crate::engine::clock::Now;
 use crate::engine::store::{Authenticator, Decided, Device, View};
 use crate::model::{DeviceId, UserId};
@@ -76,7 +76,7 @@ pub(in crate::engine) fn add_device(view: &mut View, new: &NewDevice) -> Decided
     if user(view, new.app, new.user_id)?.is_none() {
         return Ok(None);
     }
-    let id = next_id(view, "devices")?;
+    let id = next_id(view, DEVICES)?;
     let device_id = u64::try_from(id).ok().and_then(|id| DeviceId::try_from(id).ok());
     let device_id = device_id.ok_or_else(|| super::damaged("sequences", "last"))?;
     let owner = i64::try_from(new.user_id.get()).unwrap_or(i64::MAX);

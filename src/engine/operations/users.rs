@@ -3,7 +3,7 @@
 use super::budgets::{Over, Sending};
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::lookups::{self, Kind};
-use super::{AppId, Subject, browsers, count, count_users, next_id, user};
+use super::{AppId, Subject, USERS, browsers, count, count_users, next_id, user};
 use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits;
@@ -75,7 +75,7 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
         }
         return Ok(EnrolledUser { user_id, created: false, welcome: None });
     }
-    let id = next_id(view, "users")?;
+    let id = next_id(view, USERS)?;
     let user_id = user_id(id)?;
     lookups::set(view, Kind::Phone, new.app, &number, id);
     view.put(User {

@@ -75,6 +75,12 @@ impl User {
         WrongAnswers { in_a_row, last_at }
     }
 
+    /// Has no code of a factor be looked at until the user is unlocked.
+    pub(in crate::engine) fn lock(&mut self, factor: Factor, now: Now) {
+        let wrong = WrongAnswers { in_a_row: MOST_WRONG, last_at: Some(now.steady) };
+        self.set_wrong(factor, wrong);
+    }
+
     /// Begins to count anew, for every factor.
     pub(in crate::engine) fn unlock(&mut self) {
         for factor in [Factor::Code, Factor::Authenticator, Factor::Recovery] {

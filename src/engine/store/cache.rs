@@ -49,6 +49,8 @@ pub(super) struct Cache {
     /// The keys of what was due, and the values of what of it cannot be read.
     pub(super) due: BTreeMap<Due, (Keys, Vec<Vec<Value>>)>,
     pub(super) pages: BTreeMap<Page, Vec<Vec<Value>>>,
+    /// The keys that come after one, and how many were asked for.
+    pub(super) walks: BTreeMap<(Vec<Value>, u32), Keys>,
     /// Of what was loaded by keys, the rows that cannot be read.
     unreadable: BTreeMap<Vec<Value>, Error>,
     /// What the decision that is being made has changed so far.
@@ -198,8 +200,7 @@ impl Cache {
             Which::Prefix(prefix) => drop(self.prefixes.insert(prefix.clone())),
             Which::Due(due) => drop(self.due.insert(due.clone(), (keys, unreadable))),
             Which::Page(page) => drop(self.pages.insert(page.clone(), keys)),
-            // No decision walks through a table.
-            Which::After(..) => {}
+            Which::After(key, most) => drop(self.walks.insert((key.clone(), *most), keys)),
         }
         Ok(())
     }

@@ -139,6 +139,21 @@ impl View {
         }
     }
 
+    /// The rows whose key comes after these values, in the order of keys, and at most so many, as they
+    /// were before the batch: for those who only read. Without values, from the first row on.
+    pub(in crate::engine) fn after<R: Row>(
+        &mut self,
+        key: impl Prefix,
+        most: u32,
+    ) -> Decided<Vec<R>> {
+        let place = (key.values(), most);
+        let cache = self.cache::<R>();
+        match cache.walks.get(&place) {
+            Some(keys) => Ok(cache.rows(keys)),
+            None => Err(self.missing(R::TABLE, Which::After(place.0, place.1))),
+        }
+    }
+
     /// Adds a row, or replaces the one with its key.
     pub(in crate::engine) fn put<R: Row>(&mut self, row: R) {
         let put = Pending::Put(row.key(), Some(Rc::new(row)));

@@ -1,0 +1,67 @@
+//! `seconder import` and `seconder export`: users as lines of JSON or rows of CSV.
+
+mod base32;
+mod earlier;
+mod export;
+mod fields;
+mod import;
+mod lines;
+mod progress;
+mod report;
+
+mod text;
+
+pub(crate) use export::{Export, run as export};
+pub(crate) use import::{Import, run as import};
+
+use crate::commands::invalid;
+use seconder::Result;
+use std::path::Path;
+
+/// The file name that means standard input or output.
+const STANDARD: &str = "-";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON object in each line.
+    Jsonl,
+    /// Comma-separated values, with the names of the fields in the first row.
+    Csv,
+}
+
+impl Format {
+    /// The format that an option gives, or the name of the file.
+    fn of(given: Option<Format>, file: &Path) -> Result<Format> {
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        let extension = extension.map(str::to_ascii_lowercase);
+        match (given, extension.as_deref()) {
+            (Some(format), _) => Ok(format),
+            (None, Some("csv")) => Ok(Format::Csv),
+            (None, Some("jsonl" | "ndjson" | "json")) => Ok(Format::Jsonl),
+            (None, _) => {
+                let reason = "is missing, and the name of the file shows none: give --format jsonl or \
+                              --format csv";
+                Err(invalid("format", reason.to_owned()))
+            }
+        }
+    }
+}
+
+/// The fields of a user, in the order in which they are written.
+const FIELDS: [&str; 11] = [
+    "id",
+    "email",
+    "earlier_emails",
+    "phone",
+    "login",
+    "confirmed",
+    "sms_used",
+    "locked",
+    "created",
+    "authenticators",
+    "devices",
+];
+
+/// Those that others may write instead: the number of a country, and the one authenticator app of a user.
+const OTHER_FIELDS: [&str; 7] =
+    ["country_code", "secret", "digits", "period", "algorithm", "last_step", "label"];

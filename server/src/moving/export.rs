@@ -1,0 +1,177 @@
+//! `seconder export`.
+
+use super::{FIELDS, Format, STANDARD, text};
+use crate::arguments::Database;
+use crate::commands::invalid;
+use crate::log;
+use clap::Args;
+use seconder::engine::{Engine, UserRecord};
+use seconder::{Error, Result};
+use serde_json::Value;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// How many users are read at once.
+const PAGE: u32 = 500;
+
+#[derive(Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    database: Database,
+    /// Format of the file; by default what its name ends in: .jsonl, .ndjson and .json, or .csv.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Write the secrets of authenticator apps and the hashes of those of devices too: whoever has the file
+    /// can make the codes of all users. Without this, apps and devices are left out.
+    #[arg(long)]
+    secrets: bool,
+    /// File to create, for its owner alone; - for standard output, which has to be a pipe if there are
+    /// secrets: to a program that encrypts them, such as age or gpg.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// What was written, and what was left out for want of --secrets.
+#[derive(Default)]
+struct Counts {
+    users: u64,
+    apps: usize,
+    devices: usize,
+}
+
+pub(crate) fn run(options: &Export) -> Result<()> {
+    let format = Format::of(options.format, &options.file)?;
+    let service = options.database.existing()?;
+    let engine = service.require_engine()?;
+    let counts = if options.file == Path::new(STANDARD) {
+        check_standard_output(options.secrets)?;
+        write(engine, format, options.secrets, io::stdout().lock())?
+    } else {
+        to_file(engine, format, options)?
+    };
+    log(&format!("exported users: {}", counts.users));
+    if counts.apps + counts.devices > 0 {
+        log(&format!(
+            "left out: authenticator apps {}, devices {}; --secrets exports them",
+            counts.apps, counts.devices
+        ));
+    }
+    Ok(())
+}
+
+/// Writes a file that must not exist, and which is not there after an error.
+fn to_file(engine: &Engine, format: Format, options: &Export) -> Result<Counts> {
+    let path = &options.file;
+    let cannot = |error| invalid("FILE", format!("{} cannot be created: {error}", path.display()));
+    let file = create(path).map_err(cannot)?;
+    let written = write(engine, format, options.secrets, &file)
+        .and_then(|counts| file.sync_all().map(|()| counts).map_err(cannot_write));
+    if written.is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
+/// For its owner alone.
+fn create(path: &Path) -> io::Result<File> {
+    let mut open = OpenOptions::new();
+    open.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+    open.open(path)
+}
+
+/// Secrets go neither to a screen nor to a file that a shell has made, which others may read.
+#[cfg(unix)]
+fn check_standard_output(secrets: bool) -> Result<()> {
+    use rustix::fs::FileType;
+    if !secrets {
+        return Ok(());
+    }
+    let about = rustix::fs::fstat(io::stdout()).map_err(|error| cannot_write(error.into()))?;
+    match FileType::from_raw_mode(about.st_mode) {
+        FileType::Fifo | FileType::Socket => Ok(()),
+        _ => Err(not_a_pipe()),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_standard_output(secrets: bool) -> Result<()> {
+    if secrets { Err(not_a_pipe()) } else { Ok(()) }
+}
+
+fn not_a_pipe() -> Error {
+    let reason = "must name a file, which is created for its owner alone: with --secrets, standard output has \
+                  to be a pipe to a program that encrypts what it reads";
+    invalid("FILE", reason.to_owned())
+}
+
+fn cannot_write(error: io::Error) -> Error {
+    invalid("FILE", format!("cannot be written: {error}"))
+}
+
+fn write(engine: &Engine, format: Format, secrets: bool, to: impl Write) -> Result<Counts> {
+    let mut sink = Sink::new(format, BufWriter::with_capacity(256 * 1024, to))?;
+    let (mut counts, mut after) = (Counts::default(), None);
+    loop {
+        let page = engine.export_users(after, PAGE)?;
+        for user in &page.users {
+            sink.add(user, secrets)?;
+            counts.users += 1;
+            if !secrets {
+                counts.apps += user.authenticators.len();
+                counts.devices += user.devices.len();
+            }
+        }
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    sink.end()?;
+    Ok(counts)
+}
+
+enum Sink<W: Write> {
+    Jsonl(W),
+    Csv(Box<csv::Writer<W>>),
+}
+
+impl<W: Write> Sink<W> {
+    fn new(format: Format, to: W) -> Result<Sink<W>> {
+        match format {
+            Format::Jsonl => Ok(Sink::Jsonl(to)),
+            Format::Csv => {
+                let mut csv = csv::Writer::from_writer(to);
+                csv.write_record(FIELDS).map_err(of_csv)?;
+                Ok(Sink::Csv(Box::new(csv)))
+            }
+        }
+    }
+
+    fn add(&mut self, user: &UserRecord, secrets: bool) -> Result<()> {
+        let fields = text::fields(user, secrets);
+        match self {
+            Sink::Jsonl(to) => writeln!(to, "{}", Value::Object(fields)).map_err(cannot_write),
+            Sink::Csv(csv) => {
+                let columns = FIELDS.iter().map(|name| text::column(fields.get(*name)));
+                csv.write_record(columns).map_err(of_csv)
+            }
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        match self {
+            Sink::Jsonl(mut to) => to.flush().map_err(cannot_write),
+            Sink::Csv(mut csv) => csv.flush().map_err(cannot_write),
+        }
+    }
+}
+
+fn of_csv(error: csv::Error) -> Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => cannot_write(error),
+        _ => invalid("FILE", "cannot be written as CSV".to_owned()),
+    }
+}

@@ -1,0 +1,372 @@
+//! How a user is read from the fields of a line. Everything that is wrong with it is found at once, and
+//! none of what is reported repeats a value, which may be a secret or somebody's number.
+
+use super::{FIELDS, OTHER_FIELDS, base32};
+use seconder::engine::{AuthenticatorRecord, DeviceRecord, DeviceType, LockedFactors, UserRecord};
+use seconder::model::{CountryCode, DeviceId, Email, PhoneNumber, UserId};
+use seconder::{Error, Result};
+use serde_json::{Map, Value};
+use std::str::FromStr;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// What is wrong with a field of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    /// Empty for the line itself.
+    pub(super) field: String,
+    /// What is wrong, and what is accepted.
+    pub(super) reason: String,
+}
+
+impl Problem {
+    pub(super) fn new(field: impl Into<String>, reason: impl Into<String>) -> Problem {
+        Problem { field: field.into(), reason: reason.into() }
+    }
+
+    pub(super) fn of(error: &Error, field: &str) -> Problem {
+        match error {
+            Error::InvalidArgument { reason, .. } => Problem::new(field, reason.to_string()),
+            other => Problem::new(field, other.to_string()),
+        }
+    }
+}
+
+/// The user that a line is about.
+pub(super) fn user(line: Map<String, Value>) -> Result<UserRecord, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let user = read(&mut Fields::new(line, String::new(), &mut problems));
+    match user {
+        Some(user) if problems.is_empty() => Ok(user),
+        _ => Err(problems),
+    }
+}
+
+/// `None` if something that every user has is missing or wrong.
+fn read(fields: &mut Fields<'_>) -> Option<UserRecord> {
+    let id = fields.required::<UserId>("id");
+    let email = fields.required::<Email>("email");
+    let phone = phone(fields);
+    let earlier = fields.list("earlier_emails", str::parse::<Email>);
+    let login = fields.parsed("login");
+    let (confirmed, sms_used) = (fields.flag("confirmed"), fields.flag("sms_used"));
+    let locked = fields.locked();
+    let created = fields.time("created");
+    let mut authenticators = fields.objects("authenticators", authenticator);
+    if let Some(one) = only_authenticator(fields) {
+        match authenticators.is_empty() {
+            true => authenticators.push(one),
+            false => fields
+                .problem("secret", "must not be there beside authenticators: give one of both"),
+        }
+    }
+    let devices = fields.objects("devices", device);
+    fields.end(&[&FIELDS[..], &OTHER_FIELDS].concat());
+    let (country, number) = phone?;
+    match UserRecord::new(id?, country, &number, email?) {
+        Ok(mut user) => {
+            (user.earlier_emails, user.login) = (earlier, login);
+            (user.confirmed, user.sms_used, user.locked) = (confirmed, sms_used, locked);
+            (user.created, user.authenticators, user.devices) = (created, authenticators, devices);
+            Some(user)
+        }
+        Err(error) => {
+            fields.problems.push(Problem::of(&error, "phone"));
+            None
+        }
+    }
+}
+
+/// A number with its calling code, or one of a country.
+fn phone(fields: &mut Fields<'_>) -> Option<(Option<CountryCode>, PhoneNumber)> {
+    let country = fields.parsed::<CountryCode>("country_code");
+    let text = fields.text("phone")?;
+    let (country, number) = match (text.strip_prefix('+'), country) {
+        (Some(number), None) => (None, number),
+        (Some(_), Some(_)) => {
+            fields.problem("country_code", "must not be there beside a phone that begins with +");
+            return None;
+        }
+        (None, Some(country)) => (Some(country), &*text),
+        (None, None) => {
+            let reason = "must be a number in E.164, such as +15550100123, or have a country_code";
+            fields.problem("phone", reason);
+            return None;
+        }
+    };
+    match number.parse() {
+        Ok(number) => Some((country, number)),
+        Err(error) => {
+            fields.problems.push(Problem::of(&error, "phone"));
+            None
+        }
+    }
+}
+
+/// The app whose fields are those of the line.
+fn only_authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
+    let others = ["digits", "period", "algorithm", "last_step", "label"];
+    if fields.has("secret") {
+        return app(fields);
+    }
+    for other in others {
+        if fields.take(other).is_some() {
+            fields.problem(other, "must not be there without secret, which is missing");
+        }
+    }
+    None
+}
+
+fn authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
+    let (pending, created) = (fields.flag("pending"), fields.time("created"));
+    let app = app(fields);
+    let known =
+        ["secret", "digits", "period", "algorithm", "last_step", "label", "pending", "created"];
+    fields.end(&known);
+    let mut app = app?;
+    if pending && app.last_step.is_some() {
+        fields.problem("last_step", "must not be there for an app that is pending");
+    }
+    (app.pending, app.created) = (pending, created);
+    Some(app)
+}
+
+fn app(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
+    let secret = fields.text("secret");
+    let (digits, period) = (fields.number("digits"), fields.number("period"));
+    let (last_step, label) = (fields.number("last_step"), fields.parsed("label"));
+    let algorithm = fields.word("algorithm");
+    if algorithm.is_some_and(|name| !["SHA1", "SHA-1", "HMACSHA1"].contains(&&*name.to_uppercase()))
+    {
+        fields.problem("algorithm", "must be SHA1: the user has to enrol the app again otherwise");
+    }
+    let Some(secret) = base32::decode(&secret?) else {
+        fields.problem("secret", "must be Base32: letters A to Z and digits 2 to 7");
+        return None;
+    };
+    let (digits, period) = (digits.unwrap_or(6), period.unwrap_or(30));
+    match AuthenticatorRecord::new(secret, u8::try_from(digits).unwrap_or(u8::MAX), period) {
+        Ok(mut app) => {
+            (app.last_step, app.label) = (last_step, label);
+            Some(app)
+        }
+        Err(Error::InvalidArgument { parameter, reason }) => {
+            fields.problem(&parameter, &reason);
+            None
+        }
+        Err(other) => {
+            fields.problem("secret", &other.to_string());
+            None
+        }
+    }
+}
+
+fn device(fields: &mut Fields<'_>) -> Option<DeviceRecord> {
+    let (id, kind) = (fields.required::<DeviceId>("id"), fields.required::<DeviceType>("type"));
+    let registered = fields.time("registered");
+    let hash = match (fields.word("secret"), fields.word("secret_hash")) {
+        (Some(secret), None) => Some(DeviceRecord::hash_of(&secret)),
+        (None, Some(hash)) => {
+            let hash = super::text::of_hex(&hash);
+            if hash.is_none() {
+                fields
+                    .problem("secret_hash", "must be the 64 hexadecimal digits of a SHA-256 hash");
+            }
+            hash
+        }
+        (None, None) => {
+            let reason = "is missing: without it a device cannot respond to approval requests, and keeps \
+                          codes from being sent. Leave the device out, and register it again";
+            fields.problem("secret", reason);
+            None
+        }
+        _ => {
+            fields.problem("secret", "must not be there beside secret_hash: give one of both");
+            None
+        }
+    };
+    fields.end(&["id", "type", "secret", "secret_hash", "registered"]);
+    let mut device = DeviceRecord::new(id?, kind?, hash?);
+    device.registered = registered;
+    Some(device)
+}
+
+/// The fields that are left of a line, or of an object in it.
+struct Fields<'a> {
+    left: Map<String, Value>,
+    /// What comes before the names of these fields.
+    place: String,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl<'a> Fields<'a> {
+    fn new(left: Map<String, Value>, place: String, problems: &'a mut Vec<Problem>) -> Fields<'a> {
+        Fields { left, place, problems }
+    }
+
+    fn problem(&mut self, name: &str, reason: &str) {
+        self.problems.push(Problem::new(format!("{}{name}", self.place), reason));
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let is_empty = |value: &Value| value.is_null() || value.as_str() == Some("");
+        self.left.get(name).is_some_and(|value| !is_empty(value))
+    }
+
+    /// What CSV has in an empty column is not there.
+    fn take(&mut self, name: &str) -> Option<Value> {
+        let has = self.has(name);
+        self.left.remove(name).filter(|_| has)
+    }
+
+    /// Reports what is left: a name that was mistyped must not be overlooked.
+    fn end(&mut self, known: &[&str]) {
+        let left: Vec<String> = self.left.keys().cloned().collect();
+        let unknown = left.iter().filter(|name| !known.contains(&name.as_str()));
+        for name in unknown {
+            self.problem(name, &format!("is unknown: the fields are {}", known.join(", ")));
+        }
+    }
+
+    /// A text or a number, as text; nothing if it is absent.
+    fn word(&mut self, name: &str) -> Option<String> {
+        match self.take(name)? {
+            Value::String(text) => Some(text),
+            Value::Number(number) => Some(number.to_string()),
+            _ => {
+                self.problem(name, "must be text");
+                None
+            }
+        }
+    }
+
+    fn text(&mut self, name: &str) -> Option<String> {
+        if !self.has(name) {
+            self.problem(name, "is missing");
+        }
+        self.word(name)
+    }
+
+    fn parsed<T: FromStr<Err = Error>>(&mut self, name: &str) -> Option<T> {
+        let text = self.word(name)?;
+        match text.parse() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let field = format!("{}{name}", self.place);
+                self.problems.push(Problem::of(&error, &field));
+                None
+            }
+        }
+    }
+
+    fn required<T: FromStr<Err = Error>>(&mut self, name: &str) -> Option<T> {
+        if !self.has(name) {
+            self.problem(name, "is missing");
+        }
+        self.parsed(name)
+    }
+
+    fn number(&mut self, name: &str) -> Option<u64> {
+        let text = self.word(name)?;
+        let number = text.parse().ok();
+        if number.is_none() {
+            self.problem(name, "must be a whole number");
+        }
+        number
+    }
+
+    /// As JSON has it, and as databases and spreadsheets write it.
+    fn flag(&mut self, name: &str) -> bool {
+        let text = match self.take(name) {
+            None => return false,
+            Some(Value::Bool(flag)) => return flag,
+            Some(Value::String(text)) => text.to_ascii_lowercase(),
+            Some(other) => other.to_string(),
+        };
+        match &*text {
+            "true" | "t" | "yes" | "y" | "1" => true,
+            "false" | "f" | "no" | "n" | "0" => false,
+            _ => {
+                self.problem(name, "must be true or false");
+                false
+            }
+        }
+    }
+
+    /// A time in milliseconds.
+    fn time(&mut self, name: &str) -> Option<i64> {
+        let text = self.word(name)?;
+        if let Ok(seconds) = text.parse::<i64>() {
+            return Some(seconds.saturating_mul(1000));
+        }
+        let parsed = OffsetDateTime::parse(&text.replacen(' ', "T", 1), &Rfc3339).ok();
+        let time =
+            parsed.and_then(|time| i64::try_from(time.unix_timestamp_nanos() / 1_000_000).ok());
+        if time.is_none() {
+            self.problem(name, "must be a time such as 2024-05-01T12:30:00Z, or Unix seconds");
+        }
+        time
+    }
+
+    /// A list, also as text in a column of CSV: as JSON, or with spaces in between.
+    fn values(&mut self, name: &str) -> Vec<Value> {
+        match self.take(name) {
+            None => Vec::new(),
+            Some(Value::Array(values)) => values,
+            Some(Value::String(text)) if text.trim_start().starts_with('[') => {
+                serde_json::from_str(&text).unwrap_or_else(|_| {
+                    self.problem(name, "must be a list in JSON");
+                    Vec::new()
+                })
+            }
+            Some(Value::String(text)) => text.split_whitespace().map(Value::from).collect(),
+            Some(_) => {
+                self.problem(name, "must be a list");
+                Vec::new()
+            }
+        }
+    }
+
+    fn list<T>(&mut self, name: &str, read: impl Fn(&str) -> Result<T>) -> Vec<T> {
+        let mut all = Vec::new();
+        for (place, value) in self.values(name).into_iter().enumerate() {
+            let field = format!("{}{name}[{place}]", self.place);
+            match value.as_str().map(&read) {
+                Some(Ok(value)) => all.push(value),
+                Some(Err(error)) => self.problems.push(Problem::of(&error, &field)),
+                None => self.problems.push(Problem::new(field, "must be text")),
+            }
+        }
+        all
+    }
+
+    fn locked(&mut self) -> LockedFactors {
+        let mut locked = LockedFactors::default();
+        let reason = "must be codes, authenticators or recovery_codes";
+        let names = ["codes", "authenticators", "recovery_codes"];
+        let known = self.list("locked", |name| {
+            let place = names.iter().position(|known| *known == name);
+            place.ok_or_else(|| crate::commands::invalid("locked", reason.to_owned()))
+        });
+        for place in known {
+            *[&mut locked.codes, &mut locked.authenticators, &mut locked.recovery_codes][place] =
+                true;
+        }
+        locked
+    }
+
+    /// A list of objects, each read by this function.
+    fn objects<T>(&mut self, name: &str, read: fn(&mut Fields<'_>) -> Option<T>) -> Vec<T> {
+        let mut all = Vec::new();
+        for (at, value) in self.values(name).into_iter().enumerate() {
+            let place = format!("{}{name}[{at}]", self.place);
+            match value {
+                Value::Object(fields) => {
+                    all.extend(read(&mut Fields::new(fields, format!("{place}."), self.problems)));
+                }
+                _ => self.problems.push(Problem::new(place, "must be an object")),
+            }
+        }
+        all
+    }
+}

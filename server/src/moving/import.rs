@@ -1,0 +1,279 @@
+//! `seconder import`.
+
+use super::earlier::{Earlier, Place};
+use super::fields::{self, Problem};
+use super::lines::Lines;
+use super::progress::Progress;
+use super::report::Report;
+use super::{Format, STANDARD};
+use crate::arguments::Database;
+use crate::commands::{invalid, print};
+use clap::Args;
+use seconder::engine::{Engine, Imported, UserRecord};
+use seconder::{Error, Result};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+/// How many users share a transaction: a login waits for no longer than one of them takes.
+const BATCH: usize = 500;
+/// How many batches are read ahead.
+const AHEAD: usize = 4;
+
+#[derive(Args)]
+pub(crate) struct Import {
+    #[command(flatten)]
+    database: Database,
+    /// Format of the file; by default what its name ends in: .jsonl, .ndjson and .json, or .csv.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Check every line, also against the database, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// File to write everything to that is wrong, as JSON: one object with the line, the field and the
+    /// problem in each line. A file that exists is replaced.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// What a user means who is here already with another number, say, or whose number somebody else has
+    /// here: an error, for which the command fails at the end, or a line to skip. Either way it is
+    /// reported, and nothing of it is imported.
+    #[arg(long, value_name = "WHAT", default_value = "error")]
+    on_conflict: OnConflict,
+    /// Field or column to leave out; repeat it for more.
+    #[arg(long, value_name = "FIELD")]
+    ignore: Vec<String>,
+    /// Print the numbers as a JSON object.
+    #[arg(long)]
+    json: bool,
+    /// File to read; - for standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum OnConflict {
+    Error,
+    Skip,
+}
+
+/// What became of the lines.
+#[derive(Default)]
+struct Tally {
+    created: u64,
+    unchanged: u64,
+    conflicting: u64,
+    bad: u64,
+}
+
+/// A line that was read.
+enum Item {
+    User(Box<UserRecord>),
+    Bad(Vec<Problem>),
+}
+
+struct Batch {
+    items: Vec<(u64, Item)>,
+    /// How far in the file it ends.
+    bytes: u64,
+}
+
+pub(crate) fn run(options: &Import) -> Result<()> {
+    if options.database.is_sandbox() {
+        let reason = "must not be sandbox:, of which nothing stays when the command ends";
+        return Err(invalid("database", reason.to_owned()));
+    }
+    let format = Format::of(options.format, &options.file)?;
+    let (file, total) = open(&options.file)?;
+    let lines = Lines::new(file, format, &options.ignore)?;
+    let mut report = Report::new(options.report.as_deref(), &options.file)?;
+    let service = options.database.existing()?;
+    let engine = service.require_engine()?;
+    let mut progress = Progress::new(total);
+    let mut tally = Tally::default();
+    let done = thread::scope(|scope| {
+        let (sender, batches) = sync_channel(AHEAD);
+        scope.spawn(move || read(lines, engine, &sender));
+        write(engine, &batches, options.dry_run, (&mut tally, &mut report, &mut progress))
+    });
+    progress.hide();
+    report.end()?;
+    print(&tally.text(options, progress.elapsed().as_secs_f64()))?;
+    done?;
+    tally.verdict(options)
+}
+
+type Input = Box<dyn Read + Send>;
+
+/// The file, and how many bytes it has.
+fn open(path: &Path) -> Result<(Input, Option<u64>)> {
+    if path == Path::new(STANDARD) {
+        return Ok((Box::new(std::io::stdin()), None));
+    }
+    let cannot = |error| invalid("FILE", format!("{} cannot be read: {error}", path.display()));
+    let file = File::open(path).map_err(cannot)?;
+    let about = file.metadata().map_err(cannot)?;
+    Ok((Box::new(file), about.is_file().then_some(about.len())))
+}
+
+/// Reads the lines, on a thread of its own, until nobody wants more of them.
+fn read(mut lines: Lines<Input>, engine: &Engine, to: &SyncSender<Result<Batch>>) {
+    loop {
+        let batch = batch(&mut lines, engine);
+        let is_last = batch.as_ref().map_or(true, |batch| batch.items.len() < BATCH);
+        if to.send(batch).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+fn batch(lines: &mut Lines<Input>, engine: &Engine) -> Result<Batch> {
+    let mut items = Vec::with_capacity(BATCH);
+    while items.len() < BATCH {
+        let Some((line, fields)) = lines.next()? else { break };
+        items.push((line, item(fields, engine)));
+    }
+    Ok(Batch { items, bytes: lines.bytes() })
+}
+
+fn item(fields: super::lines::Parsed, engine: &Engine) -> Item {
+    let user = fields.map_err(|problem| vec![problem]).and_then(fields::user);
+    match user {
+        Ok(user) => match engine.check_record(&user) {
+            Ok(()) => Item::User(Box::new(user)),
+            Err(error) => Item::Bad(vec![about(&error)]),
+        },
+        Err(problems) => Item::Bad(problems),
+    }
+}
+
+/// A problem of the field that the error names.
+fn about(error: &Error) -> Problem {
+    match error {
+        Error::InvalidArgument { parameter, .. } => Problem::of(error, parameter),
+        _ => Problem::of(error, ""),
+    }
+}
+
+/// Imports the batches.
+fn write(
+    engine: &Engine,
+    batches: &Receiver<Result<Batch>>,
+    dry_run: bool,
+    (tally, report, progress): (&mut Tally, &mut Report, &mut Progress),
+) -> Result<()> {
+    let mut earlier = dry_run.then(Earlier::default);
+    for batch in batches {
+        let Batch { items, bytes } = batch?;
+        let users = items.iter().filter_map(|(_, item)| match item {
+            Item::User(user) => Some((**user).clone()),
+            Item::Bad(_) => None,
+        });
+        let mut outcomes = engine.import_users(users.collect(), dry_run)?.into_iter();
+        for (line, item) in &items {
+            let problems = match item {
+                Item::User(user) => {
+                    let outcome = outcomes.next().unwrap_or(Imported::Unchanged);
+                    tally.count(place(outcome, *line, user, earlier.as_mut()))
+                }
+                Item::Bad(problems) => {
+                    tally.bad += 1;
+                    for problem in problems {
+                        add(report, progress, *line, problem)?;
+                    }
+                    None
+                }
+            };
+            if let Some(problem) = problems {
+                add(report, progress, *line, &problem)?;
+            }
+        }
+        progress.show(tally.lines(), bytes);
+    }
+    Ok(())
+}
+
+fn add(report: &mut Report, progress: &mut Progress, line: u64, problem: &Problem) -> Result<()> {
+    if report.shows() {
+        progress.hide();
+    }
+    report.add(line, problem)
+}
+
+/// What the line is, if not only the database counts.
+fn place(
+    outcome: Imported,
+    line: u64,
+    user: &UserRecord,
+    earlier: Option<&mut Earlier>,
+) -> Outcome {
+    let known = match outcome {
+        Imported::Created => match earlier.map(|earlier| earlier.add(line, user)) {
+            None | Some(Place::New) => return Outcome::Created,
+            Some(Place::Again) => return Outcome::Unchanged,
+            Some(Place::Conflict(problem)) => problem,
+        },
+        Imported::Unchanged => return Outcome::Unchanged,
+        Imported::Conflict { field, reason } => Problem::new(field, reason),
+        _ => Problem::new("", "was not imported"),
+    };
+    Outcome::Conflict(known)
+}
+
+enum Outcome {
+    Created,
+    Unchanged,
+    Conflict(Problem),
+}
+
+impl Tally {
+    fn count(&mut self, outcome: Outcome) -> Option<Problem> {
+        match outcome {
+            Outcome::Created => self.created += 1,
+            Outcome::Unchanged => self.unchanged += 1,
+            Outcome::Conflict(problem) => {
+                self.conflicting += 1;
+                return Some(problem);
+            }
+        }
+        None
+    }
+
+    fn lines(&self) -> u64 {
+        self.created + self.unchanged + self.conflicting + self.bad
+    }
+
+    fn text(&self, options: &Import, seconds: f64) -> String {
+        let Tally { created, unchanged, conflicting, bad } = self;
+        if options.json {
+            let numbers = serde_json::json!({
+                "created": created, "unchanged": unchanged, "conflicting": conflicting, "bad": bad,
+                "dry_run": options.dry_run, "seconds": (seconds * 1000.0).round() / 1000.0,
+            });
+            return numbers.to_string();
+        }
+        let dry = if options.dry_run { " dry_run=yes" } else { "" };
+        format!("created={created} unchanged={unchanged} conflicting={conflicting} bad={bad}{dry}")
+    }
+
+    /// Fails if there are lines that the operator has to look at.
+    fn verdict(&self, options: &Import) -> Result<()> {
+        let counted = match options.on_conflict {
+            OnConflict::Error => self.conflicting,
+            OnConflict::Skip => 0,
+        };
+        if self.bad + counted == 0 {
+            return Ok(());
+        }
+        let (bad, verb) = (self.bad, if options.dry_run { "cannot be" } else { "were not" });
+        Err(invalid(
+            "FILE",
+            format!(
+                "has lines that {verb} imported: {bad} are wrong, {} are in conflict with a user who is \
+                 here. Correct them, and run the same command again: what was imported stays",
+                self.conflicting
+            ),
+        ))
+    }
+}

@@ -1,0 +1,228 @@
+//! The lines of a file: of JSON, or of CSV. A line that cannot be read is reported, and the next one is
+//! read.
+
+use super::fields::Problem;
+use super::{FIELDS, Format, OTHER_FIELDS};
+use crate::commands::invalid;
+use csv::{ByteRecord, ReaderBuilder, Terminator};
+use seconder::{Error, Result};
+use serde_json::{Map, Value};
+use std::io::{self, BufRead, BufReader, Read};
+
+/// More bytes than any line has. A quote that is not closed must not fill the memory.
+const LONGEST: u64 = 1024 * 1024;
+const TOO_LONG: &str = "is longer than 1 MiB";
+/// What is read at once.
+const BUFFER: usize = 256 * 1024;
+
+pub(super) type Parsed = std::result::Result<Map<String, Value>, Problem>;
+
+/// The lines of a file, with their numbers.
+pub(super) struct Lines<R> {
+    source: Source<R>,
+    ignored: Vec<String>,
+}
+
+enum Source<R> {
+    Jsonl { from: BufReader<R>, line: u64, bytes: u64 },
+    Csv { from: Box<csv::Reader<Bounded<R>>>, columns: Vec<String> },
+}
+
+impl<R: Read> Lines<R> {
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the first row of a CSV file has not the names of fields.
+    pub(super) fn new(from: R, format: Format, ignored: &[String]) -> Result<Lines<R>> {
+        let source = match format {
+            Format::Jsonl => {
+                let from = BufReader::with_capacity(BUFFER, from);
+                Source::Jsonl { from, line: 0, bytes: 0 }
+            }
+            Format::Csv => {
+                let from = Bounded { from, read: 0, end: LONGEST };
+                let mut reader = ReaderBuilder::new();
+                // A carriage return before the end of a row is trimmed: with both as the end, the reader
+                // counts lines from one to the other.
+                let reader = reader.terminator(Terminator::Any(b'\n')).has_headers(false);
+                let reader = reader.flexible(true).buffer_capacity(BUFFER);
+                let mut from = Box::new(reader.from_reader(from));
+                let columns = columns(&mut from, ignored)?;
+                Source::Csv { from, columns }
+            }
+        };
+        Ok(Lines { source, ignored: ignored.to_vec() })
+    }
+
+    /// How many bytes were read.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.source {
+            Source::Jsonl { bytes, .. } => *bytes,
+            Source::Csv { from, .. } => from.position().byte(),
+        }
+    }
+
+    /// The next line with its number; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the file cannot be read on.
+    pub(super) fn next(&mut self) -> Result<Option<(u64, Parsed)>> {
+        let next = match &mut self.source {
+            Source::Jsonl { from, line, bytes } => jsonl(from, line, bytes).map_err(cannot_read)?,
+            Source::Csv { from, columns } => row(from, columns)?,
+        };
+        Ok(next.map(|(line, fields)| (line, fields.map(|fields| self.without_ignored(fields)))))
+    }
+
+    fn without_ignored(&self, mut fields: Map<String, Value>) -> Map<String, Value> {
+        self.ignored.iter().for_each(|name| drop(fields.remove(name)));
+        fields
+    }
+}
+
+fn cannot_read(error: io::Error) -> Error {
+    invalid("FILE", format!("cannot be read on: {error}"))
+}
+
+fn jsonl(
+    from: &mut impl BufRead,
+    line: &mut u64,
+    bytes: &mut u64,
+) -> io::Result<Option<(u64, Parsed)>> {
+    let mut text = Vec::new();
+    loop {
+        text.clear();
+        let count = from.by_ref().take(LONGEST).read_until(b'\n', &mut text)? as u64;
+        if count == 0 {
+            return Ok(None);
+        }
+        *line += 1;
+        *bytes += count;
+        if count == LONGEST && text.last() != Some(&b'\n') {
+            *bytes += skip_line(from)?;
+            return Ok(Some((*line, Err(Problem::new("", TOO_LONG)))));
+        }
+        let bare = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text).trim_ascii();
+        if !bare.is_empty() {
+            return Ok(Some((*line, object(bare))));
+        }
+    }
+}
+
+fn skip_line(from: &mut impl BufRead) -> io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let buffer = from.fill_buf()?;
+        let end = buffer.iter().position(|byte| *byte == b'\n').map(|place| place + 1);
+        let (count, is_over) = (end.unwrap_or(buffer.len()), end.is_some() || buffer.is_empty());
+        from.consume(count);
+        skipped += count as u64;
+        if is_over {
+            return Ok(skipped);
+        }
+    }
+}
+
+fn object(text: &[u8]) -> Parsed {
+    // The parser's own message may repeat what is in the line.
+    serde_json::from_slice(text).map_err(|error| {
+        Problem::new("", format!("is not a JSON object in UTF-8: see column {}", error.column()))
+    })
+}
+
+/// The names in the first row.
+fn columns<R: Read>(from: &mut csv::Reader<Bounded<R>>, ignored: &[String]) -> Result<Vec<String>> {
+    let mut record = ByteRecord::new();
+    from.read_byte_record(&mut record).map_err(|error| of_csv(&error))?;
+    let names = record.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned());
+    let columns: Vec<String> = names.collect();
+    let known = |name: &str| FIELDS.contains(&name) || OTHER_FIELDS.contains(&name);
+    let is_bad = |name: &&String| !known(name) && !ignored.contains(name);
+    let unknown: Vec<_> = columns.iter().filter(is_bad).map(|name| format!("{name:?}")).collect();
+    let again = columns.iter().enumerate();
+    let again = again.filter(|(at, name)| columns[..*at].contains(name));
+    let again: Vec<_> = again.map(|(_, name)| format!("{name:?}")).collect();
+    let mut wrong = Vec::new();
+    if !unknown.is_empty() {
+        let all = [&FIELDS[..], &OTHER_FIELDS].concat().join(", ");
+        let unknown = unknown.join(", ");
+        wrong.push(format!(
+            "has in its first row what is no field: {unknown}. The fields are {all}; --ignore leaves a \
+             column out"
+        ));
+    }
+    if !again.is_empty() {
+        wrong.push(format!("has columns twice: {}", again.join(", ")));
+    }
+    let needed = ["id", "email", "phone"];
+    let missing: Vec<_> =
+        needed.into_iter().filter(|name| !columns.iter().any(|c| c == name)).collect();
+    if !missing.is_empty() {
+        wrong.push(format!("lacks the columns {}", missing.join(", ")));
+    }
+    match wrong.is_empty() {
+        true => Ok(columns),
+        false => Err(invalid("FILE", wrong.join("; and it "))),
+    }
+}
+
+fn row<R: Read>(
+    from: &mut csv::Reader<Bounded<R>>,
+    columns: &[String],
+) -> Result<Option<(u64, Parsed)>> {
+    // What is read ahead belongs to the rows that follow.
+    let end = from.position().byte().saturating_add(LONGEST + BUFFER as u64);
+    from.get_mut().end = end;
+    let mut record = ByteRecord::new();
+    loop {
+        if !from.read_byte_record(&mut record).map_err(|error| of_csv(&error))? {
+            return Ok(None);
+        }
+        if record.iter().any(|value| !value.trim_ascii().is_empty()) {
+            break;
+        }
+    }
+    let line = record.position().map_or(0, csv::Position::line);
+    if record.len() != columns.len() {
+        let (has, needs) = (record.len(), columns.len());
+        let reason = format!("has {has} columns, and the first row {needs}");
+        return Ok(Some((line, Err(Problem::new("", reason)))));
+    }
+    let mut fields = Map::new();
+    for (name, value) in columns.iter().zip(&record) {
+        match std::str::from_utf8(value) {
+            Ok(value) => drop(fields.insert(name.clone(), value.trim().into())),
+            Err(_) => return Ok(Some((line, Err(Problem::new(name, "is not UTF-8"))))),
+        }
+    }
+    Ok(Some((line, Ok(fields))))
+}
+
+fn of_csv(error: &csv::Error) -> Error {
+    let line = error.position().map_or(0, csv::Position::line);
+    match error.kind() {
+        csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            let reason = "has a row that is longer than 1 MiB: is a quote missing? What comes before it was \
+                          read";
+            invalid("FILE", reason.to_owned())
+        }
+        csv::ErrorKind::Io(error) => invalid("FILE", format!("cannot be read on: {error}")),
+        _ => invalid("FILE", format!("cannot be read as CSV at line {line}")),
+    }
+}
+
+/// A file of which no more is read than to a place that moves on with the rows.
+struct Bounded<R> {
+    from: R,
+    read: u64,
+    end: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read >= self.end {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let count = self.from.read(buffer)?;
+        self.read += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,66 @@
+//! What was wrong with which line: the first of it on standard error, all of it in a file.
+
+use super::fields::Problem;
+use crate::commands::invalid;
+use crate::log;
+use seconder::{Error, Result};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// How many are shown.
+const SHOWN: u64 = 20;
+
+pub(super) struct Report {
+    file: Option<BufWriter<File>>,
+    count: u64,
+}
+
+impl Report {
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the file cannot be written, or is the one that is read.
+    pub(super) fn new(file: Option<&Path>, input: &Path) -> Result<Report> {
+        let open = |file: &Path| {
+            if file.canonicalize().is_ok_and(|same| input.canonicalize().is_ok_and(|i| i == same)) {
+                return Err(invalid("report", "must not be the file that is imported".to_owned()));
+            }
+            File::create(file).map(BufWriter::new).map_err(|error| {
+                invalid("report", format!("{} cannot be written: {error}", file.display()))
+            })
+        };
+        Ok(Report { file: file.map(open).transpose()?, count: 0 })
+    }
+
+    /// Whether the next one is shown.
+    pub(super) fn shows(&self) -> bool {
+        self.count <= SHOWN
+    }
+
+    pub(super) fn add(&mut self, line: u64, problem: &Problem) -> Result<()> {
+        let Problem { field, reason } = problem;
+        self.count += 1;
+        if self.count <= SHOWN {
+            let space = if field.is_empty() { "" } else { " " };
+            log(&format!("line {line}: {field}{space}{reason}"));
+        }
+        if let Some(file) = &mut self.file {
+            let problem = serde_json::json!({ "line": line, "field": field, "problem": reason });
+            writeln!(file, "{problem}").map_err(cannot_write)?;
+        }
+        Ok(())
+    }
+
+    /// Says how many were not shown, and returns once all are in the file.
+    pub(super) fn end(mut self) -> Result<()> {
+        if self.count > SHOWN {
+            let more = self.count - SHOWN;
+            let hint = if self.file.is_some() { "" } else { ": --report FILE writes all of them" };
+            log(&format!("and {more} more{hint}"));
+        }
+        self.file.as_mut().map_or(Ok(()), Write::flush).map_err(cannot_write)
+    }
+}
+
+fn cannot_write(error: std::io::Error) -> Error {
+    invalid("report", format!("cannot be written: {error}"))
+}

@@ -1,0 +1,100 @@
+//! How a user is written, so that `fields.rs` reads the same.
+
+use super::{FIELDS, base32};
+use seconder::engine::{AuthenticatorRecord, DeviceRecord, UserRecord};
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+
+/// The fields of a user that are not empty, in order. Without secrets, what is of no use without them is
+/// left out too.
+pub(super) fn fields(user: &UserRecord, with_secrets: bool) -> Map<String, Value> {
+    let locked = [
+        (user.locked.codes, "codes"),
+        (user.locked.authenticators, "authenticators"),
+        (user.locked.recovery_codes, "recovery_codes"),
+    ];
+    let locked = locked.iter().filter(|(locked, _)| *locked).map(|(_, name)| Value::from(*name));
+    let earlier = user.earlier_emails.iter().map(|email| Value::from(email.as_str()));
+    let authenticators = user.authenticators.iter().filter(|_| with_secrets).map(authenticator);
+    let devices = user.devices.iter().filter(|_| with_secrets).map(device);
+    let values = [
+        json!(user.user_id.get()),
+        json!(user.email.as_str()),
+        earlier.collect(),
+        json!(user.phone()),
+        json!(user.login.as_ref().map(|login| login.as_str())),
+        json!(user.confirmed),
+        json!(user.sms_used),
+        locked.collect(),
+        json!(user.created.map(time)),
+        authenticators.collect(),
+        devices.collect(),
+    ];
+    present(FIELDS.into_iter().zip(values))
+}
+
+fn authenticator(app: &AuthenticatorRecord) -> Value {
+    let fields = [
+        ("secret", json!(base32::encode(app.secret()))),
+        ("digits", json!(app.digits())),
+        ("period", json!(app.period())),
+        ("algorithm", json!("SHA1")),
+        ("label", json!(app.label.as_ref().map(|label| label.as_str()))),
+        ("pending", if app.pending { json!(true) } else { Value::Null }),
+        ("last_step", json!(app.last_step)),
+        ("created", json!(app.created.map(time))),
+    ];
+    Value::Object(present(fields))
+}
+
+fn device(device: &DeviceRecord) -> Value {
+    let fields = [
+        ("id", json!(device.device_id.get())),
+        ("type", json!(device.kind.name())),
+        ("secret_hash", json!(hex(device.secret_hash()))),
+        ("registered", json!(device.registered.map(time))),
+    ];
+    Value::Object(present(fields))
+}
+
+fn present<'a>(fields: impl IntoIterator<Item = (&'a str, Value)>) -> Map<String, Value> {
+    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    let fields = fields.into_iter().filter(|(_, value)| !is_empty(value));
+    fields.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A value as a column of CSV: what is not plain text is JSON.
+pub(super) fn column(value: Option<&Value>) -> String {
+    match value {
+        None => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// A time of milliseconds since the Unix epoch.
+fn time(milliseconds: i64) -> String {
+    let seconds = milliseconds.div_euclid(1000);
+    let date = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (year, month, day) = date.to_calendar_date();
+    let (hour, minute, second) = date.to_hms();
+    let month = u8::from(month);
+    let fraction = milliseconds.rem_euclid(1000);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:03}Z")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes of a SHA-256 hash in hexadecimal digits.
+pub(super) fn of_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (place, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).ok()?;
+    }
+    Some(bytes)
+}

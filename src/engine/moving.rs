@@ -1,0 +1,338 @@
+//! Users that come from another service with their ids, and all users for those who leave for one.
+
+use super::Engine;
+use super::clock::Time;
+use super::devices::DeviceType;
+use super::operations::moving::{self, Account};
+use super::operations::verify::Factor;
+use super::phones::Phone;
+use super::store;
+use crate::model::{CountryCode, DeviceId, DisplayText, Email, LoginName, PhoneNumber, UserId};
+use crate::otp::{Algorithm, Totp};
+use crate::{Error, Result};
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// The highest id that an imported user or device can have: new ones have higher ids, of which this
+/// leaves as many.
+const HIGHEST: u64 = 1 << 62;
+/// The last time that has four digits for the year, in milliseconds.
+const LAST_TIME: i64 = 253_402_300_799_999;
+/// How far the clock of the other service may be ahead.
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// The most users that one call imports or returns.
+const MOST: u32 = 10_000;
+
+/// A user on the way from one service to another, with what protects the account.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct UserRecord {
+    /// The user's id, which stays the same.
+    pub user_id: UserId,
+    pub(super) phone: Phone,
+    /// The e-mail address that was added last.
+    pub email: Email,
+    /// The others.
+    pub earlier_emails: Vec<Email>,
+    /// The user's name on machines.
+    pub login: Option<LoginName>,
+    /// Whether the user has used a valid code.
+    pub confirmed: bool,
+    /// Whether one of those codes came by SMS or voice.
+    pub sms_used: bool,
+    /// Of which factors no code is looked at, until the user is unlocked.
+    pub locked: LockedFactors,
+    /// When the user was created, in milliseconds since the Unix epoch; `None` for now.
+    pub created: Option<i64>,
+    /// At most one authenticator app that the user uses, and one that is pending.
+    pub authenticators: Vec<AuthenticatorRecord>,
+    /// The devices that respond to approval requests.
+    pub devices: Vec<DeviceRecord>,
+}
+
+/// The factors of a user of which no code is looked at, after too many wrong ones in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockedFactors {
+    /// Codes by SMS and voice.
+    pub codes: bool,
+    /// Codes of authenticator apps.
+    pub authenticators: bool,
+    /// Recovery codes.
+    pub recovery_codes: bool,
+}
+
+/// An authenticator app of a [`UserRecord`]. Its codes are made with SHA-1.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct AuthenticatorRecord {
+    pub(super) secret: Zeroizing<Vec<u8>>,
+    pub(super) digits: u8,
+    pub(super) period: u64,
+    /// The label that it was enrolled with.
+    pub label: Option<DisplayText>,
+    /// Whether no code of it was accepted yet.
+    pub pending: bool,
+    /// The step of the last code that was accepted: its time in Unix seconds, divided by the period. If
+    /// it is not known, the codes of before the import are not accepted.
+    pub last_step: Option<u64>,
+    /// When it was enrolled, in milliseconds since the Unix epoch; `None` for now.
+    pub created: Option<i64>,
+}
+
+/// A device of a [`UserRecord`].
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct DeviceRecord {
+    /// Its id, which stays the same.
+    pub device_id: DeviceId,
+    /// Its type.
+    pub kind: DeviceType,
+    pub(super) secret_hash: [u8; 32],
+    /// When it was registered, in milliseconds since the Unix epoch; `None` for now.
+    pub registered: Option<i64>,
+}
+
+/// What became of a user who was to be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Imported {
+    /// The user was not here, and is now.
+    Created,
+    /// The user was here already, and has not changed.
+    Unchanged,
+    /// Somebody with this id is here and differs, or somebody else has the number, the login name or a
+    /// device. Nothing was changed.
+    Conflict {
+        /// What differs.
+        field: &'static str,
+        /// How.
+        reason: String,
+    },
+}
+
+/// Some users.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct UserRecordPage {
+    /// The users. There may be none although more follow.
+    pub users: Vec<UserRecord>,
+    /// What to pass to read on; `None` at the end.
+    pub next: Option<UserId>,
+}
+
+impl UserRecord {
+    /// A user of whom no more is known.
+    ///
+    /// The number is one of this country, or, if there is none, has the calling code first.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a number that is invalid.
+    pub fn new(
+        user_id: UserId,
+        country: Option<CountryCode>,
+        number: &PhoneNumber,
+        email: Email,
+    ) -> Result<UserRecord> {
+        let phone = match country {
+            Some(country) => Phone::parse(country, number),
+            None => Phone::parse_international(number),
+        };
+        Ok(UserRecord {
+            user_id,
+            phone: phone.map_err(super::phones::invalid("phone"))?,
+            email,
+            earlier_emails: Vec::new(),
+            login: None,
+            confirmed: false,
+            sms_used: false,
+            locked: LockedFactors::default(),
+            created: None,
+            authenticators: Vec::new(),
+            devices: Vec::new(),
+        })
+    }
+
+    /// The user's number in E.164: `+15550100123`.
+    pub fn phone(&self) -> String {
+        self.phone.e164()
+    }
+}
+
+impl AuthenticatorRecord {
+    /// An app that the user uses, with the bytes of its secret.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] as [`Totp::new`].
+    pub fn new(secret: Zeroizing<Vec<u8>>, digits: u8, period: u64) -> Result<AuthenticatorRecord> {
+        Totp::new(&secret, Algorithm::Sha1, digits, period)?;
+        let (label, pending, last_step, created) = (None, false, None, None);
+        Ok(AuthenticatorRecord { secret, digits, period, label, pending, last_step, created })
+    }
+
+    /// The bytes of its secret.
+    pub fn secret(&self) -> &[u8] {
+        &self.secret
+    }
+
+    /// How many digits its codes have.
+    pub fn digits(&self) -> u8 {
+        self.digits
+    }
+
+    /// For how many seconds it shows a code.
+    pub fn period(&self) -> u64 {
+        self.period
+    }
+}
+
+impl DeviceRecord {
+    /// A device, by the hash of its secret.
+    pub fn new(device_id: DeviceId, kind: DeviceType, secret_hash: [u8; 32]) -> DeviceRecord {
+        DeviceRecord { device_id, kind, secret_hash, registered: None }
+    }
+
+    /// The SHA-256 hash of the text of its secret.
+    pub fn secret_hash(&self) -> &[u8; 32] {
+        &self.secret_hash
+    }
+
+    /// The hash of a device's secret.
+    pub fn hash_of(secret: &str) -> [u8; 32] {
+        Sha256::digest(secret.as_bytes()).into()
+    }
+}
+
+impl Engine {
+    /// Adds users of another service, with their ids, in one transaction. Those who are here already are
+    /// left as they are, so the same users can be imported again. Users who are created later have ids
+    /// above all that were imported. The outcomes are in the order of the users; with `dry_run` they are
+    /// those that there would be, and nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Engine::check_record`], and for more than 10 000 users; [`Error::Storage`] if the database
+    /// cannot be written. Nothing was changed then.
+    pub fn import_users(&self, users: Vec<UserRecord>, dry_run: bool) -> Result<Vec<Imported>> {
+        if users.len() > MOST as usize {
+            return Err(Error::invalid_argument("users", "must be 10000 at most"));
+        }
+        users.iter().try_for_each(|user| self.check_record(user))?;
+        let app = self.app.app_id;
+        if dry_run {
+            return self.look(move |view| moving::compare(view, app, &users));
+        }
+        let trail = self.trail_of("import_users", self.now(), None)?;
+        self.run(move |view| moving::import(view, app, &users, &trail))
+    }
+
+    /// Checks what the parts of a user do not show each by itself.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for an id that leaves none for later users, a time before 1970 or after
+    /// the year 9999, the last step of an authenticator app that is in the future, and more
+    /// authenticator apps than a user can have.
+    pub fn check_record(&self, user: &UserRecord) -> Result<()> {
+        let bad =
+            |field: &'static str, reason: &'static str| Err(Error::invalid_argument(field, reason));
+        let devices = &user.devices;
+        if user.user_id.get() > HIGHEST {
+            return bad("id", "must be at most 4611686018427387904: later users have higher ids");
+        }
+        if devices.iter().any(|device| device.device_id.get() > HIGHEST) {
+            return bad("devices", "must have ids of at most 4611686018427387904");
+        }
+        let ids = |device: &DeviceRecord| device.device_id;
+        let unique: std::collections::BTreeSet<_> = devices.iter().map(ids).collect();
+        if unique.len() < devices.len() {
+            return bad("devices", "must have an id each");
+        }
+        let apps = &user.authenticators;
+        let pending = apps.iter().filter(|app| app.pending).count();
+        if pending > 1 || apps.len() - pending > 1 {
+            let reason =
+                "must be at most one that is used and one that is pending: a user has one app";
+            return bad("authenticators", reason);
+        }
+        let times = [user.created].into_iter().chain(apps.iter().map(|app| app.created));
+        let mut times = times.chain(devices.iter().map(|device| device.registered)).flatten();
+        if times.any(|time| !(0..=LAST_TIME).contains(&time)) {
+            return bad("created", "must be from 1970 to 9999");
+        }
+        let latest = Time::of(&*self.shared.clock).plus(A_DAY).seconds();
+        let is_ahead = |app: &AuthenticatorRecord| {
+            app.last_step.is_some_and(|step| step > latest / app.period.max(1))
+        };
+        if apps.iter().any(is_ahead) {
+            let reason = "must not be in the future: it is a Unix time, divided by the period";
+            return bad("last_step", reason);
+        }
+        Ok(())
+    }
+
+    /// Reads the users of this application, page by page: those who come after `after` in the order of
+    /// the database, which is that of ids for SQLite. Each page is of one moment, and complete for each of
+    /// its users. A user who is created or changed meanwhile may be in a page as before or as after it;
+    /// everybody who is there all the time is in exactly one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for `most` that is not 1 to 10 000; [`Error::Storage`] if the database
+    /// cannot be read, or the keyring lacks a key.
+    pub fn export_users(&self, after: Option<UserId>, most: u32) -> Result<UserRecordPage> {
+        if !(1..=MOST).contains(&most) {
+            return Err(Error::invalid_argument("most", "must be 1 to 10000"));
+        }
+        let (app, after) = (self.app.app_id, after.map(UserId::get));
+        let (accounts, next) = self.look(move |view| moving::export(view, app, after, most))?;
+        let users = accounts.into_iter().map(record).collect::<Result<_>>()?;
+        Ok(UserRecordPage { users, next: next.map(UserId::try_from).transpose()? })
+    }
+}
+
+/// What was read of a user.
+fn record(account: Account) -> Result<UserRecord> {
+    let Account { user, emails, authenticators, devices } = account;
+    let locked = |factor| user.wrong(factor).are_too_many();
+    let damaged = |column| move |_| store::damaged("users", column);
+    let email = |text: &str| text.parse().map_err(damaged("email"));
+    Ok(UserRecord {
+        user_id: user.user_id.try_into().map_err(damaged("user_id"))?,
+        email: email(&user.email)?,
+        earlier_emails: emails.iter().map(|row| email(&row.email)).collect::<Result<_>>()?,
+        login: user.login.as_deref().map(str::parse).transpose().map_err(damaged("login"))?,
+        confirmed: user.confirmed,
+        sms_used: user.sms_used,
+        locked: LockedFactors {
+            codes: locked(Factor::Code),
+            authenticators: locked(Factor::Authenticator),
+            recovery_codes: locked(Factor::Recovery),
+        },
+        created: Some(user.created_at.0),
+        authenticators: authenticators.iter().map(authenticator).collect::<Result<_>>()?,
+        devices: devices.iter().map(device).collect::<Result<_>>()?,
+        phone: Phone { country_code: user.country_code, national: user.cellphone },
+    })
+}
+
+fn authenticator(row: &store::Authenticator) -> Result<AuthenticatorRecord> {
+    let secret = Zeroizing::new(row.secret.get()?.clone());
+    let label = row.label.as_deref().map(str::parse).transpose();
+    Ok(AuthenticatorRecord {
+        secret,
+        digits: row.digits,
+        period: row.period,
+        label: label.map_err(|_| store::damaged("authenticators", "label"))?,
+        pending: row.last_step.is_none(),
+        last_step: row.last_step,
+        created: Some(row.created_at.0),
+    })
+}
+
+fn device(row: &store::Device) -> Result<DeviceRecord> {
+    let damaged = |column| move || store::damaged("devices", column);
+    Ok(DeviceRecord {
+        device_id: row.device_id.try_into().map_err(|_| damaged("device_id")())?,
+        kind: row.os_type.parse().map_err(|_| damaged("os_type")())?,
+        secret_hash: row.secret_hash.as_slice().try_into().map_err(|_| damaged("secret_hash")())?,
+        registered: Some(row.registered_at.0),
+    })
+}

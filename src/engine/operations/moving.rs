@@ -1,0 +1,300 @@
+//! Users that come from another service with their ids, and all users for those who leave for one.
+
+use super::audit::{Noted, Trail};
+use super::lookups::{self, Kind};
+use super::verify::Factor;
+use super::{AppId, DEVICES, USERS, count_users, pass_id};
+use crate::engine::clock::{Now, Time};
+use crate::engine::moving::{AuthenticatorRecord, Imported, UserRecord};
+use crate::engine::store::{Authenticator, Decided, Device, Email, Lookup, Sequence, User, View};
+use std::collections::BTreeMap;
+
+/// A user, and what belongs to the account.
+pub(in crate::engine) struct Account {
+    pub(in crate::engine) user: User,
+    pub(in crate::engine) emails: Vec<Email>,
+    pub(in crate::engine) authenticators: Vec<Authenticator>,
+    pub(in crate::engine) devices: Vec<Device>,
+}
+
+/// What becomes of each of these users, of which nothing is written.
+///
+/// Everything is read before anything is written, because what a decision has written is searched row
+/// by row: see `Cache::row`.
+pub(in crate::engine) fn compare(
+    view: &mut View,
+    app: AppId,
+    users: &[UserRecord],
+) -> Decided<Vec<Imported>> {
+    for kind in [USERS, DEVICES] {
+        view.ask::<Sequence>((kind.to_owned(),));
+    }
+    for user in users {
+        view.ask::<User>((user.user_id.get(),));
+        for (kind, name) in names(user) {
+            view.ask::<Lookup>((kind.name(), app, name));
+        }
+    }
+    let mut known = Vec::with_capacity(users.len());
+    for user in users {
+        known.push(view.get::<User>((user.user_id.get(),))?);
+    }
+    known.iter().flatten().for_each(|user| ask_account(view, user));
+    let mut earlier = Earlier::default();
+    let mut outcomes = Vec::with_capacity(users.len());
+    for (user, known) in users.iter().zip(known) {
+        let outcome = match known {
+            Some(known) => compare_account(user, &account(view, known)?, app),
+            None => free(view, app, user)?.or_else(|| earlier.add(user)),
+        };
+        outcomes.push(outcome.unwrap_or(Imported::Created));
+    }
+    Ok(outcomes)
+}
+
+/// Adds those of these users that are not there yet. The ids of later users are above theirs.
+pub(in crate::engine) fn import(
+    view: &mut View,
+    app: AppId,
+    users: &[UserRecord],
+    trail: &Trail,
+) -> Decided<Vec<Imported>> {
+    let outcomes = compare(view, app, users)?;
+    let is_new = |outcome: &Imported| *outcome == Imported::Created;
+    let new = users.iter().zip(&outcomes).filter(|(_, outcome)| is_new(outcome));
+    let new: Vec<&UserRecord> = new.map(|(user, _)| user).collect();
+    let last = new.iter().map(|user| user.user_id.get()).max().unwrap_or_default();
+    let devices = new.iter().flat_map(|user| &user.devices);
+    let last_device = devices.map(|device| device.device_id.get()).max().unwrap_or_default();
+    pass_id(view, USERS, number(last))?;
+    pass_id(view, DEVICES, number(last_device))?;
+    for user in &new {
+        add(view, app, user, trail.now);
+        let number = Some(user.phone.masked_e164());
+        trail.note(view, Noted { number, ..Noted::of(user.user_id, "created") });
+    }
+    if !new.is_empty() {
+        // They are no users of this month: it is not known when they became users.
+        count_users(view, app, i64::try_from(new.len()).unwrap_or(i64::MAX));
+    }
+    Ok(outcomes)
+}
+
+/// Ids are 63 bits.
+fn number(id: u64) -> i64 {
+    i64::try_from(id).unwrap_or(i64::MAX)
+}
+
+/// The names by which others find a user.
+fn names(user: &UserRecord) -> Vec<(Kind, String)> {
+    let mut names = vec![(Kind::Phone, user.phone.e164())];
+    names.extend(user.login.iter().map(|login| (Kind::Login, login.to_string())));
+    names.extend(user.devices.iter().map(|device| (Kind::Device, device.device_id.to_string())));
+    names
+}
+
+/// The field of a name in which another user's is a conflict.
+fn field(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Login => "login",
+        Kind::Device => "devices",
+        _ => "phone",
+    }
+}
+
+fn conflict(field: &'static str, reason: impl Into<String>) -> Option<Imported> {
+    Some(Imported::Conflict { field, reason: reason.into() })
+}
+
+/// Whether another user has a name of this one.
+fn free(view: &mut View, app: AppId, user: &UserRecord) -> Decided<Option<Imported>> {
+    for (kind, name) in names(user) {
+        if let Some(owner) = lookups::find(view, kind, app, &name)? {
+            return Ok(conflict(field(kind), format!("belongs to user {owner} here")));
+        }
+    }
+    Ok(None)
+}
+
+/// The new users that come before one.
+#[derive(Default)]
+struct Earlier<'a> {
+    users: BTreeMap<u64, &'a UserRecord>,
+    names: BTreeMap<(&'static str, String), u64>,
+}
+
+impl<'a> Earlier<'a> {
+    fn add(&mut self, user: &'a UserRecord) -> Option<Imported> {
+        let id = user.user_id.get();
+        if let Some(earlier) = self.users.get(&id) {
+            return match *earlier == user {
+                true => Some(Imported::Unchanged),
+                false => conflict("id", "is that of an earlier user, which differs"),
+            };
+        }
+        let names = names(user).into_iter().map(|(kind, name)| (field(kind), name));
+        let names: Vec<_> = names.collect();
+        for name in &names {
+            if let Some(owner) = self.names.get(name) {
+                return conflict(name.0, format!("belongs to user {owner}, who comes earlier"));
+            }
+        }
+        self.names.extend(names.into_iter().map(|name| (name, id)));
+        self.users.insert(id, user);
+        None
+    }
+}
+
+fn ask_account(view: &mut View, user: &User) {
+    view.ask::<Email>((user.user_id,));
+    view.ask::<Authenticator>((user.user_id,));
+    view.ask::<Device>((user.user_id,));
+}
+
+fn account(view: &mut View, user: User) -> Decided<Account> {
+    let id = user.user_id;
+    Ok(Account {
+        user,
+        emails: view.all::<Email>((id,))?,
+        authenticators: view.all::<Authenticator>((id,))?,
+        devices: view.all::<Device>((id,))?,
+    })
+}
+
+/// Whether a user who is here is the one who comes. Who has logged in here since they came is still the
+/// same: what that changes is not compared.
+fn compare_account(user: &UserRecord, here: &Account, app: AppId) -> Option<Imported> {
+    let row = &here.user;
+    if row.app_id != app {
+        return conflict("id", "is that of a user of another application in this database");
+    }
+    if row.country_code != user.phone.country_code || row.cellphone != user.phone.national {
+        return conflict("phone", "is another one than that of the user with this id here");
+    }
+    let has = |email: &str| {
+        row.email == email || here.emails.iter().any(|earlier| earlier.email == email)
+    };
+    let mut emails = user.earlier_emails.iter().chain([&user.email]);
+    if emails.any(|email| !has(email.as_str())) {
+        return conflict("email", "is none of the user with this id here");
+    }
+    if user.login.is_some() && row.login.as_deref() != user.login.as_ref().map(|l| l.as_str()) {
+        return conflict("login", "is another one than that of the user with this id here");
+    }
+    if user.created.is_some_and(|created| row.created_at != Time(created)) {
+        return conflict("created", "is another time than that of the user with this id here");
+    }
+    if user.confirmed && !row.confirmed {
+        return conflict("confirmed", "is true, and the user with this id here is not confirmed");
+    }
+    let has = |app: &AuthenticatorRecord| here.authenticators.iter().any(|row| is_same(app, row));
+    if !user.authenticators.iter().all(has) {
+        return conflict("authenticators", "has an app that the user with this id here has not");
+    }
+    let is_here = |row: &Device| {
+        user.devices.iter().any(|device| {
+            row.device_id == device.device_id.get() && row.secret_hash == device.secret_hash
+        })
+    };
+    if here.devices.iter().filter(|row| is_here(row)).count() < user.devices.len() {
+        return conflict("devices", "has a device that the user with this id here has not");
+    }
+    Some(Imported::Unchanged)
+}
+
+fn is_same(app: &AuthenticatorRecord, row: &Authenticator) -> bool {
+    let is_secret = row.secret.get().is_ok_and(|secret| *secret == *app.secret);
+    is_secret && (row.digits, row.period) == (app.digits, app.period)
+}
+
+fn add(view: &mut View, app_id: AppId, user: &UserRecord, now: Now) {
+    let user_id = user.user_id.get();
+    for (kind, name) in names(user) {
+        lookups::set(view, kind, app_id, &name, number(user_id));
+    }
+    let mut row = User {
+        user_id,
+        app_id,
+        country_code: user.phone.country_code,
+        cellphone: user.phone.national.clone(),
+        email: user.email.as_str().to_owned(),
+        login: user.login.as_ref().map(ToString::to_string),
+        confirmed: user.confirmed,
+        sms_used: user.sms_used,
+        snoozed_until: Time(0),
+        wrong_codes: 0,
+        wrong_codes_at: None,
+        wrong_app_codes: 0,
+        wrong_app_codes_at: None,
+        wrong_recovery_codes: 0,
+        wrong_recovery_codes_at: None,
+        last_authenticator: number(user.authenticators.len() as u64),
+        created_at: user.created.map_or(now.clock, Time),
+    };
+    let locked = [
+        (user.locked.codes, Factor::Code),
+        (user.locked.authenticators, Factor::Authenticator),
+        (user.locked.recovery_codes, Factor::Recovery),
+    ];
+    for (_, factor) in locked.into_iter().filter(|(locked, _)| *locked) {
+        row.lock(factor, now);
+    }
+    view.put(row);
+    for email in user.earlier_emails.iter().filter(|email| **email != user.email) {
+        view.put(Email { user_id, email: email.as_str().to_owned() });
+    }
+    for (authenticator_id, app) in (1..).zip(&user.authenticators) {
+        view.put(authenticator(user_id, authenticator_id, app, now));
+    }
+    for device in &user.devices {
+        view.put(Device {
+            user_id,
+            device_id: device.device_id.get(),
+            os_type: device.kind.name().to_owned(),
+            secret_hash: device.secret_hash.to_vec(),
+            registered_at: device.registered.map_or(now.clock, Time),
+        });
+    }
+}
+
+/// Of an app whose last step is not known, the codes of before now are spent: the other service may have
+/// accepted them.
+fn authenticator(
+    user_id: u64,
+    authenticator_id: i64,
+    app: &AuthenticatorRecord,
+    now: Now,
+) -> Authenticator {
+    let until_now = now.clock.seconds() / app.period.max(1);
+    let last_step = (!app.pending).then(|| app.last_step.unwrap_or(until_now));
+    Authenticator {
+        user_id,
+        authenticator_id,
+        label: app.label.as_ref().map(|label| label.as_str().to_owned()),
+        secret: app.secret.clone().into(),
+        digits: app.digits,
+        period: app.period,
+        last_step,
+        used_at: None,
+        prepared_step: None,
+        created_at: app.created.map_or(now.clock, Time),
+    }
+}
+
+/// The accounts of this application after a user, in the order of the store, and where to go on.
+pub(in crate::engine) fn export(
+    view: &mut View,
+    app: AppId,
+    after: Option<u64>,
+    most: u32,
+) -> Decided<(Vec<Account>, Option<u64>)> {
+    let mut users = match after {
+        Some(after) => view.after::<User>((after,), most)?,
+        None => view.after::<User>((), most)?,
+    };
+    let next = users.last().filter(|_| users.len() == most as usize).map(|last| last.user_id);
+    users.retain(|user| user.app_id == app);
+    users.iter().for_each(|user| ask_account(view, user));
+    let accounts = users.into_iter().map(|user| account(view, user));
+    Ok((accounts.collect::<Decided<_>>()?, next))
+}

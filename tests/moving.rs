@@ -1,0 +1,141 @@
+//! Users that come from another service, by calls of the engine.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod fresh;
+
+use fresh::{ManualClock, open_at};
+use seconder::calls::EnrolAuthenticator;
+use seconder::engine::{AuditFilter, AuthenticatorRecord, Engine, Imported, UserRecord};
+use seconder::model::UserId;
+use seconder::otp::{Algorithm, Totp};
+use seconder::{Error, Handle, Service, Verdict, Verify};
+
+const NOW: u64 = 1_700_006_400;
+const SECRET: [u8; 20] = [7; 20];
+
+fn user(id: u64, number: &str) -> UserRecord {
+    let email = format!("user{id}@example.com").parse().unwrap();
+    UserRecord::new(UserId::try_from(id).unwrap(), None, &number.parse().unwrap(), email).unwrap()
+}
+
+fn with_app(id: u64, number: &str) -> UserRecord {
+    let mut user = user(id, number);
+    user.confirmed = true;
+    user.authenticators.push(AuthenticatorRecord::new(SECRET.to_vec().into(), 8, 60).unwrap());
+    user
+}
+
+fn open(folder: &tempfile::TempDir) -> (Service, ManualClock) {
+    let clock = ManualClock::at(NOW);
+    (open_at(&folder.path().join("seconder.db"), &clock).0, clock)
+}
+
+fn imported(engine: &Engine, user: UserRecord) -> Imported {
+    engine.import_users(vec![user], false).unwrap().remove(0)
+}
+
+#[test]
+fn an_app_of_another_service_accepts_no_code_from_before_the_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, clock) = open(&folder);
+    let engine = service.engine().unwrap();
+    assert_eq!(imported(engine, with_app(7, "15550100123")), Imported::Created);
+    let totp = Totp::new(&SECRET, Algorithm::Sha1, 8, 60).unwrap();
+    let seven = UserId::try_from(7).unwrap();
+    let handle =
+        |at: u64| service.handle(&Verify::new(totp.code(at).expose().parse().unwrap(), seven));
+    let verify = |at: u64| handle(at).map(|done| (done.verdict, done.reused)).unwrap();
+    assert_eq!(verify(NOW), (Verdict::Wrong, true));
+    clock.set(NOW + 60);
+    assert_eq!(verify(NOW + 60), (Verdict::Right, false));
+    // The same user again, who has logged in since.
+    assert_eq!(imported(engine, with_app(7, "15550100123")), Imported::Unchanged);
+    assert_eq!(verify(NOW + 60), (Verdict::Wrong, true), "an import makes no code valid again");
+    let mut known = with_app(8, "15550100124");
+    known.authenticators[0].last_step = Some(NOW / 60);
+    assert_eq!(imported(engine, known), Imported::Created);
+    let filter = AuditFilter { user_id: Some(seven), ..AuditFilter::default() };
+    let audit = engine.audit(&filter, None, 100).unwrap().entries;
+    let imports: Vec<_> = audit.iter().filter(|entry| entry.call == "import_users").collect();
+    let [import] = imports[..] else { panic!("{audit:?}") };
+    let noted = (&*import.verdict, import.number.as_deref());
+    assert_eq!(noted, ("created", Some("+1-XXX-XXX-XX23")));
+    // A new app takes the place of the one that came along.
+    service.handle(&EnrolAuthenticator::new(seven)).unwrap();
+}
+
+#[test]
+fn new_users_have_ids_above_all_that_were_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, _) = open(&folder);
+    let engine = service.engine().unwrap();
+    let first = service.create_user("ada@example.com", "555-010-0100", "1").unwrap().user_id;
+    assert_eq!(first.get(), 1);
+    let outcomes =
+        engine.import_users(vec![user(900, "15550100101"), user(20, "15550100102")], false);
+    assert_eq!(outcomes.unwrap(), [Imported::Created, Imported::Created]);
+    let next = service.create_user("bob@example.com", "555-010-0103", "1").unwrap().user_id;
+    assert_eq!(next.get(), 901);
+    assert_eq!(imported(engine, user(21, "15550100104")), Imported::Created, "below the others");
+    let next = service.create_user("cy@example.com", "555-010-0105", "1").unwrap().user_id;
+    assert_eq!(next.get(), 902);
+    let highest = engine.import_users(vec![user((1 << 62) + 1, "15550100106")], false);
+    assert!(matches!(highest, Err(Error::InvalidArgument { .. })), "none would be left");
+    let number = service.create_user("eve@example.com", "555-010-0104", "1").unwrap();
+    assert_eq!((number.user_id.get(), number.created), (21, Some(false)));
+}
+
+#[test]
+fn a_dry_run_has_the_outcomes_of_an_import_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, _) = open(&folder);
+    let engine = service.engine().unwrap();
+    imported(engine, user(1, "15550100101"));
+    let users = || {
+        let other_number = user(1, "15550100102");
+        let twice = [user(2, "15550100103"), user(2, "15550100103"), user(2, "15550100104")];
+        let taken = [user(3, "15550100101"), user(4, "15550100103")];
+        [vec![user(1, "15550100101"), other_number], twice.to_vec(), taken.to_vec()].concat()
+    };
+    let shown = |outcome: &Imported| match outcome {
+        Imported::Created => "created".to_owned(),
+        Imported::Unchanged => "unchanged".to_owned(),
+        Imported::Conflict { field, reason } => format!("{field} {reason}"),
+        _ => unreachable!("there are no others"),
+    };
+    let dry: Vec<_> = engine.import_users(users(), true).unwrap().iter().map(shown).collect();
+    let expected = [
+        "unchanged",
+        "phone is another one than that of the user with this id here",
+        "created",
+        "unchanged",
+        "id is that of an earlier user, which differs",
+        "phone belongs to user 1 here",
+        "phone belongs to user 2, who comes earlier",
+    ];
+    assert_eq!(dry, expected);
+    assert_eq!(engine.export_users(None, 10).unwrap().users.len(), 1);
+    let done: Vec<_> = engine.import_users(users(), false).unwrap().iter().map(shown).collect();
+    assert_eq!(done, expected);
+    assert_eq!(engine.export_users(None, 10).unwrap().users.len(), 2);
+}
+
+#[test]
+fn every_user_is_on_one_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, _) = open(&folder);
+    let engine = service.engine().unwrap();
+    let all = (1..=25).map(|id| user(id * 3, &format!("155501001{id:02}")));
+    engine.import_users(all.collect(), false).unwrap();
+    let (mut ids, mut after, mut pages) = (Vec::new(), None, 0);
+    loop {
+        let page = engine.export_users(after, 10).unwrap();
+        ids.extend(page.users.iter().map(|user| user.user_id.get()));
+        (after, pages) = (page.next, pages + 1);
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!((ids, pages), ((1..=25).map(|id| id * 3).collect::<Vec<_>>(), 3));
+}
