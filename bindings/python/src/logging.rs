@@ -2,7 +2,6 @@
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 use seconder::{CallOutcome, CallRecord, Log};
 use std::cell::{Cell, RefCell};
@@ -12,8 +11,6 @@ use std::sync::Arc;
 const DEBUG: u8 = 10;
 const INFO: u8 = 20;
 const WARNING: u8 = 30;
-
-static LOGGER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 thread_local! {
     /// The record of the call that has just ended on this thread, which is not attached to Python
@@ -102,12 +99,14 @@ fn fields<'py>(
     Ok(fields)
 }
 
+/// The logger of every call. It is not kept: a child that was forked while another thread filled the place of
+/// a kept one would wait for that thread for ever, whereas Python's own locks are made anew in a child.
+pub(crate) fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("logging")?.call_method1("getLogger", ("seconder",))
+}
+
 fn emit(py: Python<'_>, record: &CallRecord, request_id: Option<&str>) -> PyResult<()> {
-    let logger = LOGGER.get_or_try_init(py, || {
-        let logging = py.import("logging")?;
-        PyResult::Ok(logging.call_method1("getLogger", ("seconder",))?.unbind())
-    })?;
-    let (logger, level) = (logger.bind(py), level(record.outcome));
+    let (logger, level) = (logger(py)?, level(record.outcome));
     if !logger.call_method1("isEnabledFor", (level,))?.is_truthy()? {
         return Ok(());
     }

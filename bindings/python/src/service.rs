@@ -206,6 +206,9 @@ fn opened(
     let codes = settings::argument_of_codes(settings)?;
     let settings = settings::read(values::text("url", url)?, settings)?;
     let named = |error| settings::by_argument(error, codes);
+    // Imports it before there are threads with calls: a child that is forked in the middle of an import cannot
+    // import the same.
+    logging::logger(py)?;
     detached(py, move || Ok(settings.open().map_err(named)?))
 }
 

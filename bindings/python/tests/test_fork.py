@@ -209,6 +209,38 @@ def test_a_fork_that_the_library_does_not_see_never_hangs(tmp_path: Path) -> Non
     assert done.stdout.strip() in ("[0]", "[1]", "[0, 1]"), done.stderr
 
 
+FORKS_WHILE_LOGGING = """
+import logging, os, sys, threading
+os.register_at_fork = lambda **_: None
+import seconder
+service = seconder.open(sys.argv[1], deliver=lambda message: None)
+get_logger, is_logging, has_forked = logging.getLogger, threading.Event(), threading.Event()
+def slow(name):
+    if threading.current_thread() is not threading.main_thread():
+        is_logging.set()
+        has_forked.wait()
+    return get_logger(name)
+logging.getLogger = slow
+thread = threading.Thread(target=service.app_stats)
+thread.start()
+is_logging.wait()
+child = os.fork()
+if child == 0:
+    service.reopen()
+    service.app_stats()
+    os._exit(0)
+has_forked.set()
+thread.join()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_child_forked_while_the_first_call_is_logged_makes_calls(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FORKS_WHILE_LOGGING, f"sqlite:{tmp_path / 'fork.db'}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "0", done.stderr
+
+
 def test_a_service_in_use_can_be_reopened(tmp_path: Path) -> None:
     with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service:
         enrol(service, 1)
