@@ -14,6 +14,7 @@ mod devices;
 mod factors;
 mod jobs;
 mod keys;
+mod known;
 mod limits;
 mod lines;
 mod logins;
@@ -65,7 +66,8 @@ use crate::model::ApiKey;
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use clock::Now;
-use operations::applications::App;
+use known::By;
+use operations::applications::{self as stored_applications, App};
 use operations::housekeeping::{Deleted, delete_expired};
 use operations::steady as stored;
 use sandbox::Sandbox;
@@ -90,6 +92,7 @@ struct Shared {
     refusals: audit::Refusals,
     rates: rate::Rates,
     strangers: strangers::Strangers,
+    known: known::Known,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
@@ -169,6 +172,7 @@ impl Engine {
             refusals,
             rates,
             strangers: strangers::Strangers::default(),
+            known: known::Known::default(),
             clock,
             random,
             deliver,
@@ -181,8 +185,8 @@ impl Engine {
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
     }
 
-    /// The application's API key. Callbacks are signed with it, and clients of `seconder serve`
-    /// send it.
+    /// The application's API key. Clients of `seconder serve` send it, and callbacks are signed with it;
+    /// while the key before it is valid too, they are signed with that one.
     pub fn api_key(&self) -> &ApiKey {
         &self.app.api_key
     }
@@ -197,28 +201,56 @@ impl Engine {
         self.app.replies
     }
 
-    /// The same engine, for the application with this API key. A key that no application has is not looked
-    /// up again for 10 s.
+    /// The same engine, for the application with this API key, or with this one before it. The application
+    /// is looked up again after 2 s, and a key that no application has after 10 s.
     ///
     /// # Errors
     /// [`Error::Unauthorized`] if no application has the key, [`Error::Storage`] if the database
     /// cannot be read.
     pub fn authenticate(&self, api_key: &ApiKey) -> Result<Engine> {
-        if *api_key == self.app.api_key {
-            return Ok(self.clone());
+        let Shared { store, strangers, steady, known, clock, .. } = &*self.shared;
+        let (by, now) = (By::key(api_key), steady.now(&**clock).steady);
+        if let Some(app) = known.find(by, now) {
+            return Ok(Engine { shared: Arc::clone(&self.shared), app });
         }
-        let Shared { store, strangers, steady, clock, .. } = &*self.shared;
-        let now = steady.now(&**clock).steady;
         if strangers.has(api_key, now) {
             return Err(applications::unknown_key());
         }
-        match applications::of_key(store, api_key)? {
-            Some(app) => Ok(Engine { shared: Arc::clone(&self.shared), app: Arc::new(app) }),
+        match applications::of_key(store, api_key, now)? {
+            Some(app) => {
+                let app = Arc::new(app);
+                known.add(by, &app, now);
+                Ok(Engine { shared: Arc::clone(&self.shared), app })
+            }
             None => {
                 strangers.add(api_key, now);
                 Err(applications::unknown_key())
             }
         }
+    }
+
+    /// The same engine, with what is stored of its application now, or was 2 s ago.
+    ///
+    /// # Errors
+    /// [`Error::Unauthorized`] if the application was removed, [`Error::Storage`] if the database cannot
+    /// be read.
+    pub(crate) fn current(&self) -> Result<Engine> {
+        let app = self.application(self.app.app_id)?.ok_or_else(applications::removed)?;
+        Ok(Engine { shared: Arc::clone(&self.shared), app })
+    }
+
+    /// The application with this id, if there is one.
+    fn application(&self, id: i64) -> Result<Option<Arc<App>>> {
+        let Shared { known, steady, clock, .. } = &*self.shared;
+        let (by, now) = (By::Id(id), steady.now(&**clock).steady);
+        if let Some(app) = known.find(by, now) {
+            return Ok(Some(app));
+        }
+        let app = self.look(move |view| stored_applications::of_id(view, id))?.map(Arc::new);
+        if let Some(app) = &app {
+            known.add(by, app, now);
+        }
+        Ok(app)
     }
 
     /// Deletes what has expired: codes, messages, remembered browsers, verifications of numbers, counts

@@ -88,6 +88,8 @@ impl std::str::FromStr for Generation {
     }
 }
 
+crate::model::serde_by!(from_text, serialize_str(name): Generation);
+
 impl Format {
     /// The word in the path.
     pub fn name(self) -> &'static str {

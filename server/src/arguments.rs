@@ -32,6 +32,11 @@ pub(crate) struct Database {
     /// which `seconder key` prints.
     #[arg(long, value_name = "FILE")]
     pub(crate) api_key_file: Option<PathBuf>,
+    /// Application to work on, by its id: see `seconder app list`. By default the first one of the
+    /// database. `seconder serve` serves every application by its API key; this one is that of the peers
+    /// of a local socket.
+    #[arg(long, value_name = "ID", conflicts_with = "api_key_file")]
+    pub(crate) app: Option<i64>,
     /// Word that clients use for `svc` in the names of headers, fields and devices: with `acme`,
     /// the API key is in X-Acme-API-Key and a user's id in acme_id. A new database keeps its names;
     /// of the options for names, an existing one accepts none or all that lead to its own.

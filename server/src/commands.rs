@@ -16,6 +16,7 @@ pub(crate) use serve::serve;
 
 use crate::arguments::{Database, SingleNames};
 use delivery::CallbackLog;
+use seconder::engine::operator::ShowAppKey;
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
@@ -69,9 +70,13 @@ impl Database {
             Some(file) => settings.keyring(file),
             None => settings,
         };
-        Ok(match &self.api_key_file {
-            Some(file) => settings.api_key(secret_file("api-key-file", file)?.expose()),
-            None => settings,
+        Ok(match (&self.api_key_file, self.app) {
+            (Some(file), _) => settings.api_key(secret_file("api-key-file", file)?.expose()),
+            (None, Some(id)) => {
+                let key = key_of(&settings.clone().must_exist(true).open()?, id)?;
+                settings.api_key(key.expose())
+            }
+            (None, None) => settings,
         })
     }
 
@@ -105,6 +110,12 @@ impl Database {
         self.existing_settings()?.open()
     }
 
+    /// The same, for the application with this id.
+    pub(crate) fn existing_of(&self, id: i64) -> Result<Service> {
+        let key = key_of(&self.existing()?, id)?;
+        self.existing_settings()?.api_key(key.expose()).open()
+    }
+
     fn existing_settings(&self) -> Result<Settings> {
         if self.is_sandbox() {
             let reason = "sandbox: is in the memory of the process that serves it, where no other \
@@ -117,6 +128,18 @@ impl Database {
         }
         Ok(self.settings()?.must_exist(true))
     }
+}
+
+/// The API key of the application with this id.
+fn key_of(service: &Service, id: i64) -> Result<Secret> {
+    let shown = service.operate(&ShowAppKey { app_id: Some(id) });
+    shown.map(|shown| shown.api_key).map_err(|error| match error {
+        Error::InvalidArgument { .. } => invalid(
+            "app",
+            format!("is not that of an application: {id}; `seconder app list` has them"),
+        ),
+        other => other,
+    })
 }
 
 impl SingleNames {

@@ -1,5 +1,6 @@
 //! The program `seconder`: serves two-factor authentication, and manages its database.
 
+mod app;
 mod arguments;
 mod audit;
 mod commands;
@@ -15,6 +16,7 @@ mod moving;
 mod pam;
 mod qr;
 mod route;
+mod table;
 mod target;
 mod user;
 
@@ -55,6 +57,10 @@ enum Command {
     /// Print the application's API key, which clients present. The database must exist: `seconder
     /// serve` creates it.
     Key(Database),
+    /// Manage the applications of a database: each has users, settings and an API key of its own. Without
+    /// --app, these commands are for the first one.
+    #[command(subcommand)]
+    App(app::Command),
     /// Copy a database, also while services use it, into a new file for its owner alone. The copy is of
     /// one moment, checked, and on disk when the command ends; after an error, there is none.
     Backup {
@@ -195,6 +201,7 @@ fn run(command: Command) -> Result<()> {
         Command::Serve(serve) => commands::serve(*serve),
         #[cfg(unix)]
         Command::Relay(relay) => commands::relay(relay),
+        Command::App(command) => app::run(command),
         Command::Key(database) => commands::key(&database),
         Command::Backup { database, to } => commands::backup(&database, &to),
         Command::Restore { database, replace, copy } => {

@@ -79,6 +79,9 @@ fn open(
     if databases.iter().any(|scheme| url.starts_with(scheme)) {
         return Err(invalid("url", "names a database: use --database".to_owned()));
     }
+    if database.app.is_some() {
+        return Err(invalid("app", "is for a database: a service knows it by the key".to_owned()));
+    }
     let mut settings = Settings::new(url);
     if let Some(file) = &database.keyring {
         // It has no effect here, and is rejected.

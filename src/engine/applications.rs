@@ -1,6 +1,6 @@
 //! Applications: which one is selected, its details and its usage (interface 4.7 and 4.9).
 
-use super::clock::{self, Now};
+use super::clock::{self, Now, Random, Time};
 use super::operations::applications::{self as stored, App, AppChange};
 use super::operations::audit::Trail;
 use super::store::{self, Store};
@@ -16,6 +16,8 @@ use time::Month;
 use zeroize::Zeroizing;
 
 const DEFAULT_NAME: &str = "Seconder";
+/// The id of the application with which a database is created.
+const FIRST: i64 = 1;
 
 /// Rejects invalid settings before a database is created for them.
 pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
@@ -56,12 +58,14 @@ pub(super) fn select(store: &Store, settings: &EngineSettings, now: Now) -> Resu
     let change = check(settings)?;
     let trail = trail(settings, now)?;
     if store.look(stored::all)?.is_empty() {
-        let (first, trail) = (first(settings, &change)?, trail.clone());
+        let names = settings.names.clone().unwrap_or_default();
+        let first = new(&*settings.random, settings.api_key.as_ref(), names, &change)?;
+        let trail = trail.clone();
         store.run(move |view| stored::add_first(view, &first, &trail))?;
     }
     let app = match &settings.api_key {
-        Some(key) => of_key(store, key)?.ok_or_else(unknown_key)?,
-        None => sole(store.look(stored::all)?)?,
+        Some(key) => of_key(store, key, now.steady)?.ok_or_else(unknown_key)?,
+        None => sole_or_first(store.look(stored::all)?)?,
     };
     if let Some(names) = settings.names.as_ref().filter(|names| **names != app.names) {
         let reason = format!(
@@ -76,7 +80,8 @@ pub(super) fn select(store: &Store, settings: &EngineSettings, now: Now) -> Resu
     }
     let trail = Trail { app: app.app_id, ..trail }.next();
     store.run(move |view| stored::configure(view, &change, &trail))?;
-    of_key(store, &app.api_key)?.ok_or_else(unknown_key)
+    let id = app.app_id;
+    store.look(move |view| stored::of_id(view, id))?.ok_or_else(unknown_key)
 }
 
 /// What the audit says of the opening.
@@ -88,22 +93,33 @@ fn trail(settings: &EngineSettings, now: Now) -> Result<Trail> {
 }
 
 /// The application with this API key.
-pub(super) fn of_key(store: &Store, api_key: &ApiKey) -> Result<Option<App>> {
+pub(super) fn of_key(store: &Store, api_key: &ApiKey, now: Time) -> Result<Option<App>> {
     let api_key = api_key.clone();
-    store.look(move |view| stored::of_key(view, &api_key))
+    store.look(move |view| stored::of_key(view, &api_key, now))
 }
 
 pub(super) fn unknown_key() -> Error {
     calls::unauthorized("no application has it")
 }
 
-fn first(settings: &EngineSettings, change: &AppChange) -> Result<App> {
-    let api_key = match &settings.api_key {
+/// The error of an application that somebody has removed while it is in use.
+pub(super) fn removed() -> Error {
+    calls::unauthorized("the application was removed")
+}
+
+/// A new application, whose key is generated unless one is given.
+pub(super) fn new(
+    random: &dyn Random,
+    api_key: Option<&ApiKey>,
+    names: Names,
+    change: &AppChange,
+) -> Result<App> {
+    let api_key = match api_key {
         Some(key) => key.clone(),
-        None => ApiKey::try_from(clock::secret(&*settings.random)?)?,
+        None => ApiKey::try_from(clock::secret(random)?)?,
     };
     let mut secret = Zeroizing::new([0; 32]);
-    settings.random.fill(&mut *secret)?;
+    random.fill(&mut *secret)?;
     Ok(App {
         app_id: 0,
         name: change.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
@@ -111,11 +127,12 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<App> {
         sms_enabled: true,
         white_label: false,
         api_key,
+        earlier: None,
         secret,
         callback_url: change.callback_url.clone().flatten(),
         token_length: change.token_length.unwrap_or(limits::TOKEN_LENGTH),
         replies: change.replies.unwrap_or_default(),
-        names: settings.names.clone().unwrap_or_default(),
+        names,
         callback_method: change.callback_method.unwrap_or_default(),
         callback_ca_file: change.callback_ca_file.clone().flatten(),
         callback_private: change.callback_private.unwrap_or_default(),
@@ -143,14 +160,17 @@ fn absolute(file: &Path) -> Result<Option<String>> {
     path.into_os_string().into_string().map(Some).map_err(|_| bad("must be UTF-8"))
 }
 
-fn sole(mut apps: Vec<App>) -> Result<App> {
-    match (apps.pop(), apps.len()) {
-        (Some(app), 0) => Ok(app),
-        (_, others) => Err(Error::invalid_argument(
-            "api_key",
-            format!("is required: the database has {} applications", others + 1),
-        )),
+/// The application of those who give no key. Whoever opened a database that had only one is not given
+/// another because applications were added.
+fn sole_or_first(mut apps: Vec<App>) -> Result<App> {
+    if apps.len() > 1 {
+        apps.retain(|app| app.app_id == FIRST);
     }
+    apps.pop().ok_or_else(|| {
+        let reason = "is required: the database has several applications, and the first one was \
+                      removed";
+        Error::invalid_argument("api_key", reason)
+    })
 }
 
 fn name(name: &str) -> Result<String> {

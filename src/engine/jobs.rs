@@ -15,7 +15,7 @@ pub use workers::{CALLBACK_LANES, LeasedJob, Workers};
 
 use super::clock::{self, Now};
 use super::delivery::Wiped;
-use super::operations::applications::{self as stored, App};
+use super::operations::applications as stored;
 use super::operations::jobs::{self, Claimed, Ended, Outgoing, Plan, What};
 use super::urls::without_parameters;
 use super::{Engine, Message, Outcome, Shared, SignedCallback};
@@ -23,7 +23,6 @@ use crate::calls::Channel;
 use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage, callback, interrupt};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -237,7 +236,10 @@ impl Engine {
         };
         let unique = clock::digits(self.random(), 9)?;
         let nonce = format!("{}.{unique}", now.clock.seconds());
-        let (key, at, method) = (&app.api_key, url.as_str(), app.callback_method);
+        // Receivers that were not given the new key yet would reject what is signed with it.
+        let earlier = app.earlier.as_ref().filter(|earlier| earlier.until > now.steady);
+        let key = earlier.map_or(&app.api_key, |earlier| &earlier.key);
+        let (at, method) = (url.as_str(), app.callback_method);
         let (query, body) = match method {
             CallbackMethod::Post => (String::new(), body.as_bytes().to_vec()),
             CallbackMethod::Get => (callback::query(body.as_bytes())?, Vec::new()),
@@ -265,14 +267,6 @@ impl Engine {
             self.shared.deliver.callback_failed(&callback.url, reason);
         }
         Ok(outcome)
-    }
-
-    fn application(&self, id: i64) -> Result<Option<Arc<App>>> {
-        if id == self.app.app_id {
-            return Ok(Some(Arc::clone(&self.app)));
-        }
-        let app = self.look(move |view| stored::of_id(view, id))?;
-        Ok(app.map(Arc::new))
     }
 
     /// The route that a message tries first, and for how long it is leased.

@@ -56,6 +56,9 @@ pub(super) const RECOVERY_ROUNDS: u32 = 10_000;
 /// account.
 pub(super) const OWN_RECOVERY: Duration = Duration::from_secs(10 * 60);
 
+/// For how long an API key can stay valid that was replaced.
+pub(super) const MOST_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 /// For how many days a browser is remembered by default.
 pub(super) const REMEMBERED_DAYS: u64 = 30;
 /// How many browsers of one user are remembered; for a further one, the oldest is forgotten.

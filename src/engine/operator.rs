@@ -3,12 +3,17 @@
 //! [`Service::operate`](crate::Service::operate) and
 //! [`Service::operate_json`](crate::Service::operate_json).
 
+mod apps;
 mod audit;
 mod jobs;
 mod limits;
 mod lookup;
 mod routes;
 
+pub use apps::{
+    AppKey, AppRecord, AppSettings, Apps, CreateApp, DeleteApp, EndOverlap, ListApps, RotateAppKey,
+    SetApp, ShowApp, ShowAppKey,
+};
 pub use audit::ListAudit;
 pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, ShowJob};
 pub use limits::{SetLimits, ShowLimits};
@@ -83,6 +88,14 @@ const fn named<O: Operation>() -> Named {
 }
 
 const ALL: &[Named] = &[
+    named::<ListApps>(),
+    named::<ShowApp>(),
+    named::<CreateApp>(),
+    named::<SetApp>(),
+    named::<ShowAppKey>(),
+    named::<RotateAppKey>(),
+    named::<EndOverlap>(),
+    named::<DeleteApp>(),
     named::<ListAudit>(),
     named::<ListJobs>(),
     named::<ShowJob>(),

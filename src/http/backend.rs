@@ -84,7 +84,10 @@ impl Backend for Engine {
                     Err(error) => Ok(call.failure_writer()(&error, engine.replies())),
                 }
             }
-            None => Ok(call.handle(self, params, self.replies())),
+            None => {
+                let engine = self.current()?;
+                Ok(call.handle(&engine, params, engine.replies()))
+            }
         }
     }
 }

@@ -154,6 +154,8 @@ impl FromStr for CallbackMethod {
     }
 }
 
+super::serde_by!(from_text, serialize_str(name): CallbackMethod);
+
 /// The link that a new user receives in the install message (interface 4.1): an `https:` URL of at
 /// most 2048 characters, which may have parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

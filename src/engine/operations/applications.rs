@@ -1,8 +1,15 @@
 //! Applications and their usage.
 
+mod keys;
+mod removing;
+
+pub(in crate::engine) use keys::{EarlierKey, Rotated, end_earlier, rotate};
+pub(in crate::engine) use removing::{Removed, can_be_removed, remove, remove_audit, remove_users};
+
 use super::audit::{Noted, Trail};
 use super::lookups::{self, Kind};
 use super::{AppId, next_id, steady};
+use crate::engine::clock::Time;
 use crate::engine::limits::Limits;
 use crate::engine::store::{Application, Decided, Statistics, View};
 use crate::engine::texts::Texts;
@@ -20,6 +27,8 @@ pub(in crate::engine) struct App {
     pub(in crate::engine) sms_enabled: bool,
     pub(in crate::engine) white_label: bool,
     pub(in crate::engine) api_key: ApiKey,
+    /// The key before it, as long as that is valid too.
+    pub(in crate::engine) earlier: Option<EarlierKey>,
     /// Signs the tokens of remembered browsers. It never leaves the service.
     pub(in crate::engine) secret: Zeroizing<[u8; 32]>,
     pub(in crate::engine) callback_url: Option<CallbackUrl>,
@@ -62,11 +71,18 @@ pub(in crate::engine) fn all(view: &mut View) -> Decided<Vec<App>> {
     view.all::<Application>(())?.into_iter().map(app).collect()
 }
 
-/// The application with this API key. It is looked up by its hash, so that the time taken does not
-/// reveal anything about the key.
-pub(in crate::engine) fn of_key(view: &mut View, api_key: &ApiKey) -> Decided<Option<App>> {
+/// The application with this API key, or with this one before it. It is looked up by its hash, so that
+/// the time taken does not reveal anything about the key.
+pub(in crate::engine) fn of_key(
+    view: &mut View,
+    api_key: &ApiKey,
+    now: Time,
+) -> Decided<Option<App>> {
     let Some(id) = lookups::find(view, Kind::ApiKey, 0, &hash(api_key))? else { return Ok(None) };
-    of_id(view, id)
+    match view.get::<Application>((id,))? {
+        Some(row) if keys::is_valid(&row, api_key, now)? => app(row).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// The ids of all applications, also of those that cannot be used.
@@ -83,6 +99,14 @@ pub(in crate::engine) fn add_first(view: &mut View, new: &App, trail: &Trail) ->
     if !view.all::<Application>(())?.is_empty() {
         return Ok(());
     }
+    add(view, new, trail).map(drop)
+}
+
+/// Adds an application, and returns its id; `None` if another one has its key.
+pub(in crate::engine) fn add(view: &mut View, new: &App, trail: &Trail) -> Decided<Option<AppId>> {
+    if lookups::find(view, Kind::ApiKey, 0, &hash(&new.api_key))?.is_some() {
+        return Ok(None);
+    }
     let app_id = next_id(view, "applications")?;
     let [header_prefix, push_path, id_field, chrome_device] = new.names.parts().map(str::to_owned);
     lookups::set(view, Kind::ApiKey, 0, &hash(&new.api_key), app_id);
@@ -93,6 +117,8 @@ pub(in crate::engine) fn add_first(view: &mut View, new: &App, trail: &Trail) ->
         sms_enabled: new.sms_enabled,
         white_label: new.white_label,
         api_key: new.api_key.expose().into(),
+        earlier_key: "".into(),
+        earlier_until: None,
         secret: new.secret.clone().into(),
         callback_url: new.callback_url.as_ref().map(|url| url.as_str().to_owned()),
         token_length: new.token_length,
@@ -113,7 +139,8 @@ pub(in crate::engine) fn add_first(view: &mut View, new: &App, trail: &Trail) ->
     });
     let trail = Trail { app: app_id, ..trail.clone() };
     trail.note(view, Noted { verdict: "created", ..Noted::default() });
-    steady::raise(view, trail.now.reached())
+    steady::raise(view, trail.now.reached())?;
+    Ok(Some(app_id))
 }
 
 pub(in crate::engine) fn configure(
@@ -213,6 +240,7 @@ fn hash(api_key: &ApiKey) -> String {
 }
 
 fn app(row: Application) -> Decided<App> {
+    let earlier = keys::earlier(&row)?;
     let replies = row.replies.parse().map_err(|_| super::damaged("applications", "replies"))?;
     let callback_method = row
         .callback_method
@@ -228,6 +256,7 @@ fn app(row: Application) -> Decided<App> {
         sms_enabled: row.sms_enabled,
         white_label: row.white_label,
         api_key: ApiKey::stored(Secret::new(row.api_key.get()?.clone())),
+        earlier,
         secret: Zeroizing::new(*row.secret.get()?),
         callback_url: row.callback_url.map(CallbackUrl::stored),
         token_length: row.token_length,

@@ -262,6 +262,8 @@ mod tests {
             sms_enabled: true,
             white_label: false,
             api_key: "key".into(),
+            earlier_key: "".into(),
+            earlier_until: None,
             secret: [0; 32].into(),
             callback_url: None,
             token_length: 7,

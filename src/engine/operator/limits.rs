@@ -1,9 +1,9 @@
 //! The limits of the application.
 
-use super::operation;
+use super::{Operation, operation};
+use crate::Result;
 use crate::engine::operations::applications::{self as stored, AppChange};
-use crate::engine::{Engine, Limits};
-use crate::{Result, calls};
+use crate::engine::{Engine, Limits, applications};
 
 operation! {
     /// Returns the limits of the application, as they are stored.
@@ -14,7 +14,7 @@ impl ShowLimits {
     fn run(&self, engine: &Engine) -> Result<Limits> {
         let id = engine.app.app_id;
         let app = engine.look(move |view| stored::of_id(view, id))?;
-        app.map(|app| app.limits).ok_or_else(|| calls::unauthorized("the application was removed"))
+        app.map(|app| app.limits).ok_or_else(applications::removed)
     }
 }
 
@@ -31,8 +31,9 @@ impl SetLimits {
     fn run(&self, engine: &Engine) -> Result<Limits> {
         Limits::default().set(&self.limits)?;
         let change = AppChange { limits: Some(self.limits.clone()), ..AppChange::default() };
-        let trail = engine.trail_of("set_limits", engine.now(), None)?;
+        let trail = engine.trail_of(SetLimits::NAME, engine.now(), None)?;
         engine.run(move |view| stored::configure(view, &change, &trail))?;
+        engine.shared.known.forget();
         ShowLimits {}.run(engine)
     }
 }

@@ -14,6 +14,9 @@ tables! {
         sms_enabled: bool,
         white_label: bool,
         api_key: Sealed<String>,
+        /// The key before it, which is valid until then; empty if there is none.
+        earlier_key: Sealed<String>,
+        earlier_until: Option<Time>,
         /// Signs the tokens of remembered browsers.
         secret: Sealed<[u8; 32]>,
         callback_url: Option<String>,

@@ -24,6 +24,8 @@ CREATE TABLE applications (
     sms_enabled INTEGER NOT NULL,
     white_label INTEGER NOT NULL,
     api_key BLOB NOT NULL,
+    earlier_key BLOB NOT NULL,
+    earlier_until INTEGER,
     secret BLOB NOT NULL,
     callback_url TEXT,
     token_length INTEGER NOT NULL,

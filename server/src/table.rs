@@ -1,0 +1,76 @@
+//! What commands print: tables for people, and JSON for programs.
+
+use crate::commands::print;
+use seconder::Result;
+
+/// A table: each column as wide as its widest value. Nothing for a value that is not there.
+pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let headings: Vec<String> = headings.iter().map(|heading| (*heading).to_owned()).collect();
+    let all = || std::iter::once(&headings).chain(rows);
+    let width = |column: usize| {
+        all().filter_map(|row| row.get(column)).map(|value| value.chars().count()).max()
+    };
+    let widths: Vec<usize> = (0..headings.len()).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let padded = row.iter().zip(&widths).map(|(value, width)| format!("{value:width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    all().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A name and a value in each line, without the values that are not there.
+pub(crate) fn lines(values: &[(&str, Option<String>)]) -> String {
+    let there: Vec<_> =
+        values.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).collect();
+    let width = there.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let line = |(name, value): &(&&str, &String)| format!("{name:width$}  {value}");
+    there.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Prints what was written as JSON, in one line.
+pub(crate) fn print_json(written: serde_json::Result<String>) -> Result<()> {
+    print(&written.unwrap_or_default())
+}
+
+/// A time that is shown: a date and a time of UTC.
+pub(crate) fn utc(seconds: u64) -> String {
+    const DAY: u64 = 24 * 60 * 60;
+    // Of years that begin in March, so that the day of a leap year is their last one.
+    let days = seconds / DAY + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * day + 2) / 153;
+    let day = day - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year + u64::from(month <= 2);
+    let (hour, minute) = (seconds % DAY / 3600, seconds % 3600 / 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_value() {
+        let row = |one: &str, two: &str| vec![one.to_owned(), two.to_owned()];
+        let shown = table(&["ID", "NAME"], &[row("1", "Ä b"), row("1000", "")]);
+        assert_eq!(shown, "ID    NAME\n1     Ä b\n1000");
+        let shown = lines(&[("a", Some("1".into())), ("none", None), ("abc", Some("2".into()))]);
+        assert_eq!(shown, "a    1\nabc  2");
+    }
+
+    #[test]
+    fn times_are_shown_as_dates() {
+        for (seconds, shown) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_399, "2000-02-28 23:59 UTC"),
+            (951_782_400, "2000-02-29 00:00 UTC"),
+            (1_700_006_400, "2023-11-15 00:00 UTC"),
+            (4_107_542_400, "2100-03-01 00:00 UTC"),
+        ] {
+            assert_eq!(utc(seconds), shown);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Applications that were looked up a moment ago, so that requests cost no look-up each, and what an
+//! operator changes takes effect within seconds.
+
+use super::clock::Time;
+use super::operations::applications::App;
+use crate::model::ApiKey;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// For how long an application is not looked up again.
+const KEPT: Duration = Duration::from_secs(2);
+
+/// How an application is looked up. A key is known by its hash, so that the time which a comparison takes
+/// says nothing of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum By {
+    Key([u8; 32]),
+    Id(i64),
+}
+
+impl By {
+    pub(super) fn key(key: &ApiKey) -> By {
+        By::Key(Sha256::digest(key.expose()).into())
+    }
+}
+
+/// The applications, and when each was looked up. There are as many as applications have keys.
+#[derive(Default)]
+pub(super) struct Known(Mutex<BTreeMap<By, (Arc<App>, Time)>>);
+
+impl Known {
+    /// The application that was found so a moment ago.
+    pub(super) fn find(&self, by: By, now: Time) -> Option<Arc<App>> {
+        let known = self.lock();
+        let (app, at) = known.get(&by)?;
+        (now < at.plus(KEPT)).then(|| Arc::clone(app))
+    }
+
+    pub(super) fn add(&self, by: By, app: &Arc<App>, now: Time) {
+        let mut known = self.lock();
+        // Those of keys and applications that are no more.
+        known.retain(|_, (_, at)| now < at.plus(KEPT));
+        known.insert(by, (Arc::clone(app), now));
+    }
+
+    /// Has every application looked up again: one was changed by this process.
+    pub(super) fn forget(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<By, (Arc<App>, Time)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,397 @@
+//! The applications of a database.
+
+use super::{Nothing, Operation, operation};
+use crate::engine::applications::{self, removed};
+use crate::engine::operations::applications::{self as stored, App, Removed, Rotated};
+use crate::engine::operations::audit::Trail;
+use crate::engine::{Engine, EngineSettings, limits::MOST_OVERLAP};
+use crate::model::{ApiKey, CallbackMethod, Secret};
+use crate::wire::Generation;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How many users, or decisions of the audit, are removed in one transaction.
+const STEP: u32 = 64;
+
+/// The settings of an application that can be changed: those of [`Settings`](crate::Settings) with these
+/// names. `None` leaves one as it is. The empty text removes a URL, a file, a link, a domain and texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppSettings {
+    /// The name in messages and authenticator apps.
+    pub name: Option<String>,
+    /// Where callbacks are sent.
+    pub callback_url: Option<String>,
+    /// How they are sent.
+    pub callback_method: Option<CallbackMethod>,
+    /// Whether they may go to addresses that are not of the public Internet.
+    pub callback_private: Option<bool>,
+    /// The PEM file with the authorities that are trusted then, instead of the system's.
+    pub callback_ca_file: Option<PathBuf>,
+    /// The number of digits of codes by SMS and voice.
+    pub token_length: Option<u8>,
+    /// The generation of the bodies that a server replies with.
+    pub replies: Option<Generation>,
+    /// The link in the install message.
+    pub install_link: Option<String>,
+    /// For how many days machines may check codes without the service.
+    pub offline_days: Option<u8>,
+    /// The limits to change, as `name=value`.
+    pub limits: Option<String>,
+    /// Its own texts of messages, as JSON.
+    pub texts: Option<String>,
+    /// The domain for which browsers read codes in its messages.
+    pub otp_domain: Option<String>,
+}
+
+impl AppSettings {
+    fn change(&self) -> Result<stored::AppChange> {
+        let AppSettings { callback_method, callback_private, token_length, replies, .. } = *self;
+        applications::check(&EngineSettings {
+            application_name: self.name.clone(),
+            callback_url: self.callback_url.clone(),
+            callback_method,
+            callback_private,
+            callback_ca_file: self.callback_ca_file.clone(),
+            token_length,
+            replies,
+            install_link: self.install_link.clone(),
+            offline_days: self.offline_days,
+            limits: self.limits.clone(),
+            texts: self.texts.clone(),
+            otp_domain: self.otp_domain.clone(),
+            ..EngineSettings::default()
+        })
+    }
+}
+
+/// An application, as it is stored. It has no key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AppRecord {
+    /// Its id.
+    pub app_id: i64,
+    /// The name in messages and authenticator apps.
+    pub name: String,
+    /// How many users it has.
+    pub users: u64,
+    /// Until when the key before the current one is valid too, in Unix seconds.
+    pub earlier_key_until: Option<u64>,
+    /// Where callbacks are sent.
+    pub callback_url: Option<String>,
+    /// How they are sent.
+    pub callback_method: CallbackMethod,
+    /// Whether they may go to addresses that are not of the public Internet.
+    pub callback_private: bool,
+    /// The PEM file with the authorities that are trusted then, instead of the system's.
+    pub callback_ca_file: Option<String>,
+    /// The number of digits of codes by SMS and voice.
+    pub token_length: u8,
+    /// The generation of the bodies that a server replies with.
+    pub replies: Generation,
+    /// The names in its callbacks.
+    pub names: String,
+    /// The link in the install message.
+    pub install_link: Option<String>,
+    /// For how many days machines may check codes without the service.
+    pub offline_days: u8,
+    /// Its limits, as they can be set.
+    pub limits: String,
+    /// Its own texts of messages, as JSON.
+    pub texts: Option<String>,
+    /// The domain for which browsers read codes in its messages.
+    pub otp_domain: Option<String>,
+}
+
+impl Engine {
+    /// The application with this id, or that of this engine.
+    fn stored_app(&self, id: Option<i64>) -> Result<App> {
+        let own = id.unwrap_or(self.app.app_id);
+        let found = self.look(move |view| stored::of_id(view, own))?;
+        found.ok_or_else(|| if id.is_some() { no_such_app() } else { removed() })
+    }
+
+    fn record(&self, app: App) -> Result<AppRecord> {
+        let (id, now) = (app.app_id, self.now());
+        let (_, users) = self.run(move |view| stored::statistics(view, id, i64::MAX))?;
+        let earlier = app.earlier.filter(|earlier| earlier.until > now.steady);
+        Ok(AppRecord {
+            app_id: id,
+            name: app.name,
+            users,
+            earlier_key_until: earlier.map(|earlier| now.shown(earlier.until).seconds()),
+            callback_url: app.callback_url.map(|url| url.as_str().to_owned()),
+            callback_method: app.callback_method,
+            callback_private: app.callback_private,
+            callback_ca_file: app.callback_ca_file,
+            token_length: app.token_length,
+            replies: app.replies,
+            names: app.names.to_string(),
+            install_link: app.install_link.map(|link| link.as_str().to_owned()),
+            offline_days: app.offline_days,
+            limits: app.limits.to_string(),
+            texts: app.texts.stored(),
+            otp_domain: app.otp_domain.map(|domain| domain.as_str().to_owned()),
+        })
+    }
+
+    /// The trail of an operation on an application.
+    fn trail_on<O: Operation>(&self, app: i64) -> Result<Trail> {
+        Ok(Trail { app, ..self.trail_of(O::NAME, self.now(), None)? })
+    }
+}
+
+fn no_such_app() -> Error {
+    Error::invalid_argument("app_id", "is not that of an application: app.list has them")
+}
+
+operation! {
+    /// Returns the applications of the database, in the order in which they were added.
+    ListApps = "app.list" -> Apps {}
+}
+
+/// The applications of a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Apps {
+    /// The applications.
+    pub apps: Vec<AppRecord>,
+}
+
+impl ListApps {
+    fn run(&self, engine: &Engine) -> Result<Apps> {
+        let apps = engine.look(stored::all)?.into_iter().map(|app| engine.record(app));
+        Ok(Apps { apps: apps.collect::<Result<_>>()? })
+    }
+}
+
+operation! {
+    /// Returns an application.
+    ShowApp = "app.show" -> AppRecord {
+        /// Its id. Default: that of this service.
+        app_id: Option<i64>,
+    }
+}
+
+impl ShowApp {
+    fn run(&self, engine: &Engine) -> Result<AppRecord> {
+        engine.record(engine.stored_app(self.app_id)?)
+    }
+}
+
+operation! {
+    /// Adds an application to the database, with users and a key of its own. It has the names of the
+    /// application of this service.
+    CreateApp = "app.create" -> AppKey {
+        /// The name in messages and authenticator apps.
+        name: String,
+        /// Its API key, such as that of an application that moves here. Default: a new one.
+        api_key: Option<Secret>,
+        /// Its settings.
+        settings: Option<AppSettings>,
+    }
+}
+
+/// The API key of an application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AppKey {
+    /// The application.
+    pub app_id: i64,
+    /// Its API key.
+    pub api_key: Secret,
+    /// The key before it, as long as that is valid too.
+    pub earlier_key: Option<Secret>,
+    /// Until when it is, in Unix seconds.
+    pub earlier_key_until: Option<u64>,
+}
+
+impl CreateApp {
+    fn run(&self, engine: &Engine) -> Result<AppKey> {
+        let mut settings = self.settings.clone().unwrap_or_default();
+        if settings.name.replace(self.name.clone()).is_some() {
+            let reason = "must have no name: that is a parameter of its own";
+            return Err(Error::invalid_argument("settings", reason));
+        }
+        let change = settings.change().map_err(|error| name_of_parameter(error, "name"))?;
+        let api_key = self.api_key.clone().map(ApiKey::try_from).transpose()?;
+        let names = engine.names().clone();
+        let new = applications::new(engine.random(), api_key.as_ref(), names, &change)?;
+        let trail = engine.trail_on::<CreateApp>(0)?;
+        let api_key = Secret::new(new.api_key.expose());
+        let app_id = engine.run(move |view| stored::add(view, &new, &trail))?;
+        let app_id = app_id
+            .ok_or_else(|| Error::invalid_argument("api_key", "is that of another application"))?;
+        Ok(AppKey { app_id, api_key, earlier_key: None, earlier_key_until: None })
+    }
+}
+
+/// In [`Settings`](crate::Settings), the name is called that of the application.
+fn name_of_parameter(error: Error, name: &'static str) -> Error {
+    match error {
+        Error::InvalidArgument { parameter, reason } if parameter == "application_name" => {
+            Error::invalid_argument(name, reason)
+        }
+        other => other,
+    }
+}
+
+operation! {
+    /// Changes settings of an application, and returns it. `seconder serve` applies them within seconds,
+    /// and other programs when they open the database again.
+    SetApp = "app.set" -> AppRecord {
+        /// Its id. Default: that of this service.
+        app_id: Option<i64>,
+        /// The settings to change.
+        settings: AppSettings,
+    }
+}
+
+impl SetApp {
+    fn run(&self, engine: &Engine) -> Result<AppRecord> {
+        let change = self.settings.change().map_err(|error| name_of_parameter(error, "name"))?;
+        let app_id = engine.stored_app(self.app_id)?.app_id;
+        let trail = engine.trail_on::<SetApp>(app_id)?;
+        engine.run(move |view| stored::configure(view, &change, &trail))?;
+        engine.shared.known.forget();
+        engine.record(engine.stored_app(Some(app_id))?)
+    }
+}
+
+operation! {
+    /// Returns the API key of an application.
+    ShowAppKey = "app.key" -> AppKey {
+        /// Its id. Default: that of this service.
+        app_id: Option<i64>,
+    }
+}
+
+impl ShowAppKey {
+    fn run(&self, engine: &Engine) -> Result<AppKey> {
+        Ok(key(engine.stored_app(self.app_id)?, engine))
+    }
+}
+
+fn key(app: App, engine: &Engine) -> AppKey {
+    let now = engine.now();
+    let earlier = app.earlier.filter(|earlier| earlier.until > now.steady);
+    AppKey {
+        app_id: app.app_id,
+        api_key: Secret::new(app.api_key.expose()),
+        earlier_key_until: earlier.as_ref().map(|earlier| now.shown(earlier.until).seconds()),
+        earlier_key: earlier.map(|earlier| Secret::new(earlier.key.expose())),
+    }
+}
+
+operation! {
+    /// Gives an application a new API key, and returns it. The one before it stays valid for a while; until
+    /// then, callbacks are signed with that one.
+    RotateAppKey = "app.rotate_key" -> AppKey {
+        /// Its id. Default: that of this service.
+        app_id: Option<i64>,
+        /// For how many seconds the key before it stays valid, up to 30 days. Default: a day. With 0, it
+        /// ends at once, and so does any earlier one.
+        overlap: Option<u64>,
+    }
+}
+
+impl RotateAppKey {
+    fn run(&self, engine: &Engine) -> Result<AppKey> {
+        const DAY: u64 = 24 * 60 * 60;
+        let overlap = Duration::from_secs(self.overlap.unwrap_or(DAY));
+        if overlap > MOST_OVERLAP {
+            return Err(Error::invalid_argument("overlap", "must be at most 2592000: 30 days"));
+        }
+        let app_id = engine.stored_app(self.app_id)?.app_id;
+        let trail = engine.trail_on::<RotateAppKey>(app_id)?;
+        let new = ApiKey::try_from(crate::engine::clock::secret(engine.random())?)?;
+        let now = trail.now;
+        let until = (!overlap.is_zero()).then(|| now.steady.plus(overlap));
+        let rotated = engine.run(move |view| stored::rotate(view, &new, until, &trail))?;
+        engine.shared.known.forget();
+        match rotated {
+            Rotated::Done => Ok(key(engine.stored_app(Some(app_id))?, engine)),
+            Rotated::NoApplication => Err(no_such_app()),
+            Rotated::HasEarlier(end) => {
+                let reason = format!(
+                    "must be 0, which ends both keys at once, because the key before the current one \
+                     is valid until {}: otherwise wait, or end that one (app.end_overlap)",
+                    now.shown(end).rfc3339()
+                );
+                Err(Error::invalid_argument("overlap", reason))
+            }
+        }
+    }
+}
+
+operation! {
+    /// Ends the key before the current one, once nobody uses it any more.
+    EndOverlap = "app.end_overlap" -> Nothing {
+        /// Its id. Default: that of this service.
+        app_id: Option<i64>,
+    }
+}
+
+impl EndOverlap {
+    fn run(&self, engine: &Engine) -> Result<Nothing> {
+        let trail = engine.trail_on::<EndOverlap>(self.app_id.unwrap_or(engine.app.app_id))?;
+        let ended = engine.run(move |view| stored::end_earlier(view, &trail))?;
+        engine.shared.known.forget();
+        match ended {
+            Some(true) => Ok(Nothing {}),
+            Some(false) => {
+                Err(Error::invalid_argument("app_id", "is that of an application with one key"))
+            }
+            None => Err(no_such_app()),
+        }
+    }
+}
+
+operation! {
+    /// Removes an application. Its keys are of no use any more, and the audit of the application of this
+    /// service has a row for it. An id is not given again.
+    DeleteApp = "app.delete" -> Nothing {
+        /// Its id.
+        app_id: i64,
+        /// Removes its users with it, and all that is known of them. Default: no, and an application that
+        /// has users is not removed.
+        #[serde(default)]
+        users: bool,
+    }
+}
+
+impl DeleteApp {
+    fn run(&self, engine: &Engine) -> Result<Nothing> {
+        let app = self.app_id;
+        if app == engine.app.app_id {
+            let reason = "is that of this service: remove it with that of another application";
+            return Err(Error::invalid_argument("app_id", reason));
+        }
+        let can = engine.look(move |view| stored::can_be_removed(view, app))?;
+        match can {
+            Removed::HasUsers if self.users => {
+                while engine.run(move |view| stored::remove_users(view, app, STEP))? {}
+            }
+            other => refused(other)?,
+        }
+        while engine.run(move |view| stored::remove_audit(view, app, STEP))? {}
+        let trail = engine.trail_on::<DeleteApp>(engine.app.app_id)?;
+        let removed = engine.run(move |view| stored::remove(view, app, &trail))?;
+        engine.shared.known.forget();
+        refused(removed)?;
+        Ok(Nothing {})
+    }
+}
+
+fn refused(why: Removed) -> Result<()> {
+    match why {
+        Removed::Done => Ok(()),
+        Removed::NoApplication => Err(no_such_app()),
+        Removed::HasUsers => {
+            let reason = "must be set for an application that has users: they are removed with it";
+            Err(Error::invalid_argument("users", reason))
+        }
+    }
+}
