@@ -18,6 +18,7 @@ mod find_user;
 mod forget;
 mod free_form;
 mod matched;
+mod parameters;
 mod phone_info;
 mod phone_verification_status;
 mod prepare_offline;
@@ -61,6 +62,7 @@ pub use find_user::{FindUser, FoundUser};
 pub use forget::Forget;
 use free_form::is_small;
 pub use matched::{MatchedCall, RouteMatch, dispatch, match_route};
+pub use parameters::parameters;
 pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
 pub use phone_verification_status::{
     PhoneVerificationRecord, PhoneVerificationStatus, VerificationStatus,

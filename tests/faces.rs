@@ -12,8 +12,7 @@ mod python;
 #[path = "faces/sources.rs"]
 mod sources;
 
-use seconder::calls::*;
-use serde::de::{Deserialize, Deserializer, Error as _, Visitor, value::Error};
+use seconder::calls::{parameters as fields, *};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -263,34 +262,6 @@ fn flat(call: &Declared) -> impl Iterator<Item = &'static str> {
 
 fn declared<C: Call>() -> Declared {
     Declared { route: &C::ROUTE, fields: fields::<C>() }
-}
-
-/// The names of a struct's fields. Its `Deserialize` passes them to the deserializer, which stores
-/// them and ends with an error.
-fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
-    struct FieldNames<'a>(&'a mut &'static [&'static str]);
-    impl<'de> Deserializer<'de> for FieldNames<'_> {
-        type Error = Error;
-        fn deserialize_struct<V: Visitor<'de>>(
-            self,
-            _: &'static str,
-            fields: &'static [&'static str],
-            _: V,
-        ) -> Result<V::Value, Error> {
-            *self.0 = fields;
-            Err(Error::custom("only the names are needed"))
-        }
-        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-            Err(Error::custom("a call is a struct"))
-        }
-        serde::forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
-            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-        }
-    }
-    let mut found: &'static [&'static str] = &[];
-    drop(T::deserialize(FieldNames(&mut found)));
-    found
 }
 
 fn names(names: &[&str]) -> BTreeSet<String> {

@@ -4,8 +4,11 @@ use crate::arguments::Database;
 use crate::commands::print;
 use clap::Args;
 use seconder::Result;
-use seconder::engine::{AuditEntry, AuditFilter};
+use seconder::engine::{AuditEntry, AuditFilter, Engine};
 use seconder::model::UserId;
+use std::collections::BTreeSet;
+use std::thread::sleep;
+use std::time::Duration;
 
 #[derive(Args)]
 pub(crate) struct Audit {
@@ -32,6 +35,9 @@ pub(crate) struct Audit {
     /// Print each decision as a JSON object.
     #[arg(long)]
     json: bool,
+    /// Print the earliest first, and go on with those that follow until Ctrl-C.
+    #[arg(long, conflicts_with = "until")]
+    follow: bool,
 }
 
 /// How many decisions are read at once.
@@ -44,6 +50,9 @@ pub(crate) fn run(options: &Audit) -> Result<()> {
     let mut filter = AuditFilter::default();
     (filter.user_id, filter.since, filter.until) = (*user, *since, *until);
     filter.verdict.clone_from(verdict);
+    if options.follow {
+        return follow(engine, &filter, options);
+    }
     let (mut left, mut after) = (options.limit, None);
     while left > 0 {
         let page = engine.audit(&filter, after.as_deref(), PAGE)?;
@@ -57,6 +66,64 @@ pub(crate) fn run(options: &Audit) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// How often decisions are looked for.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How much later than others, in milliseconds, a decision of another process can appear.
+const LATE: i64 = 30_000;
+
+/// The time of a decision, and what distinguishes it from others of that time.
+type Place = (i64, Option<u64>, i64);
+
+/// Prints decisions as they are made.
+fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    let mut latest = recent(engine, filter, &seen, options.limit)?;
+    seen.extend(latest.iter().map(place));
+    latest.truncate(options.limit);
+    loop {
+        for entry in latest.iter().rev() {
+            print(&if options.json { json(entry) } else { line(entry) })?;
+        }
+        sleep(PAUSE);
+        latest = recent(engine, filter, &seen, 0)?;
+        seen.extend(latest.iter().map(place));
+        if let Some((newest, ..)) = seen.last().copied() {
+            seen.retain(|(time, ..)| *time >= newest - LATE);
+        }
+    }
+}
+
+/// The decisions that were not seen, the latest first: all of the last while, and so many in any case.
+fn recent(
+    engine: &Engine,
+    filter: &AuditFilter,
+    seen: &BTreeSet<Place>,
+    least: usize,
+) -> Result<Vec<AuditEntry>> {
+    let (mut new, mut after) = (Vec::new(), None);
+    let mut newest = seen.last().map(|(time, ..)| *time);
+    loop {
+        let page = engine.audit(filter, after.as_deref(), PAGE)?;
+        for entry in page.entries {
+            let newest = *newest.get_or_insert(entry.time);
+            if entry.time < newest - LATE && new.len() >= least {
+                return Ok(new);
+            }
+            if !seen.contains(&place(&entry)) {
+                new.push(entry);
+            }
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(new);
+        }
+    }
+}
+
+fn place(entry: &AuditEntry) -> Place {
+    (entry.time, entry.user_id, entry.nonce)
 }
 
 fn json(entry: &AuditEntry) -> String {

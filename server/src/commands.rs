@@ -181,7 +181,7 @@ pub(crate) fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret
 }
 
 /// Reads a secret from the first line. The rest is ignored, so the file may end with a newline.
-fn secret(parameter: &'static str, from: impl Read) -> Result<Secret> {
+pub(crate) fn secret(parameter: &'static str, from: impl Read) -> Result<Secret> {
     let mut text = String::new();
     from.take(LONGEST_SECRET)
         .read_to_string(&mut text)

@@ -1,14 +1,17 @@
 //! The program `seconder`: serves two-factor authentication, and manages its database.
 
 mod app;
+mod approval;
 mod arguments;
 mod audit;
+mod call;
 mod commands;
 mod config;
 mod enrol;
 mod given;
 mod jobs;
 mod keyring;
+mod limits;
 mod lookup;
 #[cfg(test)]
 mod manual;
@@ -26,8 +29,8 @@ use arguments::{Database, Serve};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use seconder::Result;
-use seconder::engine::{ApprovalResponse, DeviceType};
-use seconder::model::{ApprovalId, DeviceId, UserId};
+use seconder::engine::DeviceType;
+use seconder::model::UserId;
 use seconder_server::{Entry, Level, Logger};
 use std::io::Write;
 use std::path::PathBuf;
@@ -124,11 +127,18 @@ enum Command {
     Device(Device),
     /// Manage approval requests.
     #[command(subcommand)]
-    Approval(Approval),
+    Approval(approval::Command),
+    /// Manage the limits of an application: how many messages, guesses and requests there may be.
+    #[command(subcommand)]
+    Limits(limits::Command),
     /// Print what the engine has decided, the latest first, one decision in each line: which codes were
     /// right and wrong, what was sent and refused, which limit was reached, and changes of what protects
     /// accounts. No code and no secret is among it, and numbers are masked.
     Audit(audit::Audit),
+    /// Make a call of the interface, and print the reply as JSON: `seconder call verify --user-id 7
+    /// --token-file -`. The status says whether it succeeded and, where something is checked, is right.
+    #[command(subcommand)]
+    Call(call::Given),
     /// Look after configuration files.
     #[command(subcommand)]
     Config(config::Config),
@@ -159,32 +169,9 @@ enum Device {
     },
 }
 
-#[derive(Subcommand)]
-enum Approval {
-    /// Respond to an approval request as a device. The secret of the device is read from standard
-    /// input, which keeps it out of process listings.
-    Respond {
-        #[command(flatten)]
-        database: Database,
-        /// Id of the device.
-        #[arg(long, value_name = "ID")]
-        device: DeviceId,
-        /// UUID of the approval request.
-        #[arg(long)]
-        uuid: ApprovalId,
-        /// Response to give: approve, deny, or report (not me), which also snoozes further requests
-        /// to the user for 5 minutes.
-        #[arg(long)]
-        response: ApprovalResponse,
-        /// File with the secret of the device, instead of standard input.
-        #[arg(long, value_name = "FILE")]
-        device_secret_file: Option<PathBuf>,
-    },
-}
-
 fn main() -> ExitCode {
     let ended = match config::command().and_then(|program| run(program.command)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
             log(&format!("error: {error}"));
             ExitCode::FAILURE
@@ -196,8 +183,9 @@ fn main() -> ExitCode {
     ended
 }
 
-fn run(command: Command) -> Result<()> {
-    match command {
+fn run(command: Command) -> Result<ExitCode> {
+    let done = match command {
+        Command::Call(call) => return call::run(call),
         Command::Serve(serve) => commands::serve(*serve),
         #[cfg(unix)]
         Command::Relay(relay) => commands::relay(relay),
@@ -223,17 +211,10 @@ fn run(command: Command) -> Result<()> {
         Command::Config(config) => config::run(config),
         Command::Pam(pam) => pam::run(&pam),
         Command::Completions { shell } => completions(shell),
-        Command::Approval(Approval::Respond {
-            database,
-            device,
-            uuid,
-            response,
-            device_secret_file,
-        }) => {
-            let file = device_secret_file.as_deref();
-            commands::respond_to_approval(&database, (device, file), uuid, response)
-        }
-    }
+        Command::Approval(command) => approval::run(command),
+        Command::Limits(command) => limits::run(command),
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 fn completions(shell: Shell) -> Result<()> {

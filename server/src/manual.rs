@@ -64,6 +64,13 @@ fn commands() -> Vec<(Vec<String>, Command)> {
 }
 
 fn collect(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Command)>) {
+    // One for all calls, whose parameters are those of the interface.
+    if words == ["call"] {
+        let mut any = super::call::any();
+        any.build();
+        found.push((vec!["call".to_owned(), "NAME".to_owned()], any));
+        return;
+    }
     let inner: Vec<&Command> =
         command.get_subcommands().filter(|inner| inner.get_name() != "help").collect();
     if inner.is_empty() {

@@ -1,6 +1,9 @@
 //! The commands for users: enrolling them, their login names, and what protects their
 //! accounts, and their remembered browsers.
 
+mod lists;
+
+use crate::arguments::Database;
 use crate::commands::{invalid, print};
 use crate::target::Target;
 use clap::{Args, Subcommand};
@@ -55,6 +58,47 @@ pub(crate) enum User {
     },
     /// Print what is known of a user, one value in each line.
     Show {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+    },
+    /// Print the users of the application, those who were added last first.
+    List {
+        #[command(flatten)]
+        database: Database,
+        /// The most users to print.
+        #[arg(long, value_name = "COUNT", default_value = "100")]
+        limit: usize,
+        /// Print each user as a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the devices of a user that respond to approval requests, oldest first.
+    Devices {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+        /// Print each device as a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what was reported of a user and what the service has noted, the latest first.
+    Activities {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        who: Who,
+        /// The most activities to print.
+        #[arg(long, value_name = "COUNT", default_value = "100")]
+        limit: usize,
+        /// Print each activity as a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete a user, and all that protects the account. The audit keeps what was decided.
+    Delete {
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
@@ -163,6 +207,17 @@ pub(crate) fn run(command: User) -> Result<()> {
             let service = target.open()?;
             let (user_id, found) = who.find(&service)?;
             print(&shown(&service.user_status(user_id)?, found.as_ref()))
+        }
+        User::List { database, limit, json } => lists::users(&database, limit, json),
+        User::Devices { target, who, json } => lists::devices(&target, &who, json),
+        User::Activities { database, who, limit, json } => {
+            lists::activities(&database, &who, limit, json)
+        }
+        User::Delete { target, who } => {
+            let service = target.open()?;
+            let (user_id, _) = who.find(&service)?;
+            service.delete_user(user_id)?;
+            print(&format!("user {user_id} is deleted"))
         }
         User::Factors { target, who } => {
             let service = target.open()?;

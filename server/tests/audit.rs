@@ -4,8 +4,9 @@
 
 use seconder::Settings;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
@@ -59,4 +60,27 @@ fn decisions_are_printed_as_json() {
     assert_eq!((&found["call"], &found["user_id"]), (&"verify".into(), &1.into()));
     assert_eq!((&found["reason"], &found["times"]), (&"not_confirmed".into(), &1.into()));
     assert!(found["factor"].is_null() && found["time"].as_i64().unwrap() > 0);
+}
+
+#[test]
+fn decisions_are_followed_as_they_are_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    database(folder);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.current_dir(folder).args(["audit", "--follow", "--limit", "2"]).stdout(Stdio::piped());
+    let mut following = command.spawn().unwrap();
+    let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap().split_once(' ').unwrap().1.to_owned();
+    let first = [next(), next()];
+    assert_eq!(first[1], "open configured reason=limits");
+    // What was printed, or left out by --limit, is not printed again.
+    let url = format!("sqlite:{}", folder.join("seconder.db").display());
+    let service = Settings::new(&url).open().unwrap();
+    service.create_user("bob@example.com", "555-010-0124", "1").unwrap();
+    assert_eq!(next(), "user=2 create_user created number=+1-XXX-XXX-XX24");
+    service.delete_user("2".parse().unwrap()).unwrap();
+    assert_eq!(next(), "user=2 delete_user done");
+    following.kill().unwrap();
+    following.wait().unwrap();
 }

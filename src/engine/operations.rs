@@ -13,6 +13,7 @@ pub(super) mod factors;
 pub(super) mod housekeeping;
 pub(super) mod jobs;
 pub(super) mod lines;
+pub(super) mod listing;
 pub(super) mod lookups;
 pub(super) mod moving;
 pub(super) mod offline;

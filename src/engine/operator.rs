@@ -3,13 +3,16 @@
 //! [`Service::operate`](crate::Service::operate) and
 //! [`Service::operate_json`](crate::Service::operate_json).
 
+mod approvals;
 mod apps;
 mod audit;
 mod jobs;
 mod limits;
 mod lookup;
 mod routes;
+mod users;
 
+pub use approvals::{ApprovalEntry, Approvals, CancelApproval, ListApprovals};
 pub use apps::{
     AppKey, AppRecord, AppSettings, Apps, CreateApp, DeleteApp, EndOverlap, ListApps, RotateAppKey,
     SetApp, ShowApp, ShowAppKey,
@@ -19,6 +22,7 @@ pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, ShowJob};
 pub use limits::{SetLimits, ShowLimits};
 pub use lookup::{LookupSettings, RemoveLookup, SetLookup, ShowLookup};
 pub use routes::{ListRoutes, RemoveRoute, Routes, SetRoute};
+pub use users::{Activities, ActivityEntry, ListActivities, ListUsers, UserEntry, Users};
 
 use super::Engine;
 use crate::wire::{loose, wipe};
@@ -57,7 +61,7 @@ macro_rules! operation {
         }
     ) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct $operation {
             $($(#[$of_field])* pub $field: $kind,)*
         }
@@ -96,6 +100,8 @@ const ALL: &[Named] = &[
     named::<RotateAppKey>(),
     named::<EndOverlap>(),
     named::<DeleteApp>(),
+    named::<ListApprovals>(),
+    named::<CancelApproval>(),
     named::<ListAudit>(),
     named::<ListJobs>(),
     named::<ShowJob>(),
@@ -110,6 +116,8 @@ const ALL: &[Named] = &[
     named::<ListRoutes>(),
     named::<SetRoute>(),
     named::<RemoveRoute>(),
+    named::<ListUsers>(),
+    named::<ListActivities>(),
 ];
 
 /// The names of all operations, each with those of its parameters.

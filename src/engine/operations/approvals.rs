@@ -1,5 +1,6 @@
 //! Approval requests and the callbacks that report the responses.
 
+use super::audit::Trail;
 use super::jobs::{self, Claimed, NewJob, What};
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, browsers, count, user, users};
@@ -134,6 +135,23 @@ fn end(view: &mut View, entry: &OpenApproval, mut row: Approval, status: &str) {
     row.status = status.to_owned();
     view.delete(entry);
     view.put(row);
+}
+
+/// Ends an open request of the application of the trail. Returns whether it was open, if there is one.
+pub(in crate::engine) fn cancel(
+    view: &mut View,
+    uuid: &ApprovalId,
+    trail: &Trail,
+) -> Decided<Option<bool>> {
+    let (app, now) = (trail.app, trail.now);
+    let Some(found) = find(view, app, uuid, now)? else { return Ok(None) };
+    let open = pending(view, found.user_id.get(), now)?;
+    let entry = open.into_iter().find(|(entry, _)| entry.uuid == uuid.as_str());
+    let Some((entry, mut row)) = entry else { return Ok(Some(false)) };
+    (row.processed_at, row.updated_at) = (Some(now.clock), now.clock);
+    end(view, &entry, row, "expired");
+    trail.done(view, found.user_id);
+    Ok(Some(true))
 }
 
 /// A request. One that is past its end becomes expired for good.

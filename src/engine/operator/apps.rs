@@ -169,6 +169,7 @@ impl ListApps {
 
 operation! {
     /// Returns an application.
+    #[derive(Default)]
     ShowApp = "app.show" -> AppRecord {
         /// Its id. Default: that of this service.
         app_id: Option<i64>,
@@ -184,6 +185,7 @@ impl ShowApp {
 operation! {
     /// Adds an application to the database, with users and a key of its own. It has the names of the
     /// application of this service.
+    #[derive(Default)]
     CreateApp = "app.create" -> AppKey {
         /// The name in messages and authenticator apps.
         name: String,
@@ -241,6 +243,7 @@ fn name_of_parameter(error: Error, name: &'static str) -> Error {
 operation! {
     /// Changes settings of an application, and returns it. `seconder serve` applies them within seconds,
     /// and other programs when they open the database again.
+    #[derive(Default)]
     SetApp = "app.set" -> AppRecord {
         /// Its id. Default: that of this service.
         app_id: Option<i64>,
@@ -262,6 +265,7 @@ impl SetApp {
 
 operation! {
     /// Returns the API key of an application.
+    #[derive(Default)]
     ShowAppKey = "app.key" -> AppKey {
         /// Its id. Default: that of this service.
         app_id: Option<i64>,
@@ -288,6 +292,7 @@ fn key(app: App, engine: &Engine) -> AppKey {
 operation! {
     /// Gives an application a new API key, and returns it. The one before it stays valid for a while; until
     /// then, callbacks are signed with that one.
+    #[derive(Default)]
     RotateAppKey = "app.rotate_key" -> AppKey {
         /// Its id. Default: that of this service.
         app_id: Option<i64>,
@@ -328,6 +333,7 @@ impl RotateAppKey {
 
 operation! {
     /// Ends the key before the current one, once nobody uses it any more.
+    #[derive(Default)]
     EndOverlap = "app.end_overlap" -> Nothing {
         /// Its id. Default: that of this service.
         app_id: Option<i64>,

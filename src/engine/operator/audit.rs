@@ -8,6 +8,7 @@ use crate::model::UserId;
 operation! {
     /// Reads what the engine has decided for the application, the latest first, page by page: see
     /// [`Engine::audit`].
+    #[derive(Default)]
     ListAudit = "audit.list" -> AuditPage {
         /// Those about this user.
         user_id: Option<UserId>,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 operation! {
     /// Lists what the engine has to send, and what it has sent, for all applications of the database, page
     /// by page: see [`Engine::jobs`].
+    #[derive(Default)]
     ListJobs = "jobs.list" -> JobPage {
         /// Those in this state.
         state: Option<JobState>,

@@ -1,0 +1,98 @@
+//! `seconder approval`: approval requests.
+
+use crate::arguments::Database;
+use crate::commands::{self, print};
+use crate::table::{print_json, table, utc};
+use clap::Subcommand;
+use seconder::Result;
+use seconder::engine::ApprovalResponse;
+use seconder::engine::operator::{ApprovalEntry, CancelApproval, ListApprovals};
+use seconder::model::{ApprovalId, DeviceId, UserId};
+use std::path::PathBuf;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Print the open approval requests of the application, the user who was added last first.
+    List {
+        #[command(flatten)]
+        database: Database,
+        /// Only those of this user, by id.
+        #[arg(long, value_name = "ID")]
+        user: Option<UserId>,
+        /// The most requests to print.
+        #[arg(long, value_name = "COUNT", default_value = "100")]
+        limit: usize,
+        /// Print each request as a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// End an open approval request: it has expired, and nobody can respond to it any more. There is no
+    /// callback.
+    Cancel {
+        #[command(flatten)]
+        database: Database,
+        /// UUID of the approval request.
+        #[arg(value_name = "UUID")]
+        uuid: ApprovalId,
+    },
+    /// Respond to an approval request as a device. The secret of the device is read from standard
+    /// input, which keeps it out of process listings.
+    Respond {
+        #[command(flatten)]
+        database: Database,
+        /// Id of the device.
+        #[arg(long, value_name = "ID")]
+        device: DeviceId,
+        /// UUID of the approval request.
+        #[arg(long)]
+        uuid: ApprovalId,
+        /// Response to give: approve, deny, or report (not me), which also snoozes further requests
+        /// to the user for 5 minutes.
+        #[arg(long)]
+        response: ApprovalResponse,
+        /// File with the secret of the device, instead of standard input.
+        #[arg(long, value_name = "FILE")]
+        device_secret_file: Option<PathBuf>,
+    },
+}
+
+pub(crate) fn run(command: Command) -> Result<()> {
+    match command {
+        Command::List { database, user, limit, json } => list(&database, user, limit, json),
+        Command::Cancel { database, uuid } => {
+            let cancel = CancelApproval { uuid: uuid.as_str().to_owned() };
+            database.existing()?.operate(&cancel)?;
+            print(&format!("{uuid} has expired"))
+        }
+        Command::Respond { database, device, uuid, response, device_secret_file } => {
+            let file = device_secret_file.as_deref();
+            commands::respond_to_approval(&database, (device, file), uuid, response)
+        }
+    }
+}
+
+fn list(database: &Database, user: Option<UserId>, limit: usize, json: bool) -> Result<()> {
+    let service = database.existing()?;
+    let mut found: Vec<ApprovalEntry> = Vec::new();
+    let mut after = None;
+    while found.len() < limit {
+        let most = u32::try_from(limit - found.len()).unwrap_or(u32::MAX).min(1000);
+        let page = service.operate(&ListApprovals { user_id: user, after, most: Some(most) })?;
+        found.extend(page.approvals);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    if json {
+        return found.iter().try_for_each(|entry| print_json(serde_json::to_string(entry)));
+    }
+    let row = |entry: ApprovalEntry| {
+        let expires = entry.expires.map_or_else(|| "never".to_owned(), utc);
+        // A line of its own for each request, whatever the application has asked.
+        let message = entry.message.replace(['\n', '\t'], " ");
+        vec![entry.uuid, entry.user_id.to_string(), utc(entry.created), expires, message]
+    };
+    let rows: Vec<_> = found.into_iter().map(row).collect();
+    print(&table(&["UUID", "USER", "CREATED", "EXPIRES", "MESSAGE"], &rows))
+}

@@ -1,0 +1,67 @@
+//! `seconder limits`: the limits of an application.
+
+use crate::arguments::Database;
+use crate::commands::print;
+use crate::table::{print_json, table};
+use clap::Subcommand;
+use seconder::Result;
+use seconder::engine::Limits;
+use seconder::engine::operator::{SetLimits, ShowLimits};
+use serde_json::Value;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Print the limits of the application, each with its default and its range.
+    Show {
+        #[command(flatten)]
+        database: Database,
+        /// Print a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change limits of the application, and print all of them. `seconder serve` applies them within
+    /// seconds, unless its own options set the same; other programs when they open the database again.
+    Set {
+        #[command(flatten)]
+        database: Database,
+        /// Limits to change, such as number_day=10 or countries=1+44; if one is wrong, none is changed.
+        #[arg(value_name = "NAME=VALUE", required = true)]
+        limits: Vec<String>,
+        /// Print a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(crate) fn run(command: Command) -> Result<()> {
+    let (limits, json) = match command {
+        Command::Show { database, json } => (database.existing()?.operate(&ShowLimits {})?, json),
+        Command::Set { database, limits, json } => {
+            let set = SetLimits { limits: limits.join(" ") };
+            (database.existing()?.operate(&set)?, json)
+        }
+    };
+    match json {
+        true => print_json(serde_json::to_string(&limits)),
+        false => print(&shown(&limits)),
+    }
+}
+
+fn shown(limits: &Limits) -> String {
+    let values = serde_json::to_value(limits).unwrap_or_default();
+    let of = |name: &str| values.get(name).map(Value::to_string).unwrap_or_default();
+    let number = |(name, default, least, most): (&str, u32, u32, u32)| {
+        vec![name.to_owned(), of(name), default.to_string(), format!("{least} to {most}")]
+    };
+    let mut rows: Vec<Vec<String>> = Limits::ranges().map(number).collect();
+    let lists = limits.to_string();
+    for (name, default, range) in [
+        ("countries", "all", "calling codes joined by +, or all"),
+        ("refuse", "none", "landline, voip, disposable joined by +, or none"),
+    ] {
+        let value = lists.split(' ').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+        let value = value.unwrap_or(default);
+        rows.push([name, value, default, range].map(str::to_owned).to_vec());
+    }
+    table(&["LIMIT", "VALUE", "DEFAULT", "RANGE"], &rows)
+}

@@ -1,0 +1,80 @@
+//! The commands that list users, their devices and their activities.
+
+use super::Who;
+use crate::arguments::Database;
+use crate::commands::print;
+use crate::table::{print_json, table, utc};
+use crate::target::Target;
+use seconder::calls::Devices;
+use seconder::engine::operator::{ActivityEntry, ListActivities, ListUsers, UserEntry};
+use seconder::{Handle, Result};
+
+pub(super) fn users(database: &Database, limit: usize, json: bool) -> Result<()> {
+    let service = database.existing()?;
+    let mut found: Vec<UserEntry> = Vec::new();
+    let mut after = None;
+    while found.len() < limit {
+        let page = service.operate(&ListUsers { after, most: Some(most(limit - found.len())) })?;
+        found.extend(page.users);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    if json {
+        return found.iter().try_for_each(|user| print_json(serde_json::to_string(user)));
+    }
+    let row = |user: UserEntry| {
+        let confirmed = if user.confirmed { "yes" } else { "no" }.to_owned();
+        let (id, created) = (user.user_id.to_string(), utc(user.created));
+        vec![id, user.email, user.number, confirmed, created, user.login.unwrap_or_default()]
+    };
+    let rows: Vec<_> = found.into_iter().map(row).collect();
+    print(&table(&["ID", "E-MAIL", "NUMBER", "CONFIRMED", "CREATED", "LOGIN"], &rows))
+}
+
+/// How many to ask for at once.
+fn most(left: usize) -> u32 {
+    u32::try_from(left).unwrap_or(u32::MAX).min(1000)
+}
+
+pub(super) fn devices(target: &Target, who: &Who, json: bool) -> Result<()> {
+    let service = target.open()?;
+    let (user_id, _) = who.find(&service)?;
+    let devices = service.handle(&Devices::new(user_id))?.devices;
+    if json {
+        return devices.iter().try_for_each(|device| print_json(serde_json::to_string(device)));
+    }
+    let created = |at: Option<i64>| at.and_then(|at| u64::try_from(at).ok()).map(utc);
+    let row = |device: &seconder::calls::RegisteredDevice| {
+        let kind = device.r#type.clone().unwrap_or_default();
+        vec![device.id.to_string(), kind, created(device.created_at).unwrap_or_default()]
+    };
+    let rows: Vec<_> = devices.iter().map(row).collect();
+    print(&table(&["ID", "TYPE", "REGISTERED"], &rows))
+}
+
+pub(super) fn activities(database: &Database, who: &Who, limit: usize, json: bool) -> Result<()> {
+    let service = database.existing()?;
+    let (user_id, _) = who.find(&service)?;
+    let mut found: Vec<ActivityEntry> = Vec::new();
+    let mut after = None;
+    while found.len() < limit {
+        let most = Some(most(limit - found.len()));
+        let page = service.operate(&ListActivities { user_id, after, most })?;
+        found.extend(page.activities);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    if json {
+        return found.iter().try_for_each(|entry| print_json(serde_json::to_string(entry)));
+    }
+    let row = |entry: ActivityEntry| {
+        let time = utc(u64::try_from(entry.time / 1000).unwrap_or(0));
+        vec![time, entry.kind, entry.user_ip.unwrap_or_default(), entry.data.to_string()]
+    };
+    let rows: Vec<_> = found.into_iter().map(row).collect();
+    print(&table(&["TIME", "KIND", "ADDRESS", "DATA"], &rows))
+}

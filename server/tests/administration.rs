@@ -1,0 +1,113 @@
+//! The commands that list and change what an application has, as an operator runs them.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+use seconder::calls::{ActivityType, CreateApproval, RegisterActivity};
+use seconder::engine::DeviceType;
+use seconder::{Handle, Service, Settings};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a command printed, which must have succeeded.
+fn printed(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && errors.is_empty(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// The message of a command, which must have failed.
+fn error_of(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// The objects that a command printed, one in each line.
+fn objects(folder: &Path, arguments: &[&str]) -> Vec<Value> {
+    let text = printed(folder, &[arguments, &["--json"]].concat());
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A database with two users.
+fn database(folder: &Path) -> Service {
+    let url = format!("sqlite:{}", folder.join("seconder.db").display());
+    let service = Settings::new(&url).open().unwrap();
+    for number in ["555-010-0123", "555-010-0124"] {
+        service.create_user("ada@example.com", number, "1").unwrap();
+    }
+    service
+}
+
+#[test]
+fn limits_are_shown_and_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drop(database(folder));
+    let shown = printed(folder, &["limits", "show"]);
+    assert!(shown.starts_with("LIMIT  "), "{shown}");
+    let row = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row(&shown, "tries"), "tries 5 5");
+    assert_eq!(row(&shown, "countries"), "countries all all");
+    let changed = printed(folder, &["limits", "set", "tries=3", "countries=1+44"]);
+    assert_eq!(row(&changed, "tries"), "tries 3 5");
+    assert_eq!(row(&changed, "countries"), "countries 1+44 all");
+    let wrong = error_of(folder, &["limits", "set", "tries=4", "sends=0"]);
+    assert!(wrong.contains("sends") && wrong.contains("1 to 100"), "{wrong}");
+    let object = &objects(folder, &["limits", "show"])[0];
+    assert_eq!((&object["tries"], &object["countries"]), (&3.into(), &vec![1, 44].into()));
+}
+
+#[test]
+fn users_are_listed_and_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drop(database(folder));
+    let list = printed(folder, &["user", "list"]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with("ID  E-MAIL ") && lines.len() == 3, "{list}");
+    assert!(lines[1].starts_with("2   ada@example.com  +1-XXX-XXX-XX24  no"), "{list}");
+    let ids =
+        |users: Vec<Value>| users.iter().map(|user| user["user_id"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(objects(folder, &["user", "list"])), [2, 1]);
+    assert_eq!(ids(objects(folder, &["user", "list", "--limit", "1"])), [2]);
+    assert_eq!(printed(folder, &["user", "delete", "--user", "2"]), "user 2 is deleted");
+    assert_eq!(ids(objects(folder, &["user", "list"])), [1]);
+    let gone = error_of(folder, &["user", "delete", "--user", "2"]);
+    assert!(gone.contains("User not found"), "{gone}");
+}
+
+#[test]
+fn devices_activities_and_approval_requests_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let service = database(folder);
+    let user = "1".parse().unwrap();
+    service.engine().unwrap().register_device(user, DeviceType::Ios).unwrap();
+    service.handle(&RegisterActivity::new(user, ActivityType::PasswordReset)).unwrap();
+    let call = CreateApproval::new(user, "Pay 5?\nTo Bob".parse().unwrap());
+    let uuid = service.handle(&call).unwrap().uuid.to_string();
+    let devices = printed(folder, &["user", "devices", "--user", "1"]);
+    assert!(devices.lines().nth(1).unwrap().contains("  ios   "), "{devices}");
+    assert_eq!(objects(folder, &["user", "devices", "--user", "1"])[0]["type"], "ios");
+    let activities = printed(folder, &["user", "activities", "--user", "1"]);
+    assert!(activities.lines().nth(1).unwrap().contains("  password_reset  "), "{activities}");
+    let approvals = printed(folder, &["approval", "list"]);
+    let line = approvals.lines().nth(1).unwrap();
+    assert!(line.starts_with(&format!("{uuid}  1     ")), "{approvals}");
+    assert!(line.ends_with("  Pay 5? To Bob"), "{approvals}");
+    assert!(objects(folder, &["approval", "list", "--user", "2"]).is_empty());
+    let cancelled = printed(folder, &["approval", "cancel", &uuid]);
+    assert_eq!(cancelled, format!("{uuid} has expired"));
+    assert!(objects(folder, &["approval", "list"]).is_empty());
+    assert!(error_of(folder, &["approval", "cancel", &uuid]).contains("not open any more"));
+}

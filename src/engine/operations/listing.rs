@@ -1,0 +1,58 @@
+//! Pages of rows for operators, the latest first.
+
+use super::{AppId, user};
+use crate::engine::clock::Time;
+use crate::engine::store::{Activity, Approval, Decided, OpenApproval, Page, User, View};
+use crate::model::UserId;
+
+/// The users before this one, of all applications.
+pub(in crate::engine) fn users(view: &mut View, before: u64, most: u32) -> Decided<Vec<User>> {
+    view.page(Page::below((), most).before((before,)))
+}
+
+/// The activities of a user before a time and a nonce; `None` if there is no such user.
+pub(in crate::engine) fn activities(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+    before: Option<(i64, i64)>,
+    most: u32,
+) -> Decided<Option<Vec<Activity>>> {
+    if user(view, app, user_id)?.is_none() {
+        return Ok(None);
+    }
+    let page = Page::below((user_id.get(),), most);
+    let page = match before {
+        Some((at, nonce)) => page.before((Time(at), nonce)),
+        None => page.before((Time(i64::MAX),)),
+    };
+    view.page(page).map(Some)
+}
+
+/// The requests that were open, those of a user or of all, before the request of a user with this number;
+/// and the place of the last one, if more may follow.
+#[allow(clippy::type_complexity, reason = "the two belong together only here")]
+pub(in crate::engine) fn open_approvals(
+    view: &mut View,
+    user_id: Option<u64>,
+    before: Option<(u64, u64)>,
+    most: u32,
+) -> Decided<(Vec<Approval>, Option<(u64, u64)>)> {
+    let page = match (user_id, before) {
+        (Some(user), Some((_, number))) => Page::below((user,), most).before((number,)),
+        (Some(user), None) => Page::below((user,), most).before((u64::MAX,)),
+        (None, Some((user, number))) => Page::below((), most).before((user, number)),
+        (None, None) => Page::below((), most).before((u64::MAX,)),
+    };
+    let open = view.page::<OpenApproval>(page)?;
+    let last = open.last().filter(|_| open.len() == most as usize);
+    let last = last.map(|entry| (entry.user_id, entry.number));
+    for entry in &open {
+        view.ask::<Approval>((entry.user_id, entry.uuid.clone()));
+    }
+    let mut rows = Vec::new();
+    for entry in open {
+        rows.extend(view.get::<Approval>((entry.user_id, entry.uuid))?);
+    }
+    Ok((rows, last))
+}

@@ -1,0 +1,106 @@
+//! The approval requests that users can still respond to.
+
+use super::users::check_most;
+use super::{Nothing, Operation, operation};
+use crate::engine::operations::approvals as stored;
+use crate::engine::operations::listing;
+use crate::engine::{Engine, rejections};
+use crate::model::{ApprovalId, UserId};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+operation! {
+    /// Lists the open approval requests of the application, page by page: those of a user, or of all, the
+    /// user who was added last first. A page may hold less than `most`, also nothing, although more
+    /// follow.
+    #[derive(Default)]
+    ListApprovals = "approval.list" -> Approvals {
+        /// Those of this user.
+        user_id: Option<UserId>,
+        /// What the page before has as `next`.
+        after: Option<String>,
+        /// The most requests on the page, 1 to 1000. Default: 100.
+        most: Option<u32>,
+    }
+}
+
+/// Some open approval requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Approvals {
+    /// The requests.
+    pub approvals: Vec<ApprovalEntry>,
+    /// What to pass to read on; `None` at the end.
+    pub next: Option<String>,
+}
+
+/// An open approval request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ApprovalEntry {
+    /// Its id.
+    pub uuid: String,
+    /// The user who is asked.
+    pub user_id: u64,
+    /// What the user is asked.
+    pub message: String,
+    /// When it was created, in Unix seconds.
+    pub created: u64,
+    /// When it expires, in Unix seconds; `None` for never.
+    pub expires: Option<u64>,
+}
+
+impl ListApprovals {
+    fn run(&self, engine: &Engine) -> Result<Approvals> {
+        let (most, app, now) = (check_most(self.most)?, engine.app.app_id, engine.now());
+        let before = self.after.as_deref().map(place_of).transpose()?;
+        let user_id = self.user_id.map(UserId::get);
+        let (rows, last) =
+            engine.look(move |view| listing::open_approvals(view, user_id, before, most))?;
+        let open = rows
+            .into_iter()
+            .filter(|row| row.app_id == app && row.expires_at.is_none_or(|end| end > now.steady));
+        let entry = |row: crate::engine::store::Approval| ApprovalEntry {
+            uuid: row.uuid,
+            user_id: row.user_id,
+            message: row.message,
+            created: row.created_at.seconds(),
+            expires: row.expires_at.map(|end| now.shown(end).seconds()),
+        };
+        let next = last.map(|(user, number)| format!("{user}.{number}"));
+        Ok(Approvals { approvals: open.map(entry).collect(), next })
+    }
+}
+
+fn place_of(text: &str) -> Result<(u64, u64)> {
+    let place = text
+        .split_once('.')
+        .and_then(|(user, number)| Some((user.parse().ok()?, number.parse().ok()?)));
+    place.ok_or_else(|| Error::invalid_argument("after", "must be what the page before returned"))
+}
+
+operation! {
+    /// Ends an open approval request: it has expired. Nobody can respond to it any more, and there is no
+    /// callback.
+    CancelApproval = "approval.cancel" -> Nothing {
+        /// The id of the request.
+        uuid: String,
+    }
+}
+
+impl CancelApproval {
+    fn run(&self, engine: &Engine) -> Result<Nothing> {
+        let uuid: ApprovalId =
+            self.uuid.parse().map_err(|error: Error| error.of_parameter("uuid"))?;
+        let trail = engine.trail_of(CancelApproval::NAME, engine.now(), None)?;
+        let sought = uuid.clone();
+        match engine.run(move |view| stored::cancel(view, &sought, &trail))? {
+            Some(true) => Ok(Nothing {}),
+            Some(false) => {
+                let reason = "is that of a request that is not open any more";
+                Err(Error::invalid_argument("uuid", reason))
+            }
+            None => Err(rejections::approval_not_found(Some(&uuid))),
+        }
+    }
+}

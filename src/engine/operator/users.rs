@@ -1,0 +1,159 @@
+//! The users of the application.
+
+use super::operation;
+use crate::engine::operations::listing;
+use crate::engine::phones::Phone;
+use crate::engine::store::{Activity, User};
+use crate::engine::{Engine, rejections};
+use crate::model::UserId;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The most rows that one page is made of, of which those of other applications are left out.
+const MOST_READ: u32 = 1000;
+
+operation! {
+    /// Lists the users of the application, those who were added last first, page by page. Each page reads a
+    /// limited number of rows, so it may hold less than `most`, also nothing, although more follow.
+    #[derive(Default)]
+    ListUsers = "user.list" -> Users {
+        /// What the page before has as `next`.
+        after: Option<u64>,
+        /// The most users on the page, 1 to 1000. Default: 100.
+        most: Option<u32>,
+    }
+}
+
+/// Some users, those who were added last first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Users {
+    /// The users. There may be none although more follow.
+    pub users: Vec<UserEntry>,
+    /// What to pass to read on; `None` at the end.
+    pub next: Option<u64>,
+}
+
+/// A user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UserEntry {
+    /// The id.
+    pub user_id: u64,
+    /// The e-mail address that was added last.
+    pub email: String,
+    /// The phone number, masked.
+    pub number: String,
+    /// The login name on machines.
+    pub login: Option<String>,
+    /// Whether a code of the user was right once.
+    pub confirmed: bool,
+    /// When the user was added, in Unix seconds.
+    pub created: u64,
+}
+
+pub(super) fn check_most(most: Option<u32>) -> Result<u32> {
+    let most = most.unwrap_or(super::MOST);
+    match (1..=MOST_READ).contains(&most) {
+        true => Ok(most),
+        false => Err(Error::invalid_argument("most", "must be 1 to 1000")),
+    }
+}
+
+impl ListUsers {
+    fn run(&self, engine: &Engine) -> Result<Users> {
+        let (most, app) = (check_most(self.most)?, engine.app.app_id);
+        let before = self.after.unwrap_or(u64::MAX);
+        let rows = engine.look(move |view| listing::users(view, before, MOST_READ))?;
+        let is_last = rows.len() < MOST_READ as usize;
+        let mut page = Users::default();
+        for row in rows {
+            page.next = Some(row.user_id);
+            if row.app_id == app {
+                page.users.push(user(row));
+            }
+            if page.users.len() == most as usize {
+                return Ok(page);
+            }
+        }
+        page.next = page.next.filter(|_| !is_last);
+        Ok(page)
+    }
+}
+
+fn user(row: User) -> UserEntry {
+    UserEntry {
+        user_id: row.user_id,
+        email: row.email,
+        number: Phone { country_code: row.country_code, national: row.cellphone }.masked_e164(),
+        login: row.login,
+        confirmed: row.confirmed,
+        created: row.created_at.seconds(),
+    }
+}
+
+operation! {
+    /// Lists what was reported of a user by `register_activity`, and what the service noted itself, the
+    /// latest first, page by page.
+    ListActivities = "user.activities" -> Activities {
+        /// The user.
+        user_id: UserId,
+        /// What the page before has as `next`.
+        after: Option<String>,
+        /// The most activities on the page, 1 to 1000. Default: 100.
+        most: Option<u32>,
+    }
+}
+
+/// Some activities of a user, the latest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Activities {
+    /// The activities.
+    pub activities: Vec<ActivityEntry>,
+    /// What to pass to read on; `None` at the end.
+    pub next: Option<String>,
+}
+
+/// Something that a user or an application did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ActivityEntry {
+    /// When, in milliseconds since the Unix epoch.
+    pub time: i64,
+    /// What, such as `password_reset`.
+    pub kind: String,
+    /// What the application has said of it.
+    pub data: Value,
+    /// The address of the user, if it is known.
+    pub user_ip: Option<String>,
+}
+
+impl ListActivities {
+    fn run(&self, engine: &Engine) -> Result<Activities> {
+        let (most, app, user_id) = (check_most(self.most)?, engine.app.app_id, self.user_id);
+        let before = self.after.as_deref().map(place_of).transpose()?;
+        let rows =
+            engine.look(move |view| listing::activities(view, app, user_id, before, most))?;
+        let rows = rows.ok_or_else(rejections::user_not_found)?;
+        let last = rows.last().filter(|_| rows.len() == most as usize);
+        let next = last.map(|row| format!("{}.{}", row.created_at.0, row.nonce));
+        Ok(Activities { activities: rows.into_iter().map(activity).collect(), next })
+    }
+}
+
+fn place_of(text: &str) -> Result<(i64, i64)> {
+    let place =
+        text.split_once('.').and_then(|(at, nonce)| Some((at.parse().ok()?, nonce.parse().ok()?)));
+    place.ok_or_else(|| Error::invalid_argument("after", "must be what the page before returned"))
+}
+
+fn activity(row: Activity) -> ActivityEntry {
+    ActivityEntry {
+        time: row.created_at.0,
+        kind: row.kind,
+        data: serde_json::from_str(&row.data).unwrap_or_default(),
+        user_ip: row.user_ip,
+    }
+}
