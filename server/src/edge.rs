@@ -1,6 +1,7 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
 use crate::calls::{Calls, Used};
+use crate::idle_timeout::Activity;
 use crate::inbound::Inbound;
 use crate::journal::Journal;
 #[cfg(unix)]
@@ -48,12 +49,12 @@ struct Inner {
     /// What providers ask for, by network.
     inbound: Option<Inbound>,
     /// Given back when the connection is closed and its last call has ended.
-    _held: Held,
+    held: Held,
 }
 
 /// The place of a connection among those that the server accepts.
 enum Held {
-    Network(#[expect(dead_code, reason = "held until it is dropped")] Place),
+    Network(#[expect(dead_code, reason = "held until it is dropped")] Place, Activity),
     #[cfg(unix)]
     Local(#[expect(dead_code, reason = "held until it is dropped")] Slot),
 }
@@ -64,11 +65,11 @@ impl Edge {
         (source, inbound): (Source, Option<Inbound>),
         journal: Arc<Journal>,
         (calls, pools): (Calls, Pools),
-        place: Place,
+        (place, activity): (Place, Activity),
     ) -> Edge {
-        let (caller, _held) = (Caller::Network, Held::Network(place));
+        let (caller, held) = (Caller::Network, Held::Network(place, activity));
         let used = OnceLock::new();
-        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, _held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, held }))
     }
 
     /// Handles the requests of a peer of a local socket.
@@ -80,9 +81,9 @@ impl Edge {
         (calls, pools): (Calls, Pools),
         slot: Slot,
     ) -> Edge {
-        let (caller, _held) = (Caller::Peer(caller), Held::Local(slot));
+        let (caller, held) = (Caller::Peer(caller), Held::Local(slot));
         let (used, inbound) = (OnceLock::new(), None);
-        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, _held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, held }))
     }
 
     /// The library matches the path and the method itself.
@@ -156,6 +157,11 @@ impl Edge {
 /// Handles every request.
 async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     let mut call = edge.0.calls.begin();
+    let _active = match &edge.0.held {
+        Held::Network(_, activity) => Some(activity.begin()),
+        #[cfg(unix)]
+        Held::Local(_) => None,
+    };
     edge.0.used.get_or_init(|| edge.0.calls.first());
     let (head, body) = request.into_parts();
     if !names_its_host(&head) {
@@ -210,12 +216,18 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     response(reply.await.unwrap_or_else(|_| RawReply::internal_error()))
 }
 
-/// Whether a request says which host it is for (RFC 9112, 3.2). A proxy in front of the service may have read
-/// one with several differently.
+/// Whether a request says which host it is for (RFC 9112, 3.2; RFC 9113, 8.3.1). A proxy in front of the
+/// service may have read one with several differently.
 fn names_its_host(head: &Parts) -> bool {
-    match head.headers.get_all(HOST).iter().count() {
-        0 => head.version < Version::HTTP_11,
-        hosts => hosts == 1,
+    let mut hosts = head.headers.get_all(HOST).iter();
+    let (host, is_one) = (hosts.next(), hosts.next().is_none());
+    // Of HTTP/1, where it may be part of the target, the header says it.
+    let authority = head.uri.authority().filter(|_| head.version == Version::HTTP_2);
+    match (host, authority) {
+        (None, None) => head.version < Version::HTTP_11,
+        (None, Some(_)) => true,
+        (Some(_), None) => is_one,
+        (Some(host), Some(authority)) => is_one && host.as_bytes() == authority.as_str().as_bytes(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::calls::Calls;
 use crate::edge::Edge;
+use crate::idle_timeout::{Activity, IdleTimeout};
 use crate::inbound::Inbound;
 use crate::journal::Journal;
 #[cfg(unix)]
@@ -34,6 +35,8 @@ const OWN: usize = 128;
 const SEND_BUFFER: usize = 128 * 1024;
 /// How long a client may take for the TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long a connection may have no call.
+const NO_CALL: Duration = Duration::from_secs(30);
 
 /// Makes the TLS handshake of each connection, and closes those beyond the limit.
 #[derive(Clone)]
@@ -61,7 +64,7 @@ impl NetworkAcceptor {
 }
 
 impl<S> Accept<TcpStream, S> for NetworkAcceptor {
-    type Stream = <RustlsAcceptor as Accept<WriteTimeout<TcpStream>, ()>>::Stream;
+    type Stream = IdleTimeout<<RustlsAcceptor as Accept<WriteTimeout<TcpStream>, ()>>::Stream>;
     type Service = Router;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
 
@@ -82,7 +85,10 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
             // Beneath TLS, so that it is for all that is written.
             let stream = WriteTimeout::new(stream, this.write_limit);
             let (stream, ()) = this.handshakes.accept(stream, ()).await?;
-            Ok((stream, Edge::network(this.source, this.journal, this.calls, place).router()))
+            let activity = Activity::new();
+            let stream = IdleTimeout::new(stream, activity.clone(), NO_CALL);
+            let held = (place, activity);
+            Ok((stream, Edge::network(this.source, this.journal, this.calls, held).router()))
         })
     }
 }

@@ -10,13 +10,13 @@ use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
 use crate::metrics::{Metrics, listen};
 use crate::network::{self, NetworkAcceptor};
 use crate::pool::Pools;
+use crate::protocols::{http1, http1_and_2};
 use crate::pulse::Pulse;
 use crate::signals::Signals;
 use crate::source::Source;
 use crate::tls::Tls;
 use crate::{internal, invalid};
-use axum_server::{Address, Handle};
-use hyper_util::rt::TokioTimer;
+use axum_server::Handle;
 use seconder::http::Relay;
 use seconder::wire::{Generation, Names};
 use seconder::{Result, Service};
@@ -29,12 +29,6 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// How long a client may take to send the head of a request. It also limits how long a connection
-/// may be idle.
-const HEAD: Duration = Duration::from_secs(30);
-/// How much of a request is read at a time, in bytes. It also limits the size of its head. Each of many
-/// connections may have one.
-const BUFFER: usize = 64 * 1024;
 /// How long a client may leave what was written to it, such as a response.
 const WRITE: Duration = Duration::from_secs(30);
 /// How often the messages of expired codes are removed.
@@ -415,7 +409,7 @@ async fn serve(
 ) -> std::io::Result<()> {
     let server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
     // The acceptor makes the service of each connection.
-    limited(server).serve(axum::Router::new().into_make_service()).await
+    http1_and_2(server).serve(axum::Router::new().into_make_service()).await
 }
 
 #[cfg(unix)]
@@ -426,19 +420,5 @@ async fn serve_local(
 ) -> std::io::Result<()> {
     let server = axum_server::from_unix(listener)?.acceptor(acceptor).handle(handle);
     // As above.
-    limited(server).serve(axum::Router::new().into_make_service()).await
-}
-
-/// The same server, for HTTP/1 within the time limits.
-pub(crate) fn limited<A: Address, Acceptor>(
-    server: axum_server::Server<A, Acceptor>,
-) -> axum_server::Server<A, Acceptor> {
-    let mut server = server.http1_only();
-    server
-        .http_builder()
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
-        .max_buf_size(BUFFER);
-    server
+    http1(server).serve(axum::Router::new().into_make_service()).await
 }

@@ -30,7 +30,7 @@ pub(crate) async fn listen(
     let acceptor = Acceptor { metrics, places: Places::new(CONNECTIONS), write_limit };
     let server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
     // The acceptor makes the service of each connection.
-    crate::server::limited(server).serve(Router::new().into_make_service()).await
+    crate::protocols::http1(server).serve(Router::new().into_make_service()).await
 }
 
 #[derive(Clone)]

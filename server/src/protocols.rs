@@ -1,0 +1,54 @@
+//! The versions of HTTP that a server speaks, and how much of its memory a connection may take by each.
+
+use axum_server::{Address, Server};
+use hyper_util::rt::TokioTimer;
+use std::time::Duration;
+
+/// How long a client of HTTP/1 may take to send the head of a request. It also limits how long such a
+/// connection may be idle; for HTTP/2, `idle_timeout` does.
+const HEAD: Duration = Duration::from_secs(30);
+/// How much of a request of HTTP/1 is read at a time, in bytes. It also limits the size of its head. Each of
+/// many connections may have one.
+const BUFFER: usize = 64 * 1024;
+/// How large the head of a request of HTTP/2 may be, when it is no longer compressed.
+const HEADERS: u32 = 32 * 1024;
+/// How many requests of a connection there may be at once.
+const STREAMS: u32 = 64;
+/// How much a client may send before it is read: of one request, and of all of a connection.
+const STREAM_WINDOW: u32 = 64 * 1024;
+const CONNECTION_WINDOW: u32 = 256 * 1024;
+/// How much of a response waits until its client takes it.
+const SEND_BUFFER: usize = 64 * 1024;
+
+/// The same server, for HTTP/1 alone.
+pub(crate) fn http1<A: Address, Acceptor>(server: Server<A, Acceptor>) -> Server<A, Acceptor> {
+    limited(server).http1_only()
+}
+
+/// The same server, for HTTP/1 and HTTP/2. A connection is to be limited in time until it says which.
+pub(crate) fn http1_and_2<A: Address, Acceptor>(
+    server: Server<A, Acceptor>,
+) -> Server<A, Acceptor> {
+    let mut server = limited(server);
+    // How many requests a client may take back is limited by default.
+    server
+        .http_builder()
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS)
+        .max_header_list_size(HEADERS)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(SEND_BUFFER);
+    server
+}
+
+fn limited<A: Address, Acceptor>(mut server: Server<A, Acceptor>) -> Server<A, Acceptor> {
+    server
+        .http_builder()
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(BUFFER);
+    server
+}
