@@ -63,7 +63,12 @@ pub(crate) fn prose(text: &str) -> String {
         if !line.is_empty() && line.len() + 1 + word.len() > 76 {
             lines.push(std::mem::take(&mut line));
         }
-        line += if line.is_empty() { "" } else { " " };
+        line += match line.is_empty() {
+            // A macro would begin with it.
+            true if word.starts_with(['.', '\'']) => "\\&",
+            true => "",
+            false => " ",
+        };
         line += &word.replace('\\', "\\e");
         if word.ends_with('.') {
             lines.push(std::mem::take(&mut line));
