@@ -23,7 +23,7 @@ mod peer;
 pub use backend::{Backend, Relay};
 pub use peer::{Peer, Right, Rights};
 
-use crate::calls::{self, MatchedCall, RouteMatch, match_route};
+use crate::calls::{self, Call, MatchedCall, Route, RouteMatch, Verdict, Verify, match_route};
 use crate::error::{Rejection, whole_seconds};
 use crate::model::{ApiKey, Secret};
 use crate::wire::{Format, Generation, Names, Reply, Wiping};
@@ -98,6 +98,12 @@ pub struct RawReply {
     pub body: Vec<u8>,
     /// For the log of the server, if a [`Peer`] may not make the call: who may not do what.
     pub refused: Option<String>,
+    /// For the log of the server: the call, if the path is that of one.
+    pub call: Option<&'static Route>,
+    /// For the log of the server: what became of the code, if the call verifies one.
+    pub verdict: Option<Verdict>,
+    /// For the log of the server: the error code in the body.
+    pub code: Option<String>,
 }
 
 impl RawRequest {
@@ -247,7 +253,7 @@ impl RoutedRequest {
     fn failure(&self, backend: &impl Backend, error: &Error) -> RawReply {
         let mut reply = self.call.failure_writer()(error, backend.replies());
         backend.names().body_to_wire(&mut reply.body);
-        encode(self.call.format(), &reply)
+        RawReply { call: Some(self.call.route()), ..encode(self.call.format(), &reply) }
     }
 
     /// The parameters in the query and the body, without the API key.
@@ -263,6 +269,7 @@ impl RoutedRequest {
     /// Handles the request, as the second half of [`respond`].
     pub fn respond(self, backend: &impl Backend, caller: Caller) -> RawReply {
         let (format, failure) = (self.call.format(), self.call.failure_writer());
+        let route = self.call.route();
         let mut refused = None;
         // A panic is a bug, and still the client gets a reply in its format.
         let handled =
@@ -270,8 +277,11 @@ impl RoutedRequest {
         let reply = handled.unwrap_or_else(|_| Err(no_reply()));
         // Of which application such a request is may be unknown, so the server's own decides.
         let mut reply = reply.unwrap_or_else(|error| failure(&error, backend.replies()));
+        let is_verification = *route == Verify::ROUTE;
+        let read = is_verification.then(|| Verify::read(reply.clone()).ok()).flatten();
+        let verdict = read.map(|read| read.verdict);
         backend.names().body_to_wire(&mut reply.body);
-        RawReply { refused, ..encode(format, &reply) }
+        RawReply { refused, verdict, call: Some(route), ..encode(format, &reply) }
     }
 
     fn handle(
@@ -401,7 +411,10 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
         headers.push(("retry-after", whole_seconds(wait).to_string()));
     }
     let body = format.write(&reply.body);
-    RawReply { status: reply.status, headers, body, refused: None }
+    // A relay is sent one that may be any text.
+    let is_code = |code: &String| code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit());
+    let code = reply.text("error_code").filter(is_code);
+    RawReply { status: reply.status, headers, body, refused: None, call: None, verdict: None, code }
 }
 
 impl fmt::Debug for RawRequest {

@@ -8,6 +8,7 @@ use crate::journal::Journal;
 use crate::local::Slot;
 use crate::places::Place;
 use crate::pool::{Lane, Pools, Unhandled};
+use crate::requests::{Outcome, Record};
 use crate::source::Source;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -54,7 +55,7 @@ struct Inner {
 
 /// The place of a connection among those that the server accepts.
 enum Held {
-    Network(#[expect(dead_code, reason = "held until it is dropped")] Place, Activity),
+    Network(Place, Activity),
     #[cfg(unix)]
     Local(#[expect(dead_code, reason = "held until it is dropped")] Slot),
 }
@@ -86,9 +87,20 @@ impl Edge {
         Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, held }))
     }
 
+    /// Who sends the requests, for the log: other programs, whose addresses whoever looks for an attack needs.
+    /// Those of users are parameters, and are not logged.
+    fn client(&self) -> String {
+        match (&self.0.caller, &self.0.held) {
+            #[cfg(unix)]
+            (Caller::Peer(peer), _) => format!("uid:{}", peer.uid()),
+            (_, Held::Network(place, _)) => place.client().to_string(),
+            _ => String::new(),
+        }
+    }
+
     /// The library matches the path and the method itself.
     pub(crate) fn router(self) -> Router {
-        Router::new().fallback(handle).with_state(self)
+        Router::new().fallback(logged).with_state(self)
     }
 
     /// Reads a body to its end, or until it is certain to be too large. More than a little of it is kept only
@@ -154,7 +166,15 @@ impl Edge {
     }
 }
 
-/// Handles every request.
+/// Handles every request, and logs it.
+async fn logged(State(edge): State<Edge>, request: Request) -> Response {
+    let record = Record::begin(request.method(), request.headers());
+    let mut response = handle(State(edge.clone()), request).await;
+    record.end(edge.0.journal.logger(), &edge.client(), &mut response);
+    response
+}
+
+/// Handles a request.
 async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     let mut call = edge.0.calls.begin();
     let _active = match &edge.0.held {
@@ -243,7 +263,9 @@ async fn discard(body: &mut Body, most: usize) {
 }
 
 fn response(reply: RawReply) -> Response {
+    let outcome = Outcome::of(&reply);
     let mut response = Response::new(Body::from(reply.body));
+    response.extensions_mut().insert(outcome);
     let failed = StatusCode::SERVICE_UNAVAILABLE;
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(failed);
     for (name, value) in reply.headers {

@@ -1,6 +1,7 @@
 //! What the operator learns while the server runs. The number of lines is limited, because peers
 //! cause them.
 
+use crate::log::Logger;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ pub(crate) type Sink = Box<dyn Fn(&str) + Send + Sync>;
 /// Passes lines on, but not too many.
 pub(crate) struct Journal {
     sink: Sink,
+    logger: Option<Logger>,
     recent: Mutex<Option<Recent>>,
 }
 
@@ -24,7 +26,17 @@ struct Recent {
 
 impl Journal {
     pub(crate) fn new(sink: Sink) -> Journal {
-        Journal { sink, recent: Mutex::new(None) }
+        Journal { sink, logger: None, recent: Mutex::new(None) }
+    }
+
+    /// The same, with a log of the requests.
+    pub(crate) fn with_requests(self, logger: Option<Logger>) -> Journal {
+        Journal { logger, ..self }
+    }
+
+    /// What logs the requests, if anything does.
+    pub(crate) fn logger(&self) -> Option<&Logger> {
+        self.logger.as_ref()
     }
 
     /// Passes a line on, or only counts it.

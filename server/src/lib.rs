@@ -31,6 +31,7 @@ mod pool;
 mod protocols;
 mod public_url;
 mod pulse;
+mod requests;
 pub mod routes;
 mod server;
 mod signals;

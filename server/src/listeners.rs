@@ -4,6 +4,7 @@ use crate::invalid;
 use crate::journal::Sink;
 #[cfg(unix)]
 use crate::local::{LocalSocket, PeerRules};
+use crate::log::Logger;
 use crate::metrics::Metrics;
 use crate::routes::Routes;
 use crate::tls::Tls;
@@ -20,6 +21,7 @@ pub struct Listeners {
     #[cfg(unix)]
     pub(crate) local: Vec<LocalSocket>,
     pub(crate) log: Option<Sink>,
+    pub(crate) logger: Option<Logger>,
     pub(crate) monitors: Option<TcpListener>,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) routes: Option<Routes>,
@@ -96,6 +98,12 @@ impl Listeners {
     /// second are passed on. Default: nothing.
     pub fn log(mut self, log: impl Fn(&str) + Send + Sync + 'static) -> Listeners {
         self.log = Some(Box::new(log));
+        self
+    }
+
+    /// What receives a line for each request. Default: nothing.
+    pub fn requests(mut self, logger: Option<Logger>) -> Listeners {
+        self.logger = logger;
         self
     }
 

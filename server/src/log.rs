@@ -177,13 +177,11 @@ impl Entry {
         Entry::new(level, message)
     }
 
-    #[allow(dead_code, reason = "requests will have fields")]
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Entry {
         self.fields.push((name, value.into()));
         self
     }
 
-    #[allow(dead_code, reason = "requests will have fields")]
     pub(crate) fn with_any(self, name: &'static str, value: Option<impl Into<Value>>) -> Entry {
         match value {
             Some(value) => self.with(name, value),

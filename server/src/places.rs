@@ -69,6 +69,13 @@ impl Places {
     }
 }
 
+impl Place {
+    /// Whose it is.
+    pub(crate) fn client(&self) -> Client {
+        self.client
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         let mut open = self.places.lock();

@@ -110,7 +110,8 @@ impl Server {
         if listeners.tcp.is_empty() && !has_local {
             return Err(invalid("listen", "there is nothing to listen on"));
         }
-        let journal = Arc::new(Journal::new(listeners.log.unwrap_or_else(|| Box::new(|_| {}))));
+        let journal = Journal::new(listeners.log.unwrap_or_else(|| Box::new(|_| {})));
+        let journal = Arc::new(journal.with_requests(listeners.logger));
         let opened = match (listeners.tls, listeners.tcp.is_empty()) {
             (Some(tls), false) => Some(Certificate::open(tls, Arc::clone(&journal))?),
             (None, false) => return Err(invalid("certificate", "is missing, which HTTPS needs")),

@@ -289,7 +289,14 @@ fn a_stop_lets_a_call_in_progress_finish_and_removes_the_file_at_once() {
     assert_eq!(Reply::read(&mut stream).status, 200);
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     running.wait();
-    assert!(running.log().ends_with("seconder: stopping\nseconder: stopped\n"));
+    let log = running.log();
+    let (_, last) = log.rsplit_once("seconder: stopping\n").unwrap();
+    // Between them is the line of the call.
+    assert_eq!(last.lines().count(), 2, "{log}");
+    assert!(
+        last.starts_with("seconder: request ") && last.ends_with("seconder: stopped\n"),
+        "{log}"
+    );
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod common;
+
+use common::exchange;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
@@ -104,4 +107,66 @@ fn the_journal_of_another_process_does_not_count() {
     command.current_dir(&folder).args(["serve", "--database", "postgres:", "--self-signed"]);
     let output = command.env("JOURNAL_STREAM", "8:4711").output().unwrap();
     assert_eq!(objects(&String::from_utf8(output.stderr).unwrap())[0]["level"], "error");
+}
+
+/// Sends a request, and returns the head of the response.
+fn asked(folder: &Path, log: &str, head: &str) -> String {
+    let (_, rest) = log.split_once("listening on https://").unwrap();
+    let addr = rest.split_once('"').unwrap().0.parse().unwrap();
+    let pem = fs::read_to_string(folder.join("seconder-certificate.pem")).unwrap();
+    let request = format!("{head}Host: localhost\r\nConnection: close\r\n\r\n");
+    let reply = String::from_utf8(exchange(addr, &pem, request.as_bytes())).unwrap();
+    reply.split_once("\r\n\r\n").unwrap().0.to_owned()
+}
+
+#[test]
+fn each_request_has_a_line_without_secrets_and_an_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let key = "0123456789abcdef0123456789abcdef";
+    fs::write(folder.join("key"), key).unwrap();
+    let _running = Running::start(folder, &["--api-key-file", "key"]);
+    let log = awaited(folder, "listening on https");
+    let key = format!("X-Svc-API-Key: {key}\r\n");
+    let create = format!(
+        "POST /protected/json/users/new?user[email]=ada@example.com&user[cellphone]=202-555-0123\
+         &user[country_code]=1 HTTP/1.1\r\n{key}Content-Length: 0\r\n"
+    );
+    let head = asked(folder, &log, &create);
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    let given = "Seconder-Request-Id: a-1._Z\r\n";
+    let verify =
+        format!("GET /protected/json/verify/7654321/1?force=true HTTP/1.1\r\n{key}{given}");
+    let head = asked(folder, &log, &verify);
+    assert!(head.contains("seconder-request-id: a-1._Z"), "{head}");
+    for (line, status) in [
+        ("GET /protected/json/verify/7654321/1 HTTP/1.1\r\nX-Svc-API-Key: wrong-key\r\n", 401),
+        ("GET /receipts/secret-path HTTP/1.1\r\nSeconder-Request-Id: a b\r\n", 404),
+    ] {
+        let head = asked(folder, &log, line);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{head}");
+        let (_, id) = head.split_once("seconder-request-id: ").unwrap();
+        assert_eq!(id.lines().next().unwrap().len(), 32, "{head}");
+    }
+    let log = awaited(folder, r#""status":404"#);
+    let lines = objects(&log);
+    let lines: Vec<_> = lines.iter().filter(|line| line["message"] == "request").collect();
+    let of = |name: &str| -> Vec<Value> { lines.iter().map(|line| line[name].clone()).collect() };
+    assert_eq!(of("status"), [200, 200, 401, 404]);
+    let verdicts = [Value::Null, "right".into(), Value::Null, Value::Null];
+    assert_eq!(of("verdict"), verdicts);
+    assert_eq!(lines[1]["path"], "/protected/{format}/verify/{token}/{svc_id}");
+    assert_eq!((&lines[1]["request_id"], &lines[1]["call"]), (&"a-1._Z".into(), &"verify".into()));
+    assert_eq!(
+        (&lines[1]["client"], &lines[2]["error_code"]),
+        (&"127.0.0.1".into(), &"60001".into())
+    );
+    assert!(lines.iter().all(|line| line["duration_us"].as_u64().is_some()));
+    for line in &lines {
+        let line = line.to_string();
+        for secret in ["7654321", "wrong-key", "0123456789abcdef", "secret-path", "5550123", "ada@"]
+        {
+            assert!(!line.contains(secret), "{secret}: {line}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::supervision::Supervision;
 use super::{invalid, secret, serve};
 use crate::arguments::Relay;
-use crate::{log, log_trouble};
+use crate::{LOGGER, log, log_trouble};
 use seconder::model::Secret;
 use seconder::{CallOutcome, CallRecord, Result, Service, Settings};
 use seconder_server::{Listeners, Server, raise_descriptor_limit};
@@ -23,7 +23,8 @@ pub(crate) fn relay(options: Relay) -> Result<()> {
     raise_descriptor_limit();
     let names = options.single_names.beside(options.names.as_deref())?.unwrap_or_default();
     let service = open(&options)?.with_log(Arc::new(trouble));
-    let (listeners, _) = options.local.listeners(Listeners::new().log(log))?;
+    let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
+    let (listeners, _) = options.local.listeners(listeners)?;
     let server = Server::relay(service, names, listeners)?;
     let mut signals = server.signals()?;
     log(&format!("calls are passed on to {}", options.url));

@@ -4,7 +4,7 @@ use super::delivery::delivered;
 use super::invalid;
 use super::supervision::Supervision;
 use crate::arguments::Serve;
-use crate::{log, log_trouble};
+use crate::{LOGGER, log, log_trouble};
 use seconder::engine::ApplicationSettings;
 use seconder::{Result, Settings};
 use seconder_server::routes::Routes;
@@ -136,7 +136,7 @@ fn show_delivery(routes: &Routes) {
 
 /// Where the options say that the server listens.
 fn listeners(options: &Serve) -> Result<Listeners> {
-    let listeners = Listeners::new().log(log);
+    let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
     let listeners = match options.metrics {
         Some(addr) => listeners.monitors(addr)?,
         None => listeners,
