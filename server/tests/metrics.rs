@@ -74,7 +74,8 @@ fn attempts_are_counted_by_route_kind_and_outcome() {
     let latency = r#"seconder_jobs_latency_seconds{route="good",kind="sms",quantile="0.99"}"#;
     assert!(service.value(latency).unwrap() < 60.0);
     let threads = r#"seconder_call_threads{pool="waiting"}"#;
-    assert_eq!(service.value(threads), Some(1.0));
+    // A thread that has just responded may not be idle yet when the next call arrives, and idle ones end.
+    assert!(service.value(threads).is_some_and(|threads| threads <= 2.0));
     let refused = r#"seconder_calls_refused_total{pool="calls"}"#;
     assert_eq!(service.value(refused), Some(0.0));
     let (_, text) = service.ask("GET", "/metrics");
