@@ -67,7 +67,7 @@ fn an_application_that_cannot_be_read_does_not_keep_what_has_expired() {
     let (service, _) = open_at(&path, &clock);
     let user = ada(&service);
     let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
-    let others = "name, plan, sms_enabled, white_label, api_key, secret, callback_url, replies, \
+    let others = "name, plan, sms_enabled, white_label, api_key, earlier_key, secret, callback_url, replies, \
                   header_prefix, push_path, id_field, chrome_device, callback_method, callback_ca_file, \
                   callback_private, install_link, offline_days, limits, texts, otp_domain, created_at";
     let insert = "INSERT INTO applications (app_id, token_length, ";

@@ -291,7 +291,7 @@ class Service(Calls):
 
         Args:
             operation: The name of the operation.
-            **parameters: Its parameters. One that is ``None`` counts as absent.
+            parameters: Its parameters, by their names. One that is ``None`` counts as absent.
 
         Returns:
             The reply.

@@ -55,11 +55,15 @@ def test_every_method_passes_on_its_arguments() -> None:
             own = ("close", "wait_for_approval")
             if name.startswith("_") or name in own or not iscoroutinefunction(method):
                 continue
-            given: dict[str, Any] = {each: object() for each in signature(method).parameters}
             kinds = signature(method).parameters.values()
-            plain = [given[each.name] for each in kinds if each.kind != Parameter.KEYWORD_ONLY]
+            given: dict[str, Any] = {each.name: object() for each in kinds}
+            others = [each.name for each in kinds if each.kind == Parameter.VAR_KEYWORD]
+            by_name = (Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD)
+            plain = [given[each.name] for each in kinds if each.kind not in by_name]
             named = {n: v for n, v in given.items() if v not in plain}
             called, arguments = await method(*plain, **named)
+            for other in others:
+                arguments |= arguments.pop(other)
             assert (called, {**arguments, "self": None}) == (name, {"self": None, **given})
 
     asyncio.run(ask())
