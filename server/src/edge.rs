@@ -188,7 +188,7 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
         let wrong = "The request must have one header Host.\n";
         return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], wrong).into_response();
     }
-    let (head, body) = match &edge.0.inbound {
+    let (head, mut body) = match &edge.0.inbound {
         Some(inbound) => match inbound.handle(Request::from_parts(head, body)).await {
             Ok(response) => return response,
             Err(others) => others.into_parts(),
@@ -200,10 +200,16 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     for (name, value) in &head.headers {
         raw = raw.header(name.as_str(), value.as_bytes());
     }
-    // Nobody waits for the body of a request that no call can use.
+    // Nobody waits for the body of a request that no call can use, except by HTTP/2: some clients do not read
+    // the response to a request that is cut off, although they should (RFC 9113, 8.1).
     let routed = match http::route(&edge.0.source, raw) {
         Ok(routed) => routed,
-        Err(reply) => return response(reply),
+        Err(reply) => {
+            if head.version == Version::HTTP_2 {
+                drop(tokio::time::timeout(BODY_TIME, discard(&mut body, BODY_LIMIT)).await);
+            }
+            return response(reply);
+        }
     };
     let routed = Arc::new(routed);
     let body = tokio::time::timeout(BODY_TIME, edge.read_body(&routed, body)).await;

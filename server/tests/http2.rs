@@ -206,3 +206,18 @@ fn a_flood_of_requests_that_are_taken_back_ends_the_connection() {
         assert_eq!(exchange(&other, sent, None).await.unwrap().0, StatusCode::OK);
     });
 }
+
+#[test]
+fn a_request_that_no_call_can_use_is_read_to_its_end() {
+    let world = World::start();
+    run(async {
+        let client = client(&world).await;
+        let mut client = client.ready().await.unwrap();
+        let request = request(Method::POST, "https://localhost/nowhere", &[]);
+        let (response, mut sender) = client.send_request(request, false).unwrap();
+        // A client whose request is cut off here, such as curl, may give up before it reads the response.
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        sender.send_data(b"id=1", true).unwrap();
+        assert_eq!(response.await.unwrap().status(), StatusCode::NOT_FOUND);
+    });
+}

@@ -49,7 +49,7 @@ fn keys_are_replaced_while_a_service_runs() {
     service.request_sms(user).unwrap();
     let listed = prints(at, &["keyring", "list", "--values"]);
     let lines: Vec<Vec<&str>> = listed.lines().map(|line| line.split(' ').collect()).collect();
-    assert_eq!((lines[0][0], lines[0][2], lines[0][3]), (&*first, "old", "2"), "{listed}");
+    assert_eq!((lines[0][0], lines[0][2], lines[0][3]), (&*first, "old", "3"), "{listed}");
     assert_eq!((lines[1][0], lines[1][2], lines[1][3]), (&*second, "current", "1"), "{listed}");
     // For copies of the ring: a key that is there before it is used.
     let third = prints(at, &["keyring", "add"]);
@@ -58,7 +58,7 @@ fn keys_are_replaced_while_a_service_runs() {
     assert!(prints(at, &["keyring", "list"]).lines().last().unwrap().ends_with(" current"));
     prints(at, &["keyring", "use", "--key", &second]);
     assert!(fails(at, &["keyring", "use", "--key", "0123456789abcdef"]).contains("has no key"));
-    assert_eq!(prints(at, &["keyring", "reseal"]), "sealed 2\nunreadable 0");
+    assert_eq!(prints(at, &["keyring", "reseal"]), "sealed 3\nunreadable 0");
     assert!(fails(at, &["keyring", "remove", "--key", &first]).contains("less than an hour"));
     assert!(fails(at, &["keyring", "remove", "--key", &second]).contains("is the current key"));
     assert!(fails(at, &["keyring", "remove", "--key", "first"]).contains("16 digits"));
