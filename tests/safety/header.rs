@@ -87,6 +87,8 @@ fn text(name: &str) -> &str {
         "response" => "deny",
         "uri" => "otpauth://totp/a?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
         "query" => "a=b",
+        "operation" => "user.list",
+        "parameters" => "{}",
         _ => "1",
     }
 }
