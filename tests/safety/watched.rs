@@ -86,8 +86,12 @@ fn tools_for_races_report_those_of_the_program_only() {
     for watch in [Watch::Helgrind, Watch::Drd] {
         let program = Program::build("tests/safety/races.c", watch);
         let folder = program.folder().display().to_string();
-        let outcome = program.outcome(&[&folder, "race"]);
-        assert!(!outcome.good && outcome.text.contains("deliver (races.c:"), "{}", outcome.text);
+        // A lock of the library orders the two accesses by chance where the threads do not overlap.
+        let reports = || {
+            let outcome = program.outcome(&[&folder, "race"]);
+            !outcome.good && outcome.text.contains("deliver (races.c:")
+        };
+        assert!((0..5).any(|_| reports()), "{watch:?} does not report the race");
         program.ends_well("races.c", &[&folder, "none"]);
     }
 }
