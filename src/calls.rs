@@ -387,38 +387,47 @@ macro_rules! calls {
     };
 }
 
-calls! {
-    CreateUser,
-    RequestSms,
-    RequestCall,
-    Verify,
-    DeleteUser,
-    RegisterActivity,
-    AppDetails,
-    UserStatus,
-    AppStats,
-    StartPhoneVerification,
-    PhoneInfo,
-    CreateApproval,
-    CheckApproval,
-    CheckPhoneVerification,
-    PhoneVerificationStatus,
-    EnrolAuthenticator,
-    FindUser,
-    SetLogin,
-    RemoveLogin,
-    CreateRecoveryCodes,
-    PrepareOffline,
-    ReportOffline,
-    ConfirmAuthenticator,
-    RemoveAuthenticator,
-    Devices,
-    RemoveDevice,
-    Remember,
-    Recognise,
-    Forget,
-    UnlockUser,
+/// Passes the names of all calls to a macro, in the order of [`ROUTES`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_every_call {
+    ($then:ident) => {
+        $then! {
+            CreateUser,
+            RequestSms,
+            RequestCall,
+            Verify,
+            DeleteUser,
+            RegisterActivity,
+            AppDetails,
+            UserStatus,
+            AppStats,
+            StartPhoneVerification,
+            PhoneInfo,
+            CreateApproval,
+            CheckApproval,
+            CheckPhoneVerification,
+            PhoneVerificationStatus,
+            EnrolAuthenticator,
+            FindUser,
+            SetLogin,
+            RemoveLogin,
+            CreateRecoveryCodes,
+            PrepareOffline,
+            ReportOffline,
+            ConfirmAuthenticator,
+            RemoveAuthenticator,
+            Devices,
+            RemoveDevice,
+            Remember,
+            Recognise,
+            Forget,
+            UnlockUser,
+        }
+    };
 }
+
+with_every_call!(calls);
 
 fn is_false(flag: &bool) -> bool {
     !flag

@@ -185,7 +185,7 @@ impl Engine {
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
     }
 
-    /// The application's API key. Clients of `seconder serve` send it, and callbacks are signed with it;
+    /// The application's API key, as it was when the service was opened. Clients of `seconder serve` send it, and callbacks are signed with it;
     /// while the key before it is valid too, they are signed with that one.
     pub fn api_key(&self) -> &ApiKey {
         &self.app.api_key

@@ -82,11 +82,11 @@ fn without_a_key_the_first_application_is_opened() {
     let with = open(&path, &second.api_key);
     assert_eq!(name(&with), "Second");
     let third = create(&with, "Third");
-    with.operate(&DeleteApp { app_id: 1, users: true }).unwrap();
-    let error = settings(&path).open().unwrap_err().to_string();
-    assert!(error.contains("api_key is required"), "{error}");
+    // It stays, or another one would take its place, with the users of another application.
+    let error = refused(&with, &DeleteApp { app_id: 1, users: true });
+    assert!(error.contains("is that of the first application"), "{error}");
     with.operate(&DeleteApp { app_id: third.app_id, users: false }).unwrap();
-    assert_eq!(name(&settings(&path).open().unwrap()), "Second");
+    assert_eq!(name(&settings(&path).open().unwrap()), "First");
 }
 
 #[test]

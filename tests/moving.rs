@@ -66,6 +66,25 @@ fn an_app_of_another_service_accepts_no_code_from_before_the_import() {
 }
 
 #[test]
+fn an_app_that_is_pending_takes_the_place_of_the_other_wherever_it_stands_in_the_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, clock) = open(&folder);
+    let mut both = with_app(7, "15550100123");
+    let mut pending = AuthenticatorRecord::new(vec![8; 20].into(), 6, 30).unwrap();
+    pending.pending = true;
+    both.authenticators.insert(0, pending);
+    assert_eq!(imported(service.engine().unwrap(), both), Imported::Created);
+    let seven = UserId::try_from(7).unwrap();
+    clock.set(NOW + 60);
+    let code = |totp: &Totp| totp.code(NOW + 60).expose().parse().unwrap();
+    let new = code(&Totp::new(&[8; 20], Algorithm::Sha1, 6, 30).unwrap());
+    let old = code(&Totp::new(&SECRET, Algorithm::Sha1, 8, 60).unwrap());
+    assert_eq!(service.confirm_authenticator(seven, &new).unwrap(), Verdict::Right);
+    let replaced = service.handle(&Verify::new(old, seven)).unwrap();
+    assert_eq!(replaced.verdict, Verdict::Wrong, "the other one was replaced");
+}
+
+#[test]
 fn new_users_have_ids_above_all_that_were_imported() {
     let folder = tempfile::tempdir().unwrap();
     let (service, _) = open(&folder);

@@ -50,8 +50,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Change settings of an application, and print them. `seconder serve` applies them within seconds,
-    /// unless its own options set the same.
+    /// Change settings of an application, and print them. `seconder serve` applies them within seconds;
+    /// one that its own options set too is set again when it starts again.
     Set {
         #[command(flatten)]
         database: Database,

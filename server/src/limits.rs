@@ -20,7 +20,8 @@ pub(crate) enum Command {
         json: bool,
     },
     /// Change limits of the application, and print all of them. `seconder serve` applies them within
-    /// seconds, unless its own options set the same; other programs when they open the database again.
+    /// seconds, other programs when they open the database again. One that `--limit` of `seconder serve` sets
+    /// too is set again when that starts again.
     Set {
         #[command(flatten)]
         database: Database,

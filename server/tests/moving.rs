@@ -272,16 +272,28 @@ fn an_import_that_was_killed_is_resumed_by_the_same_command() {
 #[test]
 fn a_row_without_end_is_an_error_that_fills_no_memory() {
     let machine = Machine::new();
-    let mut text = "id,email,phone\n1,ada@example.com,+15550100123\n2,\"".to_owned();
+    let mut text = "id,email,phone\n9,eve@example.com,+15550100129\n2,\"".to_owned();
     text += &"bob@example.com,+15550100124\n".repeat(100_000);
     machine.write("users.csv", &text);
     let (printed, errors) = machine.fails_with(&["import", "users.csv"]);
     assert!(errors.contains("longer than 1 MiB: is a quote missing?"), "{printed}{errors}");
+    assert!(printed.starts_with("created=1 "), "what comes before it is imported: {printed}");
     let long = format!("{{\"id\": \"{}\"}}\n", "1".repeat(2_000_000));
     machine.write("users.jsonl", &(long + &lines(&[ada()])));
     let (printed, errors) = machine.fails_with(&["import", "users.jsonl"]);
     assert!(printed.starts_with("created=1 unchanged=0 conflicting=0 bad=1"), "{printed}");
     assert!(errors.contains("line 1: is longer than 1 MiB"), "{errors}");
+}
+
+#[test]
+fn a_csv_file_without_a_header_is_rejected_without_repeating_its_first_row() {
+    let machine = Machine::new();
+    let row = "7,ada@example.com,+15550100123,GVVBGVVBGVVBGVVB,true\n";
+    machine.write("users.csv", row);
+    let (printed, errors) = machine.fails_with(&["import", "users.csv"]);
+    assert!(errors.contains("that of column 1, that of column 2"), "{errors}");
+    assert!(printed.is_empty() && !errors.contains("ada") && !errors.contains("5550100123"));
+    assert!(!errors.contains("GVVB"), "{errors}");
 }
 
 #[test]

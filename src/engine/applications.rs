@@ -17,7 +17,8 @@ use zeroize::Zeroizing;
 
 const DEFAULT_NAME: &str = "Seconder";
 /// The id of the application with which a database is created.
-const FIRST: i64 = 1;
+/// The application of those who give no key. It is never removed, or they would be given another one, or none.
+pub(super) const FIRST: i64 = 1;
 
 /// Rejects invalid settings before a database is created for them.
 pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
@@ -160,15 +161,15 @@ fn absolute(file: &Path) -> Result<Option<String>> {
     path.into_os_string().into_string().map(Some).map_err(|_| bad("must be UTF-8"))
 }
 
-/// The application of those who give no key. Whoever opened a database that had only one is not given
-/// another because applications were added.
+/// The application of those who give no key: the only one, or [`FIRST`]. Whoever opened a database that had
+/// only one is not given another because applications were added.
 fn sole_or_first(mut apps: Vec<App>) -> Result<App> {
     if apps.len() > 1 {
         apps.retain(|app| app.app_id == FIRST);
     }
     apps.pop().ok_or_else(|| {
-        let reason = "is required: the database has several applications, and the first one was \
-                      removed";
+        let reason = "is required: the database has several applications, and the first one is \
+                      missing";
         Error::invalid_argument("api_key", reason)
     })
 }

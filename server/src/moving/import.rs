@@ -120,21 +120,30 @@ fn open(path: &Path) -> Result<(Input, Option<u64>)> {
 /// Reads the lines, on a thread of its own, until nobody wants more of them.
 fn read(mut lines: Lines<Input>, engine: &Engine, to: &SyncSender<Result<Batch>>) {
     loop {
-        let batch = batch(&mut lines, engine);
-        let is_last = batch.as_ref().map_or(true, |batch| batch.items.len() < BATCH);
-        if to.send(batch).is_err() || is_last {
+        let (batch, end) = batch(&mut lines, engine);
+        let is_last = batch.items.len() < BATCH;
+        if to.send(Ok(batch)).is_err() || is_last {
+            // What comes before an error is imported.
+            drop(end.map(|error| to.send(Err(error))));
             return;
         }
     }
 }
 
-fn batch(lines: &mut Lines<Input>, engine: &Engine) -> Result<Batch> {
-    let mut items = Vec::with_capacity(BATCH);
+/// The next lines, and why there are none after them, unless that is the end of the file.
+fn batch(lines: &mut Lines<Input>, engine: &Engine) -> (Batch, Option<Error>) {
+    let (mut items, mut end) = (Vec::with_capacity(BATCH), None);
     while items.len() < BATCH {
-        let Some((line, fields)) = lines.next()? else { break };
-        items.push((line, item(fields, engine)));
+        match lines.next() {
+            Ok(Some((line, fields))) => items.push((line, item(fields, engine))),
+            Ok(None) => break,
+            Err(error) => {
+                end = Some(error);
+                break;
+            }
+        }
     }
-    Ok(Batch { items, bytes: lines.bytes() })
+    (Batch { items, bytes: lines.bytes() }, end)
 }
 
 fn item(fields: super::lines::Parsed, engine: &Engine) -> Item {

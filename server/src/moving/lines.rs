@@ -135,11 +135,10 @@ fn columns<R: Read>(from: &mut csv::Reader<Bounded<R>>, ignored: &[String]) -> R
     let names = record.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned());
     let columns: Vec<String> = names.collect();
     let known = |name: &str| FIELDS.contains(&name) || OTHER_FIELDS.contains(&name);
-    let is_bad = |name: &&String| !known(name) && !ignored.contains(name);
-    let unknown: Vec<_> = columns.iter().filter(is_bad).map(|name| format!("{name:?}")).collect();
-    let again = columns.iter().enumerate();
-    let again = again.filter(|(at, name)| columns[..*at].contains(name));
-    let again: Vec<_> = again.map(|(_, name)| format!("{name:?}")).collect();
+    let is_bad = |(_, name): &(usize, &String)| !known(name) && !ignored.contains(name);
+    let unknown: Vec<_> = columns.iter().enumerate().filter(is_bad).map(shown).collect();
+    let is_again = |(at, name): &(usize, &String)| columns[..*at].contains(name);
+    let again: Vec<_> = columns.iter().enumerate().filter(is_again).map(shown).collect();
     let mut wrong = Vec::new();
     if !unknown.is_empty() {
         let all = [&FIELDS[..], &OTHER_FIELDS].concat().join(", ");
@@ -161,6 +160,17 @@ fn columns<R: Read>(from: &mut csv::Reader<Bounded<R>>, ignored: &[String]) -> R
     match wrong.is_empty() {
         true => Ok(columns),
         false => Err(invalid("FILE", wrong.join("; and it "))),
+    }
+}
+
+/// The name of a column. Without a header, the first row has somebody's number and secret instead, which have
+/// digits or no small letters.
+fn shown((at, name): (usize, &String)) -> String {
+    let is_part = |byte: u8| byte.is_ascii_alphabetic() || b"_- ".contains(&byte);
+    let is_name = name.bytes().all(is_part) && name.bytes().any(|byte| byte.is_ascii_lowercase());
+    match is_name && name.len() <= 32 {
+        true => format!("{name:?}"),
+        false => format!("that of column {}", at + 1),
     }
 }
 

@@ -212,24 +212,14 @@ fn add(view: &mut View, app_id: AppId, user: &UserRecord, now: Now) {
     for (kind, name) in names(user) {
         lookups::set(view, kind, app_id, &name, number(user_id));
     }
+    let created = user.created.map_or(now.clock, Time);
+    let phone = (user.phone.country_code, user.phone.national.clone());
     let mut row = User {
-        user_id,
-        app_id,
-        country_code: user.phone.country_code,
-        cellphone: user.phone.national.clone(),
-        email: user.email.as_str().to_owned(),
         login: user.login.as_ref().map(ToString::to_string),
         confirmed: user.confirmed,
         sms_used: user.sms_used,
-        snoozed_until: Time(0),
-        wrong_codes: 0,
-        wrong_codes_at: None,
-        wrong_app_codes: 0,
-        wrong_app_codes_at: None,
-        wrong_recovery_codes: 0,
-        wrong_recovery_codes_at: None,
         last_authenticator: number(user.authenticators.len() as u64),
-        created_at: user.created.map_or(now.clock, Time),
+        ..User::new((app_id, user_id), phone, user.email.as_str(), created)
     };
     let locked = [
         (user.locked.codes, Factor::Code),
@@ -243,7 +233,10 @@ fn add(view: &mut View, app_id: AppId, user: &UserRecord, now: Now) {
     for email in user.earlier_emails.iter().filter(|email| **email != user.email) {
         view.put(Email { user_id, email: email.as_str().to_owned() });
     }
-    for (authenticator_id, app) in (1..).zip(&user.authenticators) {
+    // One that is pending takes the place of those with lower ids, once a code of it was accepted.
+    let mut apps: Vec<&AuthenticatorRecord> = user.authenticators.iter().collect();
+    apps.sort_by_key(|app| app.pending);
+    for (authenticator_id, app) in (1..).zip(apps) {
         view.put(authenticator(user_id, authenticator_id, app, now));
     }
     for device in &user.devices {

@@ -78,25 +78,8 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
     let id = next_id(view, USERS)?;
     let user_id = user_id(id)?;
     lookups::set(view, Kind::Phone, new.app, &number, id);
-    view.put(User {
-        user_id: user_id.get(),
-        app_id: new.app,
-        country_code: new.phone.country_code,
-        cellphone: new.phone.national.clone(),
-        email: new.email.clone(),
-        login: None,
-        confirmed: false,
-        sms_used: false,
-        snoozed_until: Time(0),
-        wrong_codes: 0,
-        wrong_codes_at: None,
-        wrong_app_codes: 0,
-        wrong_app_codes_at: None,
-        wrong_recovery_codes: 0,
-        wrong_recovery_codes_at: None,
-        last_authenticator: 0,
-        created_at: new.now.clock,
-    });
+    let number = (new.phone.country_code, new.phone.national.clone());
+    view.put(User::new((new.app, user_id.get()), number, &new.email, new.now.clock));
     count(view, new.app, new.now, |counted| counted.users += 1);
     count_users(view, new.app, 1);
     let mut welcome = None;

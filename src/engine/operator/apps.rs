@@ -1,6 +1,7 @@
 //! The applications of a database.
 
 use super::{Nothing, Operation, operation};
+use crate::engine::applications::FIRST;
 use crate::engine::applications::{self, removed};
 use crate::engine::operations::applications::{self as stored, App, Removed, Rotated};
 use crate::engine::operations::audit::Trail;
@@ -375,18 +376,30 @@ impl DeleteApp {
             let reason = "is that of this service: remove it with that of another application";
             return Err(Error::invalid_argument("app_id", reason));
         }
-        let can = engine.look(move |view| stored::can_be_removed(view, app))?;
-        match can {
-            Removed::HasUsers if self.users => {
-                while engine.run(move |view| stored::remove_users(view, app, STEP))? {}
-            }
-            other => refused(other)?,
+        if app == FIRST {
+            let reason =
+                "is that of the first application, which those have who give no key: it stays";
+            return Err(Error::invalid_argument("app_id", reason));
         }
-        while engine.run(move |view| stored::remove_audit(view, app, STEP))? {}
-        let trail = engine.trail_on::<DeleteApp>(engine.app.app_id)?;
-        let removed = engine.run(move |view| stored::remove(view, app, &trail))?;
+        let mut can = engine.look(move |view| stored::can_be_removed(view, app))?;
+        loop {
+            match can {
+                Removed::HasUsers if self.users => {
+                    while engine.run(move |view| stored::remove_users(view, app, STEP))? {}
+                }
+                other => refused(other)?,
+            }
+            let trail = engine.trail_on::<DeleteApp>(engine.app.app_id)?;
+            can = engine.run(move |view| stored::remove(view, app, &trail))?;
+            // A user may have been enrolled meanwhile.
+            if can != Removed::HasUsers {
+                break;
+            }
+        }
         engine.shared.known.forget();
-        refused(removed)?;
+        refused(can)?;
+        // Last, because an application that stays keeps its audit.
+        while engine.run(move |view| stored::remove_audit(view, app, STEP))? {}
         Ok(Nothing {})
     }
 }

@@ -19,8 +19,8 @@ impl ShowLimits {
 }
 
 operation! {
-    /// Changes limits of the application, and returns all of them. Programs that have the database open
-    /// have the new ones when they open it again.
+    /// Changes limits of the application, and returns all of them. `seconder serve` applies them
+    /// within seconds, other programs that have the database open when they open it again.
     SetLimits = "limits.set" -> Limits {
         /// Those to change, as `name=value`, separated by spaces or commas: see [`Limits::set`].
         limits: String,
