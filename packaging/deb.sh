@@ -200,9 +200,10 @@ if [ "$1" = configure ]; then
         systemd-sysusers seconder.conf
     fi
     if [ -d /run/systemd/system ]; then
-        systemctl daemon-reload
+        # A service that does not start is no reason to leave the package half installed.
+        systemctl daemon-reload || true
         # Only after an upgrade: the first installation starts nothing.
-        [ -z "$2" ] || systemctl try-restart seconder.service
+        [ -z "$2" ] || systemctl try-restart seconder.service || true
     fi
 fi
 SCRIPT
@@ -210,7 +211,7 @@ cat >"$work/seconder/DEBIAN/prerm" <<'SCRIPT'
 #!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-    systemctl disable --now seconder.service seconder.socket
+    systemctl disable --now seconder.service seconder.socket || true
 fi
 SCRIPT
 # The database, its keyring and the messages go with a purge alone. The user stays, as users do in Debian:
@@ -220,7 +221,7 @@ cat >"$work/seconder/DEBIAN/postrm" <<'SCRIPT'
 set -e
 [ "$1" != purge ] || rm -rf /var/lib/seconder
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-    systemctl daemon-reload
+    systemctl daemon-reload || true
 fi
 SCRIPT
 chmod 755 "$work/seconder/DEBIAN"/p*

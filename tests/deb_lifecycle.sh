@@ -71,12 +71,12 @@ run install -d -m 700 -o "$owner" -g "$owner" /var/lib/seconder
 # The service creates the database.
 "${program[@]}" serve --database "$database" --unix /var/lib/seconder/socket 2>"$work/serve.log" &
 service=$!
-for _ in {1..300}; do
+for _ in {1..1200}; do
     [ ! -S "$work/system/var/lib/seconder/socket" ] || break
     sleep 0.1
 done
 user=$(seconder user create --database "$database" --email ada@example.com --cellphone 2025550123 \
-    --country-code 1 | sed -n 's/^user_id //p')
+    --country-code 1 | sed -n 's/^user_id //p') || fail "no user was created: $(cat "$work/serve.log")"
 before=$(seconder user show --database "$database" --user "$user") ||
     fail "the service does not run: $(cat "$work/serve.log")"
 kill "$service"

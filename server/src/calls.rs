@@ -1,5 +1,5 @@
-//! The calls in progress, which a server that stops waits for. Connections without one are not waited for:
-//! any client could hold up a stop by one.
+//! The calls in progress, which a server that stops waits for. Connections without one are not waited for,
+//! except new ones for a moment: any client could hold up a stop by one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -139,19 +139,23 @@ impl Edge {
 
     /// Checks the key of whoever sends a body.
     async fn admit(&self, routed: &Arc<RoutedRequest>, body: &mut Body) -> Result<(), RawReply> {
+        let checked = self.check_key(routed).await;
+        if checked.is_err() {
+            // The client can finish sending, and read the reply.
+            let discarded = discard(body, BODY_LIMIT);
+            drop(tokio::time::timeout(BODY_TIME, discarded).await);
+        }
+        checked
+    }
+
+    async fn check_key(&self, routed: &Arc<RoutedRequest>) -> Result<(), RawReply> {
         let (pool, lane) = (self.0.pools.of_database(), Lane::of(&self.0.caller));
         if pool.is_full(lane) {
             return Err(routed.overloaded(&self.0.source, RETRY_AFTER));
         }
         let (source, own) = (self.0.source.clone(), Arc::clone(routed));
         match pool.run(lane, move || own.check_key(&source)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(reply)) => {
-                // The client can finish sending, and read the reply.
-                let discarded = discard(body, BODY_LIMIT);
-                drop(tokio::time::timeout(BODY_TIME, discarded).await);
-                Err(reply)
-            }
+            Ok(checked) => checked,
             Err(Unhandled::Full) => Err(routed.overloaded(&self.0.source, RETRY_AFTER)),
             Err(Unhandled::Panicked) => Err(RawReply::internal_error()),
         }

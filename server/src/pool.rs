@@ -66,7 +66,8 @@ pub(crate) struct Load {
 
 impl Pools {
     pub(crate) fn new(relays: bool) -> Pools {
-        let (calls, waiting) = (Pool::new("calls", CALLS), Pool::new("waiting", WAITING));
+        let (calls, waiting) =
+            (Pool::new("calls", CALLS, LATE), Pool::new("waiting", WAITING, LATE));
         Pools { calls, waiting, relays }
     }
 
@@ -98,6 +99,8 @@ pub(crate) struct Pool(Arc<Shared>);
 struct Shared {
     name: &'static str,
     most: usize,
+    /// [`LATE`].
+    late: Duration,
     refused: AtomicU64,
     state: Mutex<State>,
 }
@@ -131,16 +134,16 @@ impl State {
 }
 
 impl Pool {
-    fn new(name: &'static str, most: usize) -> Pool {
+    fn new(name: &'static str, most: usize, late: Duration) -> Pool {
         let (refused, state) = (AtomicU64::default(), Mutex::default());
-        Pool(Arc::new(Shared { name, most, refused, state }))
+        Pool(Arc::new(Shared { name, most, late, refused, state }))
     }
 
     /// Whether something more would have to wait for too long. Counts what is refused because of that.
     pub(crate) fn is_full(&self, lane: Lane) -> bool {
         let mut state = self.0.state();
         let queue = state.queue(lane);
-        let is_late = |first: &Task| first.since.elapsed() > LATE;
+        let is_late = |first: &Task| first.since.elapsed() > self.0.late;
         let is_full = queue.len() >= QUEUED || queue.front().is_some_and(is_late);
         drop(state);
         if is_full {

@@ -64,7 +64,7 @@ impl Record {
         let level = if has_failed { Level::Error } else { Level::Info };
         let Some(logger) = logger.filter(|logger| logger.has(level)) else { return };
         let took = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let method = call.map_or(self.method.as_str(), |call| call.method);
+        let method = call.map_or_else(|| known(&self.method), |call| call.method);
         let entry = Entry::new(level, "request")
             .with("method", method.to_owned())
             .with_any("path", call.map(|call| call.path))
@@ -77,6 +77,12 @@ impl Record {
             .with("request_id", self.id);
         logger.log(entry);
     }
+}
+
+/// The name of a method that HTTP has. Any other is a text of the client's, of any length.
+fn known(method: &Method) -> &'static str {
+    let all = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+    all.into_iter().find(|known| method == known).unwrap_or("other")
 }
 
 fn name(verdict: Verdict) -> &'static str {

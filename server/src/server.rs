@@ -325,7 +325,7 @@ impl Server {
                     () = self.calls.0.ended(since) => {}
                 }
             };
-            tokio::time::timeout(GRACE, ended).await.ok()
+            tokio::time::timeout(GRACE.saturating_sub(since.elapsed()), ended).await.ok()
         });
         // Dropping the runtime would wait without limit for a call that blocks.
         runtime.shutdown_timeout(Duration::from_secs(1));

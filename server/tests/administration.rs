@@ -2,32 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod command;
+
+use command::{error_of, printed};
 use seconder::calls::{ActivityType, CreateApproval, RegisterActivity};
 use seconder::engine::DeviceType;
 use seconder::{Handle, Service, Settings};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    command.current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-/// What a command printed, which must have succeeded.
-fn printed(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && errors.is_empty(), "{arguments:?}: {errors}");
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-}
-
-/// The message of a command, which must have failed.
-fn error_of(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
-    assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
-    String::from_utf8(output.stderr).unwrap()
-}
 
 /// The objects that a command printed, one in each line.
 fn objects(folder: &Path, arguments: &[&str]) -> Vec<Value> {

@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "threads are the clients")]
 
+mod certificate_files;
 mod common;
 
 use common::exchange;
-use rcgen::{CertificateParams, KeyPair};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
@@ -104,16 +104,6 @@ impl Drop for Done<'_> {
     }
 }
 
-fn certificate(folder: &Path) -> String {
-    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-    params.is_ca = rcgen::IsCa::ExplicitNoCa;
-    let key = KeyPair::generate().unwrap();
-    let pem = params.self_signed(&key).unwrap().pem();
-    std::fs::write(folder.join("certificate.pem"), &pem).unwrap();
-    std::fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
-    pem
-}
-
 fn request(key: &str) -> String {
     format!(
         "GET /protected/json/app/details HTTP/1.1\r\nHost: localhost\r\n{key}Connection: close\r\n\r\n"
@@ -132,7 +122,7 @@ fn local(socket: &Path) -> Vec<u8> {
 #[test]
 fn a_restart_loses_no_request() {
     let folder = tempfile::tempdir().unwrap();
-    let pem = certificate(folder.path());
+    let pem = certificate_files::write(folder.path());
     let (mut systemd, addr) = Systemd::start(folder.path());
     let (socket, done) = (folder.path().join("s.sock"), AtomicBool::new(false));
     let key = format!("X-Svc-API-Key: {KEY}\r\n");

@@ -4,13 +4,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod certificate_files;
 mod common;
 
 use common::connect;
-use rcgen::{CertificateParams, KeyPair};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -32,7 +31,7 @@ impl Running {
     /// the tests themselves may have been started with some ignored.
     fn start(env: &[&str]) -> Running {
         let folder = tempfile::tempdir().unwrap();
-        let pem = certificate(folder.path());
+        let pem = certificate_files::write(folder.path());
         std::fs::write(folder.path().join("api-key"), KEY).unwrap();
         let mut child = Command::new("env")
             .args(env)
@@ -96,7 +95,7 @@ impl Running {
 
     fn has_exited_well(&mut self) -> bool {
         let started = Instant::now();
-        while started.elapsed() < Duration::from_secs(10) {
+        while started.elapsed() < Duration::from_secs(60) {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.success();
             }
@@ -123,17 +122,6 @@ fn logged(log: &mut BufReader<ChildStderr>, text: &str) -> String {
             return rest.trim().to_owned();
         }
     }
-}
-
-/// Writes a new certificate and its key, and returns the certificate.
-fn certificate(folder: &Path) -> String {
-    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-    params.is_ca = rcgen::IsCa::ExplicitNoCa;
-    let key = KeyPair::generate().unwrap();
-    let pem = params.self_signed(&key).unwrap().pem();
-    std::fs::write(folder.join("certificate.pem"), &pem).unwrap();
-    std::fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
-    pem
 }
 
 const DEFAULT: &[&str] = &["--default-signal=HUP,INT,QUIT,TERM,USR1,USR2,ALRM,IO"];
@@ -185,7 +173,7 @@ fn a_hangup_reads_the_certificate_again() {
     let mut running = Running::start(DEFAULT);
     running.signal_during_calls("HUP");
     logged(&mut running.log, "SIGHUP: the certificate and its key were read again");
-    running.pem = certificate(running.folder.path());
+    running.pem = certificate_files::write(running.folder.path());
     running.signal("HUP");
     logged(&mut running.log, "SIGHUP: the certificate and its key were read again");
     running.signal_during_calls("USR1");

@@ -2,35 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod command;
 mod common;
 
+use command::{error_of, printed};
 use common::{KEY, World};
 use seconder::calls::{EnrolAuthenticator, OfflineLogin, PrepareOffline, ReportOffline};
 use seconder::{Handle, Settings, Verdict, Verify};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
-
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    command.current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-/// What a command printed, which must have succeeded.
-fn printed(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && errors.is_empty(), "{arguments:?}: {errors}");
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-}
-
-/// The message of a command, which must have failed.
-fn error_of(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
-    assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
-    String::from_utf8(output.stderr).unwrap()
-}
 
 /// The commands, each with these options that say which service is meant.
 fn manage_users(folder: &Path, target: &[&str]) {

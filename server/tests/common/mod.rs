@@ -127,7 +127,7 @@ pub(crate) fn connect(addr: SocketAddr, pem: &str) -> StreamOwned<ClientConnecti
     let name = "localhost".try_into().unwrap();
     let connection = ClientConnection::new(Arc::new(config), name).unwrap();
     let socket = TcpStream::connect(addr).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     StreamOwned::new(connection, socket)
 }
 

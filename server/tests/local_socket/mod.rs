@@ -84,7 +84,7 @@ impl Running {
     pub(crate) fn wait_for(&self, text: &str) {
         let started = Instant::now();
         while !self.log().contains(text) {
-            let late = started.elapsed() > Duration::from_secs(15);
+            let late = started.elapsed() > Duration::from_secs(60);
             assert!(!late, "no {text} in: {}", self.log());
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -101,7 +101,7 @@ impl Running {
         loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break assert!(status.success(), "{status} {}", self.log()),
-                None => assert!(started.elapsed() < Duration::from_secs(15), "{}", self.log()),
+                None => assert!(started.elapsed() < Duration::from_secs(60), "{}", self.log()),
             }
             std::thread::sleep(Duration::from_millis(5));
         }
