@@ -72,7 +72,7 @@ class Checks(logging.Handler):
         """Checks the reply to a call that began at that time, by the clock of its service."""
         if name == "create_user":
             self.keep("user_id", reply.user_id)
-            number = _digits(f"{arguments['country_code']}{arguments['cellphone']}")
+            number = _digits(arguments["country_code"], arguments["cellphone"])
             self._numbers[str(reply.user_id)] = number
         elif name == "enrol_authenticator":
             self._uris.setdefault(str(arguments["user_id"]), []).append(reply.uri)
@@ -91,7 +91,7 @@ class Checks(logging.Handler):
         elif name == "verify":
             self._verified(arguments, now)
         elif name == "check_phone_verification":
-            number = _digits(f"{arguments['country_code']}{arguments['phone_number']}")
+            number = _digits(arguments["country_code"], arguments["phone_number"])
             code = arguments["verification_code"]
             self.require(number in self._issued.get(code, ()), "a number is verified by chance")
         if name != "api_key":
@@ -153,8 +153,10 @@ def _is_of_python(error: TypeError) -> bool:
     return "argument" in str(error) and error.__traceback__ is not None
 
 
-def _digits(text: str) -> str:
-    return "".join(filter(str.isdigit, text))
+def _digits(*parts: str | int) -> str:
+    """The digits of texts, also of those whose own method for that fails, and of numbers."""
+    texts = (part if isinstance(part, str) else str(part) for part in parts)
+    return "".join(filter(str.isdigit, (letter for text in texts for letter in text)))
 
 
 def _codes(uri: str, now: float) -> set[str]:
