@@ -83,6 +83,13 @@ impl Log {
         // A process has one command.
         let _ = LOGGER.set(Logger::new(self.log_format, self.log_level));
     }
+
+    /// Logs lines of this level from now on.
+    pub(crate) fn apply_level(&self) {
+        if let Some(logger) = LOGGER.get() {
+            logger.set_level(self.log_level);
+        }
+    }
 }
 
 /// A local socket, and who may call through it.
@@ -128,10 +135,10 @@ pub(crate) struct Local {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) database: Database,
-    /// Address and port to listen on with HTTPS; port 0 selects a free port. By default
+    /// Address and port to listen on with HTTPS; repeat it for more; port 0 selects a free port. By default
     /// 127.0.0.1:8443 if there is a certificate and systemd passes no socket for it.
     #[arg(long, value_name = "ADDRESS", requires = "tls")]
-    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) listen: Vec<SocketAddr>,
     /// Generate a self-signed certificate for localhost at each start, for development.
     #[arg(long, conflicts_with_all = ["certificate", "key"])]
     pub(crate) self_signed: bool,
@@ -154,6 +161,12 @@ pub(crate) struct Serve {
     #[cfg(unix)]
     #[command(flatten)]
     pub(crate) local: Local,
+    /// File to write the id of this process to, for `seconder reload`. It is removed when the process stops,
+    /// and its folder must not be one in which every user can create files. What became of a reload is in a
+    /// file of its name and .reload.
+    #[cfg(unix)]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pid_file: Option<PathBuf>,
     /// Address and port to serve metrics on, at /metrics, and whether the service works, at /healthz and
     /// /readyz, by plain HTTP and without a key: choose an address that only monitors reach; port 0
     /// selects a free port. By default there are none.
@@ -215,6 +228,17 @@ pub(crate) struct Serve {
     /// database, if any.
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) otp_domain: Option<String>,
+}
+
+#[cfg(unix)]
+#[derive(Args)]
+pub(crate) struct Reload {
+    /// Configuration file of the service, whose setting `pid_file` this is for.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// File with the id of the process, as `seconder serve` has it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pid_file: PathBuf,
 }
 
 #[cfg(unix)]

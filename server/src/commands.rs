@@ -5,11 +5,16 @@ mod delivery;
 #[cfg(unix)]
 mod local;
 #[cfg(unix)]
+mod pid_file;
+#[cfg(unix)]
 mod relay;
+mod reload;
 mod serve;
 mod supervision;
 
 pub(crate) use backups::{backup, restore, restored};
+#[cfg(unix)]
+pub(crate) use pid_file::reload;
 #[cfg(unix)]
 pub(crate) use relay::relay;
 pub(crate) use serve::serve;

@@ -7,25 +7,31 @@ mod settings;
 pub(crate) use problems::Problem;
 
 use crate::Program;
-use crate::arguments::Database;
+use crate::arguments::{Database, Serve};
 use crate::commands::print;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand,
+};
 use problems::Places;
 use seconder::Error;
 use settings::Setting;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The command whose options are the settings.
 const SERVE: &str = "serve";
-/// The option that means the same for each command that has it, beside those of the database.
-const PUBLIC_URL: &str = "public-url";
+/// The options that mean the same for each command that has them, beside those of the database.
+const SHARED: [&str; 2] = ["pid-file", "public-url"];
 /// The option that names the file.
 const OPTION: &str = "config";
 /// More than any file has: of what is not one, no more is read.
 const LONGEST: u64 = 1024 * 1024;
+
+/// The values of options, by their names without hyphens.
+pub(crate) type Values = BTreeMap<String, Vec<OsString>>;
 
 #[derive(Subcommand)]
 pub(crate) enum Config {
@@ -62,20 +68,49 @@ pub(crate) fn run(config: Config) -> seconder::Result<()> {
 /// # Errors
 /// All that is wrong with the file.
 pub(crate) fn command() -> seconder::Result<Program> {
+    arguments().map(Program::parse_from)
+}
+
+/// The options of `seconder serve` as this process would be started with them now, and their values as text:
+/// the file may have changed since it was.
+///
+/// # Errors
+/// All that is wrong with the file.
+pub(crate) fn serve_again() -> seconder::Result<(Serve, Values)> {
+    let unusable = |error: &clap::Error| Error::InvalidArgument {
+        parameter: OPTION.into(),
+        reason: Problem::of_all(error).to_string().trim_start_matches(": ").to_owned().into(),
+    };
+    let program = Program::command().try_get_matches_from(arguments()?);
+    let program = program.map_err(|error| unusable(&error))?;
+    let matches = program.subcommand_matches(SERVE).unwrap_or(&program);
+    let serve = Serve::from_arg_matches(matches).map_err(|error| unusable(&error))?;
+    let values = options(&self::serve())
+        .map(|arg| {
+            let given = matches.try_get_raw(arg.get_id().as_str()).ok().flatten();
+            let given = given.into_iter().flatten().map(OsString::from);
+            (arg.get_long().unwrap_or_default().to_owned(), given.collect())
+        })
+        .collect();
+    Ok((serve, values))
+}
+
+/// The command line of this process, with the settings of the file that it names.
+fn arguments() -> seconder::Result<Vec<OsString>> {
     let given: Vec<OsString> = std::env::args_os().collect();
     // What is wrong with the options is reported by the second reading: the file may complete them.
     let read_once = Program::command().ignore_errors(true).try_get_matches_from(&given);
     let Some((path, leaf, matches)) = read_once.as_ref().ok().and_then(innermost) else {
-        return Ok(Program::parse_from(given));
+        return Ok(given);
     };
     let Ok(Some(file)) = matches.try_get_one::<PathBuf>(OPTION) else {
-        return Ok(Program::parse_from(given));
+        return Ok(given);
     };
     let settings = self::read(file).map_err(|problems| invalid(file, &problems))?;
     // Other commands may have options of the same names, which are something else.
     let shared = Database::augment_args(Command::new(""));
     let is_serve = leaf.get_name() == SERVE;
-    let is_shared = |name: &str| option(&shared, name).is_some() || name == PUBLIC_URL;
+    let is_shared = |name: &str| option(&shared, name).is_some() || SHARED.contains(&name);
     let arguments = settings
         .iter()
         .filter(|setting| is_serve || is_shared(&setting.name))
@@ -83,7 +118,7 @@ pub(crate) fn command() -> seconder::Result<Program> {
         .flat_map(Setting::arguments);
     let (words, options) = given.split_at(given.len().min(1 + path));
     let all = words.iter().cloned().chain(arguments).chain(options.iter().cloned());
-    Ok(Program::parse_from(all))
+    Ok(all.collect())
 }
 
 /// The command that was given, with its options, and how many words name it.

@@ -23,9 +23,9 @@ mod table;
 mod target;
 mod user;
 
-#[cfg(unix)]
-use arguments::Relay;
 use arguments::{Database, Serve};
+#[cfg(unix)]
+use arguments::{Relay, Reload};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use seconder::Result;
@@ -48,11 +48,16 @@ struct Program {
 #[derive(Subcommand)]
 enum Command {
     /// Run the service, over HTTPS or for the processes of this machine, until SIGTERM, SIGQUIT or
-    /// Ctrl-C, which let calls in progress finish within 10 seconds. SIGHUP reads the files of
-    /// --certificate and --key again, for clients that connect after that, which also happens a few seconds
-    /// after they have changed; SIGUSR1, SIGUSR2, SIGALRM
+    /// Ctrl-C, which let calls in progress finish within 10 seconds. SIGHUP reads the configuration file, and
+    /// the files that it names, again: `seconder reload`. The files of --certificate and --key are also read a
+    /// few seconds after they have changed; SIGUSR1, SIGUSR2, SIGALRM
     /// and SIGIO are logged, and have no effect.
     Serve(Box<Serve>),
+    /// Have a running service read its configuration file again, with the texts, the certificate and its key,
+    /// and print what became of it: which settings have changed, and which need a restart. With a file that
+    /// is not valid, nothing changes, and this fails.
+    #[cfg(unix)]
+    Reload(Reload),
     /// Pass calls of processes of this machine on to a remote service, with an API key that they need
     /// not know. Signals have the same effects as with `seconder serve`.
     #[cfg(unix)]
@@ -187,6 +192,8 @@ fn run(command: Command) -> Result<ExitCode> {
     let done = match command {
         Command::Call(call) => return call::run(call),
         Command::Serve(serve) => commands::serve(*serve),
+        #[cfg(unix)]
+        Command::Reload(reload) => commands::reload(&reload),
         #[cfg(unix)]
         Command::Relay(relay) => commands::relay(relay),
         Command::App(command) => app::run(command),

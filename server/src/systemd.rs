@@ -53,12 +53,13 @@ impl Notifier {
         Ok(Notifier { socket: Some(Arc::new(socket)), watchdog })
     }
 
-    /// The service accepts calls: after the start, and after [`Notifier::reloading`].
+    /// The service accepts calls: after the start, and after [`Notifier::reloading`], with what went wrong then.
     ///
     /// # Errors
     /// If the message was not sent, here and in what follows.
-    pub fn ready(&self) -> io::Result<()> {
-        self.send("READY=1\nSTATUS=accepts calls")
+    pub fn ready(&self, problem: Option<&str>) -> io::Result<()> {
+        let problem = problem.map_or(String::new(), |text| format!("; {}", one_line(text)));
+        self.send(&format!("READY=1\nSTATUS=accepts calls{problem}"))
     }
 
     /// The settings are read again.
@@ -122,7 +123,9 @@ fn watch(
             return;
         }
         let status = match look() {
-            Err(error) => format!("\nSTATUS=the database does not respond: {}", one_line(&error)),
+            Err(error) => {
+                format!("\nSTATUS=the database does not respond: {}", one_line(&error.to_string()))
+            }
             Ok(()) if had_failed => "\nSTATUS=accepts calls".to_owned(),
             Ok(()) => String::new(),
         };
@@ -132,9 +135,9 @@ fn watch(
     }
 }
 
-/// An error as a part of a line.
-fn one_line(error: &seconder::Error) -> String {
-    error.to_string().replace(char::is_control, " ")
+/// A text as a part of a line.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 /// A socket that sends to a name, which is a path, or begins with @ for one that is in no folder.

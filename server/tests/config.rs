@@ -27,6 +27,11 @@ struct Serving(Child);
 impl Serving {
     /// Starts it, and returns what it logs until it listens.
     fn start(folder: &Path, arguments: &[&str]) -> (Serving, String) {
+        Serving::start_until(folder, arguments, "listening on ")
+    }
+
+    /// The same, until it logs this.
+    fn start_until(folder: &Path, arguments: &[&str], text: &str) -> (Serving, String) {
         let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
             .current_dir(folder)
             .args(["serve", "--log-format=human"])
@@ -38,7 +43,7 @@ impl Serving {
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let serving = Serving(child);
         let mut all = String::new();
-        while !all.contains("listening on ") {
+        while !all.contains(text) {
             let before = all.len();
             log.read_line(&mut all).unwrap();
             assert!(all.len() > before, "{all}");
@@ -107,6 +112,30 @@ fn options_override_settings() {
 }
 
 #[test]
+fn a_service_listens_on_each_address_of_a_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = VALID.replace("\"127.0.0.1:0\"", "[\"127.0.0.1:0\", \"127.0.0.1:0\"]");
+    fs::write(folder.path().join("s.conf"), text).unwrap();
+    // One on the command line is a further one.
+    let options = ["--config", "s.conf", "--listen", "127.0.0.2:0", "--unix", "s.sock"];
+    let (_serving, log) = Serving::start_until(folder.path(), &options, "listening on unix:");
+    let urls: Vec<&str> = log
+        .lines()
+        .filter_map(|line| line.split_once("listening on https://"))
+        .map(|l| l.1)
+        .collect();
+    assert_eq!(urls.len(), 3, "{log}");
+    assert!(urls[2].starts_with("127.0.0.2:"), "{log}");
+    let key = String::from_utf8(run(folder.path(), &["key", "--config", "s.conf"]).stdout).unwrap();
+    let ca_file = folder.path().join("seconder-certificate.pem");
+    for port in urls.iter().take(2).map(|url| url.rsplit(':').next().unwrap()) {
+        let client = seconder::Settings::new(&format!("https://localhost:{port}"));
+        let client = client.api_key(key.trim()).ca_file(&ca_file).open().unwrap();
+        assert_eq!(client.app_details().unwrap().name, "Acme");
+    }
+}
+
+#[test]
 fn all_that_is_wrong_is_reported_at_once_with_its_place() {
     let (valid, printed) = checked(
         "listen = \"nowhere\"\n\
@@ -138,7 +167,7 @@ fn values_that_are_read_only_when_the_service_starts_are_checked_too() {
         ("unix_mode = \"999\"", "--unix-mode"),
         ("allow = [\"zz\"]", "`zz`"),
         ("application_name = [\"a\", \"b\"]", "takes one value, and no list"),
-        ("listen = [\"127.0.0.1:1\"]", "takes one value, and no list"),
+        ("metrics = [\"127.0.0.1:1\"]", "takes one value, and no list"),
         ("names = true", "must be a text or a number"),
         ("callback_private = \"perhaps\"", "callback_private"),
     ] {

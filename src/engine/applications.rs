@@ -222,6 +222,12 @@ pub struct ApplicationSettings {
 }
 
 impl Engine {
+    /// Has requests that follow find the settings that are stored now. Another program may have changed them,
+    /// which they would find a few seconds later without this.
+    pub fn read_settings_again(&self) {
+        self.shared.known.forget();
+    }
+
     /// The settings of the application.
     pub fn application_settings(&self) -> ApplicationSettings {
         let app = &self.app;

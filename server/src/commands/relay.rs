@@ -1,7 +1,7 @@
 //! `seconder relay`.
 
 use super::supervision::Supervision;
-use super::{invalid, secret, serve};
+use super::{invalid, reload, secret, serve};
 use crate::arguments::Relay;
 use crate::{LOGGER, log, log_trouble};
 use seconder::model::Secret;
@@ -31,7 +31,7 @@ pub(crate) fn relay(options: Relay) -> Result<()> {
     options.local.show();
     // Whether the service behind it responds is for those who call it.
     let supervision = Supervision::start(&server, || Ok(()))?;
-    serve::run(server, &mut signals, &supervision);
+    serve::run(server, &mut signals, &supervision, reload::of_certificate);
     Ok(())
 }
 

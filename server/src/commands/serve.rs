@@ -2,9 +2,12 @@
 
 use super::delivery::delivered;
 use super::invalid;
+#[cfg(unix)]
+use super::pid_file::PidFile;
+use super::reload::{Reloaded, Reloading};
 use super::supervision::Supervision;
 use crate::arguments::Serve;
-use crate::{LOGGER, log, log_trouble};
+use crate::{LOGGER, config, log, log_trouble};
 use seconder::engine::ApplicationSettings;
 use seconder::{Result, Settings};
 use seconder_server::routes::Routes;
@@ -20,6 +23,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     options.log.begin();
     #[cfg(unix)]
     seconder_server::raise_descriptor_limit();
+    let (_, at_start) = config::serve_again()?;
     let listeners = listeners(&options)?;
     let (settings, routes) =
         delivered(options.database.settings()?, &options.database, options.public_url.clone());
@@ -53,6 +57,8 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
         log(&format!("API key of this sandbox: {}", engine.api_key().expose()));
     }
     let header = engine.names().api_key();
+    #[cfg(unix)]
+    let pid_file = options.pid_file.as_deref().map(PidFile::create).transpose()?;
     let server = Server::serve(service, listeners)?;
     let mut signals = server.signals()?;
     if let Some(file) = options.certificate_out.as_ref().filter(|_| !server.addrs().is_empty()) {
@@ -68,13 +74,21 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     options.local.show();
     let database = engine.clone();
     let supervision = Supervision::start(&server, move || database.callback_lanes().map(drop))?;
-    run(server, &mut signals, &supervision);
+    let mut reloading = Reloading::of(options, at_start);
+    run(server, &mut signals, &supervision, |server| {
+        let reloaded = reloading.reload(server, engine);
+        #[cfg(unix)]
+        if let Some(Err(error)) = pid_file.as_ref().map(|file| file.reloaded(&reloaded)) {
+            log(&format!("warning: `seconder reload` cannot be answered: {error}"));
+        }
+        reloaded
+    });
     drop(workers);
     Ok(())
 }
 
 /// The settings of the application that the options give.
-fn configured(mut settings: Settings, options: &Serve) -> Settings {
+pub(super) fn configured(mut settings: Settings, options: &Serve) -> Settings {
     if let Some(name) = options.application_name.clone() {
         settings = settings.application_name(name);
     }
@@ -106,7 +120,7 @@ fn configured(mut settings: Settings, options: &Serve) -> Settings {
 }
 
 /// The settings of what messages say.
-fn of_messages(mut settings: Settings, options: &Serve) -> Result<Settings> {
+pub(super) fn of_messages(mut settings: Settings, options: &Serve) -> Result<Settings> {
     if let Some(file) = &options.texts {
         settings = settings.texts(texts(file)?);
     }
@@ -158,22 +172,30 @@ fn listeners(options: &Serve) -> Result<Listeners> {
         _ => return Ok(listeners),
     };
     let listeners = listeners.tls(tls);
-    match options.listen {
-        Some(addr) => listeners.https(addr),
-        None if passed > 0 => Ok(listeners),
-        None => listeners.https(DEFAULT_ADDRESS),
+    if options.listen.is_empty() && passed == 0 {
+        return listeners.https(DEFAULT_ADDRESS);
     }
+    options.listen.iter().try_fold(listeners, |listeners, addr| listeners.https(*addr))
 }
 
-/// Serves until a signal says to stop.
-pub(super) fn run(server: Server, signals: &mut Signals, supervision: &Supervision) {
-    supervision.ready();
+/// Serves until a signal says to stop. SIGHUP calls this function, which returns what became of it.
+pub(super) fn run(
+    server: Server,
+    signals: &mut Signals,
+    supervision: &Supervision,
+    mut reload: impl FnMut(&Server) -> Reloaded,
+) {
+    supervision.ready(None);
     loop {
         match signals.wait() {
             Signal::Reload => {
                 supervision.reloading();
-                reload(&server);
-                supervision.ready();
+                let reloaded = reload(&server);
+                for line in &reloaded.lines {
+                    let level = if reloaded.problem() == Some(line) { "warning: " } else { "" };
+                    log(&format!("{level}SIGHUP: {line}"));
+                }
+                supervision.ready(reloaded.problem());
             }
             Signal::Other(name) => log(&format!("{name} is ignored")),
             _ => break,
@@ -183,19 +205,6 @@ pub(super) fn run(server: Server, signals: &mut Signals, supervision: &Supervisi
     supervision.stopping();
     server.stop();
     log("stopped");
-}
-
-fn reload(server: &Server) {
-    log(&match server.reload() {
-        Ok(true) => "SIGHUP: the certificate and its key were read again".to_owned(),
-        Ok(false) if server.addrs().is_empty() => {
-            "SIGHUP: there is no certificate, so there is no file to read".to_owned()
-        }
-        Ok(false) => {
-            "SIGHUP: the certificate is self-signed, so there is no file to read".to_owned()
-        }
-        Err(error) => format!("warning: SIGHUP: the certificate stays as it was: {error}"),
-    });
 }
 
 /// Shows the settings that are in effect, most of which are stored in the database.

@@ -29,8 +29,9 @@ impl Supervision {
         Ok(Supervision { notifier, _watchdog: watchdog })
     }
 
-    pub(super) fn ready(&self) {
-        sent(self.notifier.ready());
+    /// With what went wrong, if anything did.
+    pub(super) fn ready(&self, problem: Option<&str>) {
+        sent(self.notifier.ready(problem));
     }
 
     pub(super) fn reloading(&self) {
@@ -59,7 +60,7 @@ impl Supervision {
         Ok(Supervision)
     }
 
-    pub(super) fn ready(&self) {}
+    pub(super) fn ready(&self, _: Option<&str>) {}
 
     pub(super) fn reloading(&self) {}
 

@@ -1,0 +1,122 @@
+//! The file with the id of a running service, and `seconder reload`, which finds the service by it. The
+//! service holds a lock of the file, so that nobody takes another process of the same id for it.
+
+use super::reload::Reloaded;
+use super::{invalid, print};
+use crate::arguments::Reload;
+use rustix::fs::{FlockOperation, OFlags, fcntl_lock};
+use rustix::process::{Flock, FlockType, Pid, Signal, fcntl_getlk, kill_process};
+use seconder::Result;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a service may take: it may have to wait for its database.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The file of this process, and next to it what became of its last reload. They are removed with this.
+pub(super) struct PidFile {
+    path: PathBuf,
+    /// Closing any other descriptor of the file would give up the lock.
+    _locked: File,
+    reloads: AtomicU64,
+}
+
+impl PidFile {
+    pub(super) fn create(path: &Path) -> Result<PidFile> {
+        let cannot =
+            |error| invalid("pid-file", format!("{} cannot be written: {error}", path.display()));
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o644)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(path)
+            .map_err(cannot)?;
+        if fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let reason = format!("{} is that of a service that is running", path.display());
+            return Err(invalid("pid-file", reason));
+        }
+        let id = format!("{}\n", std::process::id());
+        file.set_len(0).and_then(|()| file.write_all(id.as_bytes())).map_err(cannot)?;
+        let path = path.to_owned();
+        let _ = fs::remove_file(answer_file(&path));
+        Ok(PidFile { path, _locked: file, reloads: AtomicU64::new(0) })
+    }
+
+    /// Answers whoever waits for a reload.
+    pub(super) fn reloaded(&self, reloaded: &Reloaded) -> io::Result<()> {
+        let number = self.reloads.fetch_add(1, Ordering::Relaxed) + 1;
+        let word = if reloaded.failed { "failed" } else { "done" };
+        let text = format!("{number} {word}\n{}\n", reloaded.lines.join("\n"));
+        let answer = answer_file(&self.path);
+        let new = answer.with_extension("reload.new");
+        let _ = fs::remove_file(&new);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(new, answer)
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(answer_file(&self.path));
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Where the answer to a reload is.
+fn answer_file(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".reload");
+    name.into()
+}
+
+/// `seconder reload`.
+pub(crate) fn reload(options: &Reload) -> Result<()> {
+    let path = &options.pid_file;
+    let wrong = |reason: String| invalid("pid-file", format!("{} {reason}", path.display()));
+    let file = File::open(path)
+        .map_err(|error| wrong(format!("cannot be read, so no service was found: {error}")))?;
+    let ended = || wrong("is that of a service that has ended".to_owned());
+    let service = holder(&file).ok_or_else(ended)?;
+    let before = answer(path).map_or(0, |(number, ..)| number);
+    kill_process(service, Signal::HUP).map_err(|error| {
+        wrong(format!("is that of process {service}, which cannot be signalled: {error}"))
+    })?;
+    let started = Instant::now();
+    loop {
+        match answer(path).filter(|(number, ..)| *number != before) {
+            Some((_, true, lines)) => return print(lines.trim_end()),
+            Some((_, false, lines)) => {
+                let reason = format!("was read again in vain: {}", lines.trim_end());
+                return Err(invalid("configuration", reason));
+            }
+            None if holder(&file) != Some(service) => return Err(ended()),
+            None if started.elapsed() > PATIENCE => {
+                let reason = "is that of a service that has not answered: see its log. One that was \
+                              started with SIGHUP ignored, as by nohup, reads nothing again";
+                return Err(wrong(reason.to_owned()));
+            }
+            None => std::thread::sleep(LOOK),
+        }
+    }
+}
+
+/// The process that holds the lock of a file.
+fn holder(file: &File) -> Option<Pid> {
+    fcntl_getlk(file, &Flock::from(FlockType::WriteLock)).ok()??.pid
+}
+
+/// What a service has answered last: how many reloads there were, whether it was done, and the lines.
+fn answer(path: &Path) -> Option<(u64, bool, String)> {
+    let text = fs::read_to_string(answer_file(path)).ok()?;
+    let (first, lines) = text.split_once('\n')?;
+    let (number, word) = first.split_once(' ')?;
+    Some((number.parse().ok()?, word == "done", lines.to_owned()))
+}

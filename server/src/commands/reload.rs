@@ -1,0 +1,112 @@
+//! What SIGHUP changes in a running service.
+
+use super::serve::{configured, of_messages};
+use crate::arguments::Serve;
+use crate::config::{self, Values};
+use seconder::Result;
+use seconder::engine::Engine;
+use seconder_server::Server;
+
+/// The options whose values the database has, from where every node reads them. All others but `LOG_LEVEL` are
+/// for the start.
+const STORED: [&str; 11] = [
+    "application-name",
+    "callback-ca-file",
+    "callback-method",
+    "callback-private",
+    "callback-url",
+    "install-link",
+    "limit",
+    "offline-days",
+    "otp-domain",
+    "replies",
+    "texts",
+];
+
+const LOG_LEVEL: &str = "log-level";
+
+/// What became of it, in lines for the operator.
+pub(crate) struct Reloaded {
+    pub(crate) lines: Vec<String>,
+    /// Whether the last line says why something stays as it was.
+    pub(crate) failed: bool,
+}
+
+/// Reads the options again.
+pub(super) struct Reloading {
+    /// Those of the start.
+    started: Serve,
+    at_start: Values,
+    last: Values,
+}
+
+impl Reloaded {
+    pub(super) fn problem(&self) -> Option<&str> {
+        self.lines.last().filter(|_| self.failed).map(String::as_str)
+    }
+}
+
+impl Reloading {
+    pub(super) fn of(started: Serve, at_start: Values) -> Reloading {
+        Reloading { started, last: at_start.clone(), at_start }
+    }
+
+    /// Reads them, and the files that they name. With an error, nothing has changed, but for a certificate
+    /// alone that cannot be used: then it stays as it was.
+    pub(super) fn reload(&mut self, server: &Server, engine: &Engine) -> Reloaded {
+        let mut lines = match self.read(engine) {
+            Ok(lines) => lines,
+            Err(error) => {
+                let lines = vec![format!("nothing was changed: {error}")];
+                return Reloaded { lines, failed: true };
+            }
+        };
+        let certificate = of_certificate(server);
+        lines.extend(certificate.lines);
+        Reloaded { lines, failed: certificate.failed }
+    }
+
+    fn read(&mut self, engine: &Engine) -> Result<Vec<String>> {
+        let (now, values) = config::serve_again()?;
+        let is_stored = |name: &str| STORED.contains(&name) && !self.started.database.is_sandbox();
+        let applies = |name: &str| is_stored(name) || name == LOG_LEVEL;
+        if !self.started.database.is_sandbox() {
+            // What a program that starts now would do, with the database that this one has.
+            let settings = self.started.database.settings()?.must_exist(true);
+            drop(of_messages(configured(settings, &now), &now)?.open()?);
+            engine.read_settings_again();
+        }
+        let key = |name: &str| name.replace('-', "_");
+        let mut lines = Vec::new();
+        for (name, value) in &values {
+            let differs = |before: &Values| before.get(name) != Some(value);
+            if applies(name) && differs(&self.last) {
+                lines.push(match value.is_empty() {
+                    false => format!("{} has changed", key(name)),
+                    true => format!("{} is given no more, and stays as it is stored", key(name)),
+                });
+            }
+            if !applies(name) && differs(&self.at_start) {
+                lines.push(format!("{} has changed, which needs a restart", key(name)));
+            }
+        }
+        now.log.apply_level();
+        self.last = values;
+        Ok(lines)
+    }
+}
+
+/// Reads the certificate again.
+pub(super) fn of_certificate(server: &Server) -> Reloaded {
+    let (line, failed) = match server.reload() {
+        Ok(true) => ("the certificate and its key were read again".to_owned(), false),
+        Ok(false) if server.addrs().is_empty() => {
+            ("there is no certificate, so there is no file to read".to_owned(), false)
+        }
+        Ok(false) => {
+            ("the certificate is self-signed, so there is no file to read".to_owned(), false)
+        }
+        Err(error) => (format!("the certificate stays as it was: {error}"), true),
+    };
+    Reloaded { lines: vec![line], failed }
+}
