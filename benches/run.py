@@ -23,6 +23,7 @@ from ssl import create_default_context
 from statistics import median
 from urllib.request import Request, urlopen
 
+import https
 import logins
 import messages
 import otp
@@ -59,6 +60,10 @@ class Bound:
 BY_USERS = Bound(3, 0.1e6)
 """How much longer a call may take among a thousand times as many users. The extra time is for what
 is no longer in memory."""
+
+
+FIGURES = {"cpu": ", processor", "p99": ", 99 % within"}
+"""What a row is called that is not about the time."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def compare(comparison: Comparison, rounds: int, table: Table) -> None:
             theirs = [peers[at][name] for _, peers in taken]
             ratios = sorted(one / other for one, other in zip(ours, theirs))
             table.add(
-                comparison.what + (", processor" if name == "cpu" else ""),
+                comparison.what + FIGURES.get(name, ""),
                 peer.name,
                 in_words(median(ours)),
                 in_words(median(theirs)),
@@ -414,6 +419,7 @@ def main() -> None:
     parser.add_argument("--server", type=shlex.split, required=True, help="runs server.rs")
     parser.add_argument("--stores", type=shlex.split, required=True, help="runs stores.rs")
     parser.add_argument("--messages", type=shlex.split, required=True, help="runs messages.rs")
+    parser.add_argument("--serving", type=shlex.split, required=True, help="runs serving.rs")
     parser.add_argument("--serve", type=Path, required=True, help="the program seconder")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="only rows whose name has this in it")
@@ -437,6 +443,11 @@ def main() -> None:
             nullcontext,
             nullcontext,
             lambda _: messages.leaving(programs, options.messages, options.only, options.quick),
+        ),
+        (
+            nullcontext,
+            nullcontext,
+            lambda _: https.verifications(programs, options.serving, options.only, options.quick),
         ),
         (
             nullcontext,

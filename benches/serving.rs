@@ -3,20 +3,26 @@
 //! - `serving server FOLDER USERS` serves a database with so many users, each with an authenticator app,
 //!   until its standard input ends: it prints what clients need, and then a line of what it has used for
 //!   each line that it reads.
-//! - `serving load FOLDER USERS CONNECTIONS SECONDS` runs a server, and verifies right codes over so many
-//!   connections at once, each of which waits for its response before it sends the next request. Prints the
-//!   time and the server's processor time of a verification, and the time within which half and 99 % of
-//!   the responses arrived, in nanoseconds, and the server's memory in bytes and its threads.
+//! - `serving bare FOLDER USERS` does the same with a server that stores and checks nothing, and has one
+//!   response to every request: what axum, rustls and the clients take.
+//! - `serving load server|bare FOLDER USERS CONNECTIONS SECONDS` runs one of them, and verifies right codes
+//!   over so many connections at once, each of which waits for its response before it sends the next request.
+//!   Prints the time and the server's processor time of a verification, and the time within which half and
+//!   99 % of the responses arrived, in nanoseconds, and the server's memory in bytes and its threads.
 
 #![allow(
     clippy::disallowed_methods,
     reason = "the clients share a clock with the server, and a login process does not load them"
 )]
 
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum_server::accept::NoDelayAcceptor;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use rustix::time::{ClockId, clock_gettime};
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use seconder::calls::{CreateUser, EnrolAuthenticator};
 use seconder::engine::{Clock, Message};
 use seconder::model::UserId;
@@ -26,7 +32,7 @@ use seconder_server::{Server, Tls};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -41,6 +47,8 @@ const KEY: &str = "the-key-of-the-benchmark";
 /// Nothing is to be limited but by the machine.
 const UNLIMITED: &str = "key_rate=0";
 const STEP: u64 = 30;
+/// The response to a right code of an authenticator app.
+const BODY: &str = r#"{"message":"Token is valid.","token":"is valid","success":"true"}"#;
 /// How much faster than time the clock of the server runs, so that each user has a new code twice a second.
 const FASTER: u32 = 60;
 
@@ -50,12 +58,13 @@ fn main() -> Result<(), Failure> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["server", folder, users] => server(folder, users.parse()?),
-        ["load", folder, users, connections, seconds] => {
+        ["bare", _, users] => bare(users.parse()?),
+        ["load", which @ ("server" | "bare"), folder, users, connections, seconds] => {
             let seconds = Duration::from_secs_f64(seconds.parse()?);
-            let printed = load(folder, users, connections.parse()?, seconds)?;
+            let printed = load([which, folder, users], connections.parse()?, seconds)?;
             Ok(writeln!(std::io::stdout(), "{printed}")?)
         }
-        _ => Err("usage: serving server|load …, see serving.rs".into()),
+        _ => Err("usage: serving server|bare|load …, see serving.rs".into()),
     }
 }
 
@@ -108,8 +117,39 @@ fn server(folder: &str, users: usize) -> Result<(), Failure> {
     })?;
     let server = Server::start(service.clone(), "127.0.0.1:0".parse()?, Tls::SelfSigned)?;
     let users = made.into_inner()?;
-    let printed = json!({ "addr": server.addr().to_string(), "pem": server.certificate_pem(),
-        "clock": clock.0, "users": users });
+    serve(&json!({ "addr": server.addr().to_string(), "pem": server.certificate_pem(),
+        "clock": clock.0, "users": users }))
+}
+
+/// A server that only answers.
+fn bare(users: usize) -> Result<(), Failure> {
+    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der())?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(vec![certified.cert.der().clone()], key)?;
+    let config = RustlsConfig::from_config(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    listener.set_nonblocking(true)?;
+    let addr = listener.local_addr()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.spawn(async move {
+        let router =
+            Router::new().fallback(|| async { ([(CONTENT_TYPE, "application/json")], BODY) });
+        let acceptor = RustlsAcceptor::new(config).acceptor(NoDelayAcceptor);
+        let server = axum_server::from_tcp(listener)?.acceptor(acceptor);
+        server.serve(router.into_make_service()).await
+    });
+    let uri = "otpauth://totp/ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+    let users: Vec<Value> = (1..=users).map(|user| json!([user, uri])).collect();
+    serve(&json!({ "addr": addr.to_string(), "pem": certified.cert.pem(), "clock": unix()?,
+        "users": users }))
+}
+
+/// Prints what clients need, and what this process has used whenever it is asked.
+fn serve(printed: &Value) -> Result<(), Failure> {
     let mut out = std::io::stdout();
     writeln!(out, "{printed}")?;
     for _ in std::io::stdin().lines() {
@@ -141,9 +181,9 @@ struct Running {
 }
 
 impl Running {
-    fn start(folder: &str, users: &str) -> Result<(Running, Value), Failure> {
+    fn start(arguments: [&str; 3]) -> Result<(Running, Value), Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["server", folder, users]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let input = child.stdin.take().ok_or("no input")?;
         let output = BufReader::new(child.stdout.take().ok_or("no output")?);
@@ -189,8 +229,8 @@ struct User {
     step: AtomicU64,
 }
 
-fn load(folder: &str, users: &str, connections: usize, time: Duration) -> Result<Value, Failure> {
-    let (mut server, printed) = Running::start(folder, users)?;
+fn load(server: [&str; 3], connections: usize, time: Duration) -> Result<Value, Failure> {
+    let (mut server, printed) = Running::start(server)?;
     let clients = Arc::new(clients(&printed)?);
     let idle = server.used()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
