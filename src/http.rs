@@ -19,9 +19,13 @@ mod backend;
 mod multipart;
 mod params;
 mod peer;
+mod sandbox;
 
 pub use backend::{Backend, Relay};
 pub use peer::{Peer, Right, Rights};
+pub use sandbox::{
+    SANDBOX_API_KEY, SANDBOX_FAULTS, SANDBOX_OPERATIONS, SANDBOX_PATH, SandboxOperation,
+};
 
 use crate::calls::{self, Call, MatchedCall, Route, RouteMatch, Verdict, Verify, match_route};
 use crate::error::{Rejection, whole_seconds};
@@ -249,8 +253,9 @@ impl RoutedRequest {
         self.failure(backend, &error)
     }
 
-    /// The reply to an error before the application is known.
-    fn failure(&self, backend: &impl Backend, error: &Error) -> RawReply {
+    /// The reply to send instead of [`RoutedRequest::respond`], if the server does not handle the call
+    /// because of this error.
+    pub fn failure(&self, backend: &impl Backend, error: &Error) -> RawReply {
         let mut reply = self.call.failure_writer()(error, backend.replies());
         backend.names().body_to_wire(&mut reply.body);
         RawReply { call: Some(self.call.route()), ..encode(self.call.format(), &reply) }

@@ -45,6 +45,8 @@ mod stream;
 mod trust;
 
 #[cfg(all(feature = "engine", feature = "https"))]
+pub use callback::default_post;
+#[cfg(all(feature = "engine", feature = "https"))]
 pub(crate) use callback::{Callbacks, check_authorities};
 #[cfg(feature = "postgres")]
 pub(crate) use link::{Link, Tls, Until, Verify, tls};

@@ -125,14 +125,39 @@ pub(crate) struct Local {
     pub(crate) socket_activation: bool,
 }
 
+/// What is for a real service, and names what a test must not touch.
+#[cfg(unix)]
+const NO_SANDBOX: [&str; 9] = [
+    "config",
+    "url",
+    "keyring",
+    "app",
+    "unix",
+    "socket_activation",
+    "metrics",
+    "pid_file",
+    "public_url",
+];
+#[cfg(not(unix))]
+const NO_SANDBOX: [&str; 6] = ["config", "url", "keyring", "app", "metrics", "public_url"];
+
 #[derive(Args)]
-#[command(group = ArgGroup::new("tls").args(["self_signed", "certificate"]))]
+#[command(group = ArgGroup::new("tls").multiple(true).args(["self_signed", "certificate", "sandbox"]))]
+#[command(group = ArgGroup::new("generated").multiple(true).args(["self_signed", "sandbox"]))]
 #[cfg_attr(unix, command(group = ArgGroup::new("local").multiple(true).args(["unix", "socket_activation"])))]
 #[cfg_attr(unix, command(group = ArgGroup::new("listener").multiple(true).required(true)
-    .args(["self_signed", "certificate", "unix", "socket_activation"])))]
+    .args(["self_signed", "certificate", "sandbox", "unix", "socket_activation"])))]
 #[cfg_attr(not(unix), command(group = ArgGroup::new("listener").multiple(true).required(true)
-    .args(["self_signed", "certificate"])))]
+    .args(["self_signed", "certificate", "sandbox"])))]
 pub(crate) struct Serve {
+    /// Serve a sandbox for the tests of applications in any language instead of a database: an engine in
+    /// memory that sends no message, of which requests to /-/sandbox/ read the messages, respond to approvals,
+    /// move the time and inject faults. Whoever has its key can do so, and unless --api-key-file names
+    /// another, that is the-key-of-the-sandbox, so it listens on this machine only. It has a self-signed
+    /// certificate unless --certificate names one. docs/sandbox.md describes it. It has no configuration
+    /// file and no database.
+    #[arg(long, conflicts_with_all = NO_SANDBOX)]
+    pub(crate) sandbox: bool,
     #[command(flatten)]
     pub(crate) database: Database,
     /// Address and port to listen on with HTTPS; repeat it for more; port 0 selects a free port. By default
@@ -147,8 +172,11 @@ pub(crate) struct Serve {
     #[arg(
         long,
         value_name = "FILE",
-        requires = "self_signed",
-        default_value_if("self_signed", "true", "seconder-certificate.pem")
+        requires = "generated",
+        default_value_ifs([
+            ("self_signed", "true", "seconder-certificate.pem"),
+            ("sandbox", "true", "seconder-certificate.pem"),
+        ])
     )]
     pub(crate) certificate_out: Option<PathBuf>,
     /// PEM file with the server's certificate, followed by the intermediate certificates that lead

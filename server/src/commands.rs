@@ -9,6 +9,7 @@ mod pid_file;
 #[cfg(unix)]
 mod relay;
 mod reload;
+mod sandbox;
 mod serve;
 mod supervision;
 
@@ -67,11 +68,16 @@ pub(crate) fn respond_to_approval(
 
 impl Database {
     fn settings(&self) -> Result<Settings> {
+        self.settings_at(&self.url)
+    }
+
+    /// The settings of another database than the options name.
+    fn settings_at(&self, url: &str) -> Result<Settings> {
         let settings = match self.names()? {
-            Some(names) => Settings::new(&self.url).names(names),
-            None => Settings::new(&self.url),
+            Some(names) => Settings::new(url).names(names),
+            None => Settings::new(url),
         };
-        let settings = match self.ring_file() {
+        let settings = match self.ring_file().filter(|_| !url.starts_with("sandbox:")) {
             Some(file) => settings.keyring(file),
             None => settings,
         };

@@ -160,7 +160,8 @@ pub(crate) fn serve() -> Command {
 
 /// The options that are settings, in the order of `--help`.
 pub(crate) fn options(serve: &Command) -> impl Iterator<Item = &Arg> {
-    let no_settings = [OPTION, "help", "version"];
+    // A file that names a database would otherwise be one line away from a sandbox.
+    let no_settings = [OPTION, "sandbox", "help", "version"];
     serve
         .get_arguments()
         .filter(move |arg| arg.get_long().is_some_and(|long| !no_settings.contains(&long)))

@@ -1,6 +1,6 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
-use crate::calls::{Calls, Used};
+use crate::calls::{Call as InProgress, Calls, Used};
 use crate::idle_timeout::Activity;
 use crate::inbound::Inbound;
 use crate::journal::Journal;
@@ -9,6 +9,7 @@ use crate::local::Slot;
 use crate::places::Place;
 use crate::pool::{Lane, Pools, Unhandled};
 use crate::requests::{Outcome, Record};
+use crate::sandbox::{Fate, Sandbox};
 use crate::source::Source;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -161,6 +162,44 @@ impl Edge {
         }
     }
 
+    /// Handles a call, all of which has arrived.
+    async fn reply(self, routed: RoutedRequest, mut call: InProgress) -> Response {
+        let fate = self.0.source.fate(&routed).await;
+        match fate {
+            Fate::Handled | Fate::Lost => {}
+            Fate::Replied(reply) => return response(*reply),
+            Fate::Dropped => return self.cut(),
+        }
+        let lane = Lane::of(&self.0.caller);
+        let pool = self.0.pools.of(routed.call()).clone();
+        if pool.is_full(lane) {
+            return response(routed.overloaded(&self.0.source, RETRY_AFTER));
+        }
+        call.arrived();
+        // The engine blocks while it waits for its database and for the delivery of messages, and a
+        // relay for its service. On a thread of the runtime, they would hold up other connections.
+        let edge = self.clone();
+        let reply = pool.run(lane, move || {
+            let reply = edge.respond(routed);
+            // Until then, it is in progress even if the client has gone.
+            drop(call);
+            reply
+        });
+        let reply = reply.await.unwrap_or_else(|_| RawReply::internal_error());
+        match fate {
+            Fate::Lost => self.cut(),
+            _ => response(reply),
+        }
+    }
+
+    /// Ends the connection. The response is not written.
+    fn cut(&self) -> Response {
+        if let Held::Network(_, activity) = &self.0.held {
+            activity.cut();
+        }
+        Response::new(Body::empty())
+    }
+
     fn respond(&self, routed: RoutedRequest) -> RawReply {
         let reply = routed.respond(&self.0.source, self.0.caller.clone());
         if let Some(refused) = &reply.refused {
@@ -180,7 +219,7 @@ async fn logged(State(edge): State<Edge>, request: Request) -> Response {
 
 /// Handles a request.
 async fn handle(State(edge): State<Edge>, request: Request) -> Response {
-    let mut call = edge.0.calls.begin();
+    let call = edge.0.calls.begin();
     let _active = match &edge.0.held {
         Held::Network(_, activity) => Some(activity.begin()),
         #[cfg(unix)]
@@ -191,6 +230,11 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     if !names_its_host(&head) {
         let wrong = "The request must have one header Host.\n";
         return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], wrong).into_response();
+    }
+    if let Source::Sandbox(sandbox) = &edge.0.source
+        && Sandbox::owns(head.uri.path())
+    {
+        return sandbox.respond(Request::from_parts(head, body)).await;
     }
     let (head, mut body) = match &edge.0.inbound {
         Some(inbound) => match inbound.handle(Request::from_parts(head, body)).await {
@@ -229,21 +273,7 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
         Ok(body) => routed.body(body),
         Err(error) => routed.body_error(error),
     };
-    let lane = Lane::of(&edge.0.caller);
-    let pool = edge.0.pools.of(routed.call()).clone();
-    if pool.is_full(lane) {
-        return response(routed.overloaded(&edge.0.source, RETRY_AFTER));
-    }
-    call.arrived();
-    // The engine blocks while it waits for its database and for the delivery of messages, and a
-    // relay for its service. On a thread of the runtime, they would hold up other connections.
-    let reply = pool.run(lane, move || {
-        let reply = edge.respond(routed);
-        // Until then, it is in progress even if the client has gone.
-        drop(call);
-        reply
-    });
-    response(reply.await.unwrap_or_else(|_| RawReply::internal_error()))
+    edge.reply(routed, call).await
 }
 
 /// Whether a request says which host it is for (RFC 9112, 3.2; RFC 9113, 8.3.1). A proxy in front of the

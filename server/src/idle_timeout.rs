@@ -1,5 +1,6 @@
 //! How long a connection may have no call: a client could keep it for ever otherwise, with pings of HTTP/2,
-//! with a response that it does not take, or before it has said which version of HTTP it speaks.
+//! with a response that it does not take, or before it has said which version of HTTP it speaks. And the end of
+//! a connection without a response, for tests.
 
 use std::future::Future;
 use std::io;
@@ -19,6 +20,8 @@ struct State {
     calls: usize,
     /// When the last one ended, or the connection was made.
     last: Instant,
+    /// Whether nothing more is to be written.
+    is_cut: bool,
 }
 
 /// A call of a connection, until it is dropped.
@@ -27,13 +30,26 @@ pub(crate) struct Active(Activity);
 
 impl Activity {
     pub(crate) fn new() -> Activity {
-        Activity(Arc::new(Mutex::new(State { calls: 0, last: Instant::now() })))
+        Activity(Arc::new(Mutex::new(State { calls: 0, last: Instant::now(), is_cut: false })))
     }
 
     /// One that begins: the head of its request has arrived.
     pub(crate) fn begin(&self) -> Active {
         self.state().calls += 1;
         Active(self.clone())
+    }
+
+    /// Has the connection fail instead of writing a response.
+    pub(crate) fn cut(&self) {
+        self.state().is_cut = true;
+    }
+
+    /// Fails once the connection is cut.
+    fn check(&self) -> io::Result<()> {
+        match self.state().is_cut {
+            true => Err(io::ErrorKind::ConnectionAborted.into()),
+            false => Ok(()),
+        }
     }
 
     /// Since when there is none.
@@ -55,7 +71,7 @@ impl Drop for Active {
     }
 }
 
-/// A connection that fails once there was no call for too long.
+/// A connection that fails once there was no call for too long, or once it is cut.
 #[derive(Debug)]
 pub(crate) struct IdleTimeout<S> {
     stream: S,
@@ -100,6 +116,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for IdleTimeout<S> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.activity.check()?;
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
@@ -108,6 +125,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for IdleTimeout<S> {
         cx: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.activity.check()?;
         Pin::new(&mut self.stream).poll_write_vectored(cx, bytes)
     }
 

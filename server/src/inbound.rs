@@ -123,7 +123,8 @@ impl Inbound {
     }
 }
 
-async fn read_body(body: Body) -> Result<Vec<u8>, BodyError> {
+/// Reads a body, of which a client sends at most 64 KiB within a time limit.
+pub(crate) async fn read_body(body: Body) -> Result<Vec<u8>, BodyError> {
     let read = tokio::time::timeout(BODY_TIME, read_to_end(body)).await;
     read.unwrap_or(Err(BodyError::TooSlow))
 }

@@ -33,6 +33,7 @@ mod public_url;
 mod pulse;
 mod requests;
 pub mod routes;
+mod sandbox;
 mod server;
 mod signals;
 mod source;
@@ -51,6 +52,7 @@ pub use metrics::Metrics;
 pub use network::raise_descriptor_limit;
 pub use public_url::PublicUrl;
 pub use pulse::Pulse;
+pub use sandbox::Sandbox;
 pub use server::Server;
 pub use signals::{Signal, Signals};
 #[cfg(unix)]

@@ -12,6 +12,7 @@ use crate::network::{self, NetworkAcceptor};
 use crate::pool::Pools;
 use crate::protocols::{http1, http1_and_2};
 use crate::pulse::Pulse;
+use crate::sandbox::Sandbox;
 use crate::signals::Signals;
 use crate::source::Source;
 use crate::tls::Tls;
@@ -83,6 +84,14 @@ impl Server {
     pub fn serve(service: Service, listeners: Listeners) -> Result<Server> {
         let engine = service.require_engine()?.clone();
         Server::open(Source::Engine(engine), listeners)
+    }
+
+    /// Serves a sandbox, with the paths for tests.
+    ///
+    /// # Errors
+    /// As [`Server::serve`].
+    pub fn sandbox(sandbox: Sandbox, listeners: Listeners) -> Result<Server> {
+        Server::open(Source::Sandbox(sandbox), listeners)
     }
 
     /// Passes calls on to a remote service, which has these names, and which the service was opened

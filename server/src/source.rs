@@ -1,8 +1,9 @@
-//! What a server passes requests to: an engine in this process, or a remote service.
+//! What a server passes requests to: an engine in this process, a sandbox, or a remote service.
 
+use crate::sandbox::{Fate, Sandbox};
 use seconder::calls::MatchedCall;
 use seconder::engine::Engine;
-use seconder::http::{Backend, Relay};
+use seconder::http::{Backend, Relay, RoutedRequest};
 use seconder::model::{ApiKey, UserId};
 use seconder::wire::{Generation, Names, Reply};
 use seconder::{Result, Service};
@@ -12,14 +13,23 @@ use std::time::Duration;
 /// How long the deletion of what has expired may take at a time.
 const BUDGET: Duration = Duration::from_secs(1);
 
-/// An engine, or a relay to a remote service.
+/// An engine, a sandbox, or a relay to a remote service.
 #[derive(Clone)]
 pub(crate) enum Source {
     Engine(Engine),
+    Sandbox(Sandbox),
     Relay(Relay<Service>),
 }
 
 impl Source {
+    /// What becomes of a call, which only a sandbox decides before it is handled.
+    pub(crate) async fn fate(&self, routed: &RoutedRequest) -> Fate {
+        match self {
+            Source::Sandbox(sandbox) => sandbox.fate(routed).await,
+            _ => Fate::Handled,
+        }
+    }
+
     /// What is done from time to time. It may block. Where it fails, the next time tries again.
     ///
     /// # Errors
@@ -27,6 +37,7 @@ impl Source {
     pub(crate) fn housekeep(&self) -> Result<()> {
         match self {
             Source::Engine(engine) => engine.maintain(BUDGET).map(drop),
+            Source::Sandbox(sandbox) => sandbox.world().engine.maintain(BUDGET).map(drop),
             // The next login then finds a connection. If there is none, its call says why.
             Source::Relay(relay) => {
                 drop(relay.service().keep_warm());
@@ -40,6 +51,7 @@ impl Backend for Source {
     fn names(&self) -> &Names {
         match self {
             Source::Engine(engine) => Backend::names(engine),
+            Source::Sandbox(sandbox) => sandbox.names(),
             Source::Relay(relay) => relay.names(),
         }
     }
@@ -47,6 +59,7 @@ impl Backend for Source {
     fn replies(&self) -> Generation {
         match self {
             Source::Engine(engine) => Backend::replies(engine),
+            Source::Sandbox(sandbox) => Backend::replies(&sandbox.world().engine),
             Source::Relay(relay) => relay.replies(),
         }
     }
@@ -54,6 +67,7 @@ impl Backend for Source {
     fn user_with_login(&self, login: &str) -> Result<Option<UserId>> {
         match self {
             Source::Engine(engine) => engine.user_with_login(login),
+            Source::Sandbox(sandbox) => sandbox.world().engine.user_with_login(login),
             Source::Relay(relay) => relay.user_with_login(login),
         }
     }
@@ -61,6 +75,9 @@ impl Backend for Source {
     fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
         match self {
             Source::Engine(engine) => Backend::check_own_account(engine, call, user_id),
+            Source::Sandbox(sandbox) => {
+                Backend::check_own_account(&sandbox.world().engine, call, user_id)
+            }
             Source::Relay(relay) => relay.check_own_account(call, user_id),
         }
     }
@@ -68,6 +85,7 @@ impl Backend for Source {
     fn check_key(&self, key: &ApiKey) -> Result<()> {
         match self {
             Source::Engine(engine) => engine.check_key(key),
+            Source::Sandbox(sandbox) => sandbox.world().engine.check_key(key),
             Source::Relay(relay) => relay.check_key(key),
         }
     }
@@ -80,6 +98,7 @@ impl Backend for Source {
     ) -> Result<Reply> {
         match self {
             Source::Engine(engine) => engine.handle_call(key, call, params),
+            Source::Sandbox(sandbox) => sandbox.handle_call(key, call, params),
             Source::Relay(relay) => relay.handle_call(key, call, params),
         }
     }

@@ -1,4 +1,4 @@
-//! Runs the demonstration of docs/delivery.md as a reader would: each command in turn, in one shell and one
+//! Runs the demonstrations of docs/delivery.md and docs/sandbox.md as a reader would: each command in turn, in one shell and one
 //! folder, and compares what it prints.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
@@ -8,6 +8,7 @@ mod documents;
 
 use documents::{Step, steps};
 use rustix::process::{Pid, Signal, kill_process_group};
+use seconder::http::{SANDBOX_FAULTS, SANDBOX_OPERATIONS};
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -21,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MARK: char = '\u{1e}';
 /// The ports that the demonstration uses. No system gives them to programs that ask for any.
 const PORTS: [u16; 3] = [18081, 18082, 18443];
+const SANDBOX_PORT: u16 = 18444;
 
 /// A text in which ids, codes, times and what remains of a code's life are all the same.
 fn masked(text: &str) -> String {
@@ -94,11 +96,11 @@ fn run(folder: &Path, steps: &[Step]) -> Vec<(String, String)> {
     done
 }
 
-/// The demonstration has ports of its own, which another run of this test may have now.
-fn wait_for_ports() {
+/// A demonstration has ports of its own, which another run of this test may have now.
+fn wait_for(ports: &[u16]) {
     let started = Instant::now();
-    for port in PORTS {
-        while let Err(error) = TcpListener::bind(("127.0.0.1", port)) {
+    for port in ports {
+        while let Err(error) = TcpListener::bind(("127.0.0.1", *port)) {
             assert!(started.elapsed() < PATIENCE, "port {port}: {error}");
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -116,14 +118,60 @@ fn the_commands_of_the_demonstration_print_what_the_page_says() {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::copy(root().join("examples/provider.py"), folder.path().join("provider.py")).unwrap();
-    wait_for_ports();
+    wait_for(&PORTS);
     let done = run(folder.path(), &steps);
+    assert_printed(&steps, &done);
+}
+
+#[track_caller]
+fn assert_printed(steps: &[Step], done: &[(String, String)]) {
     let show = |(step, (output, status)): (&Step, &(String, String))| {
         let end = if status == "0" { String::new() } else { format!("exit status {status}\n") };
         format!("$ {}\n{output}{end}", step.command)
     };
-    let printed: String = steps.iter().zip(&done).map(show).collect();
+    let printed: String = steps.iter().zip(done).map(show).collect();
     let wanted: String =
         steps.iter().map(|step| format!("$ {}\n{}", step.command, step.output)).collect();
     assert_eq!(masked(&printed), masked(&wanted), "it printed:\n{printed}");
+}
+
+#[test]
+fn the_commands_of_the_page_about_the_sandbox_print_what_it_says() {
+    let page = fs::read_to_string(root().join("docs/sandbox.md")).unwrap();
+    let steps = steps(&page, "## Try it");
+    assert!(steps.len() > 15 && page.contains(&SANDBOX_PORT.to_string()), "{}", steps.len());
+    let folder = tempfile::tempdir().unwrap();
+    wait_for(&[SANDBOX_PORT]);
+    let done = run(folder.path(), &steps);
+    assert_printed(&steps, &done);
+}
+
+/// The paths, parameters and faults that the page lists are those that there are.
+#[test]
+fn the_page_about_the_sandbox_lists_everything_that_a_test_does_with_it() {
+    let page = fs::read_to_string(root().join("docs/sandbox.md")).unwrap();
+    let rows = |heading: &str| -> Vec<Vec<String>> {
+        let (_, section) = page.split_once(&format!("\n## {heading}\n")).unwrap();
+        let table = section.lines().skip_while(|line| !line.starts_with("| `"));
+        let rows = table.take_while(|line| line.starts_with("| "));
+        rows.map(|row| row.split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
+    };
+    let paths = rows("Paths");
+    let listed: Vec<_> = paths.iter().map(|row| row[1].clone()).collect();
+    let there: Vec<_> = SANDBOX_OPERATIONS
+        .iter()
+        .map(|operation| format!("`{} {}`", operation.method, operation.name))
+        .collect();
+    assert_eq!(listed, there);
+    for (row, operation) in paths.iter().zip(SANDBOX_OPERATIONS) {
+        let same = row[2] == "the same";
+        for param in operation.params.iter().filter(|_| !same) {
+            assert!(row[2].contains(&format!("`{param}`")), "{}: {param}", operation.name);
+        }
+    }
+    let mut faults: Vec<_> = rows("Faults").iter().map(|row| row[1].clone()).collect();
+    let mut there: Vec<_> = SANDBOX_FAULTS.iter().map(|fault| format!("`{fault}`")).collect();
+    faults.sort_unstable();
+    there.sort_unstable();
+    assert_eq!(faults, there);
 }

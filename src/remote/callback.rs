@@ -83,6 +83,15 @@ impl Callbacks {
     }
 }
 
+/// What sends the callbacks of an engine unless [`Settings::post`](crate::Settings::post) is set, for a
+/// function that does more than that.
+///
+/// # Errors
+/// [`Error::Internal`] if the settings of the system's name servers cannot be read.
+pub fn default_post() -> Result<impl Post> {
+    Callbacks::new()
+}
+
 impl Post for Callbacks {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
         let outcome = self.attempt(callback);

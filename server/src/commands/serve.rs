@@ -1,11 +1,11 @@
 //! `seconder serve`.
 
 use super::delivery::delivered;
-use super::invalid;
 #[cfg(unix)]
 use super::pid_file::PidFile;
 use super::reload::{Reloaded, Reloading};
 use super::supervision::Supervision;
+use super::{invalid, sandbox};
 use crate::arguments::Serve;
 use crate::{LOGGER, config, log, log_trouble};
 use seconder::engine::ApplicationSettings;
@@ -23,6 +23,9 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     options.log.begin();
     #[cfg(unix)]
     seconder_server::raise_descriptor_limit();
+    if options.sandbox {
+        return sandbox::serve(options);
+    }
     let (_, at_start) = config::serve_again()?;
     let listeners = listeners(&options)?;
     let (settings, routes) =
@@ -149,7 +152,7 @@ fn show_delivery(routes: &Routes) {
 }
 
 /// Where the options say that the server listens.
-fn listeners(options: &Serve) -> Result<Listeners> {
+pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
     let listeners = match options.metrics {
         Some(addr) => listeners.monitors(addr)?,
@@ -163,7 +166,7 @@ fn listeners(options: &Serve) -> Result<Listeners> {
         (Some(certificate), Some(key)) => {
             Tls::Files { certificate: certificate.clone(), key: key.clone() }
         }
-        _ if options.self_signed => Tls::SelfSigned,
+        _ if options.self_signed || options.sandbox => Tls::SelfSigned,
         _ if passed > 0 => {
             let reason = "is missing: systemd passes a socket of TCP, on which only HTTPS is \
                           served, with --certificate and --key, or --self-signed";
@@ -208,7 +211,7 @@ pub(super) fn run(
 }
 
 /// Shows the settings that are in effect, most of which are stored in the database.
-fn show(settings: &ApplicationSettings) {
+pub(super) fn show(settings: &ApplicationSettings) {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
     let url = settings.callback_url.as_ref().map(ToString::to_string);
     let file = settings.callback_ca_file.as_ref().map(|file| file.display().to_string());
@@ -244,7 +247,7 @@ fn show(settings: &ApplicationSettings) {
 }
 
 /// Writes the self-signed certificate to a file, and shows how clients trust it.
-fn write_certificate(server: &Server, file: &Path, header: &str) -> Result<()> {
+pub(super) fn write_certificate(server: &Server, file: &Path, header: &str) -> Result<()> {
     std::fs::write(file, server.certificate_pem()).map_err(|error| {
         invalid("certificate-out", format!("{} cannot be written: {error}", file.display()))
     })?;

@@ -1,5 +1,6 @@
 //! Runs the program as an operator does, in a folder.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::path::Path;

@@ -1,0 +1,179 @@
+//! Faults that a test injects: a call, its response or its message then fails.
+
+use seconder::http::{Backend, RawReply, RoutedRequest, SANDBOX_FAULTS};
+use seconder::{Error, Result};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// The page of another server, which is no response of the interface.
+const PAGE: &str = "<!DOCTYPE html><title>Not the service</title><p>The page of another server.";
+
+/// The faults of a sandbox.
+#[derive(Default)]
+pub(super) struct Faults(Mutex<Vec<Arc<Fault>>>);
+
+/// A fault that was injected.
+pub(crate) struct Fault {
+    id: usize,
+    kind: &'static str,
+    /// The calls that it is limited to; none means all.
+    calls: Vec<String>,
+    /// How many calls it is to meet; none means no limit.
+    times: Option<u64>,
+    retry_after: Duration,
+    /// How long a call takes that it delays.
+    latency: Duration,
+    status: u16,
+    met: Mutex<u64>,
+    ended: watch::Sender<bool>,
+}
+
+/// What a test asks for.
+pub(super) struct Wanted {
+    pub(super) fault: String,
+    pub(super) calls: Vec<String>,
+    pub(super) times: Option<u64>,
+    pub(super) retry_after: Duration,
+    pub(super) seconds: Duration,
+    pub(super) status: u16,
+}
+
+fn storage_failure() -> Error {
+    Error::Storage { message: "the sandbox was asked to fail".to_owned() }
+}
+
+/// What becomes of a call.
+pub(crate) enum Fate {
+    /// It is handled.
+    Handled,
+    /// It is handled, and the response is lost.
+    Lost,
+    /// It is not handled, and there is this reply.
+    Replied(Box<RawReply>),
+    /// It is not handled, and there is no reply.
+    Dropped,
+}
+
+impl Faults {
+    /// Injects a fault, and returns its id.
+    pub(super) fn inject(&self, wanted: Wanted) -> Result<usize> {
+        let kind = SANDBOX_FAULTS.iter().find(|known| **known == wanted.fault);
+        let kind = kind.ok_or_else(|| {
+            super::params::invalid("fault", format!("must be one of {}", SANDBOX_FAULTS.join(", ")))
+        })?;
+        let mut all = self.all();
+        let id = all.len() + 1;
+        all.push(Arc::new(Fault {
+            id,
+            kind,
+            calls: wanted.calls,
+            times: wanted.times,
+            retry_after: wanted.retry_after,
+            latency: wanted.seconds,
+            status: wanted.status,
+            met: Mutex::default(),
+            ended: watch::Sender::new(false),
+        }));
+        Ok(id)
+    }
+
+    /// Ends a fault, and returns what is known of it.
+    pub(super) fn end(&self, id: usize) -> Option<Value> {
+        let fault = self.all().iter().find(|fault| fault.id == id).cloned()?;
+        fault.ended.send_replace(true);
+        Some(fault.shown())
+    }
+
+    pub(super) fn end_all(&self) {
+        self.all().iter().for_each(|fault| {
+            fault.ended.send_replace(true);
+        });
+    }
+
+    /// Those that there are and were, in the order in which they were injected.
+    pub(super) fn shown(&self) -> Vec<Value> {
+        self.all().iter().map(|fault| fault.shown()).collect()
+    }
+
+    /// The fault that a call meets, or the message of a call. The latest goes first.
+    pub(super) fn take(&self, call: &str, delivering: bool) -> Option<Arc<Fault>> {
+        let all = self.all();
+        all.iter().rev().find(|fault| fault.meets(call, delivering)).cloned()
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<Fault>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Fault {
+    /// Whether it meets this call, which is then counted.
+    fn meets(&self, call: &str, delivering: bool) -> bool {
+        let concerns = self.calls.is_empty() || self.calls.iter().any(|name| name == call);
+        if !concerns || *self.ended.borrow() || (self.kind == "undelivered") != delivering {
+            return false;
+        }
+        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_left = self.times.is_none_or(|times| *met < times);
+        *met += u64::from(is_left);
+        is_left
+    }
+
+    fn shown(&self) -> Value {
+        json!({
+            "id": self.id,
+            "fault": self.kind,
+            "calls": self.calls,
+            "times": self.times,
+            "met": *self.met.lock().unwrap_or_else(PoisonError::into_inner),
+            "ended": *self.ended.borrow(),
+        })
+    }
+
+    /// What becomes of a call that meets it.
+    pub(super) async fn fate(&self, routed: &RoutedRequest, backend: &impl Backend) -> Fate {
+        let replied = |error| Fate::Replied(Box::new(routed.failure(backend, &error)));
+        match self.kind {
+            "lost" => Fate::Lost,
+            "latency" => {
+                drop(tokio::time::timeout(self.latency, self.end()).await);
+                Fate::Handled
+            }
+            "rate_limited" => replied(Error::RateLimited {
+                message: "API usage limit reached".to_owned(),
+                retry_after: Some(self.retry_after),
+                code: Some("60003".to_owned()),
+            }),
+            "unauthorized" => replied(Error::Unauthorized {
+                message: "the sandbox was asked to reject it".to_owned(),
+                code: Some("60001".to_owned()),
+            }),
+            "storage" => replied(storage_failure()),
+            "status" => {
+                let mut reply = routed.failure(backend, &storage_failure());
+                reply.status = self.status;
+                Fate::Replied(Box::new(reply))
+            }
+            "invalid_response" => {
+                let mut reply = routed.failure(backend, &storage_failure());
+                reply.status = 200;
+                reply.headers = vec![("content-type", "text/html".to_owned())];
+                reply.body = PAGE.into();
+                reply.code = None;
+                Fate::Replied(Box::new(reply))
+            }
+            _ => {
+                self.end().await;
+                Fate::Dropped
+            }
+        }
+    }
+
+    /// Returns once it was ended.
+    async fn end(&self) {
+        // The sender is this fault's own.
+        drop(self.ended.subscribe().wait_for(|ended| *ended).await);
+    }
+}

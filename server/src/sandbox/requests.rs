@@ -1,0 +1,137 @@
+//! The paths of a sandbox.
+
+use super::operations::{self, Search, missing};
+use super::params::Params;
+use super::{Sandbox, World};
+use crate::inbound::read_body;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use seconder::http::{BodyError, SANDBOX_OPERATIONS, SANDBOX_PATH, SandboxOperation};
+use seconder::model::{ApiKey, Secret};
+use seconder::{Error, Rejection, Result};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+impl Sandbox {
+    /// Whether a path is one of those for tests.
+    pub(crate) fn owns(path: &str) -> bool {
+        // Clients join a base URL that ends with a slash and a path that begins with one.
+        format!("/{}", path.trim_start_matches('/')).starts_with(SANDBOX_PATH)
+    }
+
+    /// Responds to a request for one of those paths.
+    pub(crate) async fn respond(&self, request: Request) -> Response {
+        match self.reply(request).await {
+            Ok(reply) => response(StatusCode::OK, &reply),
+            Err(error) => failed(&error),
+        }
+    }
+
+    async fn reply(&self, request: Request) -> Result<Value> {
+        let (head, body) = request.into_parts();
+        let operation = find(head.uri.path(), head.method.as_str())?;
+        let world = self.world();
+        self.check_key(&world, &head.headers)?;
+        let body = read_body(body).await.map_err(|error| match error {
+            BodyError::TooLarge => rejected(413, "The body is larger than 64 KiB."),
+            BodyError::TooSlow => rejected(408, "The body did not arrive in time."),
+            _ => rejected(400, "The body is incomplete."),
+        })?;
+        let query = head.uri.query().unwrap_or_default();
+        let params = Params::read(query, &body, operation.params)?;
+        match operation.name {
+            "messages" => {
+                let found = found(&world, &Search::of_messages(&params)?).await;
+                Ok(json!({ "messages": found }))
+            }
+            "code" => {
+                let found = found(&world, &Search::of_code(&params)?).await.into_iter().next();
+                let found = found.ok_or_else(|| missing("No code was sent there.".to_owned()))?;
+                Ok(json!({ "code": found.get("code"), "message": found }))
+            }
+            name => {
+                let sandbox = self.clone();
+                // It may post a callback, and wait for the application.
+                let ran = tokio::task::spawn_blocking(move || match name {
+                    "reset" => sandbox.reset(&params),
+                    _ => operations::run(&world, name, &params),
+                });
+                ran.await.unwrap_or_else(|_| Err(crate::internal("a thread ended")))
+            }
+        }
+    }
+
+    fn check_key(&self, world: &World, headers: &HeaderMap) -> Result<()> {
+        let name = self.names().api_key();
+        let mut keys = headers.get_all(&name).iter();
+        let unauthorized = |message: String| Error::Unauthorized { message, code: None };
+        let key = match (keys.next().map(|key| key.to_str()), keys.next()) {
+            (Some(Ok(key)), None) => ApiKey::try_from(Secret::new(key)).ok(),
+            _ => return Err(unauthorized(format!("it must be in one header {name}"))),
+        };
+        let known = key.and_then(|key| world.engine.authenticate(&key).ok());
+        known.map(drop).ok_or_else(|| unauthorized("the sandbox has another one".to_owned()))
+    }
+}
+
+fn find(path: &str, method: &str) -> Result<&'static SandboxOperation> {
+    let name = path.trim_start_matches('/').strip_prefix(SANDBOX_PATH.trim_start_matches('/'));
+    let operation = SANDBOX_OPERATIONS.iter().find(|operation| Some(operation.name) == name);
+    let operation = operation.ok_or_else(|| {
+        let names: Vec<_> = SANDBOX_OPERATIONS.iter().map(|operation| operation.name).collect();
+        let message = format!("A sandbox has no such path. There are {}.", names.join(", "));
+        rejected(404, &message)
+    })?;
+    match operation.method == method {
+        true => Ok(operation),
+        false => Err(rejected(405, &format!("The method is {}.", operation.method))),
+    }
+}
+
+/// The messages that match, of which the first is waited for.
+async fn found(world: &Arc<World>, search: &Search) -> Vec<Value> {
+    let mut sent = world.records.sent.subscribe();
+    let found = async {
+        loop {
+            let found = search.run(&world.records);
+            if !found.is_empty() || sent.changed().await.is_err() {
+                return found;
+            }
+        }
+    };
+    tokio::time::timeout(search.wait, found).await.unwrap_or_default()
+}
+
+fn rejected(status: u16, message: &str) -> Error {
+    let message = message.to_owned();
+    Error::Rejected(Box::new(Rejection { status, message, ..Rejection::default() }))
+}
+
+fn failed(error: &Error) -> Response {
+    let status = match error {
+        Error::InvalidArgument { .. } | Error::TokenMalformed { .. } => 400,
+        Error::Unauthorized { .. } => 401,
+        Error::Rejected(rejection) => rejection.status,
+        _ => 500,
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    // What advises a client of the interface would not fit.
+    let message = match error {
+        Error::Rejected(rejection) => rejection.message.clone(),
+        other => other.to_string(),
+    };
+    let body = json!({ "success": false, "message": message });
+    response(status, &body)
+}
+
+fn response(status: StatusCode, body: &Value) -> Response {
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
