@@ -12,6 +12,7 @@ mod codes;
 mod delivery;
 mod devices;
 mod factors;
+mod forwarding;
 mod jobs;
 mod keys;
 mod known;
@@ -47,6 +48,7 @@ pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Delivery, Message, Outcome, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
+pub use forwarding::{Forwarding, Learned};
 pub use jobs::{
     CALLBACK_LANES, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun, LeasedJob,
     Workers,

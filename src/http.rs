@@ -30,7 +30,7 @@ pub use sandbox::{
 use crate::calls::{self, Call, MatchedCall, Route, RouteMatch, Verdict, Verify, match_route};
 use crate::error::{Rejection, whole_seconds};
 use crate::model::{ApiKey, Secret};
-use crate::wire::{Format, Generation, Names, Reply, Wiping};
+use crate::wire::{FORWARDED, Format, Generation, Names, Reply, Wiping};
 use crate::{Error, Result, codes};
 use params::Params;
 use peer::Denied;
@@ -296,6 +296,9 @@ impl RoutedRequest {
         refused: &mut Option<String>,
     ) -> Result<Reply> {
         let RoutedRequest { call, request } = self;
+        if backend.forwards() && request.values(FORWARDED).next().is_some() {
+            return Err(rejected(508, "This service forwards calls, and accepts none that was."));
+        }
         if let Caller::Peer(peer) = caller {
             peer.permit(&call, backend).map_err(|denied| match denied {
                 Denied::Forbidden(reason) => {

@@ -61,7 +61,7 @@ use crate::call_log;
 use crate::calls::{self, Call, Handle};
 use crate::interrupt;
 use crate::model::ApiKey;
-use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
+use crate::wire::{FORWARDED, Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result, Stage};
 use address::Address;
 use connect::{Connections, Connector, KEPT};
@@ -153,6 +153,7 @@ struct Client {
     format: Format,
     generation: Generation,
     nested_as_json: bool,
+    forwarding: bool,
     names: Names,
 }
 
@@ -197,10 +198,18 @@ impl Remote {
         settings: RemoteSettings,
     ) -> Remote {
         let connections = Connections::new(connector, settings.max_idle, KEPT);
-        let RemoteSettings { timeout, repeats, format, generation, nested_as_json, names, .. } =
-            settings;
-        let client =
-            Client { address, api_key, connections, format, generation, nested_as_json, names };
+        let RemoteSettings { timeout, repeats, format, generation, names, .. } = settings;
+        let RemoteSettings { nested_as_json, forwarding, .. } = settings;
+        let client = Client {
+            address,
+            api_key,
+            connections,
+            format,
+            generation,
+            nested_as_json,
+            forwarding,
+            names,
+        };
         Remote { client: Arc::new(client), timeout, repeats }
     }
 
@@ -331,6 +340,9 @@ impl Client {
         let target = self.target(request, exchange.key_in_header)?;
         let mut raw = RawRequest::new(request.method, self.address.host(), &target)?;
         raw = raw.header("accept", self.format.media_type())?;
+        if self.forwarding {
+            raw = raw.header(FORWARDED, "1")?;
+        }
         if let Some(key) = self.api_key.as_ref().filter(|_| exchange.key_in_header) {
             raw = raw.secret(&self.names.api_key(), key.secret())?;
         }

@@ -5,6 +5,8 @@ mod browsers;
 #[cfg(feature = "engine")]
 mod engine_settings;
 mod factors;
+#[cfg(feature = "remote")]
+mod forwarding;
 #[cfg(feature = "https")]
 mod https_settings;
 mod making;

@@ -17,6 +17,10 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 use zeroize::Zeroize;
 
+/// The header of a request that a service has forwarded.
+#[cfg(any(feature = "engine", feature = "remote"))]
+pub(crate) const FORWARDED: &str = "seconder-forwarded";
+
 /// A call as it is sent to a service.
 #[derive(Clone, PartialEq)]
 pub struct Request {

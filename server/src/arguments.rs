@@ -127,7 +127,7 @@ pub(crate) struct Local {
 
 /// What is for a real service, and names what a test must not touch.
 #[cfg(unix)]
-const NO_SANDBOX: [&str; 9] = [
+const NO_SANDBOX: [&str; 10] = [
     "config",
     "url",
     "keyring",
@@ -137,9 +137,28 @@ const NO_SANDBOX: [&str; 9] = [
     "metrics",
     "pid_file",
     "public_url",
+    "forward",
 ];
 #[cfg(not(unix))]
-const NO_SANDBOX: [&str; 6] = ["config", "url", "keyring", "app", "metrics", "public_url"];
+const NO_SANDBOX: [&str; 7] =
+    ["config", "url", "keyring", "app", "metrics", "public_url", "forward"];
+
+/// The service from which the application moves here.
+#[derive(Args)]
+pub(crate) struct Forward {
+    /// Service from which the application moves here, an https: URL: calls for users and codes that are
+    /// not here yet are passed on to it, and users are taken over one by one. It has the names of this
+    /// application. docs/migrate.md describes it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) forward: Option<String>,
+    /// File with the API key of that service. By default `forward-key` in the folder of
+    /// CREDENTIALS_DIRECTORY, where systemd puts what LoadCredential=forward-key:FILE names.
+    #[arg(long, value_name = "FILE", requires = "forward")]
+    pub(crate) forward_key_file: Option<PathBuf>,
+    /// PEM file of the certificates to trust for that service, instead of the system's.
+    #[arg(long, value_name = "FILE", requires = "forward")]
+    pub(crate) forward_ca_file: Option<PathBuf>,
+}
 
 #[derive(Args)]
 #[command(group = ArgGroup::new("tls").multiple(true).args(["self_signed", "certificate", "sandbox"]))]
@@ -202,6 +221,8 @@ pub(crate) struct Serve {
     pub(crate) metrics: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) log: Log,
+    #[command(flatten)]
+    pub(crate) forward: Forward,
     /// URL at which others reach this service by HTTPS, such as https://login.example. Providers of
     /// messages report there what became of a message, and fetch what a voice reads out; without it,
     /// they are not asked to. A proxy in front that serves it under a path has to remove that path.

@@ -2,6 +2,7 @@
 
 mod backups;
 mod delivery;
+mod forwarding;
 #[cfg(unix)]
 mod local;
 #[cfg(unix)]
@@ -93,7 +94,7 @@ impl Database {
 
     /// The keyring that the options name, or that systemd has passed.
     pub(crate) fn ring_file(&self) -> Option<PathBuf> {
-        self.keyring.clone().or_else(|| passed_keyring().filter(|_| !self.is_sandbox()))
+        self.keyring.clone().or_else(|| credential("keyring").filter(|_| !self.is_sandbox()))
     }
 
     /// The names that the options give; `None` if there is no such option.
@@ -177,11 +178,11 @@ impl SingleNames {
     }
 }
 
-/// The credential `keyring` of a service of systemd.
+/// A credential of a service of systemd, if there is one of this name.
 #[allow(clippy::disallowed_methods, reason = "systemd passes the folder by this variable alone")]
-fn passed_keyring() -> Option<PathBuf> {
+fn credential(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("CREDENTIALS_DIRECTORY").filter(|folder| !folder.is_empty())?;
-    Some(Path::new(&folder).join("keyring")).filter(|file| file.exists())
+    Some(Path::new(&folder).join(name)).filter(|file| file.exists())
 }
 
 pub(crate) fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret> {

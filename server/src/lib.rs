@@ -16,6 +16,7 @@
 mod calls;
 mod certificate;
 mod edge;
+mod forwarding;
 pub mod gateway;
 mod idle_timeout;
 mod inbound;
@@ -43,6 +44,7 @@ mod tls;
 mod workers;
 mod write_timeout;
 
+pub use forwarding::Forward;
 pub use listeners::Listeners;
 #[cfg(unix)]
 pub use local::{LocalSocket, PeerRules, SocketOptions, user_number};

@@ -8,6 +8,7 @@ mod call;
 mod commands;
 mod config;
 mod enrol;
+mod forward;
 mod given;
 mod jobs;
 mod keyring;
@@ -104,6 +105,10 @@ enum Command {
     /// Write all users to a new file, in the format that `seconder import` reads. Services go on meanwhile:
     /// a user who changes during the export is in it as before or after the change.
     Export(moving::Export),
+    /// Look after the move of an application from another service, to which `seconder serve --forward` passes
+    /// on calls for users who are not here yet.
+    #[command(subcommand)]
+    Forward(forward::Command),
     /// Manage users, their login names on machines, and their recovery codes.
     #[command(subcommand)]
     User(user::User),
@@ -205,6 +210,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Restored(database) => commands::restored(&database),
         Command::Import(options) => moving::import(&options),
         Command::Export(options) => moving::export(&options),
+        Command::Forward(command) => forward::run(command),
         Command::User(command) => user::run(command),
         Command::Keyring(command) => keyring::run(command),
         Command::Enrol(options) => enrol::run(&options),

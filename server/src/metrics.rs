@@ -16,6 +16,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
+use seconder::engine::operator::{ForwardStatus, Operation};
 use seconder::engine::{Engine, JobKind, JobStatus, Outcome};
 use std::fmt::{self, Write};
 use std::sync::atomic::AtomicU64;
@@ -83,6 +84,11 @@ struct PoolName {
     pool: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Users {
+    state: &'static str,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct BreakerState(State);
 
@@ -148,6 +154,7 @@ impl Metrics {
         registry.register("database_up", "Whether the database responds", up);
         self.of_this_process(&mut registry);
         if let Some(counted) = counted {
+            self.of_the_move(&mut registry);
             of_the_database(&counted, &mut registry);
         }
         let mut text = String::new();
@@ -189,6 +196,35 @@ impl Metrics {
         }
         let help = "Whether the circuit breaker of a route is in this state, in this process";
         registry.register("route_breaker", help, breakers);
+    }
+
+    /// How far the move from another service has come, if there is one.
+    fn of_the_move(&self, registry: &mut Registry) {
+        let forwarded = ForwardStatus {}.carry_out(&self.0.engine);
+        let Some(forwarded) = forwarded.ok().filter(|forwarded| forwarded.since.is_some()) else {
+            return;
+        };
+        let counter = |number: u64| {
+            let counter = Counter::<u64>::default();
+            counter.inc_by(number);
+            counter
+        };
+        let help = "Calls that were forwarded to the service from which the application moves here";
+        registry.register("forwarded_calls", help, counter(forwarded.calls));
+        let help = "Forwarded calls to which that service gave no usable reply";
+        registry.register("forwarded_calls_failed", help, counter(forwarded.failed));
+        let users = Family::<Users, Gauge>::default();
+        let counts = [
+            ("there", forwarded.users_there),
+            ("taken", forwarded.users_taken),
+            ("returned", forwarded.users_returned),
+        ];
+        for (state, number) in counts {
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            users.get_or_create(&Users { state }).set(number);
+        }
+        let help = "Users of whom calls were forwarded: still there, taken over, and returned";
+        registry.register("forwarded_users", help, users);
     }
 
     /// The jobs; none if they cannot be read.

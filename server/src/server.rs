@@ -2,6 +2,7 @@
 
 use crate::calls::Calls;
 use crate::certificate::Certificate;
+use crate::forwarding::Forward;
 use crate::inbound::Inbound;
 use crate::journal::Journal;
 use crate::listeners::Listeners;
@@ -110,6 +111,14 @@ impl Server {
         Server::open(Source::Relay(Relay::new(service, names, Generation::Current)), listeners)
     }
 
+    /// Serves an engine, and passes on what is not there yet.
+    ///
+    /// # Errors
+    /// As [`Server::serve`].
+    pub fn forward(forward: Forward, listeners: Listeners) -> Result<Server> {
+        Server::open(Source::Forward(forward), listeners)
+    }
+
     fn open(source: Source, listeners: Listeners) -> Result<Server> {
         let unusable = |_| invalid("listen", "the socket cannot be used");
         #[cfg(unix)]
@@ -132,7 +141,7 @@ impl Server {
         };
         let addrs = addresses(&listeners.tcp)?;
         let runtime = runtime().map_err(|_| internal("threads could not be started"))?;
-        let pools = Pools::new(matches!(source, Source::Relay(_)));
+        let pools = Pools::new(source.waits_for_others());
         let (tcp, calls) = (Handle::new(), (Calls::default(), pools));
         let mut accepting = Vec::new();
         let write_limit = listeners.write_limit.unwrap_or(WRITE);

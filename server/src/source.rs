@@ -1,5 +1,6 @@
 //! What a server passes requests to: an engine in this process, a sandbox, or a remote service.
 
+use crate::forwarding::Forward;
 use crate::sandbox::{Fate, Sandbox};
 use seconder::calls::MatchedCall;
 use seconder::engine::Engine;
@@ -13,15 +14,21 @@ use std::time::Duration;
 /// How long the deletion of what has expired may take at a time.
 const BUDGET: Duration = Duration::from_secs(1);
 
-/// An engine, a sandbox, or a relay to a remote service.
+/// An engine, an engine to which an application moves, a sandbox, or a relay to a remote service.
 #[derive(Clone)]
 pub(crate) enum Source {
     Engine(Engine),
+    Forward(Forward),
     Sandbox(Sandbox),
     Relay(Relay<Service>),
 }
 
 impl Source {
+    /// Whether every call may wait for another service.
+    pub(crate) fn waits_for_others(&self) -> bool {
+        matches!(self, Source::Forward(_) | Source::Relay(_))
+    }
+
     /// What becomes of a call, which only a sandbox decides before it is handled.
     pub(crate) async fn fate(&self, routed: &RoutedRequest) -> Fate {
         match self {
@@ -38,6 +45,7 @@ impl Source {
         match self {
             Source::Engine(engine) => engine.maintain(BUDGET).map(drop),
             Source::Sandbox(sandbox) => sandbox.world().engine.maintain(BUDGET).map(drop),
+            Source::Forward(forward) => forward.engine().maintain(BUDGET).map(drop),
             // The next login then finds a connection. If there is none, its call says why.
             Source::Relay(relay) => {
                 drop(relay.service().keep_warm());
@@ -52,6 +60,7 @@ impl Backend for Source {
         match self {
             Source::Engine(engine) => Backend::names(engine),
             Source::Sandbox(sandbox) => sandbox.names(),
+            Source::Forward(forward) => forward.names(),
             Source::Relay(relay) => relay.names(),
         }
     }
@@ -60,6 +69,7 @@ impl Backend for Source {
         match self {
             Source::Engine(engine) => Backend::replies(engine),
             Source::Sandbox(sandbox) => Backend::replies(&sandbox.world().engine),
+            Source::Forward(forward) => forward.replies(),
             Source::Relay(relay) => relay.replies(),
         }
     }
@@ -68,6 +78,7 @@ impl Backend for Source {
         match self {
             Source::Engine(engine) => engine.user_with_login(login),
             Source::Sandbox(sandbox) => sandbox.world().engine.user_with_login(login),
+            Source::Forward(forward) => forward.user_with_login(login),
             Source::Relay(relay) => relay.user_with_login(login),
         }
     }
@@ -78,6 +89,7 @@ impl Backend for Source {
             Source::Sandbox(sandbox) => {
                 Backend::check_own_account(&sandbox.world().engine, call, user_id)
             }
+            Source::Forward(forward) => forward.check_own_account(call, user_id),
             Source::Relay(relay) => relay.check_own_account(call, user_id),
         }
     }
@@ -86,8 +98,13 @@ impl Backend for Source {
         match self {
             Source::Engine(engine) => engine.check_key(key),
             Source::Sandbox(sandbox) => sandbox.world().engine.check_key(key),
+            Source::Forward(forward) => forward.check_key(key),
             Source::Relay(relay) => relay.check_key(key),
         }
+    }
+
+    fn forwards(&self) -> bool {
+        matches!(self, Source::Forward(_))
     }
 
     fn handle_call(
@@ -99,6 +116,7 @@ impl Backend for Source {
         match self {
             Source::Engine(engine) => engine.handle_call(key, call, params),
             Source::Sandbox(sandbox) => sandbox.handle_call(key, call, params),
+            Source::Forward(forward) => forward.handle_call(key, call, params),
             Source::Relay(relay) => relay.handle_call(key, call, params),
         }
     }

@@ -8,6 +8,7 @@ mod program;
 mod serving;
 
 use program::{Provider, error};
+use seconder::engine::Forwarding;
 use serving::{Running, database, wait_until};
 use std::collections::BTreeSet;
 use std::fs;
@@ -170,6 +171,9 @@ fn an_address_that_is_taken_is_an_error_at_start() {
 fn the_manual_has_every_metric() {
     let folder = tempfile::tempdir().unwrap();
     database(folder.path());
+    let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
+    let moving = seconder::open(&url).unwrap();
+    Forwarding::begin(moving.require_engine().unwrap()).unwrap();
     Provider::start(200).set_route(folder.path(), "only", &[]);
     let service = Monitored::start(folder.path());
     service.running.send_code("2025550123", false);

@@ -233,8 +233,8 @@ pub struct AuditEntry {
     /// `denied`, `reported`; `recognised`, `not_recognised`.
     pub verdict: String,
     /// Why, where the verdict leaves that open: `none_to_compare`, `other_action`, `too_many_tries`,
-    /// `not_confirmed`; `expired`, `rejected`, `ambiguous`, `cancelled`, `undeliverable`, `unreadable`,
-    /// `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for `configured`, the
+    /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `ambiguous`, `cancelled`, `undeliverable`,
+    /// `unreadable`, `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for `configured`, the
     /// names of the settings that changed.
     pub reason: Option<String>,
     /// `code`, `authenticator` or `recovery_code`; several are joined by `+`.

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 /// The highest id that an imported user or device can have: new ones have higher ids, of which this
 /// leaves as many.
-const HIGHEST: u64 = 1 << 62;
+pub(super) const HIGHEST: u64 = 1 << 62;
 /// The last time that has four digits for the year, in milliseconds.
 const LAST_TIME: i64 = 253_402_300_799_999;
 /// How far the clock of the other service may be ahead.
@@ -138,9 +138,13 @@ impl UserRecord {
             Some(country) => Phone::parse(country, number),
             None => Phone::parse_international(number),
         };
-        Ok(UserRecord {
+        Ok(UserRecord::of(user_id, phone.map_err(super::phones::invalid("phone"))?, email))
+    }
+
+    pub(super) fn of(user_id: UserId, phone: Phone, email: Email) -> UserRecord {
+        UserRecord {
             user_id,
-            phone: phone.map_err(super::phones::invalid("phone"))?,
+            phone,
             email,
             earlier_emails: Vec::new(),
             login: None,
@@ -150,7 +154,7 @@ impl UserRecord {
             created: None,
             authenticators: Vec::new(),
             devices: Vec::new(),
-        })
+        }
     }
 
     /// The user's number in E.164: `+15550100123`.

@@ -10,6 +10,7 @@ pub(super) mod budgets;
 pub(super) mod codes;
 pub(super) mod documents;
 pub(super) mod factors;
+pub(super) mod forwarding;
 pub(super) mod housekeeping;
 pub(super) mod jobs;
 pub(super) mod lines;

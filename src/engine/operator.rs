@@ -6,6 +6,7 @@
 mod approvals;
 mod apps;
 mod audit;
+mod forward;
 mod jobs;
 mod limits;
 mod lookup;
@@ -18,6 +19,7 @@ pub use apps::{
     SetApp, ShowApp, ShowAppKey,
 };
 pub use audit::ListAudit;
+pub use forward::{ForwardStatus, Forwarded, ReturnUser, TakeUser};
 pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, ShowJob};
 pub use limits::{SetLimits, ShowLimits};
 pub use lookup::{LookupSettings, RemoveLookup, SetLookup, ShowLookup};
@@ -103,6 +105,9 @@ const ALL: &[Named] = &[
     named::<ListApprovals>(),
     named::<CancelApproval>(),
     named::<ListAudit>(),
+    named::<ForwardStatus>(),
+    named::<ReturnUser>(),
+    named::<TakeUser>(),
     named::<ListJobs>(),
     named::<ShowJob>(),
     named::<CountJobs>(),

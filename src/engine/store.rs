@@ -31,8 +31,8 @@ pub use sqlite::{after_fork, before_fork};
 pub(super) use table::{Cell, Row, Value, damaged};
 pub(super) use tables::{
     Activity, Application, Approval, Audit, Authenticator, Browser, Budget, Device, Document,
-    Email, Job, KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, Receipt,
-    RecoveryCode, Retention, Route, SentCode, Sequence, Statistics, User,
+    Email, Forwarded, Forwarding, Job, KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse,
+    OpenApproval, Receipt, RecoveryCode, Retention, Route, SentCode, Sequence, Statistics, User,
 };
 pub(super) use view::{Decided, Due, Page, Stop, View};
 

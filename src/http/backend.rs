@@ -35,6 +35,12 @@ pub trait Backend {
     /// If none has.
     fn check_key(&self, key: &ApiKey) -> Result<()>;
 
+    /// Whether calls may be forwarded to another service. Then none is accepted that was forwarded: it would
+    /// go round in circles.
+    fn forwards(&self) -> bool {
+        false
+    }
+
     /// Handles a call of the application with this API key; without one, of the application that
     /// this was opened for.
     ///
@@ -75,20 +81,35 @@ impl Backend for Engine {
         call: MatchedCall,
         params: Map<String, Value>,
     ) -> Result<Reply> {
-        match key {
-            Some(key) => {
-                let engine = self.authenticate(key)?;
-                match engine.count_request() {
-                    Ok(()) => Ok(call.handle(&engine, params, engine.replies())),
-                    // As the application reads it, which need not be the server's own.
-                    Err(error) => Ok(call.failure_writer()(&error, engine.replies())),
-                }
-            }
-            None => {
-                let engine = self.current()?;
-                Ok(call.handle(&engine, params, engine.replies()))
-            }
+        self.handle_call_by(key, call, params, |engine| engine)
+    }
+}
+
+#[doc(hidden)]
+impl Engine {
+    /// [`Backend::handle_call`] by what `handler` makes of the engine of the application.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn handle_call_by<S: HandleAll>(
+        &self,
+        key: Option<&ApiKey>,
+        call: MatchedCall,
+        params: Map<String, Value>,
+        handler: impl FnOnce(Engine) -> S,
+    ) -> Result<Reply> {
+        let engine = match key {
+            Some(key) => self.authenticate(key)?,
+            None => self.current()?,
+        };
+        let replies = engine.replies();
+        if key.is_some()
+            && let Err(error) = engine.count_request()
+        {
+            // As the application reads it, which need not be the server's own.
+            return Ok(call.failure_writer()(&error, replies));
         }
+        Ok(call.handle(&handler(engine), params, replies))
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct RemoteSettings {
     pub(crate) format: Format,
     pub(crate) generation: Generation,
     pub(crate) nested_as_json: bool,
+    /// Whether requests say that they were forwarded.
+    pub(crate) forwarding: bool,
     pub(crate) names: Names,
 }
 
@@ -61,6 +63,7 @@ impl Default for RemoteSettings {
             format: Format::default(),
             generation: Generation::default(),
             nested_as_json: false,
+            forwarding: false,
             names: Names::default(),
         }
     }

@@ -5,7 +5,7 @@ use super::delivery::delivered;
 use super::pid_file::PidFile;
 use super::reload::{Reloaded, Reloading};
 use super::supervision::Supervision;
-use super::{invalid, sandbox};
+use super::{forwarding, invalid, sandbox};
 use crate::arguments::Serve;
 use crate::{LOGGER, config, log, log_trouble};
 use seconder::engine::ApplicationSettings;
@@ -62,7 +62,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let header = engine.names().api_key();
     #[cfg(unix)]
     let pid_file = options.pid_file.as_deref().map(PidFile::create).transpose()?;
-    let server = Server::serve(service, listeners)?;
+    let server = forwarding::server(&options, service, listeners)?;
     let mut signals = server.signals()?;
     if let Some(file) = options.certificate_out.as_ref().filter(|_| !server.addrs().is_empty()) {
         write_certificate(&server, file, &header)?;

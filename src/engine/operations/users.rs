@@ -1,6 +1,7 @@
 //! Users.
 
 use super::budgets::{Over, Sending};
+use super::forwarding;
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, USERS, browsers, count, count_users, next_id, user};
@@ -9,9 +10,9 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::limits;
 use crate::engine::phones::Phone;
 use crate::engine::store::{
-    Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, Job,
-    KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode,
-    User, View,
+    Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, Forwarded,
+    Forwarding, Job, KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval,
+    RecoveryCode, SentCode, User, View,
 };
 use crate::model::UserId;
 use std::time::Duration;
@@ -168,6 +169,7 @@ pub(in crate::engine) fn delete(view: &mut View, app: AppId, user_id: UserId) ->
     view.delete_all::<Activity>((id,));
     view.delete_all::<SentCode>((Subject::User(app, user_id).key(),));
     jobs::delete_all(view, &Subject::User(app, user_id))?;
+    forwarding::forget(view, app, user_id)?;
     count_users(view, app, -1);
     Ok(true)
 }
@@ -193,6 +195,8 @@ pub(in crate::engine) fn clear(view: &mut View) -> Decided<()> {
     view.delete_all::<Audit>(());
     view.delete_all::<Budget>(());
     view.delete_all::<KeptLine>(());
+    view.delete_all::<Forwarded>(());
+    view.delete_all::<Forwarding>(());
     view.delete_all::<SentCode>(());
     view.delete_all::<NumberCheck>(());
     view.delete_all::<Job>(());

@@ -354,6 +354,37 @@ tables! {
         expires_at: Time,
     }
 
+    /// What is known of a user of the service that calls are forwarded to: see
+    /// `operations/forwarding.rs`. The key begins with the application, because there need be no row of
+    /// `users` that would protect this one.
+    Forwarded in forwarded, key 2 {
+        app_id: i64,
+        id: u64,
+        state: String,
+        country_code: Option<u16>,
+        cellphone: Option<String>,
+        email: Option<String>,
+        confirmed: bool,
+        /// Whether the user may have an app there, whose secret nobody can read.
+        has_app: bool,
+        /// Until when a code may be valid that was sent there, and whether it would have been sent to a user
+        /// with an app too.
+        sent_until: Time,
+        sent_forced: bool,
+    }
+
+    /// Since when an application forwards calls, and what is counted of it.
+    Forwarding in forwarding, key 1 {
+        app_id: i64,
+        begun_at: Time,
+        calls: u64,
+        failed: u64,
+        /// How many users are known to be there, were taken over, and were returned.
+        there: u64,
+        here: u64,
+        returned: u64,
+    }
+
     /// The counts of an application in a month: the year times twelve plus the month, counted from 0.
     /// Several nodes count in different shards, so that none waits for another. The row of month 0
     /// has the number of users that there are now.

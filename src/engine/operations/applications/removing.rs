@@ -5,7 +5,9 @@ use crate::engine::clock::Time;
 use crate::engine::operations::audit::{Noted, Trail};
 use crate::engine::operations::lookups::Kind;
 use crate::engine::operations::{AppId, users};
-use crate::engine::store::{Application, Audit, Decided, Due, Lookup, Page, Statistics, View};
+use crate::engine::store::{
+    Application, Audit, Decided, Due, Forwarded, Forwarding, Lookup, Page, Statistics, View,
+};
 
 /// Comes after every number and name.
 const AFTER_ALL: &str = "\u{10ffff}";
@@ -65,6 +67,8 @@ pub(in crate::engine) fn remove(view: &mut View, app: AppId, trail: &Trail) -> D
         view.delete_all::<Lookup>((kind.name(), app));
     }
     view.delete_all::<Statistics>((app,));
+    view.delete_all::<Forwarded>((app,));
+    view.delete_all::<Forwarding>((app,));
     let removed = format!("application {app}");
     trail.note(view, Noted { verdict: "done", ..Noted::default() }.because(Some(&removed)));
     Ok(Removed::Done)

@@ -17,7 +17,9 @@ use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
 use crate::engine::store::{Authenticator, Store};
 use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
-use crate::engine::{Delivery, EngineSettings, JobFilter, JobState, SignedCallback};
+use crate::engine::{
+    Delivery, EngineSettings, Forwarding, JobFilter, JobState, Learned, SignedCallback,
+};
 use crate::keyring::Ring;
 use crate::model::{ApiKey, LoginName, PhoneNumber, Secret, UserId};
 use crate::otp::{Algorithm, Totp};
@@ -249,7 +251,11 @@ fn use_receipts(world: &World) {
 /// Everything that the store can do.
 fn use_all(world: &World) {
     let engine = &world.engine;
+    let moving = Forwarding::begin(engine).unwrap();
     let user = world.user("555-010-0123");
+    assert!(!moving.user_is_there(user).unwrap());
+    let there = 7.try_into().unwrap();
+    assert!(!moving.seen(there, Learned::Sent { forced: false }).unwrap());
     let phone = "555-010-0123".parse().unwrap();
     let other = CreateUser::new("eve@example.com".parse().unwrap(), phone, "1".parse().unwrap());
     assert_eq!(user, engine.handle(&other).unwrap().user_id);

@@ -311,6 +311,30 @@ CREATE TABLE phone_lines (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX phone_lines_due ON phone_lines (expires_at);
 
+CREATE TABLE forwarded (
+    app_id INTEGER NOT NULL,
+    id INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    country_code INTEGER,
+    cellphone TEXT,
+    email TEXT,
+    confirmed INTEGER NOT NULL,
+    has_app INTEGER NOT NULL,
+    sent_until INTEGER NOT NULL,
+    sent_forced INTEGER NOT NULL,
+    PRIMARY KEY (app_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE forwarding (
+    app_id INTEGER PRIMARY KEY,
+    begun_at INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    there INTEGER NOT NULL,
+    here INTEGER NOT NULL,
+    returned INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE statistics (
     app_id INTEGER NOT NULL,
     month INTEGER NOT NULL,

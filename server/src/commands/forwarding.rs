@@ -1,0 +1,73 @@
+//! The service to which `seconder serve --forward` passes calls on.
+
+use super::{credential, invalid, secret_file};
+use crate::arguments::Serve;
+use crate::{log, log_trouble};
+use seconder::engine::Engine;
+use seconder::{CallOutcome, CallRecord, Result, Service, Settings};
+use seconder_server::{Forward, Listeners, Server};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a call to the other service may take. Clients wait for 10 seconds, so they learn what is wrong.
+const TIMEOUT: Duration = Duration::from_secs(8);
+/// For how long a connection to it is kept without a call.
+const IDLE: Duration = Duration::from_secs(15);
+
+/// Serves an engine, and forwards if the options say so.
+pub(super) fn server(options: &Serve, service: Service, listeners: Listeners) -> Result<Server> {
+    match begin(options, service.require_engine()?)? {
+        Some(forward) => Server::forward(forward, listeners),
+        None => Server::serve(service, listeners),
+    }
+}
+
+fn begin(options: &Serve, engine: &Engine) -> Result<Option<Forward>> {
+    let Some(url) = &options.forward.forward else { return Ok(None) };
+    if !url.starts_with("https:") {
+        return Err(invalid("forward", "must begin with https:".to_owned()));
+    }
+    if options.database.is_sandbox() {
+        let reason = "cannot be used with sandbox:, which accepts every code".to_owned();
+        return Err(invalid("forward", reason));
+    }
+    let file = options.forward.forward_key_file.clone().or_else(|| credential("forward-key"));
+    let file = file.ok_or_else(|| {
+        let reason = "is missing, with the API key of the service of --forward".to_owned();
+        invalid("forward-key-file", reason)
+    })?;
+    let mut settings = Settings::new(url)
+        .api_key(secret_file("forward-key-file", &file)?.expose())
+        .names(engine.names().clone())
+        .timeout(TIMEOUT)
+        .max_idle(IDLE)
+        .forwarding();
+    if let Some(file) = &options.forward.forward_ca_file {
+        settings = settings.ca_file(file);
+    }
+    let old = settings.open().map_err(|error| match error {
+        seconder::Error::InvalidArgument { parameter, reason } if parameter == "url" => {
+            invalid("forward", reason.into_owned())
+        }
+        seconder::Error::InvalidArgument { parameter, reason } if parameter == "ca_file" => {
+            invalid("forward-ca-file", reason.into_owned())
+        }
+        other => other,
+    })?;
+    let forward = Forward::begin(engine.clone(), old.with_log(Arc::new(trouble)))?;
+    log(&format!("calls for users who are not here yet are forwarded to {url}"));
+    Ok(Some(forward))
+}
+
+/// Logs calls that the other service did not carry out for a reason that an operator has to mend.
+fn trouble(record: &CallRecord) {
+    let mend = [
+        CallOutcome::Unauthorized,
+        CallOutcome::Unavailable,
+        CallOutcome::InvalidResponse,
+        CallOutcome::Internal,
+    ];
+    if mend.contains(&record.outcome) {
+        log_trouble(&format!("the service to which calls are forwarded: {record}"));
+    }
+}

@@ -1,0 +1,65 @@
+//! `seconder forward`: how far the move of an application from another service has come.
+
+use crate::arguments::Database;
+use crate::commands::print;
+use crate::table::{print_json, table};
+use clap::Subcommand;
+use seconder::Result;
+use seconder::engine::operator::{ForwardStatus, ReturnUser, TakeUser};
+use seconder::model::UserId;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Print how many calls were forwarded, how many of them failed, and how many users are known to be there,
+    /// were taken over, and were returned.
+    Status {
+        #[command(flatten)]
+        database: Database,
+        /// Print a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forward the calls for a user who is here again. What is known of the user here stays, and is not used
+    /// until `seconder forward take`.
+    Return {
+        #[command(flatten)]
+        database: Database,
+        /// Id of the user.
+        #[arg(long, value_name = "ID")]
+        user: UserId,
+    },
+    /// Take over a user whose number and e-mail address have passed through, or who was returned, even if the
+    /// user has an app at the other service: its codes are not accepted here.
+    Take {
+        #[command(flatten)]
+        database: Database,
+        /// Id of the user.
+        #[arg(long, value_name = "ID")]
+        user: UserId,
+    },
+}
+
+pub(crate) fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Status { database, json } => status(&database, json),
+        Command::Return { database, user } => {
+            database.existing()?.operate(&ReturnUser { user_id: user })?;
+            print(&format!("calls for user {user} are forwarded"))
+        }
+        Command::Take { database, user } => {
+            database.existing()?.operate(&TakeUser { user_id: user })?;
+            print(&format!("user {user} is here"))
+        }
+    }
+}
+
+fn status(database: &Database, json: bool) -> Result<()> {
+    let status = database.existing()?.operate(&ForwardStatus {})?;
+    if json {
+        return print_json(serde_json::to_string(&status));
+    }
+    let counts = [status.calls, status.failed];
+    let users = [status.users_there, status.users_taken, status.users_returned];
+    let row = counts.into_iter().chain(users).map(|number| number.to_string()).collect();
+    print(&table(&["CALLS", "FAILED", "THERE", "TAKEN", "RETURNED"], &[row]))
+}

@@ -1,0 +1,400 @@
+//! An engine to which an application moves: calls for users and codes that are not here yet are passed on to the
+//! service before it, by the client of this project, and users come over one by one.
+
+use seconder::calls::{
+    AppDetails, AppStats, CheckApproval, CheckPhoneVerification, ConfirmAuthenticator,
+    CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser, Devices, Done, EnrolAuthenticator,
+    FindUser, Forget, MatchedCall, PhoneInfo, PhoneVerificationStatus, PrepareOffline, Recognise,
+    RegisterActivity, Remember, RemoveAuthenticator, RemoveDevice, RemoveLogin, ReportOffline,
+    RequestCall, RequestSms, SetLogin, StartPhoneVerification, UnlockUser, UserStatus,
+    UserStatusReply, Verification, Verify,
+};
+use seconder::engine::{Engine, Forwarding, Learned};
+use seconder::http::Backend;
+use seconder::model::{ApiKey, UserId};
+use seconder::wire::{Generation, Names, Reply};
+use seconder::{Call, Error, Handle, Rejection, Result, Service, codes};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How many calls wait for the other service at once: of the threads that handle calls, this leaves half for
+/// users who are here, also while it hangs.
+const MOST: usize = 64;
+/// After what time a client may try again, if there are more.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// How long the other service may take to say what a user has there, while the user waits for another reply.
+const QUESTION: Duration = Duration::from_secs(2);
+
+/// An engine, and the service before it. Clones are the same.
+#[derive(Clone)]
+pub struct Forward {
+    engine: Engine,
+    known: Forwarding,
+    old: Service,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Forward {
+    /// Forwards calls of this engine's application to a service that was opened as a client, with
+    /// [`Settings::forwarding`](seconder::Settings::forwarding).
+    ///
+    /// # Errors
+    /// As [`Forwarding::begin`].
+    pub fn begin(engine: Engine, old: Service) -> Result<Forward> {
+        let known = Forwarding::begin(&engine)?;
+        Ok(Forward { engine, known, old, waiting: Arc::default() })
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Makes a call to the other service.
+    fn ask<C: Call>(&self, call: &C) -> Result<C::Reply>
+    where
+        Service: Handle<C>,
+    {
+        let _place = Waiting::begin(&self.waiting)?;
+        let reply = self.old.handle(call);
+        if let Err(error) = &reply {
+            self.known.count(is_failure(error))?;
+        }
+        reply.map_err(worded)
+    }
+
+    /// Takes a user over whom nothing keeps there. If that fails, nothing is lost: the next code tries again.
+    fn take(&self, user_id: UserId, must_be_new: bool) {
+        let asked = self.old.with_timeout(QUESTION).handle(&UserStatus::new(user_id));
+        let may_come = |status: &UserStatusReply| {
+            status.user_id == user_id && !(must_be_new && status.confirmed)
+        };
+        if let Ok(status) = asked.as_ref().map_err(drop)
+            && may_come(status)
+        {
+            drop(self.known.take(status));
+        }
+    }
+}
+
+impl Backend for Forward {
+    fn names(&self) -> &Names {
+        Backend::names(&self.engine)
+    }
+
+    fn replies(&self) -> Generation {
+        Backend::replies(&self.engine)
+    }
+
+    fn user_with_login(&self, login: &str) -> Result<Option<UserId>> {
+        self.engine.user_with_login(login)
+    }
+
+    fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
+        Backend::check_own_account(&self.engine, call, user_id)
+    }
+
+    fn check_key(&self, key: &ApiKey) -> Result<()> {
+        self.engine.check_key(key)
+    }
+
+    fn forwards(&self) -> bool {
+        true
+    }
+
+    fn handle_call(
+        &self,
+        key: Option<&ApiKey>,
+        call: MatchedCall,
+        params: Map<String, Value>,
+    ) -> Result<Reply> {
+        let by = |engine: Engine| {
+            let forward = self.known.is_of(&engine).then_some(self);
+            Handler { engine, forward }
+        };
+        self.engine.handle_call_by(key, call, params, by)
+    }
+}
+
+/// One of the calls that wait for the other service.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Waiting<'_> {
+    fn begin(waiting: &AtomicUsize) -> Result<Waiting<'_>> {
+        let place = Waiting(waiting);
+        if waiting.fetch_add(1, Ordering::Relaxed) < MOST {
+            return Ok(place);
+        }
+        let message = "Too many calls wait for the service before this one. Try again later.";
+        let retry_after = Some(RETRY_AFTER);
+        Err(Error::RateLimited { message: message.into(), retry_after, code: None })
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Handles the calls of an application.
+struct Handler<'a> {
+    engine: Engine,
+    /// `None` for the other applications of the database.
+    forward: Option<&'a Forward>,
+}
+
+impl<C: Passed> Handle<C> for Handler<'_>
+where
+    Engine: Handle<C>,
+    Service: Handle<C>,
+{
+    fn handle(&self, call: &C) -> Result<C::Reply> {
+        let Some(forward) = self.forward else { return self.engine.handle(call) };
+        if !call.is_there(forward)? {
+            return call.handle_here(forward, || self.engine.handle(call));
+        }
+        let call = call.as_passed();
+        let reply = forward.ask(&call)?;
+        match call.seen(&reply) {
+            Some((user_id, seen)) => {
+                if forward.known.seen(user_id, seen)? {
+                    forward.take(user_id, matches!(seen, Learned::Created(_)));
+                }
+            }
+            None => forward.known.count(false)?,
+        }
+        Ok(reply)
+    }
+
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<C::Reply>> {
+        let prepared = self.engine.prepare(params);
+        match (&prepared, self.forward, C::malformed()) {
+            (Err(Error::Rejected(why)), Some(_), Some(reply)) if is_unknown_user(why) => {
+                Ok(Some(reply))
+            }
+            _ => prepared,
+        }
+    }
+}
+
+/// A call, as far as it is passed on.
+trait Passed: Call + Clone {
+    /// Whether the other service handles it.
+    fn is_there(&self, forward: &Forward) -> Result<bool> {
+        let Some(user_id) = self.user() else { return Ok(false) };
+        forward.known.user_is_there(user_id)
+    }
+
+    /// The call as it is passed on.
+    fn as_passed(&self) -> Self {
+        self.clone()
+    }
+
+    /// What a reply says of a user.
+    fn seen<'a>(&'a self, _reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
+        self.user().map(|user_id| (user_id, Learned::User))
+    }
+
+    /// Handles a call for somebody who is here.
+    fn handle_here(
+        &self,
+        _forward: &Forward,
+        here: impl FnOnce() -> Result<Self::Reply>,
+    ) -> Result<Self::Reply> {
+        here()
+    }
+
+    /// The reply to parameters that are none of this call, if the user need not be known for it.
+    fn malformed() -> Option<Self::Reply> {
+        None
+    }
+}
+
+macro_rules! passed {
+    ($($call:ident),* $(,)?) => { $(impl Passed for $call {})* };
+}
+
+// Calls that the other service has.
+passed!(RegisterActivity, CreateApproval);
+
+// Calls without a user, which are handled here.
+passed!(AppDetails, AppStats, PhoneInfo, StartPhoneVerification, FindUser, RemoveLogin);
+
+macro_rules! own {
+    ($($call:ident),* $(,)?) => {
+        $(impl Passed for $call {
+            fn is_there(&self, forward: &Forward) -> Result<bool> {
+                match self.user() {
+                    Some(user_id) if forward.known.user_is_there(user_id)? => Err(not_here()),
+                    _ => Ok(false),
+                }
+            }
+        })*
+    };
+}
+
+// Calls that only this project's service has: nobody else could handle them.
+own!(
+    ConfirmAuthenticator,
+    CreateRecoveryCodes,
+    Devices,
+    Forget,
+    PrepareOffline,
+    Recognise,
+    Remember,
+    RemoveAuthenticator,
+    RemoveDevice,
+    ReportOffline,
+    SetLogin,
+    UnlockUser,
+);
+
+impl Passed for CreateUser {
+    /// Who is new is created there first, so that nobody has the id of somebody else.
+    fn is_there(&self, forward: &Forward) -> Result<bool> {
+        forward.known.number_is_there(self.user.country_code, &self.user.cellphone)
+    }
+
+    /// The message would have a link to the app of the other service.
+    fn as_passed(&self) -> CreateUser {
+        CreateUser { send_install_link_via_sms: false, ..self.clone() }
+    }
+
+    fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
+        Some((reply.user_id, Learned::Created(self)))
+    }
+}
+
+impl Passed for RequestSms {
+    fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
+        let sent = Learned::Sent { forced: self.force };
+        Some((self.user_id, if reply.ignored { Learned::App } else { sent }))
+    }
+}
+
+impl Passed for RequestCall {
+    fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
+        let sent = Learned::Sent { forced: self.force };
+        Some((self.user_id, if reply.ignored { Learned::App } else { sent }))
+    }
+}
+
+impl Passed for Verify {
+    fn seen<'a>(&'a self, reply: &Verification) -> Option<(UserId, Learned<'a>)> {
+        Some((self.user_id, Learned::Checked(reply.verdict, self.user_ip)))
+    }
+
+    /// What is no code is nobody's.
+    fn malformed() -> Option<Verification> {
+        Some(Verification::default())
+    }
+}
+
+impl Passed for UserStatus {
+    fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
+        Some((self.user_id, Learned::Status { confirmed: reply.confirmed }))
+    }
+}
+
+impl Passed for EnrolAuthenticator {
+    /// Whoever gets a new app gets it here, if enough is known.
+    fn is_there(&self, forward: &Forward) -> Result<bool> {
+        let known = &forward.known;
+        Ok(known.user_is_there(self.user_id)? && !known.take_for_new_app(self.user_id)?)
+    }
+
+    fn seen<'a>(&'a self, _reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
+        Some((self.user_id, Learned::App))
+    }
+}
+
+impl Passed for DeleteUser {
+    /// A user is deleted there first: otherwise whoever is deleted here would be there again.
+    fn is_there(&self, _forward: &Forward) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn handle_here(&self, forward: &Forward, here: impl FnOnce() -> Result<Done>) -> Result<Done> {
+        let there = match forward.ask(self) {
+            Ok(done) => {
+                forward.known.count(false)?;
+                Some(done)
+            }
+            Err(Error::Rejected(why)) if is_unknown_user(&why) => None,
+            Err(error) => return Err(error),
+        };
+        match (here(), there) {
+            (Err(Error::Rejected(why)), Some(done)) if is_unknown_user(&why) => {
+                forward.known.deleted(self.user_id)?;
+                Ok(done)
+            }
+            (here, _) => here,
+        }
+    }
+}
+
+impl Passed for CheckApproval {
+    fn is_there(&self, forward: &Forward) -> Result<bool> {
+        forward.known.approval_is_there(&self.uuid)
+    }
+}
+
+impl Passed for CheckPhoneVerification {
+    fn is_there(&self, forward: &Forward) -> Result<bool> {
+        let number = self.phone_number.clone();
+        let latest = PhoneVerificationStatus::of_number(number, self.country_code);
+        forward.known.verification_is_there(&latest)
+    }
+}
+
+impl Passed for PhoneVerificationStatus {
+    fn is_there(&self, forward: &Forward) -> Result<bool> {
+        forward.known.verification_is_there(self)
+    }
+}
+
+fn is_unknown_user(why: &Rejection) -> bool {
+    why.status == 404 && why.code.as_deref() == Some(codes::USER_NOT_FOUND)
+}
+
+fn not_here() -> Error {
+    rejected(
+        404,
+        codes::USER_NOT_FOUND,
+        "The user is at the service to which calls are forwarded, which does not have this call.",
+    )
+}
+
+fn rejected(status: u16, code: &str, message: impl Into<String>) -> Error {
+    let message = message.into();
+    let fields = [("message".to_owned(), message.clone())].into();
+    Error::Rejected(Box::new(Rejection { status, code: Some(code.into()), message, fields }))
+}
+
+/// Whether the other service gave no usable reply.
+fn is_failure(error: &Error) -> bool {
+    match error {
+        Error::Rejected(why) => why.status >= 500,
+        Error::RateLimited { .. } | Error::InvalidArgument { .. } => false,
+        _ => true,
+    }
+}
+
+/// The error for the client, who knows nothing of the other service and its key.
+fn worded(error: Error) -> Error {
+    let failed = |status, what: &str, why: String| {
+        let message = format!("The service to which calls are forwarded {what}: {why}");
+        rejected(status, codes::UNSPECIFIC, message)
+    };
+    match error {
+        Error::Unavailable { message, .. } => failed(503, "failed", message),
+        Error::InvalidResponse { message } => failed(502, "is not understood", message),
+        Error::Unauthorized { message, .. } => {
+            failed(503, "rejected the API key of this service", message)
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,245 @@
+//! An application that moves here from another service: who is here, who is there, and what is learned of a
+//! user from the calls that are forwarded. `seconder serve --forward` decides by it; the calls themselves are
+//! made by whoever uses this, so that no engine waits for another service.
+
+use super::moving::UserRecord;
+use super::operations::Subject;
+use super::operations::forwarding::{self as stored, News, Taken};
+use super::operations::verifications::VerificationKey;
+use super::phones::{self, Phone};
+use super::{Engine, rejections};
+use crate::calls::{CreateUser, PhoneVerificationStatus, UserStatusReply, Verdict};
+use crate::model::{ApprovalId, CountryCode, Email, PhoneNumber, UserId};
+use crate::{Error, Result};
+use std::net::IpAddr;
+
+const OWN_USERS: &str = "cannot be used with this database: users were created in it one by one, whose ids may \
+                         be those of others at that service. Use a new database, or one in which all users \
+                         were imported";
+
+/// How an application forwards calls.
+#[derive(Clone)]
+pub struct Forwarding {
+    engine: Engine,
+}
+
+/// What a reply of the other service to a call for a user says.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Learned<'a> {
+    /// No more than that there is such a user.
+    User,
+    /// The user has this number and e-mail address.
+    Created(&'a CreateUser),
+    /// A code was sent; whether it would have been sent to a user with an app too.
+    Sent {
+        /// `force` of the call.
+        forced: bool,
+    },
+    /// The user may have an app, whose secret only the other service has.
+    App,
+    /// What became of a code, which came from this address.
+    Checked(Verdict, Option<IpAddr>),
+    /// Whether the user is confirmed.
+    Status {
+        /// As the other service says.
+        confirmed: bool,
+    },
+}
+
+impl Forwarding {
+    /// Begins to forward the calls of the application of an engine, or goes on.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if users were created here one by one before calls were first forwarded;
+    /// [`Error::Storage`].
+    pub fn begin(engine: &Engine) -> Result<Forwarding> {
+        let (app, now) = (engine.app.app_id, engine.now());
+        match engine.run(move |view| stored::begin(view, app, now))? {
+            true => Ok(Forwarding { engine: engine.clone() }),
+            false => Err(Error::invalid_argument("forward", OWN_USERS)),
+        }
+    }
+
+    /// Whether this is the application of an engine.
+    pub fn is_of(&self, engine: &Engine) -> bool {
+        self.engine.app.app_id == engine.app.app_id
+    }
+
+    /// Whether calls for a user are to be forwarded.
+    ///
+    /// # Errors
+    /// [`Error::Storage`], as all that follow.
+    pub fn user_is_there(&self, user_id: UserId) -> Result<bool> {
+        let app = self.engine.app.app_id;
+        self.engine.look(move |view| stored::is_there(view, app, user_id))
+    }
+
+    /// Whether the user with a number is to be created there, or is there. An invalid number is for the engine
+    /// to reject.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn number_is_there(&self, country: CountryCode, number: &PhoneNumber) -> Result<bool> {
+        let Ok(phone) = Phone::parse(country, number) else { return Ok(false) };
+        let (app, number) = (self.engine.app.app_id, phone.e164());
+        self.engine.look(move |view| stored::number_is_there(view, app, &number))
+    }
+
+    /// Whether an approval request was created there.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn approval_is_there(&self, uuid: &ApprovalId) -> Result<bool> {
+        let (app, uuid) = (self.engine.app.app_id, uuid.clone());
+        self.engine.look(move |view| stored::approval_is_there(view, app, &uuid))
+    }
+
+    /// Whether the verification of a number began there: none that is known did here.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn verification_is_there(&self, which: &PhoneVerificationStatus) -> Result<bool> {
+        let app = self.engine.app.app_id;
+        let key = match (&which.uuid, &which.phone_number, which.country_code) {
+            (Some(uuid), ..) => VerificationKey::Uuid(app, uuid.clone()),
+            (None, Some(number), Some(country)) => match Phone::parse(country, number) {
+                Ok(phone) => VerificationKey::Number(Subject::Phone(app, phone.e164())),
+                Err(_) => return Ok(false),
+            },
+            _ => return Ok(false),
+        };
+        let now = self.engine.now();
+        self.engine.look(move |view| stored::verification_is_there(view, &key, now))
+    }
+
+    /// Keeps what a reply says of a user, and counts the call. Returns whether the user may come here now,
+    /// unless the status of the user there speaks against it: see [`Forwarding::take`].
+    ///
+    /// # Errors
+    /// As above. Then nobody has logged in: the verdict of a code is in the audit before it counts.
+    pub fn seen(&self, user_id: UserId, seen: Learned<'_>) -> Result<bool> {
+        let (news, user_ip) = news(seen)?;
+        self.note(user_id, news, user_ip)
+    }
+
+    fn note(&self, user_id: UserId, news: News, user_ip: Option<IpAddr>) -> Result<bool> {
+        let trail = self.engine.trail_of("verify", self.engine.now(), user_ip)?;
+        self.engine.run(move |view| stored::note(view, user_id, &news, &trail))
+    }
+
+    /// Counts a call that is about no user, or that failed.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn count(&self, failed: bool) -> Result<()> {
+        let app = self.engine.app.app_id;
+        self.engine.run(move |view| stored::count(view, app, failed))
+    }
+
+    /// Adds a user of whom the other service says this, unless something shows that the user has an app there,
+    /// is disabled there, or is somebody else here. Returns whether the user is here now.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn take(&self, status: &UserStatusReply) -> Result<bool> {
+        let is_app = |kind: &String| kind != "sms";
+        let own = status.factors.as_ref();
+        let has_more = own.is_some_and(|own| {
+            let is_locked =
+                own.codes_locked || own.authenticators_locked || own.recovery_codes_locked;
+            !own.authenticators.is_empty() || own.recovery_codes > 0 || is_locked
+        });
+        let stays = status.registered || status.has_hard_token || status.account_disabled;
+        if stays || has_more || status.devices.iter().any(is_app) {
+            self.note(
+                status.user_id,
+                News { uses_app: true, asked: true, ..News::default() },
+                None,
+            )?;
+            return Ok(false);
+        }
+        let taken = take(&self.engine, status.user_id, Some(status.confirmed))?;
+        Ok(taken == Taken::Here)
+    }
+
+    /// Adds a user who gets a new app here, if the number is known. Returns whether the user is here now.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn take_for_new_app(&self, user_id: UserId) -> Result<bool> {
+        Ok(take(&self.engine, user_id, None)? == Taken::Here)
+    }
+
+    /// Forgets a user who was deleted there, and who is not here.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn deleted(&self, user_id: UserId) -> Result<()> {
+        let app = self.engine.app.app_id;
+        self.engine.run(move |view| stored::forget(view, app, user_id))
+    }
+}
+
+/// Adds a user of whom enough is known.
+pub(super) fn take(engine: &Engine, user_id: UserId, confirmed: Option<bool>) -> Result<Taken> {
+    let app = engine.app.app_id;
+    let known = engine.look(move |view| stored::known(view, app, user_id))?;
+    let record = known.map(|(phone, email, was_confirmed)| {
+        let email: Email =
+            email.parse().map_err(|_| super::store::damaged("forwarded", "email"))?;
+        let confirmed = confirmed.unwrap_or(was_confirmed);
+        let record = UserRecord::of(user_id, phone, email);
+        Ok::<_, Error>(UserRecord { confirmed, sms_used: confirmed, ..record })
+    });
+    let record = record.transpose()?;
+    if let Some(Err(error)) = record.as_ref().map(|record| engine.check_record(record)) {
+        return Ok(Taken::Conflict(error.to_string()));
+    }
+    let trail = engine.trail_of("forward.take", engine.now(), None)?;
+    engine.run(move |view| stored::take(view, user_id, record.as_ref(), &trail))
+}
+
+/// Forwards the calls for a user who is here again.
+pub(super) fn give_back(engine: &Engine, user_id: UserId) -> Result<()> {
+    let trail = engine.trail_of("forward.return", engine.now(), None)?;
+    match engine.run(move |view| stored::give_back(view, user_id, &trail))? {
+        Some(true) => Ok(()),
+        Some(false) => Err(rejections::user_not_found()),
+        None => {
+            let reason = "cannot be returned: calls of this application were never forwarded";
+            Err(Error::invalid_argument("user_id", reason))
+        }
+    }
+}
+
+/// What is kept of a reply, and where the user's code came from.
+fn news(seen: Learned<'_>) -> Result<(News, Option<IpAddr>)> {
+    let mut user_ip = None;
+    let mut news = News::default();
+    match seen {
+        Learned::User => {}
+        Learned::Created(call) => {
+            let phone = Phone::parse(call.user.country_code, &call.user.cellphone)
+                .map_err(phones::invalid("cellphone"))?;
+            news.known = Some((phone, call.user.email.as_str().to_owned()));
+        }
+        Learned::Sent { forced } => news.sent = Some(forced),
+        Learned::App => news.uses_app = true,
+        Learned::Checked(checked, from) => {
+            news.checked = Some(verdict(checked));
+            news.confirmed = (checked == Verdict::Right).then_some(true);
+            user_ip = from;
+        }
+        Learned::Status { confirmed } => news.confirmed = Some(confirmed),
+    }
+    Ok((news, user_ip))
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Right => "right",
+        Verdict::Wrong => "wrong",
+        Verdict::NotChecked => "not_checked",
+    }
+}

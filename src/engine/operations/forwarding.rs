@@ -1,0 +1,324 @@
+//! Who handles the calls for a user while an application moves: this service, or the one before it, to
+//! which calls are forwarded.
+//!
+//! Both give the same ids to the same users. Whoever is here is handled here, except those who were
+//! returned; everybody else is there. A user who comes is added as one who is imported.
+
+use super::audit::{Noted, Trail};
+use super::lookups::{self, Kind};
+use super::moving;
+use super::verifications::{self, VerificationKey};
+use super::{AppId, USERS, applications, pass_id, user};
+use crate::engine::clock::{Now, Time};
+use crate::engine::moving::{HIGHEST, Imported, UserRecord};
+use crate::engine::phones::Phone;
+use crate::engine::store::{Decided, Forwarded, Forwarding, Sequence, Statistics, User, View};
+use crate::model::{ApprovalId, UserId};
+use std::time::Duration;
+
+/// The states of a user.
+const THERE: &str = "there";
+const HERE: &str = "here";
+const RETURNED: &str = "returned";
+/// Neither here nor there: the user must not come back as one who is there.
+const DELETED: &str = "deleted";
+
+/// How many ids after the highest one that was seen there nobody is given here: others may create users there
+/// meanwhile.
+const RESERVED: i64 = 1_000_000;
+/// The reason of a verdict that is not of this service.
+pub(in crate::engine) const FORWARDED: &str = "forwarded";
+/// For how long a code may be valid that was sent there.
+pub(in crate::engine) const CODE_LIFE: Duration = Duration::from_secs(60 * 60);
+
+/// What a reply from there says of a user.
+#[derive(Clone, Default)]
+pub(in crate::engine) struct News {
+    /// The number and the e-mail address.
+    pub(in crate::engine) known: Option<(Phone, String)>,
+    pub(in crate::engine) confirmed: Option<bool>,
+    /// Whether a code was sent, and if so, whether also to a user with an app.
+    pub(in crate::engine) sent: Option<bool>,
+    pub(in crate::engine) uses_app: bool,
+    /// What became of a code, for the audit.
+    pub(in crate::engine) checked: Option<&'static str>,
+    /// Whether it is the reply to a question of this service, which is not counted as a call.
+    pub(in crate::engine) asked: bool,
+}
+
+/// Begins to forward. Returns false if users were created here one by one before: the ids of others
+/// there may be the same.
+pub(in crate::engine) fn begin(view: &mut View, app: AppId, now: Now) -> Decided<bool> {
+    if view.get::<Forwarding>((app,))?.is_some() {
+        return Ok(true);
+    }
+    let (months, _) = applications::statistics(view, app, Statistics::TOTALS + 1)?;
+    if months.iter().any(|month| month.users > 0) {
+        return Ok(false);
+    }
+    let (calls, failed, there, here, returned) = (0, 0, 0, 0, 0);
+    let begun_at = now.clock;
+    view.put(Forwarding { app_id: app, begun_at, calls, failed, there, here, returned });
+    Ok(true)
+}
+
+pub(in crate::engine) fn counted(view: &mut View, app: AppId) -> Decided<Option<Forwarding>> {
+    view.get::<Forwarding>((app,))
+}
+
+/// Whether the calls for a user are handled there.
+pub(in crate::engine) fn is_there(view: &mut View, app: AppId, id: UserId) -> Decided<bool> {
+    view.ask::<User>((id.get(),));
+    let row = view.get::<Forwarded>((app, id.get()))?;
+    Ok(match row.as_ref().map(|row| row.state.as_str()) {
+        Some(RETURNED) => true,
+        Some(DELETED) => false,
+        _ => user(view, app, id)?.is_none(),
+    })
+}
+
+/// Whether the user with a number is there. Only the other service can say whether anybody has one that
+/// nobody has here.
+pub(in crate::engine) fn number_is_there(
+    view: &mut View,
+    app: AppId,
+    number: &str,
+) -> Decided<bool> {
+    match lookups::find(view, Kind::Phone, app, number)? {
+        Some(id) => is_there(view, app, super::users::user_id(id)?),
+        None => Ok(true),
+    }
+}
+
+/// Whether an approval request was created there.
+pub(in crate::engine) fn approval_is_there(
+    view: &mut View,
+    app: AppId,
+    uuid: &ApprovalId,
+) -> Decided<bool> {
+    Ok(lookups::find(view, Kind::Approval, app, uuid.as_str())?.is_none())
+}
+
+/// Whether the verification of a number began there.
+pub(in crate::engine) fn verification_is_there(
+    view: &mut View,
+    key: &VerificationKey,
+    now: Now,
+) -> Decided<bool> {
+    Ok(verifications::find(view, key, now.steady, u32::MAX)?.is_none())
+}
+
+/// Counts a call that was forwarded.
+pub(in crate::engine) fn count(view: &mut View, app: AppId, failed: bool) -> Decided<()> {
+    if let Some(mut counts) = view.get::<Forwarding>((app,))? {
+        counts.calls += 1;
+        counts.failed += u64::from(failed);
+        view.put(counts);
+    }
+    Ok(())
+}
+
+/// Keeps what a reply from there says of a user. Returns whether the user can come here now: the number is
+/// known, no code is on its way, and nothing says that the user has an app.
+pub(in crate::engine) fn note(
+    view: &mut View,
+    id: UserId,
+    news: &News,
+    trail: &Trail,
+) -> Decided<bool> {
+    let (app, now) = (trail.app, trail.now);
+    view.ask::<Forwarding>((app,));
+    view.ask::<Sequence>((USERS.to_owned(),));
+    let before = view.get::<Forwarded>((app, id.get()))?;
+    if !news.asked {
+        count(view, app, false)?;
+    }
+    if let Some(verdict) = news.checked {
+        trail.note(view, Noted { verdict, ..Noted::of(id, "") }.because(Some(FORWARDED)));
+    }
+    reserve(view, id)?;
+    let state = before.as_ref().map(|row| row.state.clone());
+    let mut row = before.clone().unwrap_or_else(|| unknown(app, id));
+    if row.state == DELETED {
+        // Whoever created the user again has done so at the other service too.
+        if news.known.is_none() {
+            return Ok(false);
+        }
+        row = unknown(app, id);
+    }
+    if let Some((phone, email)) = &news.known {
+        row.country_code = Some(phone.country_code);
+        row.cellphone = Some(phone.national.clone());
+        row.email = Some(email.clone());
+    }
+    row.confirmed = news.confirmed.unwrap_or(row.confirmed);
+    let is_on_its_way = row.sent_until > now.steady;
+    let proven = match news.checked {
+        Some("right") => {
+            // A code that nobody has sent is that of an app.
+            row.has_app |= !is_on_its_way;
+            let proven = is_on_its_way && !row.sent_forced;
+            row.sent_until = Time(0);
+            proven
+        }
+        _ => news.known.is_some() && !is_on_its_way,
+    };
+    if let Some(forced) = news.sent {
+        row.sent_forced = forced || (is_on_its_way && row.sent_forced);
+        row.sent_until = now.steady.plus(CODE_LIFE);
+    }
+    row.has_app |= news.uses_app;
+    let may_come = proven && row.state == THERE && !row.has_app && row.cellphone.is_some();
+    if before.as_ref() != Some(&row) {
+        put(view, state.as_deref(), row)?;
+    }
+    Ok(may_come)
+}
+
+/// What is known of a user whose number and e-mail address are, so that the user can come.
+pub(in crate::engine) fn known(
+    view: &mut View,
+    app: AppId,
+    id: UserId,
+) -> Decided<Option<(Phone, String, bool)>> {
+    let row = view.get::<Forwarded>((app, id.get()))?;
+    let Some(row) = row.filter(|row| row.state == THERE) else { return Ok(None) };
+    let (Some(country_code), Some(national), Some(email)) =
+        (row.country_code, row.cellphone, row.email)
+    else {
+        return Ok(None);
+    };
+    Ok(Some((Phone { country_code, national }, email, row.confirmed)))
+}
+
+/// What became of a user who was to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Taken {
+    Here,
+    /// The other service gave the user's number or e-mail address to nobody through this one.
+    Unknown,
+    /// Somebody else is here with the id or the number.
+    Conflict(String),
+}
+
+/// Adds a user who was there, unless the user is here and was returned.
+pub(in crate::engine) fn take(
+    view: &mut View,
+    id: UserId,
+    record: Option<&UserRecord>,
+    trail: &Trail,
+) -> Decided<Taken> {
+    let app = trail.app;
+    view.ask::<User>((id.get(),));
+    view.ask::<Forwarding>((app,));
+    let Some(mut row) = view.get::<Forwarded>((app, id.get()))? else {
+        return Ok(if user(view, app, id)?.is_some() { Taken::Here } else { Taken::Unknown });
+    };
+    let before = row.state.clone();
+    match (before.as_str(), record) {
+        (HERE, _) => return Ok(Taken::Here),
+        (RETURNED, _) => trail.done(view, id),
+        (THERE, Some(record)) => {
+            let outcomes = moving::import(view, app, std::slice::from_ref(record), trail)?;
+            if let Some(Imported::Conflict { field, reason }) = outcomes.into_iter().next() {
+                return Ok(Taken::Conflict(format!("{field} {reason}")));
+            }
+        }
+        _ => return Ok(Taken::Unknown),
+    }
+    // The row of the user has it from now on.
+    (row.country_code, row.cellphone, row.email) = (None, None, None);
+    row.state = HERE.to_owned();
+    put(view, Some(&before), row)?;
+    Ok(Taken::Here)
+}
+
+/// Has the calls for a user who is here be forwarded again. Returns false if the user is not here, and
+/// `None` if the application has never forwarded calls.
+pub(in crate::engine) fn give_back(
+    view: &mut View,
+    id: UserId,
+    trail: &Trail,
+) -> Decided<Option<bool>> {
+    let app = trail.app;
+    if view.get::<Forwarding>((app,))?.is_none() {
+        return Ok(None);
+    }
+    if user(view, app, id)?.is_none() {
+        return Ok(Some(false));
+    }
+    let before = view.get::<Forwarded>((app, id.get()))?;
+    let state = before.as_ref().map(|row| row.state.clone());
+    if state.as_deref() != Some(RETURNED) {
+        let row = before.unwrap_or_else(|| unknown(app, id));
+        put(view, state.as_deref(), Forwarded { state: RETURNED.to_owned(), ..row })?;
+        trail.done(view, id);
+    }
+    Ok(Some(true))
+}
+
+/// Remembers that a user was deleted, and nothing else of them, if calls are forwarded or once were.
+pub(in crate::engine) fn forget(view: &mut View, app: AppId, id: UserId) -> Decided<()> {
+    if view.get::<Forwarding>((app,))?.is_none() {
+        return Ok(());
+    }
+    let before = view.get::<Forwarded>((app, id.get()))?.map(|row| row.state);
+    put(view, before.as_deref(), Forwarded { state: DELETED.to_owned(), ..unknown(app, id) })
+}
+
+/// Has users who are created here have ids that nobody has there.
+fn reserve(view: &mut View, id: UserId) -> Decided<()> {
+    let Some(id) = i64::try_from(id.get()).ok().filter(|id| *id <= HIGHEST as i64) else {
+        return Ok(());
+    };
+    let last = view.get::<Sequence>((USERS.to_owned(),))?.map_or(0, |sequence| sequence.last);
+    if last < id + RESERVED {
+        // Further, so that not every new user is written here.
+        pass_id(view, USERS, id + 2 * RESERVED)?;
+    }
+    Ok(())
+}
+
+fn unknown(app_id: AppId, id: UserId) -> Forwarded {
+    Forwarded {
+        app_id,
+        id: id.get(),
+        state: THERE.to_owned(),
+        country_code: None,
+        cellphone: None,
+        email: None,
+        confirmed: false,
+        has_app: false,
+        sent_until: Time(0),
+        sent_forced: false,
+    }
+}
+
+/// Writes a row, which had this state, and counts the change of it.
+fn put(view: &mut View, before: Option<&str>, row: Forwarded) -> Decided<()> {
+    if before != Some(&row.state)
+        && let Some(mut counts) = view.get::<Forwarding>((row.app_id,))?
+    {
+        if let Some(count) = before.and_then(|state| counts.of(state)) {
+            *count = count.saturating_sub(1);
+        }
+        if let Some(count) = counts.of(&row.state) {
+            *count += 1;
+        }
+        view.put(counts);
+    }
+    view.put(row);
+    Ok(())
+}
+
+impl Forwarding {
+    /// How many users have this state, if they are counted.
+    fn of(&mut self, state: &str) -> Option<&mut u64> {
+        match state {
+            THERE => Some(&mut self.there),
+            HERE => Some(&mut self.here),
+            RETURNED => Some(&mut self.returned),
+            _ => None,
+        }
+    }
+}
