@@ -13,6 +13,10 @@ __all__ = [
     "QUESTIONS",
     "RoutedRequest",
     "ReceivedEvent",
+    "SANDBOX_API_KEY",
+    "SANDBOX_FAULTS",
+    "SANDBOX_OPERATIONS",
+    "SANDBOX_PATH",
     "Service",
     "Totp",
     "__version__",
@@ -41,6 +45,10 @@ BODY_LIMIT: int
 CALLS: list[str]
 CODES: list[tuple[str, str, str]]
 QUESTIONS: list[str]
+SANDBOX_API_KEY: str
+SANDBOX_FAULTS: list[str]
+SANDBOX_OPERATIONS: list[tuple[str, str, list[str]]]
+SANDBOX_PATH: str
 
 def after_fork() -> None: ...
 def before_fork() -> None: ...

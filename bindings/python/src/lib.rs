@@ -55,6 +55,12 @@ mod _seconder {
         module.add("CALLS", super::calls::names())?;
         module.add("QUESTIONS", super::calls::questions())?;
         module.add("CODES", seconder::codes::ALL.to_vec())?;
-        module.add("BODY_LIMIT", seconder::http::BODY_LIMIT)
+        module.add("BODY_LIMIT", seconder::http::BODY_LIMIT)?;
+        module.add("SANDBOX_API_KEY", seconder::http::SANDBOX_API_KEY)?;
+        module.add("SANDBOX_PATH", seconder::http::SANDBOX_PATH)?;
+        module.add("SANDBOX_FAULTS", seconder::http::SANDBOX_FAULTS.to_vec())?;
+        let operations = seconder::http::SANDBOX_OPERATIONS.iter();
+        let operations = operations.map(|each| (each.name, each.method, each.params.to_vec()));
+        module.add("SANDBOX_OPERATIONS", operations.collect::<Vec<_>>())
     }
 }

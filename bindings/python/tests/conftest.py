@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 import traceback
@@ -44,6 +45,34 @@ def phone(tmp_path: Path) -> Iterator[Phone]:
             "ada@example.com", "555-010-0123", 1, send_install_link_via_sms=False
         )
         yield Phone(service, messages, user.user_id)
+
+
+PROGRAM = Path(
+    os.environ.get(
+        "SECONDER_PROGRAM", Path(__file__).parents[3] / "target" / "debug" / "seconder"
+    )
+)
+
+
+@pytest.fixture(scope="session")
+def served_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """The arguments of a ``seconder.testing.Sandbox`` that ``seconder serve --sandbox`` serves."""
+    folder = tmp_path_factory.mktemp("sandbox")
+    command = [str(PROGRAM), "serve", "--sandbox", "--listen=127.0.0.1:0", "--log-format=human"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        log = []
+        for line in process.stderr:
+            log.append(line)
+            if "listening on " in line:
+                break
+        else:
+            pytest.fail("".join(log))
+        # Nobody waits for a full pipe.
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+        url = log[-1].rpartition(" ")[2].strip()
+        yield {"url": url, "ca_file": folder / "seconder-certificate.pem"}
+        process.kill()
 
 
 @pytest.fixture

@@ -140,13 +140,13 @@ def test_an_unknown_option_of_the_fixture_is_an_error(pytester: pytest.Pytester)
 
         @pytest.fixture
         def seconder_options():
-            return {"url": "sqlite:app.db"}
+            return {"database": "sqlite:app.db"}
 
         def test_it(seconder_sandbox): pass
     ''')
     outcome = pytester.runpytest_subprocess()
     outcome.assert_outcomes(errors=1)
-    outcome.stdout.fnmatch_lines(["*the fixture seconder_options has an unknown option: url.*"])
+    outcome.stdout.fnmatch_lines(["*the fixture seconder_options has an unknown option: database.*"])
 
 
 def test_a_test_can_fail_for_an_unused_fault(pytester: pytest.Pytester) -> None:

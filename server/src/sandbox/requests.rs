@@ -122,7 +122,14 @@ fn failed(error: &Error) -> Response {
         Error::Rejected(rejection) => rejection.message.clone(),
         other => other.to_string(),
     };
-    let body = json!({ "success": false, "message": message });
+    let mut body = json!({ "success": false, "message": message });
+    match error {
+        Error::InvalidArgument { parameter, .. } => body["parameter"] = parameter.as_ref().into(),
+        Error::Rejected(rejection) if rejection.code.is_some() => {
+            body["error_code"] = rejection.code.clone().into();
+        }
+        _ => {}
+    }
     response(status, &body)
 }
 

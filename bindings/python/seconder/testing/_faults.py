@@ -23,6 +23,12 @@ class Fault(str, Enum):
     """The response is a web page."""
     UNDELIVERED = "undelivered"
     """The SMS or the voice call cannot be sent."""
+    STORAGE = "storage"
+    """The database of the service fails."""
+    STATUS = "status"
+    """The response has the status that was asked for."""
+    LATENCY = "latency"
+    """The call is carried out late."""
 
     # Enum's own method would return "Fault.TIMEOUT".
     __str__ = str.__str__
@@ -57,6 +63,12 @@ class Planned:
     times: int | None
     """How many calls are affected; None means no limit."""
     retry_after: float
+    seconds: float = 1
+    """How long a call takes that is carried out late."""
+    status: int = 500
+    """The status of the response, if that is the fault."""
+    id: int = 0
+    """Its id, if the sandbox is that of another process."""
     met: int = 0
     """How many calls it has affected."""
     ended: threading.Event = field(default_factory=threading.Event)

@@ -11,17 +11,18 @@ import threading
 from collections.abc import Callable
 from os import urandom
 from time import sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from seconder import _seconder, errors
+from seconder import _seconder, errors, totp
+from seconder.enums import DeviceType
 from seconder.names import Names, _given
 from seconder._functions import carrier
 from seconder.opening import open as open_remote
-from seconder.results import DeviceRegistered, Message
+from seconder.results import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call, outcome_of, outcome_of_reply, shown_arguments
-from seconder.testing._faults import Fault, Faults, Planned
+from seconder.testing._faults import Fault, Faults, Planned, UnusedFault
 from seconder.testing._server import HttpReply, HttpRequest, Server
 from seconder.testing._shared import Shared, View, Wait
 from seconder.testing._time import Time
@@ -34,8 +35,9 @@ TIMEOUT_OF_FAULT = 0.2
 seconds."""
 SHORTEST_PAUSE = 0.1
 """The shortest wait before a call is retried, in seconds; it doubles each time, as in production."""
+FAILED_BODY = {"success": False, "message": "the sandbox was asked to fail", "error_code": "60000"}
 RATE_LIMITED_BODY = {"success": False, "message": "API usage limit reached", "error_code": "60003"}
-CARRIED_OUT = (Fault.LOST, Fault.UNAUTHORIZED)
+CARRIED_OUT = (Fault.LOST, Fault.UNAUTHORIZED, Fault.LATENCY)
 """The faults with which the engine gets the call."""
 JSON = ("content-type", "application/json")
 PAGE = b"<!DOCTYPE html><title>Not the service</title><p>The page of another server."
@@ -84,6 +86,8 @@ class Inside:
             post=self._post,
             **settings,
         )
+        # The application may close its service, so the sandbox acts through one of its own.
+        self.own = self.share(View(recorded=False))
 
     # What the application opens.
 
@@ -136,6 +140,69 @@ class Inside:
         for native in opened:
             native.close()
         self.engine.close()
+
+    # What a test does.
+
+    def messages(self) -> tuple[tuple[Message, int | None], ...]:
+        """Those that were sent, with the users to whom they went."""
+        with self.lock:
+            return tuple(self.sent)
+
+    def recorded_callbacks(self) -> tuple[Callback, ...]:
+        with self.lock:
+            return tuple(self.callbacks)
+
+    def recorded_calls(self) -> tuple[Call, ...]:
+        with self.lock:
+            return tuple(self.calls)
+
+    def authenticator_code(self, user_id: int) -> str | None:
+        """What the user's app shows; None if there is no app."""
+        uri = self.uris.get(user_id)
+        return None if uri is None else totp.code(uri, at=self.time.now())
+
+    def add_device(self, user_id: int, device_type: DeviceType | str) -> DeviceRegistered:
+        return self.own.register_device(user_id, device_type)  # type: ignore[arg-type]
+
+    def _device(self, user_id: int) -> DeviceRegistered:
+        """Returns the user's device, after registering one if there is none."""
+        return self.devices.get(user_id) or self.add_device(user_id, DeviceType.ANDROID)
+
+    def pending(self, user_id: int) -> tuple[ApprovalRequest, ...]:
+        device = self._device(user_id)
+        return self.own.open_approvals(device_id=device.device_id, device_secret=device.secret)
+
+    def respond(
+        self, response: Literal["approve", "deny", "report"], user_id: int | None, uuid: str | None
+    ) -> Callback | None:
+        """Responds to a request; None if the user has none."""
+        if uuid is None:
+            assert user_id is not None
+            pending = self.pending(user_id)
+            if not pending:
+                return None
+            uuid = pending[-1].uuid
+        else:
+            user_id = int(self.engine.call("check_approval", {"uuid": uuid})["user_id"])
+        device = self._device(user_id)
+        self.own.respond_to_approval(
+            uuid, device_id=device.device_id, device_secret=device.secret, response=response
+        )
+        # The callback list may already hold one of another thread, so match the request.
+        id_in_body = uuid.encode()
+        return next(each for each in reversed(self.callbacks) if id_in_body in each.body)
+
+    def run_jobs(self) -> JobsRun:
+        return self.own.run_jobs()
+
+    def inject(self, fault: Planned) -> None:
+        self.faults.plan(fault)
+
+    def end(self, fault: Planned) -> None:
+        self.faults.end(fault)
+
+    def unused(self) -> tuple[UnusedFault, ...]:
+        return self.faults.unused()
 
     # Calls in this process.
 
@@ -191,7 +258,8 @@ class Inside:
     def _fail(self, service: Shared, fault: Planned, make: Callable[[Service], Any]) -> Any:
         """Makes a call by a remote client that meets a fault."""
         view = service._view
-        if fault.kind is not Fault.TIMEOUT:
+        is_too_late = fault.kind is Fault.LATENCY and fault.seconds >= view.timeout
+        if fault.kind is not Fault.TIMEOUT and not is_too_late:
             # With the waits of the sandbox's clock, _make retries.
             repeats = view.repeats if self._real_waits else "none"
             url = self._server(recorded=False).url
@@ -274,6 +342,12 @@ class Inside:
         body = request.read_body()
         name, params = routed.name, routed.read(*body)
         fault = self.faults.take(name)
+        if fault is not None and fault.kind is Fault.LATENCY:
+            # A client of the application waits in real time.
+            if recorded or self._real_waits:
+                fault.ended.wait(fault.seconds)
+            else:
+                self.time.pass_until(self.time.now() + fault.seconds)
         if fault is not None and fault.kind is Fault.UNAUTHORIZED:
             routed, _ = self._route(self._with_another_key(request))
             routed.read(*body)
@@ -376,6 +450,9 @@ def _reply_of_fault(fault: Planned) -> HttpReply | None:
     if fault.kind is Fault.RATE_LIMITED:
         headers = [JSON, ("retry-after", str(math.ceil(fault.retry_after)))]
         return HttpReply(503, headers, json.dumps(RATE_LIMITED_BODY).encode())
+    if fault.kind in (Fault.STORAGE, Fault.STATUS):
+        status = 503 if fault.kind is Fault.STORAGE else fault.status
+        return HttpReply(status, [JSON], json.dumps(FAILED_BODY).encode())
     if fault.kind is Fault.INVALID_RESPONSE:
         return HttpReply(200, [("content-type", "text/html")], PAGE)
     # Held until the fault ends; then the connection is closed.

@@ -9,14 +9,16 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from seconder import _seconder, totp
+from seconder import _seconder
 from seconder._functions import carrier, poster
 from seconder._hook import hook_of
 from seconder.callback import sign
 from seconder.enums import DeviceType
+from seconder.errors import InvalidArgument
 from seconder.names import Names
 from seconder.results import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
@@ -24,6 +26,7 @@ from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call
 from seconder.testing._faults import Fault, Planned, UnusedFault
 from seconder.testing._inside import Inside
+from seconder.testing._remote import Remote
 from seconder.testing._settings import check
 from seconder.testing._shared import View
 from seconder.testing._time import Time
@@ -43,7 +46,14 @@ class Sandbox:
     It is a context manager that closes the sandbox. It leaves nothing behind, and nothing leaves
     this machine; it listens, on the loopback interface, once :attr:`url` is read or a call fails.
 
+    With ``url``, it is the sandbox of another process, ``seconder serve --sandbox``, which other
+    processes may call too. It begins anew, and what the test does with it is the same, except that
+    :attr:`service` is a client of it: it has no calls that only an engine has, such as
+    ``register_device``, and its errors are those that a client gets.
+
     Args:
+        url: The URL of a sandbox of another process, ``https:``. Default: one in this process.
+        ca_file: The certificate to trust instead of the system's, for ``url``.
         accept: ``right`` accepts right codes alone; ``every`` accepts every token, without waits
             and caps, as the interface's own sandbox does (section 8); anything else is the one
             token that is accepted.
@@ -74,8 +84,10 @@ class Sandbox:
     def __init__(
         self,
         *,
+        url: str | None = None,
+        ca_file: str | PathLike[str] | None = None,
         accept: str = "right",
-        api_key: str = "the-key-of-the-sandbox",
+        api_key: str = _seconder.SANDBOX_API_KEY,
         application_name: str = "Sandbox",
         callback_url: str = "https://app.example/callback",
         token_length: int = 7,
@@ -86,8 +98,8 @@ class Sandbox:
         run_post: bool = False,
         real_waits: bool = False,
     ) -> None:
-        self._time = Time(math.floor(time.time()) if now is None else _unix(now))
-        self._callback_url = callback_url
+        start = math.floor(time.time()) if now is None else _unix(now)
+        self._callback_url, self._ca_file = callback_url, ca_file
         self._run_deliver, self._run_post = run_deliver, run_post
         settings: dict[str, Any] = {
             "api_key": api_key,
@@ -95,18 +107,29 @@ class Sandbox:
             "callback_url": callback_url,
             "token_length": token_length,
         }
-        url = "sandbox:" if accept == "every" else f"sandbox:?accept={accept}"
         names = Names() if names is None else names
-        try:
-            self._inside = Inside(url, self._time, names, settings, real_waits=real_waits)
-        except (TypeError, OverflowError, UnicodeError):
-            # The native module does not name the argument, as seconder.open does.
-            check(url, settings)
-            raise
+        self._inside: Inside | Remote
+        if url is None:
+            if ca_file is not None:
+                raise InvalidArgument("ca_file is for a sandbox at a url", parameter="ca_file")
+            where = "sandbox:" if accept == "every" else f"sandbox:?accept={accept}"
+            try:
+                clock = Time(start)
+                self._inside = Inside(where, clock, names, settings, real_waits=real_waits)
+            except (TypeError, OverflowError, UnicodeError):
+                # The native module does not name the argument, as seconder.open does.
+                check(where, settings)
+                raise
+        else:
+            for name, given in (("run_deliver", run_deliver), ("run_post", run_post)):
+                if given:
+                    message = f"{name} is for a sandbox in this process: another one calls no function"
+                    raise InvalidArgument(message, parameter=name)
+            settings = {**settings, "accept": accept, "now": start}
+            self._inside = Remote(url, ca_file, names, settings, real_waits=real_waits)
+        self._time = self._inside.time
         self._inside.post = post
         self._service = self._inside.share(View())
-        # The application may close its service, so the sandbox acts through one of its own.
-        self._own = self._inside.share(View(recorded=False))
 
     # For the application.
 
@@ -192,6 +215,11 @@ class Sandbox:
         return self._inside.url
 
     @property
+    def ca_file(self) -> str | PathLike[str] | None:
+        """The setting ``ca_file`` of an application that opens :attr:`url`, as it was given."""
+        return self._ca_file
+
+    @property
     def api_key(self) -> str:
         """The application's API key."""
         return self._inside.api_key
@@ -264,15 +292,14 @@ class Sandbox:
         0 0
         1 7
         """
-        return self._own.run_jobs()
+        return self._inside.run_jobs()
 
     # The phones.
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """Every SMS and voice call that was sent, the oldest first."""
-        with self._inside.lock:
-            return tuple(message for message, _ in self._inside.sent)
+        return tuple(message for message, _ in self._inside.messages())
 
     def code(self, whom: int | str) -> str:
         """Returns the code sent last to a user, given by id, or to a number, given by its last
@@ -281,8 +308,7 @@ class Sandbox:
         Raises:
             AssertionError: No code was sent.
         """
-        with self._inside.lock:
-            sent = self._inside.sent[::-1]
+        sent = self._inside.messages()[::-1]
         if isinstance(whom, int):
             matching = (message for message, user_id in sent if user_id == whom)
         else:
@@ -300,10 +326,10 @@ class Sandbox:
         Raises:
             AssertionError: The user has no authenticator app.
         """
-        uri = self._inside.uris.get(user_id)
-        if uri is None:
+        code = self._inside.authenticator_code(user_id)
+        if code is None:
             raise AssertionError(f"user {user_id} has no authenticator app: enrol_authenticator")
-        return totp.code(uri, at=self._time.now())
+        return code
 
     # The devices.
 
@@ -319,13 +345,12 @@ class Sandbox:
         Raises:
             seconder.Rejected: The user does not exist.
         """
-        return self._own.register_device(user_id, device_type)
+        return self._inside.add_device(user_id, device_type)
 
     def pending(self, user_id: int) -> tuple[ApprovalRequest, ...]:
         """Returns the pending requests on the user's device, the oldest first. A user without a
         device gets one: see :meth:`add_device`."""
-        device = self._device(user_id)
-        return self._own.open_approvals(device_id=device.device_id, device_secret=device.secret)
+        return self._inside.pending(user_id)
 
     def approve(self, user_id: int | None = None, *, uuid: str | None = None) -> Callback:
         """Approves a request on the user's device.
@@ -355,8 +380,7 @@ class Sandbox:
     def callbacks(self) -> tuple[Callback, ...]:
         """Every callback that a response caused, the oldest first. One that was posted again is there
         again, with another signature and the same ``Seconder-Delivery``."""
-        with self._inside.lock:
-            return tuple(self._inside.callbacks)
+        return self._inside.recorded_callbacks()
 
     @property
     def post(self) -> Callable[[Callback], object] | None:
@@ -389,12 +413,22 @@ class Sandbox:
         self,
         fault: Fault
         | Literal[
-            "timeout", "lost", "rate_limited", "unauthorized", "invalid_response", "undelivered"
+            "timeout",
+            "lost",
+            "rate_limited",
+            "unauthorized",
+            "invalid_response",
+            "undelivered",
+            "storage",
+            "status",
+            "latency",
         ],
         *,
         calls: Collection[str] = (),
         times: int | None = None,
         retry_after: float = 30,
+        seconds: float = 1,
+        status: int = 500,
     ) -> Iterator[None]:
         """Makes calls fail within a ``with`` block. Each fault is a real exchange over a loopback
         connection, handled by the client that production uses, so the errors are the real ones.
@@ -408,6 +442,9 @@ class Sandbox:
         ``unauthorized``      the service rejects the API key           ``Unauthorized``
         ``invalid_response``  the response is a web page                ``InvalidResponse``
         ``undelivered``       the SMS or voice call cannot be sent      ``Unavailable``
+        ``storage``           the database of the service fails         ``Unavailable``
+        ``status``            the response has this ``status``          by the status
+        ``latency``           carried out ``seconds`` later             nothing, or ``Timeout``
         ====================  ========================================  ===================
 
         ``timeout`` takes 0.2 s for :attr:`service`, and the client's timeout for :attr:`url`.
@@ -419,6 +456,9 @@ class Sandbox:
             times: How many calls are affected. Default: no limit.
             retry_after: How long to wait after ``rate_limited``, in seconds. A client waits by
                 itself if the wait fits within its timeout and a retry is safe.
+            seconds: How long a call with ``latency`` takes, by the sandbox's time for
+                :attr:`service`, and in real time for :attr:`url` and with ``real_waits``.
+            status: The status of the response with ``status``, 200 to 599.
 
         >>> import seconder
         >>> from seconder.testing import Sandbox
@@ -434,12 +474,12 @@ class Sandbox:
         unknown = set(calls) - set(_seconder.CALLS)
         if unknown:
             raise ValueError(f"there is no call {', '.join(sorted(unknown))} of the interface")
-        planned = Planned(Fault(fault), calls, times, retry_after)
-        self._inside.faults.plan(planned)
+        planned = Planned(Fault(fault), calls, times, retry_after, seconds, status)
+        self._inside.inject(planned)
         try:
             yield
         finally:
-            self._inside.faults.end(planned)
+            self._inside.end(planned)
 
     # What happened.
 
@@ -459,8 +499,7 @@ class Sandbox:
         >>> sandbox.calls[-1].arguments
         {'user_id': 1, 'force': True}
         """
-        with self._inside.lock:
-            return tuple(self._inside.calls)
+        return self._inside.recorded_calls()
 
     @property
     def unused_faults(self) -> tuple[UnusedFault, ...]:
@@ -474,7 +513,7 @@ class Sandbox:
         >>> print(*sandbox.unused_faults)
         timeout of verify: met 0 of any number of calls
         """
-        return self._inside.faults.unused()
+        return self._inside.unused()
 
     # The end.
 
@@ -499,29 +538,15 @@ class Sandbox:
     def __repr__(self) -> str:
         return f"<seconder.testing.Sandbox at {self.now:%Y-%m-%d %H:%M:%S} UTC>"
 
-    def _device(self, user_id: int) -> DeviceRegistered:
-        """Returns the user's device, after registering one if there is none."""
-        return self._inside.devices.get(user_id) or self.add_device(user_id)
-
     def _say(
         self, response: Literal["approve", "deny", "report"], user_id: int | None, uuid: str | None
     ) -> Callback:
-        if uuid is None and user_id is not None:
-            pending = self.pending(user_id)
-            if not pending:
-                raise AssertionError(f"user {user_id} has no pending approval request")
-            uuid = pending[-1].uuid
-        elif uuid is None or user_id is not None:
+        if (uuid is None) == (user_id is None):
             raise TypeError("name either the user or the request, but not both")
-        else:
-            user_id = int(self._inside.engine.call("check_approval", {"uuid": uuid})["user_id"])
-        device = self._device(user_id)
-        self._own.respond_to_approval(
-            uuid, device_id=device.device_id, device_secret=device.secret, response=response
-        )
-        # The callback list may already hold one of another thread, so match the request.
-        id_in_body = uuid.encode()
-        return next(each for each in reversed(self.callbacks) if id_in_body in each.body)
+        callback = self._inside.respond(response, user_id, uuid)
+        if callback is None:
+            raise AssertionError(f"user {user_id} has no pending approval request")
+        return callback
 
 
 def _seconds(time: float | timedelta) -> float:

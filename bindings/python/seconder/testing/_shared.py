@@ -12,6 +12,7 @@ from seconder.service import Service
 
 if TYPE_CHECKING:
     from seconder.testing._inside import Inside
+    from seconder.testing._remote import Remote
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Shared(Service):
 
     __slots__ = ("_inside", "_view")
 
-    def __init__(self, inside: Inside, native: _seconder.Service, view: View) -> None:
+    def __init__(self, inside: Inside | Remote, native: _seconder.Service, view: View) -> None:
         super().__init__(native, "sandbox")
         self._inside = inside
         self._view = view

@@ -23,6 +23,9 @@ class Time:
         """The time, in Unix seconds."""
         return self.clock.now()
 
+    def _set(self, moment: float) -> None:
+        self.clock.set(moment)
+
     def plan(self, moment: float, action: Callable[[], object]) -> None:
         """Has a function called once that time has come."""
         with self._lock:
@@ -38,7 +41,7 @@ class Time:
                 if self._planned and self._planned[0][0] <= end:
                     moment, _, action = heapq.heappop(self._planned)
                 if moment > self.now():
-                    self.clock.set(moment)
+                    self._set(moment)
             if action is None:
                 return
             # Without the lock, because it may pass time itself.
