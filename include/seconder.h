@@ -1524,6 +1524,10 @@ typedef struct seconder_audit_entry {
      * The limit that was reached. NULL if none was.
      */
     const char *over_limit;
+    /**
+     * The name of the operator who did it. NULL if none with a token did.
+     */
+    const char *operator_name;
 } seconder_audit_entry;
 
 /**

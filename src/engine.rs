@@ -85,6 +85,8 @@ use store::{Decided, Store, View};
 pub struct Engine {
     shared: Arc<Shared>,
     app: Arc<App>,
+    /// The name of the operator whose token was right, for the audit.
+    operator: Option<Arc<str>>,
 }
 
 /// What the applications of one database share.
@@ -184,7 +186,7 @@ impl Engine {
             authenticator,
             sandbox,
         };
-        Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
+        Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), operator: None })
     }
 
     /// The application's API key, as it was when the service was opened. Clients of `seconder serve` send it, and callbacks are signed with it;
@@ -213,7 +215,7 @@ impl Engine {
         let Shared { store, strangers, steady, known, clock, .. } = &*self.shared;
         let (by, now) = (By::key(api_key), steady.now(&**clock).steady);
         if let Some(app) = known.find(by, now) {
-            return Ok(Engine { shared: Arc::clone(&self.shared), app });
+            return Ok(self.of(app));
         }
         if strangers.has(api_key, now) {
             return Err(applications::unknown_key());
@@ -222,7 +224,7 @@ impl Engine {
             Some(app) => {
                 let app = Arc::new(app);
                 known.add(by, &app, now);
-                Ok(Engine { shared: Arc::clone(&self.shared), app })
+                Ok(self.of(app))
             }
             None => {
                 strangers.add(api_key, now);
@@ -238,7 +240,12 @@ impl Engine {
     /// be read.
     pub(crate) fn current(&self) -> Result<Engine> {
         let app = self.application(self.app.app_id)?.ok_or_else(applications::removed)?;
-        Ok(Engine { shared: Arc::clone(&self.shared), app })
+        Ok(self.of(app))
+    }
+
+    /// The same engine, for another application.
+    fn of(&self, app: Arc<App>) -> Engine {
+        Engine { app, ..self.clone() }
     }
 
     /// The application with this id, if there is one.

@@ -142,6 +142,7 @@ fn line(entry: &AuditEntry) -> String {
         ("limit", &entry.over_limit),
         ("number", &entry.number),
         ("user_ip", &entry.user_ip),
+        ("operator", &entry.operator_name),
         ("reason", &entry.reason),
     ];
     for (name, value) in more {

@@ -17,6 +17,7 @@ mod lookup;
 #[cfg(test)]
 mod manual;
 mod moving;
+mod operator;
 mod pam;
 mod qr;
 mod route;
@@ -141,6 +142,9 @@ enum Command {
     /// Manage the limits of an application: how many messages, guesses and requests there may be.
     #[command(subcommand)]
     Limits(limits::Command),
+    /// Manage the operators of a service, each with a token and a role.
+    #[command(subcommand)]
+    Operator(operator::Command),
     /// Print what the engine has decided, the latest first, one decision in each line: which codes were
     /// right and wrong, what was sent and refused, which limit was reached, and changes of what protects
     /// accounts. No code and no secret is among it, and numbers are masked.
@@ -226,6 +230,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Completions { shell } => completions(shell),
         Command::Approval(command) => approval::run(command),
         Command::Limits(command) => limits::run(command),
+        Command::Operator(command) => operator::run(command),
     };
     done.map(|()| ExitCode::SUCCESS)
 }

@@ -93,3 +93,39 @@ fn devices_activities_and_approval_requests_are_listed() {
     assert!(objects(folder, &["approval", "list"]).is_empty());
     assert!(error_of(folder, &["approval", "cancel", &uuid]).contains("not open any more"));
 }
+
+#[test]
+fn operators_are_added_with_a_token_that_is_shown_once_listed_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let service = database(folder);
+    let token = printed(folder, &["operator", "add", "ada", "--role", "admin"]);
+    assert!(token.starts_with("sop_") && token.len() == 47, "{token}");
+    let expiring = ["operator", "add", "bob", "--role", "read", "--expires-in", "90d", "--json"];
+    let added: Value = serde_json::from_str(&printed(folder, &expiring)).unwrap();
+    assert_eq!((&added["name"], &added["role"]), (&"bob".into(), &"read".into()));
+    let list = printed(folder, &["operator", "list"]);
+    let columns =
+        |line: &str| line.split("  ").map(str::trim).filter(|column| !column.is_empty()).count();
+    assert!(list.starts_with("NAME  ROLE "), "{list}");
+    assert!(list.lines().all(|line| columns(line) == 5) && list.lines().count() == 3, "{list}");
+    let listed = objects(folder, &["operator", "list"]);
+    assert_eq!((&listed[0]["name"], &listed[0]["expires"]), (&"ada".into(), &Value::Null));
+    assert_eq!(listed[1]["expires"], added["expires"]);
+    assert!(!list.contains("sop_") && !format!("{listed:?}").contains("sop_"));
+    let rotated = printed(folder, &["operator", "rotate-token", "ada"]);
+    assert!(rotated.starts_with("sop_") && rotated != token);
+    let wrong = error_of(folder, &["operator", "add", "eve", "--role", "root"]);
+    assert!(wrong.contains("must be read, support or admin"), "{wrong}");
+    printed(folder, &["operator", "remove", "ada"]);
+    assert_eq!(objects(folder, &["operator", "list"]).len(), 1);
+    let gone = error_of(folder, &["operator", "remove", "ada"]);
+    assert!(gone.contains("not that of an operator"), "{gone}");
+    drop(service);
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for file in files.filter(|file| file.is_file()) {
+        let bytes = std::fs::read(&file).unwrap();
+        let holds = |token: &str| bytes.windows(token.len()).any(|part| part == token.as_bytes());
+        assert!(!holds(&token) && !holds(&rotated), "{}", file.display());
+    }
+}

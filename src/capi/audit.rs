@@ -57,6 +57,8 @@ pub struct seconder_audit_entry {
     pub user_ip: *const c_char,
     /// The limit that was reached. NULL if none was.
     pub over_limit: *const c_char,
+    /// The name of the operator who did it. NULL if none with a token did.
+    pub operator_name: *const c_char,
 }
 
 /// A page of decisions, the latest first.
@@ -156,6 +158,7 @@ mod within {
             number: keep(entry.number.as_deref()),
             user_ip: keep(entry.user_ip.as_deref()),
             over_limit: keep(entry.over_limit.as_deref()),
+            operator_name: keep(entry.operator_name.as_deref()),
         }
     }
 }

@@ -90,7 +90,7 @@ fn trail(settings: &EngineSettings, now: Now) -> Result<Trail> {
     let mut nonce = [0; 8];
     settings.random.fill(&mut nonce)?;
     let nonce = i64::from_le_bytes(nonce) & i64::MAX;
-    Ok(Trail { app: 0, call: "open", nonce, user_ip: None, now, refused: None })
+    Ok(Trail { app: 0, call: "open", nonce, user_ip: None, operator: None, now, refused: None })
 }
 
 /// The application with this API key.

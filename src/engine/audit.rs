@@ -125,7 +125,8 @@ impl Engine {
     ) -> Result<Trail> {
         let user_ip = user_ip.map(|address| address.to_string());
         let app = self.app.app_id;
-        Ok(Trail { app, call, nonce: self.nonce()?, user_ip, now, refused: None })
+        let operator = self.operator.as_deref().map(str::to_owned);
+        Ok(Trail { app, call, nonce: self.nonce()?, user_ip, operator, now, refused: None })
     }
 
     /// Makes a decision that may be refused. A refusal changes nothing, so its row is written when the
@@ -245,6 +246,8 @@ pub struct AuditEntry {
     pub user_ip: Option<String>,
     /// The limit that was reached.
     pub over_limit: Option<String>,
+    /// The name of the operator who did it, if one with a token did.
+    pub operator_name: Option<String>,
     /// How many such decisions it stands for. Of those that change nothing, such as guesses that have
     /// to wait, a user has one row a minute for each kind.
     pub times: u32,
@@ -340,6 +343,7 @@ fn entry(row: Audit) -> AuditEntry {
         number: row.number,
         user_ip: row.user_ip,
         over_limit: row.over_limit,
+        operator_name: row.operator,
         times: row.times,
     }
 }

@@ -59,6 +59,11 @@ pub(super) const OWN_RECOVERY: Duration = Duration::from_secs(10 * 60);
 /// For how long an API key can stay valid that was replaced.
 pub(super) const MOST_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// How many operators a database can have.
+pub(super) const MOST_OPERATORS: usize = 100;
+/// For how long the token of an operator can be valid that expires.
+pub(super) const LONGEST_TOKEN_LIFE: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
+
 /// For how many days a browser is remembered by default.
 pub(super) const REMEMBERED_DAYS: u64 = 30;
 /// How many browsers of one user are remembered; for a further one, the oldest is forgotten.

@@ -18,6 +18,7 @@ pub(super) mod listing;
 pub(super) mod lookups;
 pub(super) mod moving;
 pub(super) mod offline;
+pub(super) mod operators;
 pub(super) mod recovery;
 pub(super) mod routes;
 pub(super) mod steady;

@@ -10,7 +10,10 @@ mod forward;
 mod jobs;
 mod limits;
 mod lookup;
+mod operators;
+mod role;
 mod routes;
+mod session;
 mod users;
 
 pub use approvals::{ApprovalEntry, Approvals, CancelApproval, ListApprovals};
@@ -23,12 +26,20 @@ pub use forward::{ForwardStatus, Forwarded, ReturnUser, TakeUser};
 pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, ShowJob};
 pub use limits::{SetLimits, ShowLimits};
 pub use lookup::{LookupSettings, RemoveLookup, SetLookup, ShowLookup};
+pub use operators::{
+    AddOperator, ListOperators, OperatorEntry, OperatorToken, Operators, RemoveOperator,
+    RotateOperatorToken,
+};
+pub use role::Role;
 pub use routes::{ListRoutes, RemoveRoute, Routes, SetRoute};
+pub use session::Operator;
 pub use users::{Activities, ActivityEntry, ListActivities, ListUsers, UserEntry, Users};
 
 use super::Engine;
+use crate::error::Rejection;
 use crate::wire::{loose, wipe};
 use crate::{Error, Result};
+use Role::{Admin, Read, Support};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -85,49 +96,69 @@ use operation;
 pub(crate) struct Named {
     /// Its name.
     pub(crate) name: &'static str,
+    /// The role that whoever carries it out with a token needs.
+    role: Role,
     parameters: &'static [&'static str],
     carry_out: fn(&Engine, Map<String, Value>) -> Result<Value>,
 }
 
-const fn named<O: Operation>() -> Named {
-    Named { name: O::NAME, parameters: O::PARAMETERS, carry_out: read_and_carry_out::<O> }
+const fn named<O: Operation>(role: Role) -> Named {
+    Named { name: O::NAME, role, parameters: O::PARAMETERS, carry_out: read_and_carry_out::<O> }
 }
 
+/// All operations, each with the least role that may carry it out. What shows a credential is for those who
+/// could change it.
 const ALL: &[Named] = &[
-    named::<ListApps>(),
-    named::<ShowApp>(),
-    named::<CreateApp>(),
-    named::<SetApp>(),
-    named::<ShowAppKey>(),
-    named::<RotateAppKey>(),
-    named::<EndOverlap>(),
-    named::<DeleteApp>(),
-    named::<ListApprovals>(),
-    named::<CancelApproval>(),
-    named::<ListAudit>(),
-    named::<ForwardStatus>(),
-    named::<ReturnUser>(),
-    named::<TakeUser>(),
-    named::<ListJobs>(),
-    named::<ShowJob>(),
-    named::<CountJobs>(),
-    named::<ReplayJob>(),
-    named::<CancelJob>(),
-    named::<ShowLimits>(),
-    named::<SetLimits>(),
-    named::<ShowLookup>(),
-    named::<SetLookup>(),
-    named::<RemoveLookup>(),
-    named::<ListRoutes>(),
-    named::<SetRoute>(),
-    named::<RemoveRoute>(),
-    named::<ListUsers>(),
-    named::<ListActivities>(),
+    named::<ListApps>(Read),
+    named::<ShowApp>(Read),
+    named::<CreateApp>(Admin),
+    named::<SetApp>(Admin),
+    named::<ShowAppKey>(Admin),
+    named::<RotateAppKey>(Admin),
+    named::<EndOverlap>(Admin),
+    named::<DeleteApp>(Admin),
+    named::<ListApprovals>(Read),
+    named::<CancelApproval>(Support),
+    named::<ListAudit>(Read),
+    named::<ForwardStatus>(Read),
+    named::<ReturnUser>(Admin),
+    named::<TakeUser>(Admin),
+    named::<ListJobs>(Read),
+    named::<ShowJob>(Read),
+    named::<CountJobs>(Read),
+    named::<ReplayJob>(Support),
+    named::<CancelJob>(Support),
+    named::<ShowLimits>(Read),
+    named::<SetLimits>(Admin),
+    named::<ShowLookup>(Admin),
+    named::<SetLookup>(Admin),
+    named::<RemoveLookup>(Admin),
+    named::<ListOperators>(Read),
+    named::<AddOperator>(Admin),
+    named::<RotateOperatorToken>(Admin),
+    named::<RemoveOperator>(Admin),
+    named::<ListRoutes>(Admin),
+    named::<SetRoute>(Admin),
+    named::<RemoveRoute>(Admin),
+    named::<ListUsers>(Read),
+    named::<ListActivities>(Read),
 ];
 
-/// The names of all operations, each with those of its parameters.
-pub fn operations() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    ALL.iter().map(|named| (named.name, named.parameters))
+/// What is known of an operation without carrying it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OperationInfo {
+    /// Its name in all languages.
+    pub name: &'static str,
+    /// The names of its parameters.
+    pub parameters: &'static [&'static str],
+    /// The least role of an operator who may carry it out with a token.
+    pub role: Role,
+}
+
+/// All operations.
+pub fn operations() -> impl Iterator<Item = OperationInfo> {
+    ALL.iter().map(|&Named { name, parameters, role, .. }| OperationInfo { name, parameters, role })
 }
 
 impl Named {
@@ -138,6 +169,19 @@ impl Named {
             let reason = format!("must be that of an operation: {}", all.join(", "));
             Error::invalid_argument("operation", reason)
         })
+    }
+
+    /// Checks that operators with this role may carry it out.
+    ///
+    /// # Errors
+    /// That they may not.
+    fn permit(&self, role: Role) -> Result<()> {
+        if role >= self.role {
+            return Ok(());
+        }
+        let message =
+            format!("The role {role} does not include {}, which needs {}.", self.name, self.role);
+        Err(rejected(403, message))
     }
 
     /// Carries it out with these parameters. One that is null counts as absent.
@@ -163,6 +207,11 @@ impl Named {
             None => (self.carry_out)(engine, parameters),
         }
     }
+}
+
+fn rejected(status: u16, message: String) -> Error {
+    let fields = [("message".to_owned(), message.clone())].into();
+    Error::Rejected(Box::new(Rejection { status, code: None, message, fields }))
 }
 
 fn read_and_carry_out<O: Operation>(

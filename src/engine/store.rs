@@ -12,6 +12,7 @@ mod migrations;
 mod postgres;
 mod resealing;
 mod restored;
+mod rows;
 mod sealed;
 mod sealing;
 mod sqlite;
@@ -32,7 +33,8 @@ pub(super) use table::{Cell, Row, Value, damaged};
 pub(super) use tables::{
     Activity, Application, Approval, Audit, Authenticator, Browser, Budget, Device, Document,
     Email, Forwarded, Forwarding, Job, KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse,
-    OpenApproval, Receipt, RecoveryCode, Retention, Route, SentCode, Sequence, Statistics, User,
+    OpenApproval, Operator, Receipt, RecoveryCode, Retention, Route, SentCode, Sequence,
+    Statistics, User,
 };
 pub(super) use view::{Decided, Due, Page, Stop, View};
 

@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     CHECK(same(entry->call, "request_sms") && same(entry->verdict, "sent"));
     CHECK(same(entry->factor, "code") && same(entry->number, "+1-XXX-XXX-XX23"));
     CHECK(same(entry->user_ip, "192.0.2.7") && entry->times == 1);
-    CHECK(entry->over_limit == NULL && entry->reason == NULL);
+    CHECK(entry->over_limit == NULL && entry->reason == NULL && entry->operator_name == NULL);
     seconder_audit_page_free(page);
     options.verdict = "refused";
     CHECK(same(only(service, &options, &page)->over_limit, "cool_down"));

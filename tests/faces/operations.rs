@@ -28,10 +28,12 @@ fn document() -> String {
     let (begin, end) = ("<!-- operations -->\n", "<!-- end of operations -->\n");
     let (before, rest) = text.split_once(begin).unwrap_or_else(|| panic!("no {begin}"));
     let (_, after) = rest.split_once(end).unwrap_or_else(|| panic!("no {end}"));
-    let mut table = String::from("| operation | parameters |\n|---|---|\n");
-    for (name, parameters) in operator::operations() {
-        let parameters: Vec<String> = parameters.iter().map(|name| format!("`{name}`")).collect();
-        table += &format!("| `{name}` | {} |\n", parameters.join(", "));
+    let mut table = String::from("| operation | parameters | role |\n|---|---|---|\n");
+    for operation in operator::operations() {
+        let (name, role) = (operation.name, operation.role);
+        let parameters = operation.parameters.iter().map(|name| format!("`{name}`"));
+        let parameters: Vec<String> = parameters.collect();
+        table += &format!("| `{name}` | {} | {role} |\n", parameters.join(", "));
     }
     format!("{before}{begin}{table}{end}{after}")
 }

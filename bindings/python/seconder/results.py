@@ -618,6 +618,8 @@ class AuditEntry(Result):
     """The number, masked."""
     user_ip: str | None = None
     """The address of the user, if the call has it."""
+    operator_name: str | None = None
+    """The name of the operator who did it, if one with a token did."""
     times: int = 1
     """How many such decisions it stands for. Of those that change nothing, such as guesses that have
     to wait, a user has one a minute for each kind."""

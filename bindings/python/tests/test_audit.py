@@ -36,6 +36,7 @@ def test_decisions_are_read_without_codes_and_numbers(phone: Phone) -> None:
     assert (sent.user_ip, sent.times, sent.over_limit, sent.reason) == ("192.0.2.7", 1, None, None)
     assert sent.user_id == phone.user_id and sent.app_id and sent.nonce is not None
     assert before <= sent.time <= datetime.now(timezone.utc)
+    assert sent.operator_name is None
     assert found["refused"].over_limit == "cool_down"
     assert found["not_checked"].reason == "not_confirmed"
     shown = json.dumps(page.to_dict()) + repr(page)

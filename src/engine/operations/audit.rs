@@ -15,6 +15,8 @@ pub(in crate::engine) struct Trail {
     /// Distinguishes the rows of one user and millisecond.
     pub(in crate::engine) nonce: i64,
     pub(in crate::engine) user_ip: Option<String>,
+    /// The name of the operator who decides, if one with a token does.
+    pub(in crate::engine) operator: Option<String>,
     pub(in crate::engine) now: Now,
     /// What the decision that is being made refuses: see [`Trail::refuse`].
     pub(in crate::engine) refused: Option<Noted>,
@@ -100,6 +102,7 @@ impl Trail {
             number: noted.number,
             user_ip: self.user_ip.clone(),
             over_limit: noted.over.map(str::to_owned),
+            operator: self.operator.clone(),
             times,
         });
     }

@@ -310,6 +310,7 @@ mod tests {
             number: None,
             user_ip: None,
             over_limit: None,
+            operator: None,
             times: 1,
         };
         let noted = store.run(move |view| {

@@ -140,6 +140,8 @@ pub(in crate::engine) struct Plan {
     pub(in crate::engine) lease: Duration,
     /// Whether messages are counted.
     pub(in crate::engine) limited: bool,
+    /// The name of the operator who decides, if one with a token does.
+    pub(in crate::engine) operator: Option<String>,
 }
 
 /// What becomes of a job after an attempt.
@@ -269,7 +271,7 @@ pub(in crate::engine) fn bury_expired(
         return Ok(0);
     }
     let (jobs, unreadable) = view.due::<Job>(&Due::until(now.steady, most).of(lane.to_owned()))?;
-    let plan = Plan { routes: Vec::new(), lease: Duration::ZERO, limited: true };
+    let plan = Plan { routes: Vec::new(), lease: Duration::ZERO, limited: true, operator: None };
     let mut buried = 0;
     for values in unreadable {
         discard(view, &values, now);

@@ -15,7 +15,7 @@ fn sandbox() -> crate::Service {
 
 #[test]
 fn each_operation_has_a_name_of_its_own() {
-    let names: BTreeSet<&str> = operations().map(|(name, _)| name).collect();
+    let names: BTreeSet<&str> = operations().map(|operation| operation.name).collect();
     assert_eq!(names.len(), ALL.len());
     let is_plain = |name: &str| {
         name.split_once('.').is_some_and(|(noun, verb)| {
@@ -46,7 +46,7 @@ fn errors_say_which_names_and_parameters_there_are() {
     };
     let unknown = fails("jobs.remove", json!({}));
     assert!(unknown.contains("operation must be that of an operation"), "{unknown}");
-    assert!(operations().all(|(name, _)| unknown.contains(name)), "{unknown}");
+    assert!(operations().all(|operation| unknown.contains(operation.name)), "{unknown}");
     let unknown = fails("route.set", json!({ "name": "one", "setting": "{\"password\":\"x\"}" }));
     let expected = "setting is no parameter of route.set: it has name, settings";
     assert!(unknown.ends_with(expected), "{unknown}");
@@ -99,4 +99,94 @@ fn a_remote_service_has_no_operations() {
     assert!(error.contains("this needs a sqlite:, postgres: or sandbox: URL"), "{error}");
     let by_name = remote.operate_json("nothing", Map::new()).unwrap_err().to_string();
     assert_eq!(by_name, error);
+}
+
+fn added(service: &crate::Service, name: &str, role: Role) -> OperatorToken {
+    service.operate(&AddOperator { name: name.into(), role, expires_in: None }).unwrap()
+}
+
+#[test]
+fn a_token_is_stored_as_a_hash_and_reaches_what_its_role_includes() {
+    let service = sandbox();
+    let engine = service.require_engine().unwrap();
+    let tokens = Role::ALL.map(|role| added(&service, role.name(), role));
+    for (role, token) in Role::ALL.into_iter().zip(&tokens) {
+        assert!(token.token.expose().starts_with("sop_") && token.token.expose().len() > 40);
+        assert!(!format!("{token:?}").contains(token.token.expose()));
+        let operator = engine.operator(&token.token).unwrap();
+        assert_eq!((operator.name(), operator.role()), (role.name(), role));
+        for operation in operations() {
+            // Without their parameters, most fail, but none of them because of the role.
+            let done =
+                engine.operate_as(&operator, None, operation.name, object(json!({ "no": 1 })));
+            let error = done.unwrap_err();
+            let is_forbidden = matches!(&error, Error::Rejected(why) if why.status == 403);
+            assert_eq!(is_forbidden, operation.role > role, "{role} {}: {error}", operation.name);
+        }
+    }
+    let stored = engine.look(crate::engine::operations::operators::all).unwrap();
+    assert!(stored.iter().all(|row| row.token_hash.len() == 32 && row.used_at.is_some()));
+}
+
+#[test]
+fn what_an_operator_changes_has_the_name_in_the_audit() {
+    let service = sandbox();
+    let engine = service.require_engine().unwrap();
+    let operator = engine.operator(&added(&service, "ada", Role::Admin).token).unwrap();
+    let given = |value: Value| object(value);
+    let operate = |name: &str, value: Value| engine.operate_as(&operator, None, name, given(value));
+    operate("limits.set", json!({ "limits": "tries=3" })).unwrap();
+    operate("route.set", json!({ "name": "one", "settings": "{}" })).unwrap();
+    operate("operator.remove", json!({ "name": "ada" })).unwrap();
+    let page = engine.audit(&crate::engine::AuditFilter::default(), None, 100).unwrap();
+    let of = |call: &str| {
+        let entry = page.entries.iter().find(|entry| entry.call == call).unwrap();
+        (entry.operator_name.clone(), entry.reason.clone().unwrap_or_default())
+    };
+    let ada = Some("ada".to_owned());
+    assert_eq!(of("operator.add"), (None, "ada".to_owned()));
+    assert_eq!(of("limits.set"), (ada.clone(), "limits".to_owned()));
+    assert_eq!(of("set_route"), (ada.clone(), "one".to_owned()));
+    assert_eq!(of("operator.remove"), (ada, "ada".to_owned()));
+}
+
+#[test]
+fn a_token_that_was_replaced_or_removed_or_has_expired_is_of_no_use() {
+    let service = sandbox();
+    let engine = service.require_engine().unwrap();
+    let first = added(&service, "ada", Role::Read).token;
+    let rotate = RotateOperatorToken { name: "ada".into(), expires_in: Some(60) };
+    let second = service.operate(&rotate).unwrap();
+    assert!(second.expires.is_some() && second.role == Role::Read);
+    let refused = |token: &Secret| engine.operator(token).unwrap_err().to_string();
+    assert!(refused(&first).contains("No operator has this token"));
+    assert!(engine.operator(&second.token).is_ok());
+    service.operate(&RemoveOperator { name: "ada".into() }).unwrap();
+    assert!(refused(&second.token).contains("No operator has this token"));
+    assert_eq!(service.operate(&ListOperators {}).unwrap().operators, []);
+    let gone = service.operate(&rotate).unwrap_err().to_string();
+    assert!(gone.contains("name is not that of an operator"), "{gone}");
+}
+
+#[test]
+fn operators_have_names_of_their_own_and_are_few() {
+    let service = sandbox();
+    let add = |name: &str, expires_in| {
+        service.operate(&AddOperator { name: name.into(), role: Role::Read, expires_in })
+    };
+    for wrong in ["", "a b", "a/b", "ä", &"a".repeat(65)] {
+        let error = add(wrong, None).unwrap_err().to_string();
+        assert!(error.contains("name must be 1 to 64"), "{error}");
+    }
+    for wrong in [0, 59, 315_360_001] {
+        let error = add("ada", Some(wrong)).unwrap_err().to_string();
+        assert!(error.contains("expires_in must be 60 to 315360000"), "{error}");
+    }
+    for number in 0..crate::engine::limits::MOST_OPERATORS {
+        add(&format!("operator{number}"), Some(60)).unwrap();
+    }
+    let again = add("operator0", None).unwrap_err().to_string();
+    assert!(again.contains("is that of an operator who has a token"), "{again}");
+    let error = add("one-more", None).unwrap_err().to_string();
+    assert!(error.contains("at most 100 operators"), "{error}");
 }

@@ -210,6 +210,8 @@ tables! {
         number: Option<String>,
         user_ip: Option<String>,
         over_limit: Option<String>,
+        /// Who did it, if an operator with a token did.
+        operator: Option<String>,
         /// How many alike it stands for, of those that change nothing.
         times: u32,
     }
@@ -342,6 +344,16 @@ tables! {
         changed_at: Time,
     }
 
+    /// Somebody who may operate the service with a token. There are few.
+    Operator in operators, key 1 {
+        name: String,
+        role: String,
+        token_hash: Vec<u8>,
+        created_at: Time,
+        expires_at: Option<Time>,
+        used_at: Option<Time>,
+    }
+
     /// What a provider has said of the line behind a number: see `operations/lines.rs`. Nothing, if it
     /// knows nothing of it, or gave no answer.
     KeptLine in phone_lines, key 2, due expires_at {
@@ -397,54 +409,5 @@ tables! {
         calls: i64,
         sms: i64,
         users: i64,
-    }
-}
-
-impl User {
-    /// A user of an application to whom nothing has happened yet. The number
-    /// has the calling code apart.
-    pub(in crate::engine) fn new(
-        (app_id, user_id): (i64, u64),
-        (country_code, cellphone): (u16, String),
-        email: &str,
-        created_at: Time,
-    ) -> User {
-        User {
-            user_id,
-            app_id,
-            country_code,
-            cellphone,
-            email: email.to_owned(),
-            login: None,
-            confirmed: false,
-            sms_used: false,
-            snoozed_until: Time(0),
-            wrong_codes: 0,
-            wrong_codes_at: None,
-            wrong_app_codes: 0,
-            wrong_app_codes_at: None,
-            wrong_recovery_codes: 0,
-            wrong_recovery_codes_at: None,
-            last_authenticator: 0,
-            created_at,
-        }
-    }
-}
-
-impl Statistics {
-    /// The month of the row with the number of users.
-    pub(in crate::engine) const TOTALS: i64 = 0;
-
-    /// Nothing counted in this month.
-    pub(in crate::engine) fn none(app_id: i64, month: i64) -> Statistics {
-        Statistics { app_id, month, shard: 0, api_calls: 0, auths: 0, calls: 0, sms: 0, users: 0 }
-    }
-
-    pub(in crate::engine) fn add(&mut self, other: &Statistics) {
-        self.api_calls += other.api_calls;
-        self.auths += other.auths;
-        self.calls += other.calls;
-        self.sms += other.sms;
-        self.users += other.users;
     }
 }

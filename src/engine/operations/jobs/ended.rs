@@ -116,7 +116,7 @@ pub(super) fn give_up(
             drop(unless_damaged(sending.take_back(view))?);
         }
     }
-    note(view, job, why, now);
+    note(view, job, why, plan.operator.clone(), now);
     Ok(())
 }
 
@@ -166,7 +166,7 @@ pub(super) fn sending(
 /// got.
 pub(super) fn drop_void(view: &mut View, job: &Job, now: Now) {
     if job.ambiguous == 0 {
-        note(view, job, Undelivered::Void, now);
+        note(view, job, Undelivered::Void, None, now);
     }
     view.delete(job);
 }
@@ -185,12 +185,18 @@ pub(super) fn discard(view: &mut View, values: &[Value], now: Now) {
             number: value("number").and_then(String::of),
             user_ip: None,
         };
-        undelivered.note(view, Undelivered::Unreadable, now);
+        undelivered.note(view, Undelivered::Unreadable, None, now);
     }
     view.delete_values::<Job>(values);
 }
 
-pub(super) fn note(view: &mut View, job: &Job, why: Undelivered, now: Now) {
+pub(super) fn note(
+    view: &mut View,
+    job: &Job,
+    why: Undelivered,
+    operator: Option<String>,
+    now: Now,
+) {
     let user_ip = match what(job) {
         Ok(What::Message { message, .. }) => message.user_ip,
         _ => None,
@@ -203,7 +209,7 @@ pub(super) fn note(view: &mut View, job: &Job, why: Undelivered, now: Now) {
         number: job.number.clone(),
         user_ip,
     };
-    undelivered.note(view, why, now);
+    undelivered.note(view, why, operator, now);
 }
 
 /// What the audit says of something that nobody got.
@@ -218,11 +224,11 @@ struct Nobody {
 }
 
 impl Nobody {
-    fn note(self, view: &mut View, why: Undelivered, now: Now) {
+    fn note(self, view: &mut View, why: Undelivered, operator: Option<String>, now: Now) {
         let has_user = self.user_id.is_some();
         let call = self.kind.map_or("run_jobs", |kind| kind.call(has_user));
         let (app, nonce, user_ip) = (self.app, self.job_id, self.user_ip);
-        let trail = Trail { app, call, nonce, user_ip, now, refused: None };
+        let trail = Trail { app, call, nonce, user_ip, operator, now, refused: None };
         let is_code = self.kind.is_some_and(JobKind::has_code);
         let noted = Noted {
             user_id: self.user_id,

@@ -108,7 +108,7 @@ const FAILED: &str = "failed";
 
 fn report(view: &mut View, job: &mut Job, (receipt, at): (String, Time), now: Now) {
     if receipt.starts_with(FAILED) {
-        note(view, job, Undelivered::Undeliverable, now);
+        note(view, job, Undelivered::Undeliverable, None, now);
     }
     (job.receipt, job.receipt_at) = (Some(receipt), Some(at));
 }

@@ -13,6 +13,7 @@ use crate::calls::{
 };
 use crate::engine::operations::offline::{self, Preparation};
 use crate::engine::operations::users;
+use crate::engine::operator::{AddOperator, Operation, RemoveOperator, Role};
 use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
 use crate::engine::store::{Authenticator, Store};
@@ -281,6 +282,10 @@ fn use_all(world: &World) {
     assert!(!engine.maintain(Duration::from_secs(60)).unwrap());
     engine.set_route("one", &Secret::new("{}")).unwrap();
     assert!(engine.remove_route("one").unwrap());
+    let add = AddOperator { name: "ada".into(), role: Role::Read, expires_in: None };
+    let token = add.carry_out(engine).unwrap().token;
+    assert_eq!(engine.operator(&token).unwrap().name(), "ada");
+    RemoveOperator { name: "ada".into() }.carry_out(engine).unwrap();
     engine.run_jobs(Duration::from_secs(60)).unwrap();
     engine.handle(&DeleteUser::new(user)).unwrap();
 }
@@ -292,11 +297,12 @@ fn scans(db: &Connection, sql: &str) -> Vec<String> {
     let mut found = Vec::new();
     while let Some(row) = rows.next().unwrap() {
         let step: String = row.get(3).unwrap();
-        // There are as many applications, routes and keys as someone has set up, and as many counts as
-        // months.
+        // There are as many applications, operators, routes and keys as someone has set up, and as many
+        // counts as months.
         let few = [
             "SCAN CONSTANT ROW",
             "SCAN applications",
+            "SCAN operators",
             "SCAN routes",
             "SCAN sealing_keys",
             "SEARCH statistics",

@@ -196,6 +196,7 @@ CREATE TABLE audit (
     number TEXT,
     user_ip TEXT,
     over_limit TEXT,
+    operator TEXT,
     times INTEGER NOT NULL,
     PRIMARY KEY (user_id, steady_at, nonce)
 ) STRICT, WITHOUT ROWID;
@@ -298,6 +299,15 @@ CREATE TABLE routes (
     settings BLOB NOT NULL,
     removed INTEGER NOT NULL,
     changed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE operators (
+    name TEXT PRIMARY KEY,
+    role TEXT NOT NULL,
+    token_hash BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE phone_lines (

@@ -1,0 +1,207 @@
+//! The operators of a service, each with a token.
+
+use super::{Nothing, Operation, Role, operation};
+use crate::engine::Engine;
+use crate::engine::clock::{self, Time};
+use crate::engine::limits::{LONGEST_TOKEN_LIFE, MOST_OPERATORS};
+use crate::engine::operations::operators::{self as stored, Refused};
+use crate::engine::store;
+use crate::model::Secret;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// What every token begins with, so that those who look for secrets in files and commits recognise one.
+const PREFIX: &str = "sop_";
+/// How long the name of an operator can be.
+const LONGEST_NAME: usize = 64;
+
+operation! {
+    /// Returns the operators who have a token, in the order of their names. None of the tokens is stored.
+    ListOperators = "operator.list" -> Operators {}
+}
+
+/// The operators of a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Operators {
+    /// The operators.
+    pub operators: Vec<OperatorEntry>,
+}
+
+/// An operator, without the token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct OperatorEntry {
+    /// The name in the audit.
+    pub name: String,
+    /// What the operator may do.
+    pub role: Role,
+    /// When the operator was added, in Unix seconds.
+    pub created: u64,
+    /// When the token was last used, to a minute, in Unix seconds; `None` if it never was.
+    pub used: Option<u64>,
+    /// When the token expires, in Unix seconds; `None` for never.
+    pub expires: Option<u64>,
+    /// Whether it has expired.
+    pub expired: bool,
+}
+
+impl ListOperators {
+    fn run(&self, engine: &Engine) -> Result<Operators> {
+        let now = engine.now();
+        let entry = |row: store::Operator| {
+            Ok(OperatorEntry {
+                role: row.role.parse()?,
+                name: row.name,
+                created: row.created_at.seconds(),
+                used: row.used_at.map(Time::seconds),
+                expires: row.expires_at.map(|end| now.shown(end).seconds()),
+                expired: row.expires_at.is_some_and(|end| end <= now.steady),
+            })
+        };
+        let operators: Result<_> = engine.look(stored::all)?.into_iter().map(entry).collect();
+        Ok(Operators { operators: operators? })
+    }
+}
+
+/// The token of an operator, which nobody can find out later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct OperatorToken {
+    /// The name in the audit.
+    pub name: String,
+    /// What the operator may do.
+    pub role: Role,
+    /// The token.
+    pub token: Secret,
+    /// When it expires, in Unix seconds; `None` for never.
+    pub expires: Option<u64>,
+}
+
+operation! {
+    /// Adds an operator, and returns a token, by which the operator is known to a service that accepts
+    /// operators. It is stored as a hash, and shown only now.
+    AddOperator = "operator.add" -> OperatorToken {
+        /// The name in the audit: 1 to 64 letters, digits and `.`, `_`, `-`, `@`.
+        name: String,
+        /// What the operator may do.
+        role: Role,
+        /// After how many seconds the token expires, 60 to 315360000 (ten years). Default: never.
+        expires_in: Option<u64>,
+    }
+}
+
+impl AddOperator {
+    fn run(&self, engine: &Engine) -> Result<OperatorToken> {
+        check_name(&self.name)?;
+        let life = life(self.expires_in)?;
+        let (name, role, token) = (self.name.clone(), self.role, new_token(engine)?);
+        let trail = engine.trail_of(AddOperator::NAME, engine.now(), None)?;
+        let now = trail.now;
+        let expires_at = life.map(|life| now.steady.plus(life));
+        let row = store::Operator {
+            name: name.clone(),
+            role: role.name().to_owned(),
+            token_hash: hash(&token),
+            created_at: now.clock,
+            expires_at,
+            used_at: None,
+        };
+        let refused = |why| match why {
+            Refused::Exists => {
+                let reason = "is that of an operator who has a token: operator.rotate_token \
+                              replaces it";
+                Error::invalid_argument("name", reason)
+            }
+            Refused::TooMany => {
+                let reason = format!(
+                    "is one too many: a database has at most {MOST_OPERATORS} \
+                                      operators"
+                );
+                Error::invalid_argument("name", reason)
+            }
+        };
+        engine.run(move |view| stored::add(view, &row, &trail))?.map_err(refused)?;
+        let expires = expires_at.map(|end| now.shown(end).seconds());
+        Ok(OperatorToken { name, role, token, expires })
+    }
+}
+
+operation! {
+    /// Gives an operator a new token, and returns it. The one before it ends at once.
+    RotateOperatorToken = "operator.rotate_token" -> OperatorToken {
+        /// The name of the operator.
+        name: String,
+        /// After how many seconds the new token expires, 60 to 315360000 (ten years). Default: never.
+        expires_in: Option<u64>,
+    }
+}
+
+impl RotateOperatorToken {
+    fn run(&self, engine: &Engine) -> Result<OperatorToken> {
+        let (life, token) = (life(self.expires_in)?, new_token(engine)?);
+        let trail = engine.trail_of(RotateOperatorToken::NAME, engine.now(), None)?;
+        let now = trail.now;
+        let expires_at = life.map(|life| now.steady.plus(life));
+        let (name, hash) = (self.name.clone(), hash(&token));
+        let rotated =
+            engine.run(move |view| stored::rotate(view, &name, (&hash, expires_at), &trail))?;
+        let row = rotated.ok_or_else(no_such_operator)?;
+        let expires = expires_at.map(|end| now.shown(end).seconds());
+        Ok(OperatorToken { role: row.role.parse()?, name: row.name, token, expires })
+    }
+}
+
+operation! {
+    /// Removes an operator, whose token is of no use any more.
+    RemoveOperator = "operator.remove" -> Nothing {
+        /// The name of the operator.
+        name: String,
+    }
+}
+
+impl RemoveOperator {
+    fn run(&self, engine: &Engine) -> Result<Nothing> {
+        let trail = engine.trail_of(RemoveOperator::NAME, engine.now(), None)?;
+        let name = self.name.clone();
+        match engine.run(move |view| stored::remove(view, &name, &trail))? {
+            true => Ok(Nothing {}),
+            false => Err(no_such_operator()),
+        }
+    }
+}
+
+fn no_such_operator() -> Error {
+    Error::invalid_argument("name", "is not that of an operator: operator.list has them")
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
+    match (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_allowed) {
+        true => Ok(()),
+        false => {
+            let reason = "must be 1 to 64 letters (a to z), digits and ., _, -, @";
+            Err(Error::invalid_argument("name", reason))
+        }
+    }
+}
+
+fn life(expires_in: Option<u64>) -> Result<Option<Duration>> {
+    let Some(seconds) = expires_in else { return Ok(None) };
+    match (60..=LONGEST_TOKEN_LIFE.as_secs()).contains(&seconds) {
+        true => Ok(Some(Duration::from_secs(seconds))),
+        false => Err(Error::invalid_argument("expires_in", "must be 60 to 315360000")),
+    }
+}
+
+fn new_token(engine: &Engine) -> Result<Secret> {
+    let random = clock::secret(engine.random())?;
+    Ok(Secret::new(format!("{PREFIX}{}", random.expose())))
+}
+
+/// A token has 256 random bits, so nobody finds it by its hash.
+pub(super) fn hash(token: &Secret) -> Vec<u8> {
+    Sha256::digest(token.expose()).to_vec()
+}

@@ -1,0 +1,52 @@
+//! What operators with a token may do.
+
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What an operator with a token may do. Each role includes the ones before it. Whoever has the database
+/// and its keyring on this machine may do everything, and needs none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Role {
+    /// To look at everything but credentials.
+    Read,
+    /// To help users too: to unlock and delete them, to cancel their approval requests, and to look after
+    /// messages and callbacks.
+    Support,
+    /// Everything.
+    Admin,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Role; 3] = [Role::Read, Role::Support, Role::Admin];
+
+    /// Its name: `read`, `support` or `admin`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Read => "read",
+            Role::Support => "support",
+            Role::Admin => "admin",
+        }
+    }
+}
+
+impl FromStr for Role {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Role> {
+        Role::ALL
+            .into_iter()
+            .find(|role| role.name() == name)
+            .ok_or_else(|| Error::invalid_argument("role", "must be read, support or admin"))
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

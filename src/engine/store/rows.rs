@@ -1,0 +1,53 @@
+//! Rows to which nothing has happened yet, and how counts add up.
+
+use super::tables::{Statistics, User};
+use crate::engine::clock::Time;
+
+impl User {
+    /// A user of an application to whom nothing has happened yet. The number
+    /// has the calling code apart.
+    pub(in crate::engine) fn new(
+        (app_id, user_id): (i64, u64),
+        (country_code, cellphone): (u16, String),
+        email: &str,
+        created_at: Time,
+    ) -> User {
+        User {
+            user_id,
+            app_id,
+            country_code,
+            cellphone,
+            email: email.to_owned(),
+            login: None,
+            confirmed: false,
+            sms_used: false,
+            snoozed_until: Time(0),
+            wrong_codes: 0,
+            wrong_codes_at: None,
+            wrong_app_codes: 0,
+            wrong_app_codes_at: None,
+            wrong_recovery_codes: 0,
+            wrong_recovery_codes_at: None,
+            last_authenticator: 0,
+            created_at,
+        }
+    }
+}
+
+impl Statistics {
+    /// The month of the row with the number of users.
+    pub(in crate::engine) const TOTALS: i64 = 0;
+
+    /// Nothing counted in this month.
+    pub(in crate::engine) fn none(app_id: i64, month: i64) -> Statistics {
+        Statistics { app_id, month, shard: 0, api_calls: 0, auths: 0, calls: 0, sms: 0, users: 0 }
+    }
+
+    pub(in crate::engine) fn add(&mut self, other: &Statistics) {
+        self.api_calls += other.api_calls;
+        self.auths += other.auths;
+        self.calls += other.calls;
+        self.sms += other.sms;
+        self.users += other.users;
+    }
+}
