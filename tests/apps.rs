@@ -7,8 +7,8 @@ mod fresh;
 use fresh::{ManualClock, ada, url};
 use seconder::calls::{AppDetails, CreateApproval, DeleteUser, UserStatus};
 use seconder::engine::operator::{
-    AppKey, AppSettings, CreateApp, DeleteApp, EndOverlap, ListApps, Operation, RotateAppKey,
-    SetApp, ShowApp, ShowAppKey,
+    AppKey, AppSettings, CreateApp, DeleteApp, EndOverlap, ListApprovals, ListApps, Operation,
+    RotateAppKey, SetApp, ShowApp, ShowAppKey,
 };
 use seconder::engine::{
     ApprovalResponse, DeviceType, Engine, Message, Post, RespondToApproval, SignedCallback,
@@ -304,4 +304,35 @@ fn an_application_is_removed_with_its_users_and_nothing_of_another() {
     let entries = service.engine().unwrap();
     let entries = entries.audit(&seconder::engine::AuditFilter::default(), None, 10).unwrap();
     assert_eq!(entries.entries.len(), 1, "{entries:?}");
+}
+
+#[test]
+fn nobody_is_enrolled_by_a_program_that_believes_in_an_application_that_was_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("apps.db");
+    let first = settings(&path).open().unwrap();
+    let key = create(&first, "Second");
+    let second = open(&path, &key.api_key);
+    first.operate(&DeleteApp { app_id: key.app_id, users: true }).unwrap();
+    let error = second.create_user("ada@example.com", "555-010-0123", "1").unwrap_err();
+    assert!(matches!(error, Error::Unauthorized { .. }), "{error}");
+    assert!(first.create_user("ada@example.com", "555-010-0123", "1").is_ok());
+}
+
+#[test]
+fn pages_of_approval_requests_are_full_whatever_other_applications_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("apps.db");
+    let first = settings(&path).open().unwrap();
+    let second = open(&path, &create(&first, "Second").api_key);
+    let (of_first, of_second) = (ada(&first), ada(&second));
+    for _ in 0..3 {
+        first.create_approval(of_first, "Log in?").unwrap();
+        second.create_approval(of_second, "Log in?").unwrap();
+    }
+    let page = first.operate(&ListApprovals { most: Some(2), ..ListApprovals::default() }).unwrap();
+    assert_eq!(page.approvals.len(), 2);
+    let rest = ListApprovals { after: page.next, ..ListApprovals::default() };
+    let rest = first.operate(&rest).unwrap();
+    assert_eq!((rest.approvals.len(), rest.next), (1, None));
 }

@@ -129,15 +129,15 @@ fn a_dry_run_has_the_outcomes_of_an_import_and_changes_nothing() {
         "phone is another one than that of the user with this id here",
         "created",
         "unchanged",
-        "id is that of an earlier user, which differs",
+        "phone is another one than that of the user with this id here",
         "phone belongs to user 1 here",
         "phone belongs to user 2, who comes earlier",
     ];
     assert_eq!(dry, expected);
-    assert_eq!(engine.export_users(None, 10).unwrap().users.len(), 1);
+    assert_eq!(engine.export_users(None, 10, true).unwrap().users.len(), 1);
     let done: Vec<_> = engine.import_users(users(), false).unwrap().iter().map(shown).collect();
     assert_eq!(done, expected);
-    assert_eq!(engine.export_users(None, 10).unwrap().users.len(), 2);
+    assert_eq!(engine.export_users(None, 10, true).unwrap().users.len(), 2);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn every_user_is_on_one_page() {
     engine.import_users(all.collect(), false).unwrap();
     let (mut ids, mut after, mut pages) = (Vec::new(), None, 0);
     loop {
-        let page = engine.export_users(after, 10).unwrap();
+        let page = engine.export_users(after, 10, true).unwrap();
         ids.extend(page.users.iter().map(|user| user.user_id.get()));
         (after, pages) = (page.next, pages + 1);
         if after.is_none() {
@@ -157,4 +157,41 @@ fn every_user_is_on_one_page() {
         }
     }
     assert_eq!((ids, pages), ((1..=25).map(|id| id * 3).collect::<Vec<_>>(), 3));
+}
+
+#[test]
+fn a_line_again_is_judged_alike_in_one_transaction_and_in_two() {
+    let (again, less) = (with_app(1, "15550100101"), user(1, "15550100101"));
+    let mut other = with_app(1, "15550100101");
+    other.email = "other@example.com".parse().unwrap();
+    let users = [again.clone(), again, less, other];
+    let shown = |outcomes: Vec<Imported>| {
+        let unchanged = |outcome: &Imported| *outcome == Imported::Unchanged;
+        outcomes.iter().map(unchanged).collect::<Vec<_>>()
+    };
+    let outcomes = |each: usize| {
+        let folder = tempfile::tempdir().unwrap();
+        let (service, _) = open(&folder);
+        let engine = service.engine().unwrap();
+        let batches = users.chunks(each);
+        let outcomes =
+            batches.map(|batch| shown(engine.import_users(batch.to_vec(), false).unwrap()));
+        outcomes.collect::<Vec<_>>().concat()
+    };
+    assert_eq!(outcomes(4), [false, true, true, false]);
+    assert_eq!(outcomes(1), outcomes(4));
+}
+
+#[test]
+fn a_damaged_secret_stops_no_export_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, _) = open(&folder);
+    let engine = service.engine().unwrap();
+    imported(engine, with_app(1, "15550100101"));
+    let file = folder.path().join("seconder.db");
+    let damage = "UPDATE authenticators SET secret = x'00'";
+    rusqlite::Connection::open(file).unwrap().execute_batch(damage).unwrap();
+    let page = engine.export_users(None, 10, false).unwrap();
+    assert_eq!((page.users.len(), page.apps_left_out, page.devices_left_out), (1, 1, 0));
+    assert!(matches!(engine.export_users(None, 10, true), Err(Error::Storage { .. })));
 }

@@ -6,6 +6,7 @@
 mod documents;
 mod moving {
     pub(crate) mod machine;
+    mod repeated;
 }
 #[path = "../../tests/postgres/server.rs"]
 mod postgres;
@@ -251,7 +252,7 @@ fn an_import_that_was_killed_is_resumed_by_the_same_command() {
     input.write_all(lines(&users[..1200]).as_bytes()).unwrap();
     let there = || {
         let service = seconder::open(&machine.url()).unwrap();
-        service.engine().unwrap().export_users(None, 10_000).unwrap().users.len()
+        service.engine().unwrap().export_users(None, 10_000, true).unwrap().users.len()
     };
     while there() < 500 {
         std::thread::sleep(Duration::from_millis(20));

@@ -2,9 +2,8 @@
 //! operator changes takes effect within seconds.
 
 use super::clock::Time;
-use super::operations::applications::App;
+use super::operations::applications::{App, key_hash};
 use crate::model::ApiKey;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,8 +11,7 @@ use std::time::Duration;
 /// For how long an application is not looked up again.
 const KEPT: Duration = Duration::from_secs(2);
 
-/// How an application is looked up. A key is known by its hash, so that the time which a comparison takes
-/// says nothing of it.
+/// How an application is looked up: by the hash of a key, or by its id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum By {
     Key([u8; 32]),
@@ -22,7 +20,7 @@ pub(super) enum By {
 
 impl By {
     pub(super) fn key(key: &ApiKey) -> By {
-        By::Key(Sha256::digest(key.expose()).into())
+        By::Key(key_hash(key))
     }
 }
 

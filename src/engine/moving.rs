@@ -3,6 +3,7 @@
 use super::Engine;
 use super::clock::Time;
 use super::devices::DeviceType;
+use super::operations::applications;
 use super::operations::moving::{self, Account};
 use super::operations::verify::Factor;
 use super::phones::Phone;
@@ -117,6 +118,10 @@ pub enum Imported {
 pub struct UserRecordPage {
     /// The users. There may be none although more follow.
     pub users: Vec<UserRecord>,
+    /// How many authenticator apps they have that were left out with their secrets.
+    pub apps_left_out: usize,
+    /// How many devices.
+    pub devices_left_out: usize,
     /// What to pass to read on; `None` at the end.
     pub next: Option<UserId>,
 }
@@ -214,19 +219,24 @@ impl Engine {
     /// those that there would be, and nothing is changed.
     ///
     /// # Errors
-    /// As [`Engine::check_record`], and for more than 10 000 users; [`Error::Storage`] if the database
-    /// cannot be written. Nothing was changed then.
+    /// As [`Engine::check_record`], and for more than 10 000 users; [`Error::Unauthorized`] if the application
+    /// was removed; [`Error::Storage`] if the database cannot be written. Nothing was changed then.
     pub fn import_users(&self, users: Vec<UserRecord>, dry_run: bool) -> Result<Vec<Imported>> {
         if users.len() > MOST as usize {
             return Err(Error::invalid_argument("users", "must be 10000 at most"));
         }
         users.iter().try_for_each(|user| self.check_record(user))?;
         let app = self.app.app_id;
+        let now = self.now();
         if dry_run {
-            return self.look(move |view| moving::compare(view, app, &users));
+            return self.look(move |view| moving::compare(view, app, &users, now));
         }
-        let trail = self.trail_of("import_users", self.now(), None)?;
-        self.run(move |view| moving::import(view, app, &users, &trail))
+        let trail = self.trail_of("import_users", now, None)?;
+        let imported = self.run(move |view| match applications::exists(view, app)? {
+            true => moving::import(view, app, &users, &trail).map(Some),
+            false => Ok(None),
+        })?;
+        imported.ok_or_else(super::applications::removed)
     }
 
     /// Checks what the parts of a user do not show each by itself.
@@ -273,22 +283,37 @@ impl Engine {
         Ok(())
     }
 
-    /// Reads the users of this application, page by page: those who come after `after` in the order of
-    /// the database, which is that of ids for SQLite. Each page is of one moment, and complete for each of
+    /// Reads the users of this application, page by page, with their authenticator apps and devices or, without
+    /// `secrets`, only how many there are: those who come after `after` in the order of the database, which is that of ids for SQLite. Each page is of one moment, and complete for each of
     /// its users. A user who is created or changed meanwhile may be in a page as before or as after it;
     /// everybody who is there all the time is in exactly one.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for `most` that is not 1 to 10 000; [`Error::Storage`] if the database
-    /// cannot be read, or the keyring lacks a key.
-    pub fn export_users(&self, after: Option<UserId>, most: u32) -> Result<UserRecordPage> {
+    /// cannot be read, or, with `secrets`, one of them cannot.
+    pub fn export_users(
+        &self,
+        after: Option<UserId>,
+        most: u32,
+        secrets: bool,
+    ) -> Result<UserRecordPage> {
         if !(1..=MOST).contains(&most) {
             return Err(Error::invalid_argument("most", "must be 1 to 10000"));
         }
         let (app, after) = (self.app.app_id, after.map(UserId::get));
         let (accounts, next) = self.look(move |view| moving::export(view, app, after, most))?;
-        let users = accounts.into_iter().map(record).collect::<Result<_>>()?;
-        Ok(UserRecordPage { users, next: next.map(UserId::try_from).transpose()? })
+        let mut page = UserRecordPage {
+            next: next.map(UserId::try_from).transpose()?,
+            ..UserRecordPage::default()
+        };
+        for mut account in accounts {
+            if !secrets {
+                page.apps_left_out += std::mem::take(&mut account.authenticators).len();
+                page.devices_left_out += std::mem::take(&mut account.devices).len();
+            }
+            page.users.push(record(account)?);
+        }
+        Ok(page)
     }
 }
 

@@ -2,8 +2,8 @@
 //! database nothing.
 
 use super::clock::Time;
+use super::operations::applications::key_hash;
 use crate::model::ApiKey;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) struct Strangers(Mutex<BTreeMap<[u8; 32], Time>>);
 impl Strangers {
     /// Whether no application had the key a moment ago.
     pub(super) fn has(&self, key: &ApiKey, now: Time) -> bool {
-        self.lock().get(&hash(key)).is_some_and(|at| is_recent(*at, now))
+        self.lock().get(&key_hash(key)).is_some_and(|at| is_recent(*at, now))
     }
 
     pub(super) fn add(&self, key: &ApiKey, now: Time) {
@@ -31,7 +31,7 @@ impl Strangers {
             keys.retain(|_, at| is_recent(*at, now));
         }
         if keys.len() < MOST {
-            keys.insert(hash(key), now);
+            keys.insert(key_hash(key), now);
         }
     }
 
@@ -42,10 +42,6 @@ impl Strangers {
 
 fn is_recent(at: Time, now: Time) -> bool {
     now < at.plus(KEPT)
-}
-
-fn hash(key: &ApiKey) -> [u8; 32] {
-    Sha256::digest(key.expose()).into()
 }
 
 #[cfg(test)]

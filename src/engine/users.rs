@@ -3,6 +3,7 @@
 use super::clock::Now;
 use super::jobs::Delivered;
 use super::lines::{InUse, Purpose};
+use super::operations::applications;
 use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::Sending;
 use super::operations::jobs::{Claimed, Outgoing};
@@ -124,6 +125,9 @@ impl Handle<CreateUser> for Engine {
         };
         let (by, says) = (trail.clone(), noted.clone());
         let enrolled = self.run(move |view| {
+            if !applications::exists(view, app)? {
+                return Ok(None);
+            }
             let enrolled = users::enrol(view, &user)?;
             if enrolled.created {
                 by.note(view, says(enrolled.user_id, "created"));
@@ -136,8 +140,9 @@ impl Handle<CreateUser> for Engine {
                 }
                 None => {}
             }
-            Ok(enrolled)
+            Ok(Some(enrolled))
         })?;
+        let enrolled = enrolled.ok_or_else(super::applications::removed)?;
         if new_only && !enrolled.created {
             return Err(rejections::number_taken());
         }

@@ -1,8 +1,7 @@
 //! The users of the lines before, for a dry run: nothing of them is in the database, where an import finds
-//! them. It keeps some 30 bytes for each name of a user, whatever they are.
+//! them. It keeps some 30 bytes for each name of a user, whatever they are, and 4 for what else is compared.
 
 use super::fields::Problem;
-use super::text;
 use seconder::engine::UserRecord;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -11,8 +10,8 @@ use std::hash::{BuildHasher, Hash};
 #[derive(Default)]
 pub(super) struct Earlier {
     hasher: RandomState,
-    /// By the hash of an id: the line, and the hash of all of the user.
-    users: HashMap<u64, (u64, u64)>,
+    /// By the hash of an id: the line, and the hashes of what the user has.
+    users: HashMap<u64, (u64, Box<[u32]>)>,
     /// By the hash of another name: the line.
     names: HashMap<u64, u64>,
 }
@@ -25,15 +24,18 @@ pub(super) enum Place {
 }
 
 impl Earlier {
+    /// What a line is whose user came before, whatever the database says beside the lines around it.
+    pub(super) fn again(&self, user: &UserRecord) -> Option<Place> {
+        let (earlier, before) = self.users.get(&self.hash(("id", user.user_id.get())))?;
+        Some(match self.parts(user).iter().all(|part| before.contains(part)) {
+            true => Place::Again,
+            false => conflict("id", *earlier),
+        })
+    }
+
+    /// Adds a user who did not come before.
     pub(super) fn add(&mut self, line: u64, user: &UserRecord) -> Place {
-        let fields = serde_json::Value::Object(text::fields(user, true)).to_string();
-        let (id, all) = (self.hash(("id", user.user_id.get())), self.hash(fields));
-        if let Some((earlier, before)) = self.users.get(&id) {
-            return match *before == all {
-                true => Place::Again,
-                false => conflict("id", *earlier),
-            };
-        }
+        let (id, has) = (self.hash(("id", user.user_id.get())), self.parts(user));
         let mut names = vec![("phone", self.hash(("phone", user.phone())))];
         names.extend(user.login.as_ref().map(|login| ("login", self.hash(("login", login)))));
         let devices = user.devices.iter().map(|device| device.device_id.get());
@@ -44,8 +46,24 @@ impl Earlier {
             }
         }
         self.names.extend(names.into_iter().map(|(_, name)| (name, line)));
-        self.users.insert(id, (line, all));
+        self.users.insert(id, (line, has));
         Place::New
+    }
+
+    /// What an import compares with a user who is here, who may have more than this.
+    fn parts(&self, user: &UserRecord) -> Box<[u32]> {
+        let emails = user.earlier_emails.iter().chain([&user.email]);
+        let apps = user.authenticators.iter();
+        let apps = apps.map(|app| self.hash((app.secret(), app.digits(), app.period())));
+        let devices = user.devices.iter();
+        let devices =
+            devices.map(|device| self.hash((device.device_id.get(), device.secret_hash())));
+        let parts = [self.hash(("phone", user.phone()))].into_iter();
+        let parts = parts.chain(emails.map(|email| self.hash(("email", email.as_str()))));
+        let parts = parts.chain(user.login.iter().map(|login| self.hash(("login", login))));
+        let parts = parts.chain(user.created.map(|created| self.hash(("created", created))));
+        let parts = parts.chain(user.confirmed.then(|| self.hash("confirmed")));
+        parts.chain(apps).chain(devices).map(|hash| hash as u32).collect()
     }
 
     fn hash(&self, name: impl Hash) -> u64 {

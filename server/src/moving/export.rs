@@ -115,15 +115,13 @@ fn write(engine: &Engine, format: Format, secrets: bool, to: impl Write) -> Resu
     let mut sink = Sink::new(format, BufWriter::with_capacity(256 * 1024, to))?;
     let (mut counts, mut after) = (Counts::default(), None);
     loop {
-        let page = engine.export_users(after, PAGE)?;
+        let page = engine.export_users(after, PAGE, secrets)?;
         for user in &page.users {
             sink.add(user, secrets)?;
             counts.users += 1;
-            if !secrets {
-                counts.apps += user.authenticators.len();
-                counts.devices += user.devices.len();
-            }
         }
+        counts.apps += page.apps_left_out;
+        counts.devices += page.devices_left_out;
         after = page.next;
         if after.is_none() {
             break;

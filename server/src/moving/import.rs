@@ -217,12 +217,19 @@ fn place(
     user: &UserRecord,
     earlier: Option<&mut Earlier>,
 ) -> Outcome {
+    let again = earlier.as_ref().and_then(|earlier| earlier.again(user));
+    let place = match (again, &outcome, earlier) {
+        (Some(again), ..) => again,
+        (None, Imported::Created, Some(earlier)) => earlier.add(line, user),
+        _ => Place::New,
+    };
+    match place {
+        Place::New => {}
+        Place::Again => return Outcome::Unchanged,
+        Place::Conflict(problem) => return Outcome::Conflict(problem),
+    }
     let known = match outcome {
-        Imported::Created => match earlier.map(|earlier| earlier.add(line, user)) {
-            None | Some(Place::New) => return Outcome::Created,
-            Some(Place::Again) => return Outcome::Unchanged,
-            Some(Place::Conflict(problem)) => problem,
-        },
+        Imported::Created => return Outcome::Created,
         Imported::Unchanged => return Outcome::Unchanged,
         Imported::Conflict { field, reason } => Problem::new(field, reason),
         _ => Problem::new("", "was not imported"),

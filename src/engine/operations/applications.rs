@@ -71,8 +71,7 @@ pub(in crate::engine) fn all(view: &mut View) -> Decided<Vec<App>> {
     view.all::<Application>(())?.into_iter().map(app).collect()
 }
 
-/// The application with this API key, or with this one before it. It is looked up by its hash, so that
-/// the time taken does not reveal anything about the key.
+/// The application with this API key, or with this one before it.
 pub(in crate::engine) fn of_key(
     view: &mut View,
     api_key: &ApiKey,
@@ -88,6 +87,11 @@ pub(in crate::engine) fn of_key(
 /// The ids of all applications, also of those that cannot be used.
 pub(in crate::engine) fn ids(view: &mut View) -> Decided<Vec<AppId>> {
     Ok(view.all_readable::<Application>()?.into_iter().map(|row| row.app_id).collect())
+}
+
+/// Whether there is such an application. Whoever uses one may believe so for a while after it was removed.
+pub(in crate::engine) fn exists(view: &mut View, id: AppId) -> Decided<bool> {
+    Ok(view.get::<Application>((id,))?.is_some())
 }
 
 pub(in crate::engine) fn of_id(view: &mut View, id: AppId) -> Decided<Option<App>> {
@@ -234,9 +238,13 @@ pub(super) fn limits(row: &Application) -> Decided<Limits> {
     Ok(limits)
 }
 
+/// By what an API key is looked up, so that the time which a comparison takes says nothing of it.
+pub(in crate::engine) fn key_hash(api_key: &ApiKey) -> [u8; 32] {
+    Sha256::digest(api_key.expose()).into()
+}
+
 fn hash(api_key: &ApiKey) -> String {
-    let hash = Sha256::digest(api_key.expose().as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    key_hash(api_key).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn app(row: Application) -> Decided<App> {

@@ -29,15 +29,15 @@ pub(in crate::engine) fn activities(
     view.page(page).map(Some)
 }
 
-/// The requests that were open, those of a user or of all, before the request of a user with this number;
-/// and the place of the last one, if more may follow.
+/// The requests that were open, those of a user or of all, before the request of a user with this number, each
+/// with its place; and whether more may follow.
 #[allow(clippy::type_complexity, reason = "the two belong together only here")]
 pub(in crate::engine) fn open_approvals(
     view: &mut View,
     user_id: Option<u64>,
     before: Option<(u64, u64)>,
     most: u32,
-) -> Decided<(Vec<Approval>, Option<(u64, u64)>)> {
+) -> Decided<(Vec<((u64, u64), Option<Approval>)>, bool)> {
     let page = match (user_id, before) {
         (Some(user), Some((_, number))) => Page::below((user,), most).before((number,)),
         (Some(user), None) => Page::below((user,), most).before((u64::MAX,)),
@@ -45,14 +45,14 @@ pub(in crate::engine) fn open_approvals(
         (None, None) => Page::below((), most).before((u64::MAX,)),
     };
     let open = view.page::<OpenApproval>(page)?;
-    let last = open.last().filter(|_| open.len() == most as usize);
-    let last = last.map(|entry| (entry.user_id, entry.number));
+    let may_follow = open.len() == most as usize;
     for entry in &open {
         view.ask::<Approval>((entry.user_id, entry.uuid.clone()));
     }
     let mut rows = Vec::new();
     for entry in open {
-        rows.extend(view.get::<Approval>((entry.user_id, entry.uuid))?);
+        let place = (entry.user_id, entry.number);
+        rows.push((place, view.get::<Approval>((entry.user_id, entry.uuid))?));
     }
-    Ok((rows, last))
+    Ok((rows, may_follow))
 }

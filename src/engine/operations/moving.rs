@@ -5,7 +5,7 @@ use super::lookups::{self, Kind};
 use super::verify::Factor;
 use super::{AppId, DEVICES, USERS, count_users, pass_id};
 use crate::engine::clock::{Now, Time};
-use crate::engine::moving::{AuthenticatorRecord, Imported, UserRecord};
+use crate::engine::moving::{AuthenticatorRecord, DeviceRecord, Imported, UserRecord};
 use crate::engine::store::{Authenticator, Decided, Device, Email, Lookup, Sequence, User, View};
 use std::collections::BTreeMap;
 
@@ -25,6 +25,7 @@ pub(in crate::engine) fn compare(
     view: &mut View,
     app: AppId,
     users: &[UserRecord],
+    now: Now,
 ) -> Decided<Vec<Imported>> {
     for kind in [USERS, DEVICES] {
         view.ask::<Sequence>((kind.to_owned(),));
@@ -45,7 +46,10 @@ pub(in crate::engine) fn compare(
     for (user, known) in users.iter().zip(known) {
         let outcome = match known {
             Some(known) => compare_account(user, &account(view, known)?, app),
-            None => free(view, app, user)?.or_else(|| earlier.add(user)),
+            None => match free(view, app, user)? {
+                None => earlier.add(user, app, now),
+                taken => taken,
+            },
         };
         outcomes.push(outcome.unwrap_or(Imported::Created));
     }
@@ -59,7 +63,7 @@ pub(in crate::engine) fn import(
     users: &[UserRecord],
     trail: &Trail,
 ) -> Decided<Vec<Imported>> {
-    let outcomes = compare(view, app, users)?;
+    let outcomes = compare(view, app, users, trail.now)?;
     let is_new = |outcome: &Imported| *outcome == Imported::Created;
     let new = users.iter().zip(&outcomes).filter(|(_, outcome)| is_new(outcome));
     let new: Vec<&UserRecord> = new.map(|(user, _)| user).collect();
@@ -116,21 +120,19 @@ fn free(view: &mut View, app: AppId, user: &UserRecord) -> Decided<Option<Import
     Ok(None)
 }
 
-/// The new users that come before one.
+/// The new users that come before one, as they will be here: whoever comes again is compared with them as with
+/// those who came in another transaction.
 #[derive(Default)]
-struct Earlier<'a> {
-    users: BTreeMap<u64, &'a UserRecord>,
+struct Earlier {
+    users: BTreeMap<u64, Account>,
     names: BTreeMap<(&'static str, String), u64>,
 }
 
-impl<'a> Earlier<'a> {
-    fn add(&mut self, user: &'a UserRecord) -> Option<Imported> {
+impl Earlier {
+    fn add(&mut self, user: &UserRecord, app: AppId, now: Now) -> Option<Imported> {
         let id = user.user_id.get();
         if let Some(earlier) = self.users.get(&id) {
-            return match *earlier == user {
-                true => Some(Imported::Unchanged),
-                false => conflict("id", "is that of an earlier user, which differs"),
-            };
+            return compare_account(user, earlier, app);
         }
         let names = names(user).into_iter().map(|(kind, name)| (field(kind), name));
         let names: Vec<_> = names.collect();
@@ -140,7 +142,7 @@ impl<'a> Earlier<'a> {
             }
         }
         self.names.extend(names.into_iter().map(|name| (name, id)));
-        self.users.insert(id, user);
+        self.users.insert(id, rows(app, user, now));
         None
     }
 }
@@ -207,11 +209,21 @@ fn is_same(app: &AuthenticatorRecord, row: &Authenticator) -> bool {
     is_secret && (row.digits, row.period) == (app.digits, app.period)
 }
 
-fn add(view: &mut View, app_id: AppId, user: &UserRecord, now: Now) {
-    let user_id = user.user_id.get();
+fn add(view: &mut View, app: AppId, user: &UserRecord, now: Now) {
+    let id = number(user.user_id.get());
     for (kind, name) in names(user) {
-        lookups::set(view, kind, app_id, &name, number(user_id));
+        lookups::set(view, kind, app, &name, id);
     }
+    let Account { user, emails, authenticators, devices } = rows(app, user, now);
+    view.put(user);
+    emails.into_iter().for_each(|row| view.put(row));
+    authenticators.into_iter().for_each(|row| view.put(row));
+    devices.into_iter().for_each(|row| view.put(row));
+}
+
+/// The rows of a user who comes.
+fn rows(app_id: AppId, user: &UserRecord, now: Now) -> Account {
+    let user_id = user.user_id.get();
     let created = user.created.map_or(now.clock, Time);
     let phone = (user.phone.country_code, user.phone.national.clone());
     let mut row = User {
@@ -229,24 +241,25 @@ fn add(view: &mut View, app_id: AppId, user: &UserRecord, now: Now) {
     for (_, factor) in locked.into_iter().filter(|(locked, _)| *locked) {
         row.lock(factor, now);
     }
-    view.put(row);
-    for email in user.earlier_emails.iter().filter(|email| **email != user.email) {
-        view.put(Email { user_id, email: email.as_str().to_owned() });
-    }
+    let emails = user.earlier_emails.iter().filter(|email| **email != user.email);
     // One that is pending takes the place of those with lower ids, once a code of it was accepted.
     let mut apps: Vec<&AuthenticatorRecord> = user.authenticators.iter().collect();
     apps.sort_by_key(|app| app.pending);
-    for (authenticator_id, app) in (1..).zip(apps) {
-        view.put(authenticator(user_id, authenticator_id, app, now));
-    }
-    for device in &user.devices {
-        view.put(Device {
-            user_id,
-            device_id: device.device_id.get(),
-            os_type: device.kind.name().to_owned(),
-            secret_hash: device.secret_hash.to_vec(),
-            registered_at: device.registered.map_or(now.clock, Time),
-        });
+    let device = |device: &DeviceRecord| Device {
+        user_id,
+        device_id: device.device_id.get(),
+        os_type: device.kind.name().to_owned(),
+        secret_hash: device.secret_hash.to_vec(),
+        registered_at: device.registered.map_or(now.clock, Time),
+    };
+    Account {
+        user: row,
+        emails: emails.map(|email| Email { user_id, email: email.as_str().to_owned() }).collect(),
+        authenticators: (1..)
+            .zip(apps)
+            .map(|(authenticator_id, app)| authenticator(user_id, authenticator_id, app, now))
+            .collect(),
+        devices: user.devices.iter().map(device).collect(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The approval requests that users can still respond to.
 
-use super::users::check_most;
+use super::users::{MOST_READ, check_most};
 use super::{Nothing, Operation, operation};
 use crate::engine::operations::approvals as stored;
 use crate::engine::operations::listing;
+use crate::engine::store::Approval;
 use crate::engine::{Engine, rejections};
 use crate::model::{ApprovalId, UserId};
 use crate::{Error, Result};
@@ -55,20 +56,30 @@ impl ListApprovals {
         let (most, app, now) = (check_most(self.most)?, engine.app.app_id, engine.now());
         let before = self.after.as_deref().map(place_of).transpose()?;
         let user_id = self.user_id.map(UserId::get);
-        let (rows, last) =
-            engine.look(move |view| listing::open_approvals(view, user_id, before, most))?;
-        let open = rows
-            .into_iter()
-            .filter(|row| row.app_id == app && row.expires_at.is_none_or(|end| end > now.steady));
-        let entry = |row: crate::engine::store::Approval| ApprovalEntry {
-            uuid: row.uuid,
-            user_id: row.user_id,
-            message: row.message,
-            created: row.created_at.seconds(),
-            expires: row.expires_at.map(|end| now.shown(end).seconds()),
-        };
-        let next = last.map(|(user, number)| format!("{user}.{number}"));
-        Ok(Approvals { approvals: open.map(entry).collect(), next })
+        // Requests of other applications, and those that have expired, are read too.
+        let (rows, may_follow) =
+            engine.look(move |view| listing::open_approvals(view, user_id, before, MOST_READ))?;
+        let mut page = Approvals::default();
+        for ((user, number), row) in rows {
+            page.next = Some(format!("{user}.{number}"));
+            let is_open = |row: &Approval| {
+                row.app_id == app && row.expires_at.is_none_or(|end| end > now.steady)
+            };
+            if let Some(row) = row.filter(is_open) {
+                page.approvals.push(ApprovalEntry {
+                    uuid: row.uuid,
+                    user_id: row.user_id,
+                    message: row.message,
+                    created: row.created_at.seconds(),
+                    expires: row.expires_at.map(|end| now.shown(end).seconds()),
+                });
+            }
+            if page.approvals.len() == most as usize {
+                return Ok(page);
+            }
+        }
+        page.next = page.next.filter(|_| may_follow);
+        Ok(page)
     }
 }
 

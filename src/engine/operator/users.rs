@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The most rows that one page is made of, of which those of other applications are left out.
-const MOST_READ: u32 = 1000;
+pub(super) const MOST_READ: u32 = 1000;
 
 operation! {
     /// Lists the users of the application, those who were added last first, page by page. Each page reads a
