@@ -13,8 +13,9 @@ use seconder::engine::operator::{
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Add an operator to the database, and print a token: this is the only time that it is shown, and the
-    /// database has only a hash of it. Whoever has the token may operate the service over HTTPS, as far
-    /// as the role allows. The audit has the name with each change.
+    /// database has only a hash of it. A program in front of the engine that asks it whose a token is lets the
+    /// operator do what the role allows, and the audit has the name with each change. `seconder serve` accepts
+    /// no such token yet.
     Add {
         #[command(flatten)]
         database: Database,

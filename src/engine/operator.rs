@@ -33,7 +33,9 @@ pub use operators::{
 pub use role::Role;
 pub use routes::{ListRoutes, RemoveRoute, Routes, SetRoute};
 pub use session::Operator;
-pub use users::{Activities, ActivityEntry, ListActivities, ListUsers, UserEntry, Users};
+pub use users::{
+    Activities, ActivityEntry, DeleteUser, ListActivities, ListUsers, UnlockUser, UserEntry, Users,
+};
 
 use super::Engine;
 use crate::error::Rejection;
@@ -142,6 +144,8 @@ const ALL: &[Named] = &[
     named::<RemoveRoute>(Admin),
     named::<ListUsers>(Read),
     named::<ListActivities>(Read),
+    named::<UnlockUser>(Support),
+    named::<DeleteUser>(Support),
 ];
 
 /// What is known of an operation without carrying it out.

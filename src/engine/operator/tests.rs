@@ -137,6 +137,9 @@ fn what_an_operator_changes_has_the_name_in_the_audit() {
     let operate = |name: &str, value: Value| engine.operate_as(&operator, None, name, given(value));
     operate("limits.set", json!({ "limits": "tries=3" })).unwrap();
     operate("route.set", json!({ "name": "one", "settings": "{}" })).unwrap();
+    let user = service.create_user("eve@example.com", "555-010-0123", "1").unwrap().user_id;
+    operate("user.unlock", json!({ "user_id": user.get() })).unwrap();
+    operate("user.delete", json!({ "user_id": user.get() })).unwrap();
     operate("operator.remove", json!({ "name": "ada" })).unwrap();
     let page = engine.audit(&crate::engine::AuditFilter::default(), None, 100).unwrap();
     let of = |call: &str| {
@@ -147,6 +150,9 @@ fn what_an_operator_changes_has_the_name_in_the_audit() {
     assert_eq!(of("operator.add"), (None, "ada".to_owned()));
     assert_eq!(of("limits.set"), (ada.clone(), "limits".to_owned()));
     assert_eq!(of("set_route"), (ada.clone(), "one".to_owned()));
+    assert_eq!(of("create_user").0, None);
+    assert_eq!(of("unlock_user").0, ada);
+    assert_eq!(of("delete_user").0, ada);
     assert_eq!(of("operator.remove"), (ada, "ada".to_owned()));
 }
 

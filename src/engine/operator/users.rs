@@ -1,6 +1,7 @@
 //! The users of the application.
 
-use super::operation;
+use super::{Nothing, operation};
+use crate::calls::{self, Handle};
 use crate::engine::operations::listing;
 use crate::engine::phones::Phone;
 use crate::engine::store::{Activity, User};
@@ -140,6 +141,34 @@ impl ListActivities {
         let last = rows.last().filter(|_| rows.len() == most as usize);
         let next = last.map(|row| format!("{}.{}", row.created_at.0, row.nonce));
         Ok(Activities { activities: rows.into_iter().map(activity).collect(), next })
+    }
+}
+
+operation! {
+    /// Lets a user try codes again after too many wrong ones, as the call `unlock_user` does.
+    UnlockUser = "user.unlock" -> Nothing {
+        /// The user.
+        user_id: UserId,
+    }
+}
+
+impl UnlockUser {
+    fn run(&self, engine: &Engine) -> Result<Nothing> {
+        engine.handle(&calls::UnlockUser::new(self.user_id)).map(|_| Nothing {})
+    }
+}
+
+operation! {
+    /// Deletes a user, and all that protects the account, as the call `delete_user` does.
+    DeleteUser = "user.delete" -> Nothing {
+        /// The user.
+        user_id: UserId,
+    }
+}
+
+impl DeleteUser {
+    fn run(&self, engine: &Engine) -> Result<Nothing> {
+        engine.handle(&calls::DeleteUser::new(self.user_id)).map(|_| Nothing {})
     }
 }
 
