@@ -13,6 +13,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
+/// How many messages, callbacks and calls are remembered, the latest of each: a sandbox that nobody resets may
+/// run for long.
+const MOST: usize = 10_000;
 /// The arguments of calls that are secrets.
 const SECRETS: [&str; 4] = ["token", "code", "verification_code", "device_secret"];
 
@@ -21,8 +24,8 @@ const SECRETS: [&str; 4] = ["token", "code", "verification_code", "device_secret
 pub(super) struct Records {
     pub(super) faults: Faults,
     kept: Mutex<Kept>,
-    /// How many messages there were.
-    pub(super) sent: watch::Sender<usize>,
+    /// Changes with each message.
+    pub(super) sent: watch::Sender<()>,
 }
 
 #[derive(Default)]
@@ -73,7 +76,8 @@ impl Records {
             kept.authenticators.insert(user_id, enrolled.uri);
         }
         let name = route.name;
-        kept.calls.push(json!({ "name": name, "arguments": arguments, "outcome": outcome }));
+        let noted = json!({ "name": name, "arguments": arguments, "outcome": outcome });
+        remember(&mut kept.calls, noted);
     }
 
     /// Notes a call that a fault kept from being handled.
@@ -86,8 +90,15 @@ impl Records {
         };
         let name = route.name;
         let noted = json!({ "name": name, "arguments": arguments, "outcome": outcome });
-        self.kept().calls.push(noted);
+        remember(&mut self.kept().calls, noted);
     }
+}
+
+fn remember<T>(all: &mut Vec<T>, one: T) {
+    if all.len() == MOST {
+        all.remove(0);
+    }
+    all.push(one);
 }
 
 /// The outcome of a call, in the words of the log.
@@ -149,8 +160,8 @@ impl Deliver for Phones {
             return Err("the gateway did not accept the message".to_owned());
         }
         let mut kept = self.0.kept();
-        kept.messages.push(SentMessage { user_id, message: message.clone() });
-        self.0.sent.send_replace(kept.messages.len());
+        remember(&mut kept.messages, SentMessage { user_id, message: message.clone() });
+        self.0.sent.send_replace(());
         Ok(())
     }
 }
@@ -168,7 +179,7 @@ impl Post for Receiver {
     }
 
     fn attempt(&self, callback: &SignedCallback) -> Outcome {
-        self.records.kept().callbacks.push(callback.clone());
+        remember(&mut self.records.kept().callbacks, callback.clone());
         match &self.application {
             Some(application) => application.attempt(callback),
             None => Outcome::Sent(None),
@@ -179,5 +190,17 @@ impl Post for Receiver {
         if let Some(application) = &self.application {
             application.housekeep();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_are_remembered() {
+        let mut all = Vec::new();
+        (0..MOST + 5).for_each(|number| remember(&mut all, number));
+        assert_eq!((all.len(), all[0], all.last()), (MOST, 5, Some(&(MOST + 4))));
     }
 }
