@@ -233,6 +233,12 @@ impl Engine {
         }
     }
 
+    /// Whether an application had this API key when it was looked up last, within the last hour.
+    pub(crate) fn had_key(&self, api_key: &ApiKey) -> bool {
+        let Shared { known, steady, clock, .. } = &*self.shared;
+        known.had(By::key(api_key), steady.now(&**clock).steady)
+    }
+
     /// The same engine, with what is stored of its application now, or was 2 s ago.
     ///
     /// # Errors
@@ -377,6 +383,12 @@ impl Engine {
 }
 
 impl Shared {
+    /// Has every application, and every key that none had, looked up again: this process has changed one.
+    fn forget_applications(&self) {
+        self.known.forget();
+        self.strangers.forget();
+    }
+
     /// Makes a decision, and stores with it how far the time has come.
     fn run<T: Send + 'static>(
         &self,

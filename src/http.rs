@@ -20,6 +20,7 @@ mod multipart;
 mod params;
 mod peer;
 mod sandbox;
+mod strangers;
 
 pub use backend::{Backend, Relay};
 pub use peer::{Peer, Right, Rights};
@@ -108,6 +109,9 @@ pub struct RawReply {
     pub verdict: Option<Verdict>,
     /// For the log of the server: the error code in the body.
     pub code: Option<String>,
+    /// For the server, which limits how often one address may do that: whether no application has the API
+    /// key of the request, or it has none.
+    pub unauthorized: bool,
 }
 
 impl RawRequest {
@@ -228,22 +232,6 @@ impl RoutedRequest {
         self
     }
 
-    /// Checks the API key in a header or in the query, for a server that is about to read a body of more
-    /// than [`UNKNOWN_BODY_LIMIT`], so that nobody without a key fills its memory. A key in the body comes
-    /// too late for that. [`RoutedRequest::respond`] checks the key in any case.
-    ///
-    /// # Errors
-    /// The reply to send, if there is no such key, or no application has it.
-    pub fn check_key(&self, backend: &impl Backend) -> std::result::Result<(), RawReply> {
-        let key = Params::read(&self.request)
-            .and_then(|mut params| api_key(&self.request, &mut params, backend.names()))
-            .map_err(|_| {
-                calls::unauthorized("with a large body, it must be in one header or in the query")
-            });
-        let checked = key.and_then(|key| backend.check_key(&key));
-        checked.map_err(|error| self.failure(backend, &error))
-    }
-
     /// The reply to send instead of [`RoutedRequest::respond`], if the server cannot handle the call now,
     /// and has done nothing: 503, with the time after which the client may try again.
     pub fn overloaded(&self, backend: &impl Backend, retry_after: Duration) -> RawReply {
@@ -258,7 +246,9 @@ impl RoutedRequest {
     pub fn failure(&self, backend: &impl Backend, error: &Error) -> RawReply {
         let mut reply = self.call.failure_writer()(error, backend.replies());
         backend.names().body_to_wire(&mut reply.body);
-        RawReply { call: Some(self.call.route()), ..encode(self.call.format(), &reply) }
+        let unauthorized = matches!(error, Error::Unauthorized { .. });
+        let call = Some(self.call.route());
+        RawReply { call, unauthorized, ..encode(self.call.format(), &reply) }
     }
 
     /// The parameters in the query and the body, without the API key.
@@ -280,13 +270,15 @@ impl RoutedRequest {
         let handled =
             catch_unwind(AssertUnwindSafe(|| self.handle(backend, &caller, &mut refused)));
         let reply = handled.unwrap_or_else(|_| Err(no_reply()));
+        let unauthorized = matches!(reply, Err(Error::Unauthorized { .. }));
         // Of which application such a request is may be unknown, so the server's own decides.
         let mut reply = reply.unwrap_or_else(|error| failure(&error, backend.replies()));
         let is_verification = *route == Verify::ROUTE;
         let read = is_verification.then(|| Verify::read(reply.clone()).ok()).flatten();
         let verdict = read.map(|read| read.verdict);
         backend.names().body_to_wire(&mut reply.body);
-        RawReply { refused, verdict, call: Some(route), ..encode(format, &reply) }
+        let call = Some(route);
+        RawReply { refused, verdict, call, unauthorized, ..encode(format, &reply) }
     }
 
     fn handle(
@@ -422,7 +414,16 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
     // A relay is sent one that may be any text.
     let is_code = |code: &String| code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit());
     let code = reply.text("error_code").filter(is_code);
-    RawReply { status: reply.status, headers, body, refused: None, call: None, verdict: None, code }
+    RawReply {
+        status: reply.status,
+        headers,
+        body,
+        refused: None,
+        call: None,
+        verdict: None,
+        code,
+        unauthorized: false,
+    }
 }
 
 impl fmt::Debug for RawRequest {

@@ -12,7 +12,7 @@ declare -A lists=(
     [python]="build modules services"
     [wheels]="build platforms"
     [bench]="build peers"
-    [test]="build modules services documents peers checks logins smsc"
+    [test]="build modules services documents peers checks logins smsc proxy"
 )
 
 # Builds the library and the Python module.
@@ -100,6 +100,11 @@ smsc() {
     need nodejs node --version
     need npm npm --version
     node_modules+=("build/smsc server/tests/smsc")
+}
+
+# What stands in front of the service.
+proxy() {
+    need haproxy test -x /usr/sbin/haproxy
 }
 
 packages=()

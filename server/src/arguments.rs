@@ -3,10 +3,11 @@
 use crate::LOGGER;
 use clap::builder::BoolishValueParser;
 use clap::{ArgGroup, Args};
+use ipnet::IpNet;
 use seconder::model::CallbackMethod;
 use seconder::wire::Generation;
 use seconder_server::{Level, LogFormat, Logger, PublicUrl};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -75,6 +76,12 @@ pub(crate) struct Log {
     /// debug.
     #[arg(long, value_name = "LEVEL", default_value = "info", hide_possible_values = true)]
     pub(crate) log_level: Level,
+}
+
+/// A network, or an address as one.
+fn network(text: &str) -> std::result::Result<IpNet, String> {
+    let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+    network.ok_or_else(|| "must be a network such as 10.0.0.0/8, or an address".into())
 }
 
 impl Log {
@@ -205,6 +212,15 @@ pub(crate) struct Serve {
     /// PEM file with the private key of the certificate.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) key: Option<PathBuf>,
+    /// Network of proxies in front of this service, as 10.0.0.0/8 or an address; repeat it for more. Requests
+    /// from there are those of the last address in their header X-Forwarded-For that is not in such a
+    /// network. By default there are none, and the header is ignored.
+    #[arg(long, value_name = "NETWORK", value_parser = network)]
+    pub(crate) trusted_proxies: Vec<IpNet>,
+    /// Every connection by network begins with a header of the PROXY protocol, version 2, which says whose it
+    /// is: one without it, or from an address that is not in --trusted-proxies, is closed.
+    #[arg(long, requires_all = ["trusted_proxies", "tls"])]
+    pub(crate) proxy_protocol: bool,
     #[cfg(unix)]
     #[command(flatten)]
     pub(crate) local: Local,

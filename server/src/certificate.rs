@@ -1,6 +1,7 @@
 //! The certificate of a running server. Its files are read again once they have changed, and the operator is
 //! warned of its end, because clients reject it from then on.
 
+use crate::invalid;
 use crate::journal::Journal;
 use crate::tls::{Identity, Tls};
 use axum_server::tls_rustls::RustlsConfig;
@@ -35,6 +36,19 @@ struct State {
 type Stamp = Option<(SystemTime, u64)>;
 
 impl Certificate {
+    /// The certificate for HTTPS, and its text if it is self-signed.
+    ///
+    /// # Errors
+    /// As [`Certificate::open`], and if there is none.
+    pub(crate) fn required(
+        tls: Option<Tls>,
+        journal: &Arc<Journal>,
+    ) -> Result<(Option<Arc<Certificate>>, String)> {
+        let tls = tls.ok_or_else(|| invalid("certificate", "is missing, which HTTPS needs"))?;
+        let (certificate, pem) = Certificate::open(tls, Arc::clone(journal))?;
+        Ok((Some(Arc::new(certificate)), pem))
+    }
+
     /// Reads it. Returns what clients trust it by, if it is self-signed.
     ///
     /// # Errors

@@ -1,22 +1,23 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
 use crate::calls::{Call as InProgress, Calls, Used};
-use crate::idle_timeout::Activity;
 use crate::inbound::Inbound;
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local::Slot;
-use crate::places::Place;
+use crate::network::Connection;
+use crate::places::Client;
 use crate::pool::{Lane, Pools, Unhandled};
 use crate::requests::{Outcome, Record};
 use crate::sandbox::{Fate, Sandbox};
 use crate::source::Source;
+use crate::wrong_keys::WrongKeys;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::{CONNECTION, HOST};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode, Version};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 #[cfg(unix)]
@@ -25,7 +26,7 @@ use seconder::http::{
     self, BODY_LIMIT, BodyError, Caller, RawReply, RawRequest, RoutedRequest, UNKNOWN_BODY_LIMIT,
 };
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How much of a body is read, 8 MiB. Of a body that is too large, the rest up to this is
 /// discarded, so that the client can finish sending and read the reply. If it sends even more, the
@@ -56,7 +57,7 @@ struct Inner {
 
 /// The place of a connection among those that the server accepts.
 enum Held {
-    Network(Place, Activity),
+    Network(Connection),
     #[cfg(unix)]
     Local(#[expect(dead_code, reason = "held until it is dropped")] Slot),
 }
@@ -67,9 +68,9 @@ impl Edge {
         (source, inbound): (Source, Option<Inbound>),
         journal: Arc<Journal>,
         (calls, pools): (Calls, Pools),
-        (place, activity): (Place, Activity),
+        connection: Connection,
     ) -> Edge {
-        let (caller, held) = (Caller::Network, Held::Network(place, activity));
+        let (caller, held) = (Caller::Network, Held::Network(connection));
         let used = OnceLock::new();
         Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, held }))
     }
@@ -88,14 +89,22 @@ impl Edge {
         Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, held }))
     }
 
-    /// Who sends the requests, for the log: other programs, whose addresses whoever looks for an attack needs.
+    /// Whose request this is, if it comes by network.
+    fn client(&self, headers: &HeaderMap) -> Option<Client> {
+        match &self.0.held {
+            Held::Network(connection) => Some(connection.client(headers)),
+            #[cfg(unix)]
+            Held::Local(_) => None,
+        }
+    }
+
+    /// Who sends a request, for the log: other programs, whose addresses whoever looks for an attack needs.
     /// Those of users are parameters, and are not logged.
-    fn client(&self) -> String {
-        match (&self.0.caller, &self.0.held) {
+    fn name(&self, client: Option<Client>) -> String {
+        match (&self.0.caller, client) {
             #[cfg(unix)]
             (Caller::Peer(peer), _) => format!("uid:{}", peer.uid()),
-            (_, Held::Network(place, _)) => place.client().to_string(),
-            _ => String::new(),
+            (_, client) => client.map(|client| client.to_string()).unwrap_or_default(),
         }
     }
 
@@ -110,12 +119,13 @@ impl Edge {
     async fn read_body(
         &self,
         routed: &Arc<RoutedRequest>,
+        client: Option<Client>,
         mut body: Body,
     ) -> Result<Result<Vec<u8>, BodyError>, RawReply> {
         let mut is_admitted = self.0.caller != Caller::Network;
         let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
         if !is_admitted && expected > UNKNOWN_BODY_LIMIT {
-            self.admit(routed, &mut body).await?;
+            self.admit(routed, client, &mut body).await?;
             is_admitted = true;
         }
         // Room for all of it: memory that it grew out of would keep a part of it.
@@ -125,7 +135,7 @@ impl Edge {
             let data: Bytes = frame.into_data().unwrap_or_default();
             length += data.len();
             if !is_admitted && length > UNKNOWN_BODY_LIMIT {
-                self.admit(routed, &mut body).await?;
+                self.admit(routed, client, &mut body).await?;
                 is_admitted = true;
             }
             if length > DISCARD {
@@ -139,8 +149,13 @@ impl Edge {
     }
 
     /// Checks the key of whoever sends a body.
-    async fn admit(&self, routed: &Arc<RoutedRequest>, body: &mut Body) -> Result<(), RawReply> {
-        let checked = self.check_key(routed).await;
+    async fn admit(
+        &self,
+        routed: &Arc<RoutedRequest>,
+        client: Option<Client>,
+        body: &mut Body,
+    ) -> Result<(), RawReply> {
+        let checked = self.check_key(routed, client).await;
         if checked.is_err() {
             // The client can finish sending, and read the reply.
             let discarded = discard(body, BODY_LIMIT);
@@ -149,13 +164,21 @@ impl Edge {
         checked
     }
 
-    async fn check_key(&self, routed: &Arc<RoutedRequest>) -> Result<(), RawReply> {
+    async fn check_key(
+        &self,
+        routed: &Arc<RoutedRequest>,
+        client: Option<Client>,
+    ) -> Result<(), RawReply> {
         let (pool, lane) = (self.0.pools.of_database(), Lane::of(&self.0.caller));
         if pool.is_full(lane) {
             return Err(routed.overloaded(&self.0.source, RETRY_AFTER));
         }
-        let (source, own) = (self.0.source.clone(), Arc::clone(routed));
-        match pool.run(lane, move || own.check_key(&source)).await {
+        let (edge, own) = (self.clone(), Arc::clone(routed));
+        let check = move || {
+            edge.refuse(&own, client)?;
+            own.check_key(&edge.0.source).inspect_err(|reply| edge.count(reply, client))
+        };
+        match pool.run(lane, check).await {
             Ok(checked) => checked,
             Err(Unhandled::Full) => Err(routed.overloaded(&self.0.source, RETRY_AFTER)),
             Err(Unhandled::Panicked) => Err(RawReply::internal_error()),
@@ -163,7 +186,12 @@ impl Edge {
     }
 
     /// Handles a call, all of which has arrived.
-    async fn reply(self, routed: RoutedRequest, mut call: InProgress) -> Response {
+    async fn reply(
+        &self,
+        routed: RoutedRequest,
+        client: Option<Client>,
+        mut call: InProgress,
+    ) -> Response {
         let fate = self.0.source.fate(&routed).await;
         match fate {
             Fate::Handled | Fate::Lost => {}
@@ -180,7 +208,7 @@ impl Edge {
         // relay for its service. On a thread of the runtime, they would hold up other connections.
         let edge = self.clone();
         let reply = pool.run(lane, move || {
-            let reply = edge.respond(routed);
+            let reply = edge.respond(routed, client);
             // Until then, it is in progress even if the client has gone.
             drop(call);
             reply
@@ -194,14 +222,18 @@ impl Edge {
 
     /// Ends the connection. The response is not written.
     fn cut(&self) -> Response {
-        if let Held::Network(_, activity) = &self.0.held {
-            activity.cut();
+        if let Held::Network(connection) = &self.0.held {
+            connection.activity.cut();
         }
         Response::new(Body::empty())
     }
 
-    fn respond(&self, routed: RoutedRequest) -> RawReply {
+    fn respond(&self, routed: RoutedRequest, client: Option<Client>) -> RawReply {
+        if let Err(reply) = self.refuse(&routed, client) {
+            return reply;
+        }
         let reply = routed.respond(&self.0.source, self.0.caller.clone());
+        self.count(&reply, client);
         if let Some(refused) = &reply.refused {
             self.0.journal.note(refused);
         }
@@ -209,19 +241,52 @@ impl Edge {
     }
 }
 
+/// The keys that no application has.
+impl Edge {
+    /// Refuses a client that has sent too many of them, unless this request has one of an application.
+    fn refuse(&self, routed: &RoutedRequest, client: Option<Client>) -> Result<(), RawReply> {
+        let Some((keys, client)) = self.wrong_keys().zip(client) else { return Ok(()) };
+        let wait = keys.wait(client, Instant::now());
+        let refused = wait.and_then(|wait| routed.refuse_stranger(&self.0.source, wait));
+        refused.map_or(Ok(()), |reply| {
+            keys.add_refused();
+            Err(reply)
+        })
+    }
+
+    fn count(&self, reply: &RawReply, client: Option<Client>) {
+        let Some((keys, client)) = self.wrong_keys().zip(client) else { return };
+        if reply.unauthorized && keys.add(client, Instant::now()) {
+            self.0.journal.note(&format!(
+                "{client} has sent too many API keys that no application has: further ones are \
+                 refused for a while. If it is a proxy, name it with trusted_proxies"
+            ));
+        }
+    }
+
+    fn wrong_keys(&self) -> Option<&WrongKeys> {
+        match &self.0.held {
+            Held::Network(connection) => Some(&connection.clients.wrong_keys),
+            #[cfg(unix)]
+            Held::Local(_) => None,
+        }
+    }
+}
+
 /// Handles every request, and logs it.
 async fn logged(State(edge): State<Edge>, request: Request) -> Response {
     let record = Record::begin(request.method(), request.headers());
-    let mut response = handle(State(edge.clone()), request).await;
-    record.end(edge.0.journal.logger(), &edge.client(), &mut response);
+    let client = edge.client(request.headers());
+    let mut response = handle(&edge, client, request).await;
+    record.end(edge.0.journal.logger(), &edge.name(client), &mut response);
     response
 }
 
 /// Handles a request.
-async fn handle(State(edge): State<Edge>, request: Request) -> Response {
+async fn handle(edge: &Edge, client: Option<Client>, request: Request) -> Response {
     let call = edge.0.calls.begin();
     let _active = match &edge.0.held {
-        Held::Network(_, activity) => Some(activity.begin()),
+        Held::Network(connection) => Some(connection.activity.begin()),
         #[cfg(unix)]
         Held::Local(_) => None,
     };
@@ -260,7 +325,7 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
         }
     };
     let routed = Arc::new(routed);
-    let body = tokio::time::timeout(BODY_TIME, edge.read_body(&routed, body)).await;
+    let body = tokio::time::timeout(BODY_TIME, edge.read_body(&routed, client, body)).await;
     let body = match body.unwrap_or(Ok(Err(BodyError::TooSlow))) {
         Ok(body) => body,
         Err(reply) => return response(reply),
@@ -273,7 +338,7 @@ async fn handle(State(edge): State<Edge>, request: Request) -> Response {
         Ok(body) => routed.body(body),
         Err(error) => routed.body_error(error),
     };
-    edge.reply(routed, call).await
+    edge.reply(routed, client, call).await
 }
 
 /// Whether a request says which host it is for (RFC 9112, 3.2; RFC 9113, 8.3.1). A proxy in front of the

@@ -96,6 +96,10 @@ impl Backend for Forward {
         Backend::check_own_account(&self.engine, call, user_id)
     }
 
+    fn had_key(&self, key: &ApiKey) -> bool {
+        self.engine().had_key(key)
+    }
+
     fn check_key(&self, key: &ApiKey) -> Result<()> {
         self.engine.check_key(key)
     }

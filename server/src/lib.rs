@@ -30,6 +30,7 @@ mod network;
 mod places;
 mod pool;
 mod protocols;
+mod proxies;
 mod public_url;
 mod pulse;
 mod requests;
@@ -43,6 +44,7 @@ mod systemd;
 mod tls;
 mod workers;
 mod write_timeout;
+mod wrong_keys;
 
 pub use forwarding::Forward;
 pub use listeners::Listeners;

@@ -6,8 +6,10 @@ use crate::journal::Sink;
 use crate::local::{LocalSocket, PeerRules};
 use crate::log::Logger;
 use crate::metrics::Metrics;
+use crate::proxies::Proxies;
 use crate::routes::Routes;
 use crate::tls::Tls;
+use ipnet::IpNet;
 use seconder::Result;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -25,6 +27,7 @@ pub struct Listeners {
     pub(crate) monitors: Option<TcpListener>,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) routes: Option<Routes>,
+    pub(crate) proxies: Proxies,
     /// Instead of that of the server.
     pub(crate) write_limit: Option<Duration>,
 }
@@ -71,6 +74,14 @@ impl Listeners {
     /// messages, and to fetch what a voice reads out. Nobody can by a local socket.
     pub fn routes(mut self, routes: Routes) -> Listeners {
         self.routes = Some(routes);
+        self
+    }
+
+    /// The networks of proxies, which say in `X-Forwarded-For` whose requests they pass on; and whether every
+    /// connection by network is from one of them, and begins with a header of the PROXY protocol, version 2,
+    /// that says whose it is. Default: none, and nobody is believed.
+    pub fn proxies(mut self, networks: Vec<IpNet>, announced: bool) -> Listeners {
+        self.proxies = Proxies::new(networks, announced);
         self
     }
 

@@ -8,6 +8,7 @@ pub(crate) use listener::listen;
 use crate::certificate::Certificate;
 use crate::pool::Pools;
 use crate::routes::{Routes, State};
+use crate::wrong_keys::WrongKeys;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
@@ -40,6 +41,7 @@ struct Inner {
     routes: Option<Routes>,
     certificate: OnceLock<Arc<Certificate>>,
     pools: OnceLock<Pools>,
+    wrong_keys: OnceLock<Arc<WrongKeys>>,
     attempts: Family<Attempt, Counter>,
     durations: Family<Queue, Histogram, fn() -> Histogram>,
     counted: Recent<Option<Arc<Vec<JobStatus>>>>,
@@ -107,6 +109,7 @@ impl Metrics {
             routes,
             certificate: OnceLock::new(),
             pools: OnceLock::new(),
+            wrong_keys: OnceLock::new(),
             attempts: Family::default(),
             durations: Family::new_with_constructor(new),
             counted: Recent::default(),
@@ -124,6 +127,12 @@ impl Metrics {
     pub(crate) fn watch_pools(&self, pools: &Pools) {
         // A server has one set of them.
         let _ = self.0.pools.set(pools.clone());
+    }
+
+    /// Shows how many wrong API keys are sent.
+    pub(crate) fn watch_keys(&self, keys: &Arc<WrongKeys>) {
+        // A server has one set of them.
+        let _ = self.0.wrong_keys.set(Arc::clone(keys));
     }
 
     /// Counts an attempt to send something.
@@ -182,6 +191,9 @@ impl Metrics {
             gauge.set(i64::try_from(ends.as_secs()).unwrap_or(i64::MAX));
             let help = "When the certificate expires, in Unix time";
             registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, gauge);
+        }
+        if let Some(keys) = self.0.wrong_keys.get() {
+            of_the_keys(keys, registry);
         }
         if let Some(pools) = self.0.pools.get() {
             of_the_threads(pools, registry);
@@ -256,6 +268,19 @@ impl<T> Default for Recent<T> {
     fn default() -> Recent<T> {
         Recent(Mutex::new(None))
     }
+}
+
+/// How many API keys come that no application has.
+fn of_the_keys(keys: &WrongKeys, registry: &mut Registry) {
+    let (sent, refused) = keys.counts();
+    let counted = |count| {
+        let counter = Counter::<u64>::default();
+        counter.inc_by(count);
+        counter
+    };
+    registry.register("wrong_keys", "API keys that no application has", counted(sent));
+    let help = "Requests refused because their address had sent too many of them";
+    registry.register("wrong_keys_refused", help, counted(refused));
 }
 
 /// How busy the threads for calls are.

@@ -8,15 +8,19 @@ use crate::inbound::Inbound;
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local;
-use crate::places::Places;
+use crate::places::{Client, Full, Place, Places};
 use crate::pool::Pools;
+use crate::proxies::Proxies;
 use crate::source::Source;
 use crate::write_timeout::WriteTimeout;
+use crate::wrong_keys::WrongKeys;
 use axum::Router;
+use axum::http::HeaderMap;
 use axum_server::accept::Accept;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +42,41 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long a connection may have no call.
 const NO_CALL: Duration = Duration::from_secs(30);
 
+/// What is known of those who come by network, on all listeners of a server together.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    places: Arc<Places>,
+    proxies: Arc<Proxies>,
+    pub(crate) wrong_keys: Arc<WrongKeys>,
+}
+
+/// A connection by network, until it is dropped.
+pub(crate) struct Connection {
+    _place: Place,
+    pub(crate) activity: Activity,
+    pub(crate) clients: Clients,
+    /// Whose it is.
+    from: IpAddr,
+}
+
+impl Clients {
+    pub(crate) fn new(places: Arc<Places>, proxies: Proxies) -> Clients {
+        Clients { places, proxies: Arc::new(proxies), wrong_keys: Arc::default() }
+    }
+
+    /// A place for a connection. A proxy may have all of them.
+    fn place(&self, peer: IpAddr) -> Result<Place, Full> {
+        if self.proxies.has(peer) { self.places.take_any(peer) } else { self.places.take(peer) }
+    }
+}
+
+impl Connection {
+    /// Whose request this is.
+    pub(crate) fn client(&self, headers: &HeaderMap) -> Client {
+        Client::of(self.clients.proxies.client(self.from, headers))
+    }
+}
+
 /// Makes the TLS handshake of each connection, and closes those beyond the limit.
 #[derive(Clone)]
 pub(crate) struct NetworkAcceptor {
@@ -45,7 +84,7 @@ pub(crate) struct NetworkAcceptor {
     journal: Arc<Journal>,
     calls: (Calls, Pools),
     handshakes: RustlsAcceptor,
-    places: Arc<Places>,
+    clients: Clients,
     write_limit: Duration,
 }
 
@@ -55,11 +94,11 @@ impl NetworkAcceptor {
         journal: Arc<Journal>,
         calls: (Calls, Pools),
         tls: RustlsConfig,
-        places: Arc<Places>,
+        clients: Clients,
         write_limit: Duration,
     ) -> NetworkAcceptor {
         let handshakes = RustlsAcceptor::new(tls).handshake_timeout(HANDSHAKE);
-        NetworkAcceptor { source, journal, calls, handshakes, places, write_limit }
+        NetworkAcceptor { source, journal, calls, handshakes, clients, write_limit }
     }
 }
 
@@ -68,10 +107,11 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
     type Service = Router;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
 
-    fn accept(&self, stream: TcpStream, _: S) -> Self::Future {
+    fn accept(&self, mut stream: TcpStream, _: S) -> Self::Future {
         let this = self.clone();
         Box::pin(async move {
-            let place = match this.places.take(stream.peer_addr()?.ip()) {
+            let peer = stream.peer_addr()?.ip();
+            let place = match this.clients.place(peer) {
                 Ok(place) => place,
                 Err(full) => {
                     this.journal.note(&format!("{full}, and another one was closed"));
@@ -82,12 +122,16 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
             stream.set_nodelay(true)?;
             #[cfg(unix)]
             rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER)?;
+            let from =
+                this.clients.proxies.begin(peer, &mut stream).await.inspect_err(|error| {
+                    this.journal.note(&format!("a connection from {peer} was closed: {error}"));
+                })?;
             // Beneath TLS, so that it is for all that is written.
             let stream = WriteTimeout::new(stream, this.write_limit);
             let (stream, ()) = this.handshakes.accept(stream, ()).await?;
             let activity = Activity::new();
             let stream = IdleTimeout::new(stream, activity.clone(), NO_CALL);
-            let held = (place, activity);
+            let held = Connection { _place: place, activity, clients: this.clients, from };
             Ok((stream, Edge::network(this.source, this.journal, this.calls, held).router()))
         })
     }

@@ -44,19 +44,32 @@ impl Places {
         Arc::new(Places { all, open: Mutex::default() })
     }
 
-    /// Takes a place for a connection from this address.
+    /// Takes a place for a connection from this address, which may have half of them.
     ///
     /// # Errors
     /// Why there is none.
     pub(crate) fn take(self: &Arc<Places>, address: IpAddr) -> Result<Place, Full> {
+        // The other half is for everybody else.
+        self.take_of((self.all / 2).max(1), address)
+    }
+
+    /// Takes a place for a connection from this address, which may have all of them, because it is that of
+    /// many clients.
+    ///
+    /// # Errors
+    /// That there is none.
+    pub(crate) fn take_any(self: &Arc<Places>, address: IpAddr) -> Result<Place, Full> {
+        self.take_of(self.all, address)
+    }
+
+    fn take_of(self: &Arc<Places>, share: usize, address: IpAddr) -> Result<Place, Full> {
         let client = Client::of(address);
         let mut open = self.lock();
         if open.all >= self.all {
             return Err(Full::All);
         }
         let own = open.by_client.get(&client).copied().unwrap_or_default();
-        // The other half is for everybody else.
-        if own >= (self.all / 2).max(1) {
+        if own >= share {
             return Err(Full::Share(client));
         }
         open.all += 1;
@@ -66,13 +79,6 @@ impl Places {
 
     fn lock(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Place {
-    /// Whose it is.
-    pub(crate) fn client(&self) -> Client {
-        self.client
     }
 }
 
@@ -88,7 +94,7 @@ impl Drop for Place {
 }
 
 impl Client {
-    fn of(address: IpAddr) -> Client {
+    pub(crate) fn of(address: IpAddr) -> Client {
         Client(match address.to_canonical() {
             IpAddr::V6(address) => {
                 IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))

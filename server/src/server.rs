@@ -9,7 +9,7 @@ use crate::listeners::Listeners;
 #[cfg(unix)]
 use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
 use crate::metrics::{Metrics, listen};
-use crate::network::{self, NetworkAcceptor};
+use crate::network::{self, Clients, NetworkAcceptor};
 use crate::pool::Pools;
 use crate::protocols::{http1, http1_and_2};
 use crate::pulse::Pulse;
@@ -130,14 +130,9 @@ impl Server {
         }
         let journal = Journal::new(listeners.log.unwrap_or_else(|| Box::new(|_| {})));
         let journal = Arc::new(journal.with_requests(listeners.logger));
-        let opened = match (listeners.tls, listeners.tcp.is_empty()) {
-            (Some(tls), false) => Some(Certificate::open(tls, Arc::clone(&journal))?),
-            (None, false) => return Err(invalid("certificate", "is missing, which HTTPS needs")),
-            (_, true) => None,
-        };
-        let (certificate, certificate_pem) = match opened {
-            Some((certificate, pem)) => (Some(Arc::new(certificate)), pem),
-            None => (None, String::new()),
+        let (certificate, certificate_pem) = match listeners.tcp.is_empty() {
+            false => Certificate::required(listeners.tls, &journal)?,
+            true => (None, String::new()),
         };
         let addrs = addresses(&listeners.tcp)?;
         let runtime = runtime().map_err(|_| internal("threads could not be started"))?;
@@ -148,13 +143,17 @@ impl Server {
         if let Some(certificate) = &certificate {
             runtime.spawn(Arc::clone(certificate).watch());
             let places = network::places(has_local, &journal);
+            let clients = Clients::new(places, listeners.proxies);
+            if let Some(metrics) = &listeners.metrics {
+                metrics.watch_keys(&clients.wrong_keys);
+            }
             for listener in listeners.tcp {
                 let inbound = Inbound::of(listeners.routes.as_ref(), &journal, &calls.1);
                 let source = (source.clone(), inbound);
-                let (journal, places) = (Arc::clone(&journal), Arc::clone(&places));
+                let (journal, clients) = (Arc::clone(&journal), clients.clone());
                 let (calls, config) = (calls.clone(), certificate.config());
                 let acceptor =
-                    NetworkAcceptor::new(source, journal, calls, config, places, write_limit);
+                    NetworkAcceptor::new(source, journal, calls, config, clients, write_limit);
                 accepting.push(runtime.spawn(serve(listener, acceptor, tcp.clone())));
             }
         }

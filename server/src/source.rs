@@ -107,6 +107,15 @@ impl Backend for Source {
         matches!(self, Source::Forward(_))
     }
 
+    fn had_key(&self, key: &ApiKey) -> bool {
+        match self {
+            Source::Engine(engine) => engine.had_key(key),
+            Source::Sandbox(sandbox) => sandbox.world().engine.had_key(key),
+            Source::Forward(forward) => forward.had_key(key),
+            Source::Relay(relay) => relay.had_key(key),
+        }
+    }
+
     fn handle_call(
         &self,
         key: Option<&ApiKey>,

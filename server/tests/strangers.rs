@@ -88,9 +88,49 @@ fn bodies_of_strangers_are_not_kept() {
         stream.write_all(b"x").unwrap();
         let mut status = [0; 12];
         stream.read_exact(&mut status).unwrap();
-        assert_eq!(&status, b"HTTP/1.1 401");
+        // After some, the address has to wait.
+        assert!(matches!(&status, b"HTTP/1.1 401" | b"HTTP/1.1 503"));
     }
     let grown = peak() - before;
     // All of them would be 90 MiB; what is left is for the connections, on either side.
     assert!(grown < 48 * 1024, "{grown} kB");
+}
+
+#[test]
+fn an_address_that_sends_many_wrong_keys_has_to_wait_and_right_keys_do_not() {
+    let world = World::start();
+    let status = |key: &str| {
+        let reply = world.request_as(Some(key), "GET", "/protected/json/app/details", None);
+        (reply.status, reply.header("retry-after").to_owned())
+    };
+    assert_eq!(status(KEY).0, 200);
+    let wrong = || (0..64).map(|number| status(&format!("a-wrong-key-{number}")));
+    let replies: Vec<_> = wrong().collect();
+    let unauthorized = replies.iter().take_while(|reply| **reply == (401, String::new())).count();
+    assert!((30..64).contains(&unauthorized), "{replies:?}");
+    let (last, waits) = &replies[unauthorized];
+    assert_eq!(*last, 503);
+    assert!((1..=2).contains(&waits.parse::<u64>().unwrap()), "{waits}");
+    assert_eq!(status(KEY).0, 200);
+    // With a large body, it is refused before that is read.
+    let large = format!("{USER}&padding={}", "x".repeat(64 * 1024));
+    let reply = world.request_as(Some("a-wrong-key"), "POST", NEW, Some((FORM, &large)));
+    assert!(matches!(reply.status, 401 | 503), "{}", reply.status);
+    assert_eq!(world.request("POST", NEW, Some((FORM, &large))).status, 200);
+}
+
+#[test]
+fn wrong_codes_are_not_counted_as_wrong_keys() {
+    let world = World::start();
+    let user = world.request("POST", NEW, Some((FORM, USER))).body["user"]["id"].clone();
+    for _ in 0..40 {
+        let reply = world.request(
+            "GET",
+            &format!("/protected/json/verify/1234567/{user}?force=true"),
+            None,
+        );
+        assert_ne!(reply.status, 200);
+    }
+    let reply = world.request_as(Some("a-wrong-key"), "GET", "/protected/json/app/details", None);
+    assert_eq!(reply.status, 401);
 }

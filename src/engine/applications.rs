@@ -225,7 +225,7 @@ impl Engine {
     /// Has requests that follow find the settings that are stored now. Another program may have changed them,
     /// which they would find a few seconds later without this.
     pub fn read_settings_again(&self) {
-        self.shared.known.forget();
+        self.shared.forget_applications();
     }
 
     /// The settings of the application.

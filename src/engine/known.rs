@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// For how long an application is not looked up again.
 const KEPT: Duration = Duration::from_secs(2);
+/// For how long it is known that there was one.
+const REMEMBERED: Duration = Duration::from_secs(60 * 60);
 
 /// How an application is looked up: by the hash of a key, or by its id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,13 +41,18 @@ impl Known {
     pub(super) fn add(&self, by: By, app: &Arc<App>, now: Time) {
         let mut known = self.lock();
         // Those of keys and applications that are no more.
-        known.retain(|_, (_, at)| now < at.plus(KEPT));
+        known.retain(|_, (_, at)| now < at.plus(REMEMBERED));
         known.insert(by, (Arc::clone(app), now));
+    }
+
+    /// Whether an application was found so within the last hour, which need not have stayed so.
+    pub(super) fn had(&self, by: By, now: Time) -> bool {
+        self.lock().get(&by).is_some_and(|(_, at)| now < at.plus(REMEMBERED))
     }
 
     /// Has every application looked up again: one was changed by this process.
     pub(super) fn forget(&self) {
-        self.lock().clear();
+        self.lock().values_mut().for_each(|(_, at)| *at = at.minus(KEPT));
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<By, (Arc<App>, Time)>> {

@@ -41,6 +41,10 @@ pub trait Backend {
         false
     }
 
+    /// Whether an application had this API key when it was looked up last, within the last hour. It costs the
+    /// database nothing.
+    fn had_key(&self, key: &ApiKey) -> bool;
+
     /// Handles a call of the application with this API key; without one, of the application that
     /// this was opened for.
     ///
@@ -73,6 +77,10 @@ impl Backend for Engine {
 
     fn check_key(&self, key: &ApiKey) -> Result<()> {
         self.authenticate(key).map(drop)
+    }
+
+    fn had_key(&self, key: &ApiKey) -> bool {
+        Engine::had_key(self, key)
     }
 
     fn handle_call(
@@ -168,6 +176,10 @@ impl<S: HandleAll> Backend for Relay<S> {
 
     fn check_key(&self, _key: &ApiKey) -> Result<()> {
         Err(keyless())
+    }
+
+    fn had_key(&self, _key: &ApiKey) -> bool {
+        false
     }
 
     fn handle_call(

@@ -174,7 +174,8 @@ pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
         }
         _ => return Ok(listeners),
     };
-    let listeners = listeners.tls(tls);
+    let proxies = options.trusted_proxies.clone();
+    let listeners = listeners.tls(tls).proxies(proxies, options.proxy_protocol);
     if options.listen.is_empty() && passed == 0 {
         return listeners.https(DEFAULT_ADDRESS);
     }

@@ -116,6 +116,24 @@ pub(crate) fn exchange(addr: SocketAddr, pem: &str, request: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn connect(addr: SocketAddr, pem: &str) -> StreamOwned<ClientConnection, TcpStream> {
+    over_tls(TcpStream::connect(addr).unwrap(), pem)
+}
+
+/// As [`connect`], from this address of this machine.
+#[cfg(unix)]
+pub(crate) fn connect_from(
+    from: &str,
+    addr: SocketAddr,
+    pem: &str,
+) -> std::io::Result<StreamOwned<ClientConnection, TcpStream>> {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    bind(&socket, &SocketAddr::new(from.parse().unwrap(), 0))?;
+    connect(&socket, &addr)?;
+    Ok(over_tls(TcpStream::from(socket), pem))
+}
+
+fn over_tls(socket: TcpStream, pem: &str) -> StreamOwned<ClientConnection, TcpStream> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -126,7 +144,6 @@ pub(crate) fn connect(addr: SocketAddr, pem: &str) -> StreamOwned<ClientConnecti
         .with_no_client_auth();
     let name = "localhost".try_into().unwrap();
     let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-    let socket = TcpStream::connect(addr).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     StreamOwned::new(connection, socket)
 }

@@ -259,7 +259,7 @@ impl SetApp {
         let app_id = engine.stored_app(self.app_id)?.app_id;
         let trail = engine.trail_on::<SetApp>(app_id)?;
         engine.run(move |view| stored::configure(view, &change, &trail))?;
-        engine.shared.known.forget();
+        engine.shared.forget_applications();
         engine.record(engine.stored_app(Some(app_id))?)
     }
 }
@@ -316,7 +316,7 @@ impl RotateAppKey {
         let now = trail.now;
         let until = (!overlap.is_zero()).then(|| now.steady.plus(overlap));
         let rotated = engine.run(move |view| stored::rotate(view, &new, until, &trail))?;
-        engine.shared.known.forget();
+        engine.shared.forget_applications();
         match rotated {
             Rotated::Done => Ok(key(engine.stored_app(Some(app_id))?, engine)),
             Rotated::NoApplication => Err(no_such_app()),
@@ -345,7 +345,7 @@ impl EndOverlap {
     fn run(&self, engine: &Engine) -> Result<Nothing> {
         let trail = engine.trail_on::<EndOverlap>(self.app_id.unwrap_or(engine.app.app_id))?;
         let ended = engine.run(move |view| stored::end_earlier(view, &trail))?;
-        engine.shared.known.forget();
+        engine.shared.forget_applications();
         match ended {
             Some(true) => Ok(Nothing {}),
             Some(false) => {
@@ -396,7 +396,7 @@ impl DeleteApp {
                 break;
             }
         }
-        engine.shared.known.forget();
+        engine.shared.forget_applications();
         refused(can)?;
         // Last, because an application that stays keeps its audit.
         while engine.run(move |view| stored::remove_audit(view, app, STEP))? {}

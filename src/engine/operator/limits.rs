@@ -33,7 +33,7 @@ impl SetLimits {
         let change = AppChange { limits: Some(self.limits.clone()), ..AppChange::default() };
         let trail = engine.trail_of(SetLimits::NAME, engine.now(), None)?;
         engine.run(move |view| stored::configure(view, &change, &trail))?;
-        engine.shared.known.forget();
+        engine.shared.forget_applications();
         ShowLimits {}.run(engine)
     }
 }

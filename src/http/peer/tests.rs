@@ -59,6 +59,10 @@ impl Backend for WithLogins {
         self.0.check_key(key)
     }
 
+    fn had_key(&self, key: &ApiKey) -> bool {
+        self.0.had_key(key)
+    }
+
     fn handle_call(
         &self,
         key: Option<&ApiKey>,
@@ -188,6 +192,10 @@ impl Backend for (Noting, Names) {
 
     fn check_key(&self, _key: &ApiKey) -> Result<()> {
         Ok(())
+    }
+
+    fn had_key(&self, _key: &ApiKey) -> bool {
+        false
     }
 
     fn handle_call(

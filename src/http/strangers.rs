@@ -1,0 +1,43 @@
+//! What a server asks of a request before it handles it: whether an application has its API key.
+
+use super::params::Params;
+use super::{Backend, RawReply, RoutedRequest, api_key};
+use crate::{Error, calls};
+use std::time::Duration;
+
+impl RoutedRequest {
+    /// Checks the API key in a header or in the query, for a server that is about to read a body of more
+    /// than [`UNKNOWN_BODY_LIMIT`], so that nobody without a key fills its memory. A key in the body comes
+    /// too late for that. [`RoutedRequest::respond`] checks the key in any case.
+    ///
+    /// # Errors
+    /// The reply to send, if there is no such key, or no application has it.
+    pub fn check_key(&self, backend: &impl Backend) -> std::result::Result<(), RawReply> {
+        let key = Params::read(&self.request)
+            .and_then(|mut params| api_key(&self.request, &mut params, backend.names()))
+            .map_err(|_| {
+                calls::unauthorized("with a large body, it must be in one header or in the query")
+            });
+        let checked = key.and_then(|key| backend.check_key(&key));
+        checked.map_err(|error| self.failure(backend, &error))
+    }
+
+    /// The reply to send instead of [`RoutedRequest::respond`] to a client that has sent too many wrong API
+    /// keys, unless an application had the key of this request within the last hour: 503, with the time after
+    /// which the client may try again. It costs the database nothing.
+    pub fn refuse_stranger(
+        &self,
+        backend: &impl Backend,
+        retry_after: Duration,
+    ) -> Option<RawReply> {
+        let key = Params::read(&self.request)
+            .and_then(|mut params| api_key(&self.request, &mut params, backend.names()));
+        if key.is_ok_and(|key| backend.had_key(&key)) {
+            return None;
+        }
+        let message =
+            "Too many wrong API keys were sent from this address. Try again later.".into();
+        let error = Error::RateLimited { message, retry_after: Some(retry_after), code: None };
+        Some(self.failure(backend, &error))
+    }
+}
