@@ -92,7 +92,17 @@ impl Backend for Forward {
         self.engine.user_with_login(login)
     }
 
+    /// What protects an account that is at the other service is not known here, so changes of it are for
+    /// the application to make.
     fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
+        if call.changes_protection() && self.known.user_is_there(user_id)? {
+            return Err(rejected(
+                403,
+                codes::INVALID_REQUEST,
+                "Users who are at the service to which calls are forwarded cannot change their own account \
+                 here: an administrator can.",
+            ));
+        }
         Backend::check_own_account(&self.engine, call, user_id)
     }
 

@@ -17,14 +17,16 @@ use common::World;
 use forwarding::side::Side;
 use seconder::calls::{
     ActivityType, ApprovalStatus, Channel, CheckPhoneVerification, CreateApproval, CreateUser,
-    DeleteUser, EnrolAuthenticator, Recognise, RegisterActivity, RequestCall,
-    StartPhoneVerification, UserStatus,
+    DeleteUser, EnrolAuthenticator, Recognise, RegisterActivity, RequestCall, RouteMatch,
+    StartPhoneVerification, UserStatus, match_route,
 };
 use seconder::engine::operator::{ForwardStatus, Forwarded, Operation, ReturnUser, TakeUser};
 use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
+use seconder::http::Backend;
 use seconder::model::UserId;
 use seconder::otp::Totp;
 use seconder::{Error, Handle, Result, Service, Verdict, Verify};
+use seconder_server::Forward;
 
 const NUMBER: &str = "555-010-0123";
 
@@ -238,7 +240,7 @@ fn who_is_deleted_is_deleted_in_both_and_comes_back_from_neither() {
 fn ids_of_users_who_were_created_here_are_not_mixed_with_those_of_there() {
     let (old, own) = (World::start(), World::start());
     own.client().create_user("ada@example.com", NUMBER, "1").unwrap();
-    let refused = seconder_server::Forward::begin(own.engine.clone(), old.client());
+    let refused = Forward::begin(own.engine.clone(), old.client());
     let refused = refused.err().unwrap().to_string();
     assert!(refused.starts_with("forward") && refused.contains("one by one"), "{refused}");
 }
@@ -254,4 +256,20 @@ fn other_calls_for_users_who_are_there_are_forwarded() {
     assert_eq!(status(&new).calls, 1);
     app.app_details().unwrap();
     assert_eq!(status(&new).calls, 1);
+}
+
+#[test]
+fn nobody_changes_what_protects_their_own_account_at_the_other_service() {
+    let old = World::start();
+    let new = Side::of(&old);
+    let user = new.client().create_user("ada@example.com", NUMBER, "1").unwrap().user_id;
+    let forward = Forward::begin(new.engine.clone(), old.client()).unwrap();
+    let path = format!("/protected/json/users/{user}/secret");
+    let check = || {
+        let RouteMatch::Call(call) = match_route("POST", &path) else { panic!("{path}") };
+        forward.check_own_account(&call, user)
+    };
+    check().unwrap();
+    operate(&new, &ReturnUser { user_id: user }).unwrap();
+    assert!(matches!(check(), Err(Error::Rejected(why)) if why.status == 403));
 }
