@@ -126,7 +126,7 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
     say("The user approved it on the device.");
     let posted = posted.map_err(|_| "the listener failed")??;
     let event = callback::verify(
-        engine.api_key(),
+        &engine.api_key(),
         &callback::Received {
             url: callback_url,
             method: "POST",
@@ -147,7 +147,7 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
         signature: &posted.signature,
         nonce: &posted.nonce,
     };
-    let modified = callback::verify(engine.api_key(), &modified);
+    let modified = callback::verify(&engine.api_key(), &modified);
     ensure(
         "a modified callback is rejected",
         matches!(modified, Err(Error::InvalidCallback { .. })),

@@ -1978,11 +1978,12 @@ void seconder_service_cancel(const struct seconder_service *service);
 void seconder_service_free(struct seconder_service *service);
 
 /**
- * The application's API key, with which an engine in this process signs callbacks. The text is
- * owned by the service. NULL, and an error with SECONDER_INVALID_ARGUMENT, if the service is a
+ * The application's API key as it is now, with which an engine in this process signs callbacks. The
+ * text is owned by the service, also after the key was replaced. NULL, and an error with SECONDER_INVALID_ARGUMENT, if the service is a
  * remote one.
  */
-const char *seconder_api_key(const struct seconder_service *service, struct seconder_error **error);
+const char *seconder_api_key(const struct seconder_service *service,
+                             struct seconder_error **error);
 
 /**
  * The version of the library, such as "0.1.0". Valid as long as the library is loaded. Never NULL.

@@ -189,10 +189,12 @@ impl Engine {
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), operator: None })
     }
 
-    /// The application's API key, as it was when the service was opened. Clients of `seconder serve` send it, and callbacks are signed with it;
-    /// while the key before it is valid too, they are signed with that one.
-    pub fn api_key(&self) -> &ApiKey {
-        &self.app.api_key
+    /// The application's API key. Clients of `seconder serve` send it, and callbacks are signed with it; while the
+    /// key before it is valid too, they are signed with that one. A key that another process has replaced is
+    /// returned for up to 2 s, and for as long as the database cannot be read.
+    pub fn api_key(&self) -> ApiKey {
+        let current = self.current();
+        current.as_ref().unwrap_or(self).app.api_key.clone()
     }
 
     /// The names used in callbacks, and by a server in front of this engine.

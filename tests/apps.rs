@@ -336,3 +336,15 @@ fn pages_of_approval_requests_are_full_whatever_other_applications_have() {
     let rest = first.operate(&rest).unwrap();
     assert_eq!((rest.approvals.len(), rest.next), (1, None));
 }
+
+#[test]
+fn the_key_of_a_service_is_the_one_that_its_application_has_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = settings(&folder.path().join("apps.db")).open().unwrap();
+    let engine = service.engine().unwrap();
+    let before = engine.api_key();
+    let rotate = RotateAppKey { app_id: None, overlap: Some(HOUR) };
+    let new = service.operate(&rotate).unwrap().api_key;
+    assert_ne!(engine.api_key(), before);
+    assert_eq!(engine.api_key().expose(), new.expose());
+}

@@ -71,7 +71,7 @@ fn verified(world: &World, url: &str, request: &str) -> seconder::callback::Even
         Some((_, query)) => Received::get(query, signature, nonce),
         None => Received::post(body.as_bytes(), signature, nonce),
     };
-    let verifier = Verifier::new(world.service.engine().unwrap().api_key().clone()).url(url);
+    let verifier = Verifier::new(world.service.engine().unwrap().api_key()).url(url);
     let now = nonce.split('.').next().unwrap().parse().unwrap();
     verifier.fresh(Duration::from_secs(60)).verify(&received, now).unwrap()
 }

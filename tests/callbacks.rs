@@ -333,7 +333,7 @@ fn responses_to(details: Vec<Value>) -> Vec<SignedCallback> {
     }
     let sent = std::mem::take(&mut *sent.lock().unwrap());
     assert_eq!(sent.len(), details.len());
-    let key = engine.api_key();
+    let key = &engine.api_key();
     for callback in &sent {
         let [(_, signature), (_, nonce), _] = &callback.headers[..] else { panic!("headers") };
         let received = Received { url: URL, ..Received::post(&callback.body, signature, nonce) };

@@ -28,7 +28,7 @@ fn users_codes_and_limits_survive_a_restart() {
     let path = folder.path().join("restart.db");
     let clock = ManualClock::at(1_000_000);
     let (service, sent) = open_at(&path, &clock);
-    let key = service.engine().unwrap().api_key().clone();
+    let key = service.engine().unwrap().api_key();
     let user = ada(&service);
     service.request_sms(user).unwrap();
     let code: Token = sent.lock().unwrap()[0].code.parse().unwrap();
@@ -41,7 +41,7 @@ fn users_codes_and_limits_survive_a_restart() {
     drop(service);
 
     let (service, _) = open_at(&path, &clock);
-    assert_eq!(*service.engine().unwrap().api_key(), key);
+    assert_eq!(service.engine().unwrap().api_key(), key);
     let early = service.handle(&forced(code.clone(), user));
     assert!(
         matches!(early, Err(Error::RateLimited { .. })),
@@ -304,7 +304,7 @@ fn an_approval_response_is_posted_with_a_valid_signature() {
         signature: &signature,
         nonce: &nonce,
     };
-    let event = callback::verify(engine.api_key(), &event).unwrap();
+    let event = callback::verify(&engine.api_key(), &event).unwrap();
     assert!(event.approved_by(user));
     assert_eq!((&event.uuid, event.user_id), (&uuid, Some(user)));
     assert_eq!(event.status, calls::ApprovalStatus::Approved);

@@ -92,7 +92,7 @@ fn two_nodes_decide_as_one() {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let keys: Vec<_> = nodes.iter().map(|(n, _)| n.engine().unwrap().api_key().clone()).collect();
+    let keys: Vec<_> = nodes.iter().map(|(n, _)| n.engine().unwrap().api_key()).collect();
     assert!(keys.iter().all(|key| *key == keys[0]));
     let both = [&nodes[0].0, &nodes[1].0];
 

@@ -155,7 +155,7 @@ fn a_sandbox_is_emptied_by_a_call() {
     for url in ["sandbox:", "sandbox:?accept=0000000", "sandbox:?accept=right"] {
         let (service, _) = open(url, &ManualClock::at(1_000_000));
         let engine = service.engine().unwrap();
-        let key = engine.api_key().clone();
+        let key = engine.api_key();
         let user = fill(&service);
         let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
         let device = engine.register_device(user, DeviceType::Ios).unwrap();

@@ -32,7 +32,8 @@ fn through_https(
         let certificate = folder.path().join("certificate.pem");
         std::fs::write(&certificate, server.certificate_pem()).unwrap();
         let settings = speaking(&server.url(), format, generation, names);
-        let key = world.engine.api_key().expose();
+        let key = world.engine.api_key();
+        let key = key.expose();
         let client = settings.api_key(key).ca_file(certificate).open().unwrap();
         world.dialect = dialect;
         let (addr, pem) = (server.addr(), server.certificate_pem().to_owned());
@@ -78,9 +79,9 @@ fn speaking(url: &str, format: Format, generation: Generation, names: &Names) ->
 /// The same request without the API key, which a local socket rejects.
 #[cfg(unix)]
 fn without_key(engine: &Engine, mut raw: Raw) -> Raw {
-    let (header, key) = (engine.names().api_key(), engine.api_key().expose());
+    let (header, key) = (engine.names().api_key(), engine.api_key());
     raw.headers.retain(|(name, _)| *name != header);
-    let parameter = format!("api_key={key}");
+    let parameter = format!("api_key={}", key.expose());
     let (path, query) = raw.target.split_once('?').unwrap_or((&raw.target, ""));
     let query: Vec<&str> = query.split('&').filter(|pair| *pair != parameter).collect();
     raw.target = match query.join("&") {

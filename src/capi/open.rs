@@ -10,19 +10,21 @@ use super::post::{self, seconder_post};
 use super::settings;
 use super::status::{SECONDER_OK, seconder_status};
 use super::userdata::{Userdata, seconder_userdata_free};
+use crate::model::ApiKey;
 use crate::{Canceller, Service};
 use std::ffi::{c_char, c_void};
 use std::ptr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 
 /// A service: an engine in this process, or a client of a remote service.
 pub struct seconder_service {
     pub(super) service: Service,
     canceller: Canceller,
     pub(super) log: Arc<Slot>,
-    // A NUL-terminated copy of an engine's key, made on first use: most programs never read it.
+    // NUL-terminated copies of an engine's keys, made on first use: most programs never read any. Those that
+    // were replaced stay, because a caller may have the text.
     #[cfg_attr(not(feature = "engine"), allow(dead_code, reason = "only engines return a key"))]
-    api_key: OnceLock<Text>,
+    api_keys: Mutex<Vec<(ApiKey, Text)>>,
 }
 
 impl seconder_service {
@@ -31,7 +33,7 @@ impl seconder_service {
         let (canceller, log) = (Canceller::new(), Arc::new(log));
         let service =
             service.with_interrupt(Arc::new(canceller.clone())).with_log(Arc::clone(&log) as _);
-        seconder_service { service, canceller, log, api_key: OnceLock::new() }
+        seconder_service { service, canceller, log, api_keys: Mutex::default() }
     }
 }
 
@@ -301,8 +303,8 @@ pub extern "C" fn seconder_service_free(service: Option<Box<seconder_service>>) 
     free(service);
 }
 
-/// The application's API key, with which an engine in this process signs callbacks. The text is
-/// owned by the service. NULL, and an error with SECONDER_INVALID_ARGUMENT, if the service is a
+/// The application's API key as it is now, with which an engine in this process signs callbacks. The
+/// text is owned by the service, also after the key was replaced. NULL, and an error with SECONDER_INVALID_ARGUMENT, if the service is a
 /// remote one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn seconder_api_key(
@@ -324,7 +326,17 @@ pub unsafe extern "C" fn seconder_api_key(
 #[cfg(feature = "engine")]
 fn own_key(service: &seconder_service) -> ffi::Outcome<*const c_char> {
     let engine = service.service.require_engine()?;
-    Ok(service.api_key.get_or_init(|| Text::new(engine.api_key().expose())).as_ptr())
+    let key = engine.api_key();
+    let mut keys = service.api_keys.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    match keys.last() {
+        Some((known, text)) if *known == key => Ok(text.as_ptr()),
+        _ => {
+            let text = Text::new(key.expose());
+            let pointer = text.as_ptr();
+            keys.push((key, text));
+            Ok(pointer)
+        }
+    }
 }
 
 #[cfg(not(feature = "engine"))]

@@ -66,7 +66,8 @@ impl Dialect {
         let mut target = engine.names().path_to_wire(&request.path);
         let mut headers = Vec::new();
         let mut query = Vec::new();
-        let key = engine.api_key().expose();
+        let key = engine.api_key();
+        let key = key.expose();
         match self.key_is_parameter {
             true => query.push(format!("api_key={}", form::escape(key))),
             false => headers.push((engine.names().api_key(), key.to_owned())),
