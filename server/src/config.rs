@@ -23,6 +23,8 @@ use std::path::{Path, PathBuf};
 
 /// The command whose options are the settings.
 const SERVE: &str = "serve";
+/// The command whose options mean the same as those of that one.
+const DOCTOR: &str = "doctor";
 /// The options that mean the same for each command that has them, beside those of the database.
 const SHARED: [&str; 2] = ["pid-file", "public-url"];
 /// The option that names the file.
@@ -109,11 +111,11 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
     let settings = self::read(file).map_err(|problems| invalid(file, &problems))?;
     // Other commands may have options of the same names, which are something else.
     let shared = Database::augment_args(Command::new(""));
-    let is_serve = leaf.get_name() == SERVE;
+    let takes_all = [SERVE, DOCTOR].contains(&leaf.get_name());
     let is_shared = |name: &str| option(&shared, name).is_some() || SHARED.contains(&name);
     let arguments = settings
         .iter()
-        .filter(|setting| is_serve || is_shared(&setting.name))
+        .filter(|setting| takes_all || is_shared(&setting.name))
         .filter(|setting| applies(setting, &leaf, matches))
         .flat_map(Setting::arguments);
     let (words, options) = given.split_at(given.len().min(1 + path));

@@ -7,6 +7,7 @@ mod audit;
 mod call;
 mod commands;
 mod config;
+mod doctor;
 mod enrol;
 mod forward;
 mod given;
@@ -64,6 +65,10 @@ enum Command {
     /// not know. Signals have the same effects as with `seconder serve`.
     #[cfg(unix)]
     Relay(Relay),
+    /// Check what the service depends on, and print what is wrong and what to do: the database, its keyring, the
+    /// clock, routes and messages, limits, the disk, the certificate. It fails if a check has failed; what is only
+    /// to be looked at is a warning. Services go on meanwhile.
+    Doctor(doctor::Doctor),
     /// Print the application's API key, which clients present. The database must exist: `seconder
     /// serve` creates it.
     Key(Database),
@@ -206,6 +211,7 @@ fn run(command: Command) -> Result<ExitCode> {
         #[cfg(unix)]
         Command::Relay(relay) => commands::relay(relay),
         Command::App(command) => app::run(command),
+        Command::Doctor(options) => return doctor::run(&options),
         Command::Key(database) => commands::key(&database),
         Command::Backup { database, to } => commands::backup(&database, &to),
         Command::Restore { database, replace, copy } => {

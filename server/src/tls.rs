@@ -38,6 +38,15 @@ pub(crate) struct Identity {
 }
 
 impl Tls {
+    /// When the certificate expires. It can be used with its key now.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the files are invalid, or do not fit each
+    /// other.
+    pub fn expiry(&self) -> Result<SystemTime> {
+        self.identity().map(|identity| identity.ends)
+    }
+
     pub(crate) fn identity(&self) -> Result<Identity> {
         match self {
             Tls::SelfSigned => self_signed(),

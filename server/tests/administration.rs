@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod command;
+#[path = "administration/doctor.rs"]
+mod doctor;
 
 use command::{error_of, printed};
 use seconder::calls::{ActivityType, CreateApproval, RegisterActivity};
