@@ -278,7 +278,7 @@ async fn logged(State(edge): State<Edge>, request: Request) -> Response {
     let record = Record::begin(request.method(), request.headers());
     let client = edge.client(request.headers());
     let mut response = handle(&edge, client, request).await;
-    record.end(edge.0.journal.logger(), &edge.name(client), &mut response);
+    record.end(&edge.0.journal, &edge.name(client), &mut response);
     response
 }
 

@@ -89,8 +89,14 @@ impl Inbound {
             Ok(receipt) => receipt,
             Err(wrong) => return self.rejected(&route, StatusCode::BAD_REQUEST, &wrong),
         };
-        let routes = self.routes.clone();
-        let stored = move || routes.store_receipt(&route, &receipt).is_ok();
+        let (routes, journal) = (self.routes.clone(), Arc::clone(&self.journal));
+        let stored = move || {
+            let stored = routes.store_receipt(&route, &receipt);
+            if let Err(error) = &stored {
+                journal.note(&format!("a receipt was not stored: {error}"));
+            }
+            stored.is_ok()
+        };
         match self.of_database(stored).await {
             Some(true) => empty(StatusCode::OK),
             // The provider repeats it.

@@ -2,6 +2,7 @@
 //! cause them.
 
 use crate::log::Logger;
+use crate::metrics::Requests;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ pub(crate) type Sink = Box<dyn Fn(&str) + Send + Sync>;
 pub(crate) struct Journal {
     sink: Sink,
     logger: Option<Logger>,
+    requests: Requests,
     recent: Mutex<Option<Recent>>,
 }
 
@@ -26,12 +28,17 @@ struct Recent {
 
 impl Journal {
     pub(crate) fn new(sink: Sink) -> Journal {
-        Journal { sink, logger: None, recent: Mutex::new(None) }
+        Journal { sink, logger: None, requests: Requests::default(), recent: Mutex::new(None) }
     }
 
     /// The same, with a log of the requests.
     pub(crate) fn with_requests(self, logger: Option<Logger>) -> Journal {
         Journal { logger, ..self }
+    }
+
+    /// What counts the requests.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
     }
 
     /// What logs the requests, if anything does.

@@ -1,9 +1,11 @@
-//! What a running server measures of what it sends, as Prometheus reads it. Nothing of it is secret: the
-//! labels are names of routes, kinds and outcomes.
+//! What a running server measures of what it handles and sends, as Prometheus reads it. Nothing of it is
+//! secret: the labels are names of calls, routes, kinds and outcomes.
 
 mod listener;
+mod requests;
 
 pub(crate) use listener::listen;
+pub(crate) use requests::Requests;
 
 use crate::certificate::Certificate;
 use crate::pool::Pools;
@@ -42,6 +44,7 @@ struct Inner {
     certificate: OnceLock<Arc<Certificate>>,
     pools: OnceLock<Pools>,
     wrong_keys: OnceLock<Arc<WrongKeys>>,
+    requests: OnceLock<Requests>,
     attempts: Family<Attempt, Counter>,
     durations: Family<Queue, Histogram, fn() -> Histogram>,
     counted: Recent<Option<Arc<Vec<JobStatus>>>>,
@@ -110,6 +113,7 @@ impl Metrics {
             certificate: OnceLock::new(),
             pools: OnceLock::new(),
             wrong_keys: OnceLock::new(),
+            requests: OnceLock::new(),
             attempts: Family::default(),
             durations: Family::new_with_constructor(new),
             counted: Recent::default(),
@@ -127,6 +131,12 @@ impl Metrics {
     pub(crate) fn watch_pools(&self, pools: &Pools) {
         // A server has one set of them.
         let _ = self.0.pools.set(pools.clone());
+    }
+
+    /// Shows what becomes of these requests.
+    pub(crate) fn watch_requests(&self, requests: &Requests) {
+        // A server has one set of them.
+        let _ = self.0.requests.set(requests.clone());
     }
 
     /// Shows how many wrong API keys are sent.
@@ -191,6 +201,9 @@ impl Metrics {
             gauge.set(i64::try_from(ends.as_secs()).unwrap_or(i64::MAX));
             let help = "When the certificate expires, in Unix time";
             registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, gauge);
+        }
+        if let Some(requests) = self.0.requests.get() {
+            requests.register(registry);
         }
         if let Some(keys) = self.0.wrong_keys.get() {
             of_the_keys(keys, registry);

@@ -1,6 +1,7 @@
 //! The line of the log for each request, and the id by which it is found in the logs of client and service.
 
-use crate::log::{Entry, Level, Logger};
+use crate::journal::Journal;
+use crate::log::{Entry, Level};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::response::Response;
 use seconder::calls::{Route, Verdict};
@@ -48,8 +49,8 @@ impl Record {
         Record { begun: Instant::now(), method: method.clone(), id }
     }
 
-    /// Logs it, and adds its id to the response.
-    pub(crate) fn end(self, logger: Option<&Logger>, client: &str, response: &mut Response) {
+    /// Counts and logs it, and adds its id to the response.
+    pub(crate) fn end(self, journal: &Journal, client: &str, response: &mut Response) {
         if let Ok(id) = HeaderValue::from_str(&self.id) {
             response.headers_mut().insert(ID, id);
         }
@@ -59,18 +60,20 @@ impl Record {
             Some(Outcome { call, verdict, code }) => (call, verdict, code),
             None => (None, None, None),
         };
+        let (took, verdict) = (self.begun.elapsed(), verdict.map(name));
+        journal.requests().count(call.map(|call| call.name), status, verdict, took);
         // Other replies with these statuses are limits, which do their work.
         let has_failed = status >= 500 && code.as_deref() == Some(UNSPECIFIC);
         let level = if has_failed { Level::Error } else { Level::Info };
-        let Some(logger) = logger.filter(|logger| logger.has(level)) else { return };
-        let took = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let Some(logger) = journal.logger().filter(|logger| logger.has(level)) else { return };
+        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let method = call.map_or_else(|| known(&self.method), |call| call.method);
         let entry = Entry::new(level, "request")
             .with("method", method.to_owned())
             .with_any("path", call.map(|call| call.path))
             .with_any("call", call.map(|call| call.name))
             .with("status", u64::from(status))
-            .with_any("verdict", verdict.map(name))
+            .with_any("verdict", verdict)
             .with_any("error_code", code)
             .with("duration_us", took)
             .with("client", client.to_owned())

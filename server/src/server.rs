@@ -176,6 +176,7 @@ impl Server {
         };
         if let Some(metrics) = &listeners.metrics {
             metrics.watch_pools(&server.calls.1);
+            metrics.watch_requests(journal.requests());
         }
         if let Some((listener, metrics)) = listeners.monitors.zip(listeners.metrics) {
             server.open_monitors(listener, metrics, write_limit).map_err(unusable)?;

@@ -77,6 +77,10 @@ fn attempts_are_counted_by_route_kind_and_outcome() {
     let threads = r#"seconder_call_threads{pool="waiting"}"#;
     // A thread that has just responded may not be idle yet when the next call arrives, and idle ones end.
     assert!(service.value(threads).is_some_and(|threads| threads <= 2.0));
+    let requests = r#"seconder_requests_total{call="request_sms",status="200",verdict=""}"#;
+    assert_eq!(service.value(requests), Some(1.0));
+    let took = r#"seconder_request_duration_seconds_count{call="request_sms"}"#;
+    assert_eq!(service.value(took), Some(1.0));
     let refused = r#"seconder_calls_refused_total{pool="calls"}"#;
     assert_eq!(service.value(refused), Some(0.0));
     let (_, text) = service.ask("GET", "/metrics");

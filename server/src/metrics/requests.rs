@@ -1,0 +1,65 @@
+//! What became of requests: how many of each call, and how long they took.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use std::time::Duration;
+
+/// The bounds of the histogram, in seconds: from a decision that changes nothing to a gateway that hangs.
+const BOUNDS: [f64; 13] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+/// The call of a request whose path is that of none.
+const NO_CALL: &str = "none";
+
+/// The requests of a server. Clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Requests {
+    counts: Family<Request, Counter>,
+    durations: Family<Call, Histogram, fn() -> Histogram>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Request {
+    call: &'static str,
+    status: u32,
+    /// Empty for a call that verifies nothing.
+    verdict: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Call {
+    call: &'static str,
+}
+
+impl Default for Requests {
+    fn default() -> Requests {
+        let new: fn() -> Histogram = || Histogram::new(BOUNDS);
+        Requests { counts: Family::default(), durations: Family::new_with_constructor(new) }
+    }
+}
+
+impl Requests {
+    /// Counts a request. The labels are names of calls, so there are few of them whatever clients send.
+    pub(crate) fn count(
+        &self,
+        call: Option<&'static str>,
+        status: u16,
+        verdict: Option<&'static str>,
+        took: Duration,
+    ) {
+        let call = call.unwrap_or(NO_CALL);
+        let verdict = verdict.unwrap_or_default();
+        let request = Request { call, status: status.into(), verdict };
+        self.counts.get_or_create(&request).inc();
+        self.durations.get_or_create(&Call { call }).observe(took.as_secs_f64());
+    }
+
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let help = "Requests, by call, status, and what became of the code that a call verifies";
+        registry.register("requests", help, self.counts.clone());
+        let (help, durations) = ("How long those requests took", self.durations.clone());
+        registry.register_with_unit("request_duration", help, Unit::Seconds, durations);
+    }
+}
