@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from pathlib import Path
 
@@ -35,6 +36,7 @@ class World:
         self._handles = [self.service]
         self._checks = checks
         self._seen = 0
+        self._looking = threading.Lock()
 
     def _of_sandbox(
         self, sandbox: Sandbox, generator: random.Random, checks: Checks
@@ -59,10 +61,12 @@ class World:
     def look_at_messages(self) -> None:
         """Takes the messages that a service behind HTTP sent, where no function delivers them."""
         if self.sandbox is not None and self.kind == "http":
-            messages = self.sandbox.messages
-            seen, self._seen = self._seen, len(messages)
-            for message in messages[seen:]:
-                self._checks.delivered(message)
+            # Otherwise a thread could go on while another one still takes its message.
+            with self._looking:
+                messages = self.sandbox.messages
+                for message in messages[self._seen :]:
+                    self._checks.delivered(message)
+                self._seen = len(messages)
 
     def handle(self, generator: random.Random) -> seconder.Service:
         return generator.choice(self._handles)

@@ -259,7 +259,9 @@ def test_faults_are_the_same_remotely(
     assert sandbox.service.app_details().name == "Sandbox", "the fault has ended"
     with remotely(sandbox, timeout=5) as service:
         # TIMEOUT takes the whole timeout of the call, so that is short; other calls may be slower.
-        asking = service.with_timeout(0.2) if fault is Fault.TIMEOUT else service
+        # The connection is there before it counts.
+        service.app_details()
+        asking = service.with_timeout(1) if fault is Fault.TIMEOUT else service
         assert messages_of(asking, sandbox, fault, error, ada) == here
         assert service.app_details().name == "Sandbox", "the fault has ended"
 
@@ -416,6 +418,17 @@ def test_threads_can_share_a_sandbox(sandbox: Sandbox) -> None:
     assert len(set(done)) == 8 == len(sandbox.messages)
 
 
+def test_latency_delays_a_message_that_the_application_delivers() -> None:
+    delivered: list[seconder.Message] = []
+    with Sandbox(run_deliver=True) as sandbox:
+        service = sandbox.open("sqlite:app.db", deliver=delivered.append)
+        before = sandbox.now
+        with sandbox.failing("latency", seconds=3):
+            service.start_phone_verification("sms", "555-010-0123", 1)
+        assert (sandbox.now - before).total_seconds() == 3
+        assert [message.code for message in delivered] == [sandbox.messages[-1].code]
+
+
 def test_closing_ends_waiting_calls(sandbox: Sandbox, ada: int) -> None:
     service = remotely(sandbox, timeout=20)
     ended: list[BaseException] = []
@@ -429,7 +442,9 @@ def test_closing_ends_waiting_calls(sandbox: Sandbox, ada: int) -> None:
     with sandbox.failing("timeout"):
         thread = threading.Thread(target=ask)
         thread.start()
-        time.sleep(0.1)
+        until = time.monotonic() + 60
+        while sandbox.unused_faults and time.monotonic() < until:
+            time.sleep(0.01)
         sandbox.close()
         thread.join(10)
     assert ended

@@ -232,7 +232,7 @@ class Inside:
         end, pause = self.time.now() + service._view.timeout, SHORTEST_PAUSE
         while True:
             fault = self._fault(service, name)
-            if fault is None:
+            if fault is None or self._delays(service, fault):
                 return self._make_in_engine(service, name, params)
             try:
                 return self._fail(service, fault, lambda client: client._call(name, **params))
@@ -242,6 +242,17 @@ class Inside:
                     raise
                 self.time.pass_until(again)
                 pause *= 2
+
+    def _delays(self, service: Shared, fault: Planned) -> bool:
+        """Whether a fault only delays the call, for which it is here already."""
+        if fault.kind is not Fault.LATENCY or fault.seconds >= service._view.timeout:
+            return False
+        self.faults.use(fault)
+        if self._real_waits:
+            fault.ended.wait(fault.seconds)
+        else:
+            self.time.pass_until(self.time.now() + fault.seconds)
+        return True
 
     def _make_in_engine(self, service: Shared, name: str, params: dict[str, Any]) -> Any:
         view = service._view
@@ -354,7 +365,9 @@ class Inside:
         fields: dict[str, Any] = {}
         if fault is None or fault.kind in CARRIED_OUT:
             self._current.posted = []
-            self._begin(name, params.get("user_id"), None)
+            # A call that meets a fault on its way is one of the application in this process.
+            deliver = None if recorded else self.own_deliver
+            self._begin(name, params.get("user_id"), deliver)
             replied, fields = routed.respond(self.engine)
             reply: HttpReply | None = HttpReply(*replied)
             if replied[0] == 200:
