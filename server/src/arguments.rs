@@ -134,11 +134,13 @@ pub(crate) struct Local {
 
 /// What is for a real service, and names what a test must not touch.
 #[cfg(unix)]
-const NO_SANDBOX: [&str; 10] = [
+const NO_SANDBOX: [&str; 12] = [
     "config",
     "url",
     "keyring",
     "app",
+    "trusted_proxies",
+    "proxy_protocol",
     "unix",
     "socket_activation",
     "metrics",
@@ -147,8 +149,17 @@ const NO_SANDBOX: [&str; 10] = [
     "forward",
 ];
 #[cfg(not(unix))]
-const NO_SANDBOX: [&str; 7] =
-    ["config", "url", "keyring", "app", "metrics", "public_url", "forward"];
+const NO_SANDBOX: [&str; 9] = [
+    "config",
+    "url",
+    "keyring",
+    "app",
+    "trusted_proxies",
+    "proxy_protocol",
+    "metrics",
+    "public_url",
+    "forward",
+];
 
 /// The service from which the application moves here.
 #[derive(Args)]
@@ -200,8 +211,8 @@ pub(crate) struct Serve {
         value_name = "FILE",
         requires = "generated",
         default_value_ifs([
+            ("sandbox", "true", "seconder-sandbox.pem"),
             ("self_signed", "true", "seconder-certificate.pem"),
-            ("sandbox", "true", "seconder-certificate.pem"),
         ])
     )]
     pub(crate) certificate_out: Option<PathBuf>,

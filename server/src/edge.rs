@@ -176,7 +176,11 @@ impl Edge {
         let (edge, own) = (self.clone(), Arc::clone(routed));
         let check = move || {
             edge.refuse(&own, client)?;
-            own.check_key(&edge.0.source).inspect_err(|reply| edge.count(reply, client))
+            own.check_key(&edge.0.source).inspect_err(|reply| {
+                if reply.unauthorized {
+                    edge.count(client);
+                }
+            })
         };
         match pool.run(lane, check).await {
             Ok(checked) => checked,
@@ -233,7 +237,9 @@ impl Edge {
             return reply;
         }
         let reply = routed.respond(&self.0.source, self.0.caller.clone());
-        self.count(&reply, client);
+        if reply.unauthorized {
+            self.count(client);
+        }
         if let Some(refused) = &reply.refused {
             self.0.journal.note(refused);
         }
@@ -245,18 +251,23 @@ impl Edge {
 impl Edge {
     /// Refuses a client that has sent too many of them, unless this request has one of an application.
     fn refuse(&self, routed: &RoutedRequest, client: Option<Client>) -> Result<(), RawReply> {
-        let Some((keys, client)) = self.wrong_keys().zip(client) else { return Ok(()) };
-        let wait = keys.wait(client, Instant::now());
+        let wait = self.wait_of(client);
         let refused = wait.and_then(|wait| routed.refuse_stranger(&self.0.source, wait));
         refused.map_or(Ok(()), |reply| {
-            keys.add_refused();
+            self.wrong_keys().inspect(|keys| keys.add_refused());
             Err(reply)
         })
     }
 
-    fn count(&self, reply: &RawReply, client: Option<Client>) {
+    /// How long a client has to wait that has sent too many.
+    fn wait_of(&self, client: Option<Client>) -> Option<Duration> {
+        self.wrong_keys()?.wait(client?, Instant::now())
+    }
+
+    /// Counts one.
+    fn count(&self, client: Option<Client>) {
         let Some((keys, client)) = self.wrong_keys().zip(client) else { return };
-        if reply.unauthorized && keys.add(client, Instant::now()) {
+        if keys.add(client, Instant::now()) {
             self.0.journal.note(&format!(
                 "{client} has sent too many API keys that no application has: further ones are \
                  refused for a while. If it is a proxy, name it with trusted_proxies"
@@ -299,7 +310,15 @@ async fn handle(edge: &Edge, client: Option<Client>, request: Request) -> Respon
     if let Source::Sandbox(sandbox) = &edge.0.source
         && Sandbox::owns(head.uri.path())
     {
-        return sandbox.respond(Request::from_parts(head, body)).await;
+        let wait = edge.wait_of(client).filter(|_| !sandbox.is_authorized(&head.headers));
+        if let Some(wait) = wait {
+            return Sandbox::refused(wait);
+        }
+        let response = sandbox.respond(Request::from_parts(head, body)).await;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            edge.count(client);
+        }
+        return response;
     }
     let (head, mut body) = match &edge.0.inbound {
         Some(inbound) => match inbound.handle(Request::from_parts(head, body)).await {

@@ -86,6 +86,10 @@ impl Sandbox {
     /// What becomes of a call, by the faults that were injected.
     pub(crate) async fn fate(&self, routed: &RoutedRequest) -> Fate {
         let world = self.world();
+        // A stranger's call must not use up the fault that a test has injected for its own.
+        if routed.check_key(&world.engine).is_err() {
+            return Fate::Handled;
+        }
         let Some(fault) = world.records.faults.take(routed.call().route().name, false) else {
             return Fate::Handled;
         };

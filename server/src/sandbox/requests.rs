@@ -13,6 +13,7 @@ use seconder::model::{ApiKey, Secret};
 use seconder::{Error, Rejection, Result};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Sandbox {
     /// Whether a path is one of those for tests.
@@ -61,6 +62,20 @@ impl Sandbox {
                 ran.await.unwrap_or_else(|_| Err(crate::internal("a thread ended")))
             }
         }
+    }
+
+    /// Whether a request has the key of this sandbox.
+    pub(crate) fn is_authorized(&self, headers: &HeaderMap) -> bool {
+        self.check_key(&self.world(), headers).is_ok()
+    }
+
+    /// The reply to a client that has sent too many wrong keys.
+    pub(crate) fn refused(wait: Duration) -> Response {
+        let message = "Too many wrong API keys were sent from this address. Try again later.";
+        let mut response = failed(&rejected(503, message));
+        let seconds = HeaderValue::from(wait.as_secs() + 1);
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        response
     }
 
     fn check_key(&self, world: &World, headers: &HeaderMap) -> Result<()> {
