@@ -1,5 +1,6 @@
 //! What the engine has decided: who decides what is written, and reading it page by page.
 
+use super::applications::FIRST;
 use super::clock::{Now, Time};
 use super::limits::CLOCK_SLACK;
 use super::operations::audit::{self, Noted, Reading, Trail};
@@ -127,6 +128,12 @@ impl Engine {
         let app = self.app.app_id;
         let operator = self.operator.as_deref().map(str::to_owned);
         Ok(Trail { app, call, nonce: self.nonce()?, user_ip, operator, now, refused: None })
+    }
+
+    /// The trail of a decision for all applications of the database: it is in the audit of the first one, which
+    /// cannot be removed with its audit.
+    pub(super) fn trail_of_database(&self, call: &'static str) -> Result<Trail> {
+        Ok(Trail { app: FIRST, ..self.trail_of(call, self.now(), None)? })
     }
 
     /// Makes a decision that may be refused. A refusal changes nothing, so its row is written when the

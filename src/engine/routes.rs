@@ -53,7 +53,7 @@ impl Engine {
     /// hyphens, or that has a meaning of its own; [`Error::Storage`] if the database cannot be written.
     pub fn set_route(&self, name: &str, settings: &Secret) -> Result<()> {
         check_name(name)?;
-        let trail = self.trail_of("set_route", self.now(), None)?;
+        let trail = self.trail_of_database("set_route")?;
         let (name, settings) = (name.to_owned(), settings.expose().into());
         self.run(move |view| stored::set(view, &name, &settings, &trail))
     }
@@ -63,7 +63,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Storage`] if the database cannot be written.
     pub fn remove_route(&self, name: &str) -> Result<bool> {
-        let trail = self.trail_of("remove_route", self.now(), None)?;
+        let trail = self.trail_of_database("remove_route")?;
         let name = name.to_owned();
         self.run(move |view| stored::remove(view, &name, &trail))
     }
@@ -85,7 +85,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Storage`] if the database cannot be written.
     pub fn set_lookup(&self, settings: &Secret) -> Result<()> {
-        let trail = self.trail_of("set_lookup", self.now(), None)?;
+        let trail = self.trail_of_database("set_lookup")?;
         let settings = settings.expose().into();
         self.run(move |view| stored::set(view, LOOKUP, &settings, &trail))
     }
@@ -95,7 +95,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Storage`] if the database cannot be written.
     pub fn remove_lookup(&self) -> Result<bool> {
-        let trail = self.trail_of("remove_lookup", self.now(), None)?;
+        let trail = self.trail_of_database("remove_lookup")?;
         self.run(move |view| stored::remove(view, LOOKUP, &trail))
     }
 }

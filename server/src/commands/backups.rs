@@ -33,7 +33,7 @@ pub(crate) fn restored(database: &Database) -> Result<()> {
 fn spent() -> Result<()> {
     print(
         "codes that may have been used are spent, open approval requests have expired, and \
-         remembered browsers are forgotten. What was removed after the copy was made is there again: \
+         remembered browsers and tokens of operators are void. What was removed after the copy was made is there again: \
          apps, devices, and recovery codes that were used",
     )
 }

@@ -44,6 +44,7 @@ pub(in crate::engine) fn rotate(
     let Some(mut row) = view.get::<Operator>((name.to_owned(),))? else { return Ok(None) };
     row.token_hash = token_hash.to_vec();
     row.expires_at = expires_at;
+    row.used_at = None;
     put(view, row.clone(), trail)?;
     Ok(Some(row))
 }

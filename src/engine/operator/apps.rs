@@ -227,6 +227,8 @@ impl CreateApp {
         let app_id = engine.run(move |view| stored::add(view, &new, &trail))?;
         let app_id = app_id
             .ok_or_else(|| Error::invalid_argument("api_key", "is that of another application"))?;
+        // The key may have been tried before.
+        engine.shared.forget_applications();
         Ok(AppKey { app_id, api_key, earlier_key: None, earlier_key_until: None })
     }
 }

@@ -98,7 +98,7 @@ impl AddOperator {
         check_name(&self.name)?;
         let life = life(self.expires_in)?;
         let (name, role, token) = (self.name.clone(), self.role, new_token(engine)?);
-        let trail = engine.trail_of(AddOperator::NAME, engine.now(), None)?;
+        let trail = engine.trail_of_database(AddOperator::NAME)?;
         let now = trail.now;
         let expires_at = life.map(|life| now.steady.plus(life));
         let row = store::Operator {
@@ -142,7 +142,7 @@ operation! {
 impl RotateOperatorToken {
     fn run(&self, engine: &Engine) -> Result<OperatorToken> {
         let (life, token) = (life(self.expires_in)?, new_token(engine)?);
-        let trail = engine.trail_of(RotateOperatorToken::NAME, engine.now(), None)?;
+        let trail = engine.trail_of_database(RotateOperatorToken::NAME)?;
         let now = trail.now;
         let expires_at = life.map(|life| now.steady.plus(life));
         let (name, hash) = (self.name.clone(), hash(&token));
@@ -164,7 +164,7 @@ operation! {
 
 impl RemoveOperator {
     fn run(&self, engine: &Engine) -> Result<Nothing> {
-        let trail = engine.trail_of(RemoveOperator::NAME, engine.now(), None)?;
+        let trail = engine.trail_of_database(RemoveOperator::NAME)?;
         let name = self.name.clone();
         match engine.run(move |view| stored::remove(view, &name, &trail))? {
             true => Ok(Nothing {}),

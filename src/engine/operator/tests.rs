@@ -4,9 +4,22 @@ use super::*;
 use crate::model::Secret;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
+}
+
+/// A clock that shows this time, in Unix seconds.
+#[derive(Clone)]
+struct At(Arc<AtomicU64>);
+
+impl crate::engine::Clock for At {
+    fn now(&self) -> Duration {
+        Duration::from_secs(self.0.load(Ordering::Relaxed))
+    }
 }
 
 fn sandbox() -> crate::Service {
@@ -158,7 +171,8 @@ fn what_an_operator_changes_has_the_name_in_the_audit() {
 
 #[test]
 fn a_token_that_was_replaced_or_removed_or_has_expired_is_of_no_use() {
-    let service = sandbox();
+    let clock = At(Arc::new(AtomicU64::new(1_700_000_000)));
+    let service = crate::Settings::new("sandbox:").clock(clock.clone()).open().unwrap();
     let engine = service.require_engine().unwrap();
     let first = added(&service, "ada", Role::Read).token;
     let rotate = RotateOperatorToken { name: "ada".into(), expires_in: Some(60) };
@@ -166,6 +180,14 @@ fn a_token_that_was_replaced_or_removed_or_has_expired_is_of_no_use() {
     assert!(second.expires.is_some() && second.role == Role::Read);
     let refused = |token: &Secret| engine.operator(token).unwrap_err().to_string();
     assert!(refused(&first).contains("No operator has this token"));
+    clock.0.fetch_add(59, Ordering::Relaxed);
+    assert!(engine.operator(&second.token).is_ok());
+    assert!(!service.operate(&ListOperators {}).unwrap().operators[0].expired);
+    clock.0.fetch_add(1, Ordering::Relaxed);
+    assert!(refused(&second.token).contains("or it has expired"));
+    assert!(service.operate(&ListOperators {}).unwrap().operators[0].expired);
+    let second = service.operate(&rotate).unwrap();
+    assert_eq!(service.operate(&ListOperators {}).unwrap().operators[0].used, None);
     assert!(engine.operator(&second.token).is_ok());
     service.operate(&RemoveOperator { name: "ada".into() }).unwrap();
     assert!(refused(&second.token).contains("No operator has this token"));
@@ -195,4 +217,32 @@ fn operators_have_names_of_their_own_and_are_few() {
     assert!(again.contains("is that of an operator who has a token"), "{again}");
     let error = add("one-more", None).unwrap_err().to_string();
     assert!(error.contains("at most 100 operators"), "{error}");
+}
+
+#[test]
+fn the_audit_of_operators_outlives_the_application_that_they_were_added_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("test.db").display());
+    let service = crate::open(&url).unwrap();
+    let create = CreateApp { name: "Other".into(), api_key: None, settings: None };
+    let other = service.operate(&create).unwrap();
+    let of_other = crate::Settings::new(&url).api_key(other.api_key.expose()).open().unwrap();
+    added(&of_other, "eve", Role::Admin);
+    service.operate(&DeleteApp { app_id: other.app_id, users: false }).unwrap();
+    let engine = service.require_engine().unwrap();
+    let page = engine.audit(&crate::engine::AuditFilter::default(), None, 100).unwrap();
+    assert!(page.entries.iter().any(|entry| entry.call == "operator.add"));
+}
+
+#[test]
+fn a_restored_database_has_no_operators() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("test.db").display());
+    let service = crate::open(&url).unwrap();
+    let token = added(&service, "ada", Role::Admin).token;
+    let engine = service.require_engine().unwrap();
+    assert!(engine.operator(&token).is_ok());
+    engine.restored().unwrap();
+    assert!(engine.operator(&token).is_err());
+    assert_eq!(service.operate(&ListOperators {}).unwrap().operators, []);
 }

@@ -10,7 +10,8 @@ use crate::engine::clock::Time;
 ///   an app that no code was accepted of may have been confirmed since, so its enrolment ends;
 /// - the codes by SMS and voice, and the messages that were to bring them;
 /// - the approval requests that are open;
-/// - the browsers that are remembered: some may have been forgotten since.
+/// - the browsers that are remembered: some may have been forgotten since;
+/// - the tokens of operators: some may have been replaced since. Whoever can open the database adds them anew.
 ///
 /// They keep to the SQL that the stores share; `schema` is what the names of tables begin with. Each
 /// reads a whole table, so they belong in no call.
@@ -38,5 +39,6 @@ pub(super) fn statements(now: Time, schema: &str) -> Vec<String> {
         ),
         format!("DELETE FROM {schema}open_approvals"),
         format!("DELETE FROM {schema}browsers"),
+        format!("DELETE FROM {schema}operators"),
     ]
 }
