@@ -158,3 +158,18 @@ fn no_other_process_is_taken_for_the_service() {
     assert!(!output.status.success() && errors.contains("a service that is running"), "{errors}");
     assert!(reload(folder.path(), &["--pid-file", "pid"]).status.success());
 }
+
+#[test]
+fn a_file_that_was_named_by_mistake_is_left_as_it_is() {
+    let folder = folder();
+    let mistaken = "a file that somebody needs\n";
+    fs::write(folder.path().join("pid"), mistaken).unwrap();
+    write(folder.path(), "");
+    let mut command = program();
+    command.args(["serve", "--config", "s.conf"]).current_dir(folder.path());
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(!output.status.success());
+    let error = text(&output.stderr);
+    assert!(error.contains("is no file with the id of a process"), "{error}");
+    assert_eq!(fs::read_to_string(folder.path().join("pid")).unwrap(), mistaken);
+}

@@ -8,7 +8,7 @@ use rustix::fs::{FlockOperation, OFlags, fcntl_lock};
 use rustix::process::{Flock, FlockType, Pid, Signal, fcntl_getlk, kill_process};
 use seconder::Result;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,13 +16,15 @@ use std::time::{Duration, Instant};
 
 /// How long a service may take: it may have to wait for its database.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// More bytes than an id has.
+const LONGEST_ID: u64 = 32;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The file of this process, and next to it what became of its last reload. They are removed with this.
 pub(super) struct PidFile {
     path: PathBuf,
     /// Closing any other descriptor of the file would give up the lock.
-    _locked: File,
+    locked: File,
     reloads: AtomicU64,
 }
 
@@ -30,7 +32,8 @@ impl PidFile {
     pub(super) fn create(path: &Path) -> Result<PidFile> {
         let cannot =
             |error| invalid("pid-file", format!("{} cannot be written: {error}", path.display()));
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
+            .read(true)
             .write(true)
             .create(true)
             .truncate(false)
@@ -42,11 +45,25 @@ impl PidFile {
             let reason = format!("{} is that of a service that is running", path.display());
             return Err(invalid("pid-file", reason));
         }
-        let id = format!("{}\n", std::process::id());
-        file.set_len(0).and_then(|()| file.write_all(id.as_bytes())).map_err(cannot)?;
+        // Another file that was named by mistake must not be lost.
+        if read_id(&file).is_err() {
+            let reason = format!("{} is no file with the id of a process", path.display());
+            return Err(invalid("pid-file", reason));
+        }
+        file.set_len(0).map_err(cannot)?;
         let path = path.to_owned();
         let _ = fs::remove_file(answer_file(&path));
-        Ok(PidFile { path, _locked: file, reloads: AtomicU64::new(0) })
+        Ok(PidFile { path, locked: file, reloads: AtomicU64::new(0) })
+    }
+
+    /// Writes the id. Whoever finds it sends SIGHUP, which would end a process that does not receive signals
+    /// yet.
+    pub(super) fn announce(&self) -> Result<()> {
+        let id = format!("{}\n", std::process::id());
+        let mut file = &self.locked;
+        file.rewind().and_then(|()| file.write_all(id.as_bytes())).map_err(|error| {
+            invalid("pid-file", format!("{} cannot be written: {error}", self.path.display()))
+        })
     }
 
     /// Answers whoever waits for a reload.
@@ -81,10 +98,24 @@ fn answer_file(path: &Path) -> PathBuf {
 pub(crate) fn reload(options: &Reload) -> Result<()> {
     let path = &options.pid_file;
     let wrong = |reason: String| invalid("pid-file", format!("{} {reason}", path.display()));
-    let file = File::open(path)
-        .map_err(|error| wrong(format!("cannot be read, so no service was found: {error}")))?;
+    let cannot = |error| wrong(format!("cannot be read, so no service was found: {error}"));
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+        .map_err(cannot)?;
     let ended = || wrong("is that of a service that has ended".to_owned());
     let service = holder(&file).ok_or_else(ended)?;
+    let started = Instant::now();
+    // It is empty while the service starts.
+    let mut id = read_id(&file).map_err(cannot)?;
+    while id.is_none() && started.elapsed() < PATIENCE && holder(&file) == Some(service) {
+        std::thread::sleep(LOOK);
+        id = read_id(&file).map_err(cannot)?;
+    }
+    if id != Some(service.as_raw_nonzero().get()) {
+        return Err(wrong("is held by another process than it names".to_owned()));
+    }
     let before = answer(path).map_or(0, |(number, ..)| number);
     kill_process(service, Signal::HUP).map_err(|error| {
         wrong(format!("is that of process {service}, which cannot be signalled: {error}"))
@@ -105,6 +136,17 @@ pub(crate) fn reload(options: &Reload) -> Result<()> {
             }
             None => std::thread::sleep(LOOK),
         }
+    }
+}
+
+/// The id in a file; none if it is empty.
+fn read_id(file: &File) -> io::Result<Option<i32>> {
+    let (mut text, mut file) = (String::new(), file);
+    file.rewind()?;
+    file.take(LONGEST_ID).read_to_string(&mut text)?;
+    match text.trim() {
+        "" => Ok(None),
+        id => id.parse().map(Some).map_err(|_| io::ErrorKind::InvalidData.into()),
     }
 }
 

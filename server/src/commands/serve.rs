@@ -64,15 +64,12 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let pid_file = options.pid_file.as_deref().map(PidFile::create).transpose()?;
     let server = forwarding::server(&options, service, listeners)?;
     let mut signals = server.signals()?;
+    #[cfg(unix)]
+    pid_file.as_ref().map_or(Ok(()), PidFile::announce)?;
     if let Some(file) = options.certificate_out.as_ref().filter(|_| !server.addrs().is_empty()) {
         write_certificate(&server, file, &header)?;
     }
-    for addr in server.addrs() {
-        log(&format!("listening on https://{addr}"));
-    }
-    if let Some(addr) = server.monitors_addr() {
-        log(&format!("metrics: http://{addr}/metrics"));
-    }
+    show_addresses(&server);
     #[cfg(unix)]
     options.local.show();
     let database = engine.clone();
@@ -88,6 +85,15 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     });
     drop(workers);
     Ok(())
+}
+
+fn show_addresses(server: &Server) {
+    for addr in server.addrs() {
+        log(&format!("listening on https://{addr}"));
+    }
+    if let Some(addr) = server.monitors_addr() {
+        log(&format!("metrics: http://{addr}/metrics"));
+    }
 }
 
 /// The settings of the application that the options give.
