@@ -71,10 +71,11 @@ impl Forward {
         let may_come = |status: &UserStatusReply| {
             status.user_id == user_id && !(must_be_new && status.confirmed)
         };
-        if let Ok(status) = asked.as_ref().map_err(drop)
-            && may_come(status)
-        {
-            drop(self.known.take(status));
+        if let Ok(status) = asked.as_ref().map_err(drop) {
+            drop(match may_come(status) {
+                true => self.known.take(status).map(drop),
+                false => self.known.learn(status),
+            });
         }
     }
 }
@@ -269,7 +270,17 @@ own!(
 impl Passed for CreateUser {
     /// Who is new is created there first, so that nobody has the id of somebody else.
     fn is_there(&self, forward: &Forward) -> Result<bool> {
-        forward.known.number_is_there(self.user.country_code, &self.user.cellphone)
+        let is_there =
+            forward.known.number_is_there(self.user.country_code, &self.user.cellphone)?;
+        if is_there && self.new_only {
+            let reason = "cannot be used while calls are forwarded: the other service does not say \
+                          whether a user is new";
+            return Err(Error::InvalidArgument {
+                parameter: "new_only".into(),
+                reason: reason.into(),
+            });
+        }
+        Ok(is_there)
     }
 
     /// The message would have a link to the app of the other service.
@@ -317,7 +328,16 @@ impl Passed for EnrolAuthenticator {
     /// Whoever gets a new app gets it here, if enough is known.
     fn is_there(&self, forward: &Forward) -> Result<bool> {
         let known = &forward.known;
-        Ok(known.user_is_there(self.user_id)? && !known.take_for_new_app(self.user_id)?)
+        if !known.user_is_there(self.user_id)? {
+            return Ok(false);
+        }
+        // Whoever is confirmed there has to be so here.
+        let asked = forward.old.with_timeout(QUESTION).handle(&UserStatus::new(self.user_id));
+        match asked.ok().filter(|status| status.user_id == self.user_id) {
+            Some(status) => known.learn(&status)?,
+            None => return Ok(true),
+        }
+        Ok(!known.take_for_new_app(self.user_id)?)
     }
 
     fn seen<'a>(&'a self, _reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
@@ -337,7 +357,8 @@ impl Passed for DeleteUser {
                 forward.known.count(false)?;
                 Some(done)
             }
-            Err(Error::Rejected(why)) if is_unknown_user(&why) => None,
+            // Whatever its code is: the interface has none for it.
+            Err(Error::Rejected(why)) if why.status == 404 => None,
             Err(error) => return Err(error),
         };
         match (here(), there) {

@@ -144,6 +144,30 @@ fn who_has_an_app_there_stays_until_a_new_one_is_enrolled_here() {
 }
 
 #[test]
+fn who_is_confirmed_there_is_confirmed_here_too() {
+    let old = World::start();
+    let user = confirmed(&old, NUMBER);
+    drop(old.client().enrol_authenticator(user).unwrap());
+    let new = Side::of(&old);
+    let app = new.client();
+    app.create_user("ada@example.com", NUMBER, "1").unwrap();
+    drop(app.handle(&EnrolAuthenticator::new(user)).unwrap());
+    assert!(new.engine.handle(&UserStatus::new(user)).unwrap().confirmed);
+    assert_eq!(check(&app, "1234567", user).unwrap(), Verdict::Wrong, "the code is looked at");
+}
+
+#[test]
+fn nobody_is_created_there_who_must_be_new() {
+    let old = World::start();
+    let new = Side::of(&old);
+    let (email, number) = ("ada@example.com".parse().unwrap(), NUMBER.parse().unwrap());
+    let call = CreateUser::new(email, number, "1".parse().unwrap());
+    let error = new.client().handle(&CreateUser { new_only: true, ..call }).unwrap_err();
+    assert!(error.to_string().contains("new_only"), "{error}");
+    assert_eq!(status(&new).calls, 0);
+}
+
+#[test]
 fn an_approval_that_was_created_there_is_asked_there() {
     let old = World::start();
     let user = confirmed(&old, NUMBER);

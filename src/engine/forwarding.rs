@@ -154,13 +154,27 @@ impl Forwarding {
         if stays || has_more || status.devices.iter().any(is_app) {
             self.note(
                 status.user_id,
-                News { uses_app: true, asked: true, ..News::default() },
+                News {
+                    uses_app: true,
+                    confirmed: Some(status.confirmed),
+                    asked: true,
+                    ..News::default()
+                },
                 None,
             )?;
             return Ok(false);
         }
         let taken = take(&self.engine, status.user_id, Some(status.confirmed))?;
         Ok(taken == Taken::Here)
+    }
+
+    /// Keeps what the other service says of a user who stays there.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn learn(&self, status: &UserStatusReply) -> Result<()> {
+        let news = News { confirmed: Some(status.confirmed), asked: true, ..News::default() };
+        self.note(status.user_id, news, None).map(drop)
     }
 
     /// Adds a user who gets a new app here, if the number is known. Returns whether the user is here now.

@@ -59,6 +59,9 @@ pub(in crate::engine) fn begin(view: &mut View, app: AppId, now: Now) -> Decided
     let (calls, failed, there, here, returned) = (0, 0, 0, 0, 0);
     let begun_at = now.clock;
     view.put(Forwarding { app_id: app, begun_at, calls, failed, there, here, returned });
+    // Also for nodes that do not forward yet: users may have been created there since an import.
+    let last = view.get::<Sequence>((USERS.to_owned(),))?.map_or(0, |sequence| sequence.last);
+    pass_id(view, USERS, last.saturating_add(RESERVED))?;
     Ok(true)
 }
 
