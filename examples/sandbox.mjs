@@ -1,5 +1,5 @@
 // A test of a login in JavaScript, without any library: seconder serve --sandbox &
-// NODE_EXTRA_CA_CERTS=seconder-certificate.pem node sandbox.mjs https://127.0.0.1:8443
+// NODE_EXTRA_CA_CERTS=seconder-sandbox.pem node sandbox.mjs https://127.0.0.1:8443
 import assert from "node:assert/strict";
 
 const service = process.argv[2] ?? "https://127.0.0.1:8443";

@@ -71,7 +71,7 @@ def served_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[st
         # Nobody waits for a full pipe.
         threading.Thread(target=process.stderr.read, daemon=True).start()
         url = log[-1].rpartition(" ")[2].strip()
-        yield {"url": url, "ca_file": folder / "seconder-certificate.pem"}
+        yield {"url": url, "ca_file": folder / "seconder-sandbox.pem"}
         process.kill()
 
 

@@ -143,8 +143,8 @@ def test_the_examples_in_the_testing_document_run(pytester: pytest.Pytester) -> 
 def test_the_example_of_the_sandbox_document_runs(served_sandbox: dict[str, Any]) -> None:
     ((_, code),) = blocks("sandbox.md")
     code = code.replace("https://127.0.0.1:8443", served_sandbox["url"])
-    assert "seconder-certificate.pem" in code and served_sandbox["url"] in code
-    code = code.replace("seconder-certificate.pem", str(served_sandbox["ca_file"]))
+    assert "seconder-sandbox.pem" in code and served_sandbox["url"] in code
+    code = code.replace("seconder-sandbox.pem", str(served_sandbox["ca_file"]))
     exec(compile(code, "sandbox.md", "exec"), {})
 
 
