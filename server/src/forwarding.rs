@@ -65,18 +65,20 @@ impl Forward {
         reply.map_err(worded)
     }
 
+    /// What the other service says of a user, while another call for the user waits; `None` if it does not.
+    fn status(&self, user_id: UserId) -> Option<UserStatusReply> {
+        let _place = Waiting::begin(&self.waiting).ok()?;
+        let asked = self.old.with_timeout(QUESTION).handle(&UserStatus::new(user_id));
+        asked.ok().filter(|status| status.user_id == user_id)
+    }
+
     /// Takes a user over whom nothing keeps there. If that fails, nothing is lost: the next code tries again.
     fn take(&self, user_id: UserId, must_be_new: bool) {
-        let asked = self.old.with_timeout(QUESTION).handle(&UserStatus::new(user_id));
-        let may_come = |status: &UserStatusReply| {
-            status.user_id == user_id && !(must_be_new && status.confirmed)
+        let Some(status) = self.status(user_id) else { return };
+        let _ = match must_be_new && status.confirmed {
+            true => self.known.learn(&status),
+            false => self.known.take(&status).map(drop),
         };
-        if let Ok(status) = asked.as_ref().map_err(drop) {
-            drop(match may_come(status) {
-                true => self.known.take(status).map(drop),
-                false => self.known.learn(status),
-            });
-        }
     }
 }
 
@@ -332,11 +334,8 @@ impl Passed for EnrolAuthenticator {
             return Ok(false);
         }
         // Whoever is confirmed there has to be so here.
-        let asked = forward.old.with_timeout(QUESTION).handle(&UserStatus::new(self.user_id));
-        match asked.ok().filter(|status| status.user_id == self.user_id) {
-            Some(status) => known.learn(&status)?,
-            None => return Ok(true),
-        }
+        let Some(status) = forward.status(self.user_id) else { return Ok(true) };
+        known.learn(&status)?;
         Ok(!known.take_for_new_app(self.user_id)?)
     }
 

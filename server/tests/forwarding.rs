@@ -157,6 +157,27 @@ fn who_is_confirmed_there_is_confirmed_here_too() {
 }
 
 #[test]
+fn a_code_that_the_other_service_may_have_accepted_is_spent() {
+    let old = World::start();
+    let user = confirmed(&old, NUMBER);
+    let new = Side::of(&old);
+    let app = new.client();
+    app.create_user("ada@example.com", NUMBER, "1").unwrap();
+    let own =
+        Totp::from_uri(app.handle(&EnrolAuthenticator::new(user)).unwrap().uri.expose()).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let code = |step: u64| own.code(now.as_secs() + 30 * step);
+    assert_eq!(check(&app, code(0).expose(), user).unwrap(), Verdict::Right);
+    operate(&new, &ReturnUser { user_id: user }).unwrap();
+    // A new app at the other service does not bring back who was returned; an operator does.
+    drop(app.handle(&EnrolAuthenticator::new(user)).unwrap());
+    assert_eq!((status(&new).users_taken, status(&new).users_returned), (0, 1));
+    operate(&new, &TakeUser { user_id: user }).unwrap();
+    assert_eq!(status(&new).users_taken, 1);
+    assert_eq!(check(&app, code(1).expose(), user).unwrap(), Verdict::Wrong);
+}
+
+#[test]
 fn nobody_is_created_there_who_must_be_new() {
     let old = World::start();
     let new = Side::of(&old);

@@ -4,7 +4,7 @@
 
 use super::moving::UserRecord;
 use super::operations::Subject;
-use super::operations::forwarding::{self as stored, News, Taken};
+use super::operations::forwarding::{self as stored, Because, News, Taken};
 use super::operations::verifications::VerificationKey;
 use super::phones::{self, Phone};
 use super::{Engine, rejections};
@@ -164,7 +164,8 @@ impl Forwarding {
             )?;
             return Ok(false);
         }
-        let taken = take(&self.engine, status.user_id, Some(status.confirmed))?;
+        let because = Because::Proven;
+        let taken = take(&self.engine, status.user_id, Some(status.confirmed), because)?;
         Ok(taken == Taken::Here)
     }
 
@@ -182,7 +183,7 @@ impl Forwarding {
     /// # Errors
     /// As above.
     pub fn take_for_new_app(&self, user_id: UserId) -> Result<bool> {
-        Ok(take(&self.engine, user_id, None)? == Taken::Here)
+        Ok(take(&self.engine, user_id, None, Because::NewApp)? == Taken::Here)
     }
 
     /// Forgets a user who was deleted there, and who is not here.
@@ -196,7 +197,12 @@ impl Forwarding {
 }
 
 /// Adds a user of whom enough is known.
-pub(super) fn take(engine: &Engine, user_id: UserId, confirmed: Option<bool>) -> Result<Taken> {
+pub(super) fn take(
+    engine: &Engine,
+    user_id: UserId,
+    confirmed: Option<bool>,
+    because: Because,
+) -> Result<Taken> {
     let app = engine.app.app_id;
     let known = engine.look(move |view| stored::known(view, app, user_id))?;
     let record = known.map(|(phone, email, was_confirmed)| {
@@ -211,7 +217,7 @@ pub(super) fn take(engine: &Engine, user_id: UserId, confirmed: Option<bool>) ->
         return Ok(Taken::Conflict(error.to_string()));
     }
     let trail = engine.trail_of("forward.take", engine.now(), None)?;
-    engine.run(move |view| stored::take(view, user_id, record.as_ref(), &trail))
+    engine.run(move |view| stored::take(view, user_id, (record.as_ref(), because), &trail))
 }
 
 /// Forwards the calls for a user who is here again.

@@ -12,6 +12,7 @@ use super::{AppId, USERS, applications, pass_id, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::moving::{HIGHEST, Imported, UserRecord};
 use crate::engine::phones::Phone;
+use crate::engine::store::Authenticator;
 use crate::engine::store::{Decided, Forwarded, Forwarding, Sequence, Statistics, User, View};
 use crate::model::{ApprovalId, UserId};
 use std::time::Duration;
@@ -204,23 +205,45 @@ pub(in crate::engine) enum Taken {
     Conflict(String),
 }
 
-/// Adds a user who was there, unless the user is here and was returned.
+/// Why a user is to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Because {
+    /// Nothing keeps the user there.
+    Proven,
+    /// The user gets a new app, and gives up what is there.
+    NewApp,
+    /// An operator wants it, who alone brings back who was returned.
+    Operator,
+}
+
+/// Adds a user who was there, or has one who was returned handled here again.
 pub(in crate::engine) fn take(
     view: &mut View,
     id: UserId,
-    record: Option<&UserRecord>,
+    (record, because): (Option<&UserRecord>, Because),
     trail: &Trail,
 ) -> Decided<Taken> {
-    let app = trail.app;
+    let (app, now) = (trail.app, trail.now);
     view.ask::<User>((id.get(),));
     view.ask::<Forwarding>((app,));
+    view.ask::<Authenticator>((id.get(),));
     let Some(mut row) = view.get::<Forwarded>((app, id.get()))? else {
         return Ok(if user(view, app, id)?.is_some() { Taken::Here } else { Taken::Unknown });
     };
     let before = row.state.clone();
     match (before.as_str(), record) {
         (HERE, _) => return Ok(Taken::Here),
-        (RETURNED, _) => trail.done(view, id),
+        (RETURNED, _) if because == Because::Operator => {
+            spend_codes(view, id, now)?;
+            trail.done(view, id);
+        }
+        // Another call may have shown, while the other service was asked, that the user has an app there, or a
+        // code on its way.
+        (THERE, _)
+            if because == Because::Proven && (row.has_app || row.sent_until > now.steady) =>
+        {
+            return Ok(Taken::Unknown);
+        }
         (THERE, Some(record)) => {
             let outcomes = moving::import(view, app, std::slice::from_ref(record), trail)?;
             if let Some(Imported::Conflict { field, reason }) = outcomes.into_iter().next() {
@@ -234,6 +257,20 @@ pub(in crate::engine) fn take(
     row.state = HERE.to_owned();
     put(view, Some(&before), row)?;
     Ok(Taken::Here)
+}
+
+/// Spends the codes up to now of the apps of a user who was returned: the other service, which has the same
+/// secrets if the user was imported, may have accepted them.
+fn spend_codes(view: &mut View, id: UserId, now: Now) -> Decided<()> {
+    for mut app in view.all::<Authenticator>((id.get(),))? {
+        if let Some(last) = app.last_step {
+            // The next one is accepted early.
+            let step = now.clock.seconds() / app.period.max(1) + 1;
+            app.last_step = Some(last.max(step));
+            view.put(app);
+        }
+    }
+    Ok(())
 }
 
 /// Has the calls for a user who is here be forwarded again. Returns false if the user is not here, and

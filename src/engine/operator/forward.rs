@@ -2,7 +2,7 @@
 //! forwarded who are not here yet.
 
 use super::{Nothing, operation};
-use crate::engine::operations::forwarding::{self as stored, Taken};
+use crate::engine::operations::forwarding::{self as stored, Because, Taken};
 use crate::engine::{Engine, forwarding};
 use crate::model::UserId;
 use crate::{Error, Result};
@@ -73,7 +73,7 @@ operation! {
 impl TakeUser {
     fn run(&self, engine: &Engine) -> Result<Nothing> {
         let bad = |reason: String| Err(Error::invalid_argument("user_id", reason));
-        match forwarding::take(engine, self.user_id, None)? {
+        match forwarding::take(engine, self.user_id, None, Because::Operator)? {
             Taken::Here => Ok(Nothing {}),
             Taken::Unknown => {
                 bad("cannot be taken over: the number and the e-mail address are not known. \
