@@ -24,7 +24,7 @@ from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call, outcome_of, outcome_of_reply, shown_arguments
 from seconder.testing._faults import Fault, Faults, Planned, UnusedFault
 from seconder.testing._server import HttpReply, HttpRequest, Server
-from seconder.testing._shared import Shared, View, Wait
+from seconder.testing._shared import Shared, View, Wait, Waits
 from seconder.testing._time import Time
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ CLOSED = (
 )
 
 
-class Inside:
+class Inside(Waits):
     """An engine in memory. All of its calls go through this class."""
 
     def __init__(
@@ -302,17 +302,6 @@ class Inside:
         return client
 
     # Waits in this process.
-
-    def begin_wait(self, params: dict[str, Any]) -> Wait:
-        clock = None if self._real_waits else self.time.clock
-        return Wait(_seconder.ApprovalWait(params, clock), params)
-
-    def pass_pause(self, pause: float) -> float:
-        """Passes the pause between two polls. Returns how long to sleep, in seconds."""
-        if self._real_waits:
-            return pause
-        self.time.pass_until(self.time.now() + pause)
-        return 0.0
 
     def _wait(self, service: Shared, params: dict[str, Any]) -> Any:
         if self._real_waits and self._fault(service, "check_approval") is None:

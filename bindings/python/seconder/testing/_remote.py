@@ -7,6 +7,7 @@ import json
 import ssl
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from os import PathLike, fspath, urandom
 from time import sleep
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +23,7 @@ from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call
 from seconder.testing._faults import Fault, Planned, UnusedFault
 from seconder.testing._inside import CLOSED, TIMEOUT_OF_FAULT
-from seconder.testing._shared import Shared, View, Wait
+from seconder.testing._shared import Shared, View, Wait, Waits
 from seconder.testing._time import Time
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class RemoteTime(Time):
         return now
 
 
-class Remote:
+class Remote(Waits):
     """A sandbox of another process, with the methods of :class:`seconder.testing._inside.Inside`."""
 
     def __init__(
@@ -168,8 +169,10 @@ class Remote:
             opened, self._opened = self._opened, []
             opened_async, self._opened_async = self._opened_async, []
         try:
-            # Calls that they hold end, also those of other processes.
-            self.ask("end_fault")
+            # Calls that they hold end, also those of other processes. That the sandbox has ended
+            # must not hide the error of a test.
+            with suppress(errors.Unavailable):
+                self.ask("end_fault")
         finally:
             for service in opened_async:
                 service._threads.stop()
@@ -205,17 +208,6 @@ class Remote:
         )
 
     # Waits.
-
-    def begin_wait(self, params: dict[str, Any]) -> Wait:
-        clock = None if self._real_waits else self.time.clock
-        return Wait(_seconder.ApprovalWait(params, clock), params)
-
-    def pass_pause(self, pause: float) -> float:
-        """Passes the pause between two polls. Returns how long to sleep, in seconds."""
-        if self._real_waits:
-            return pause
-        self.time.pass_until(self.time.now() + pause)
-        return 0.0
 
     def _wait(self, service: Shared, params: dict[str, Any]) -> Any:
         wait = self.begin_wait(params)

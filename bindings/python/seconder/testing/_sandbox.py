@@ -135,7 +135,7 @@ class Sandbox:
 
     @property
     def service(self) -> Service:
-        """The service, in this process."""
+        """The service of the sandbox."""
         return self._service
 
     def open(self, url: str, **settings: Any) -> Service:
@@ -201,8 +201,8 @@ class Sandbox:
     @property
     def url(self) -> str:
         """The URL of the sandbox as a remote service, for an application that opens a URL from its
-        settings, with ``allow_loopback_http=True`` and the :attr:`api_key`. The calls then use a
-        real connection.
+        settings, with the :attr:`api_key`, and ``allow_loopback_http=True`` or, for a sandbox over
+        HTTPS, :attr:`ca_file`. The calls then use a real connection.
 
         >>> import seconder
         >>> from seconder.testing import Sandbox
@@ -457,7 +457,8 @@ class Sandbox:
             retry_after: How long to wait after ``rate_limited``, in seconds. A client waits by
                 itself if the wait fits within its timeout and a retry is safe.
             seconds: How long a call with ``latency`` takes, by the sandbox's time for
-                :attr:`service`, and in real time for :attr:`url` and with ``real_waits``.
+                :attr:`service` in this process, and in real time for :attr:`url`, over HTTPS and
+                with ``real_waits``.
             status: The status of the response with ``status``, 200 to 599.
 
         >>> import seconder

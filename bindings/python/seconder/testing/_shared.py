@@ -11,6 +11,7 @@ from seconder.enums import Repeats
 from seconder.service import Service
 
 if TYPE_CHECKING:
+    from seconder.testing._time import Time
     from seconder.testing._inside import Inside
     from seconder.testing._remote import Remote
 
@@ -39,6 +40,24 @@ class Wait:
 
     native: _seconder.ApprovalWait
     params: dict[str, Any]
+
+
+class Waits:
+    """Whose time passes between two polls: that of the sandbox, unless a program waits in real time."""
+
+    time: Time
+    _real_waits: bool
+
+    def begin_wait(self, params: dict[str, Any]) -> Wait:
+        clock = None if self._real_waits else self.time.clock
+        return Wait(_seconder.ApprovalWait(params, clock), params)
+
+    def pass_pause(self, pause: float) -> float:
+        """Passes the pause between two polls. Returns how long to sleep, in seconds."""
+        if self._real_waits:
+            return pause
+        self.time.pass_until(self.time.now() + pause)
+        return 0.0
 
 
 class Shared(Service):
