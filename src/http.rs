@@ -19,8 +19,8 @@ mod backend;
 mod multipart;
 mod params;
 mod peer;
+mod refusals;
 mod sandbox;
-mod strangers;
 
 pub use backend::{Backend, Relay};
 pub use peer::{Peer, Right, Rights};
@@ -38,7 +38,6 @@ use peer::Denied;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// The maximum size of a request's body in bytes, 1 MiB, which no request of the interface reaches.
@@ -230,15 +229,6 @@ impl RoutedRequest {
     pub fn body_error(mut self, error: BodyError) -> RoutedRequest {
         self.request = self.request.body_error(error);
         self
-    }
-
-    /// The reply to send instead of [`RoutedRequest::respond`], if the server cannot handle the call now,
-    /// and has done nothing: 503, with the time after which the client may try again.
-    pub fn overloaded(&self, backend: &impl Backend, retry_after: Duration) -> RawReply {
-        // A code is for what was decided about a user, such as that there were too many wrong codes.
-        let message = "The service has too many calls at once. Try again later.".to_owned();
-        let error = Error::RateLimited { message, retry_after: Some(retry_after), code: None };
-        self.failure(backend, &error)
     }
 
     /// The reply to send instead of [`RoutedRequest::respond`], if the server does not handle the call

@@ -3,7 +3,7 @@
 
 use crate::invalid;
 use crate::journal::Journal;
-use crate::tls::{Identity, Tls};
+use crate::tls::{CERTIFICATE_RENEWAL, Identity, Tls};
 use axum_server::tls_rustls::RustlsConfig;
 use seconder::Result;
 use std::path::Path;
@@ -13,8 +13,7 @@ use tokio::time::Instant;
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(5);
-/// How long before its end the certificate is warned of, and how often.
-const SOON: Duration = Duration::from_secs(14 * A_DAY);
+/// How often a certificate is warned of that should be renewed.
 const WARN_EVERY: Duration = Duration::from_secs(A_DAY);
 const A_DAY: u64 = 24 * 60 * 60;
 
@@ -124,7 +123,7 @@ impl Certificate {
         let mut state = self.state();
         let is_due = state.warned.is_none_or(|at| at.elapsed() >= WARN_EVERY);
         let now = SystemTime::now();
-        if is_due && state.ends <= now + SOON {
+        if is_due && state.ends <= now + CERTIFICATE_RENEWAL {
             state.warned = Some(Instant::now());
             let warning = match state.ends.duration_since(now) {
                 Ok(left) => format!("expires in {}", days(left)),

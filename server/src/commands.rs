@@ -22,12 +22,13 @@ pub(crate) use relay::relay;
 pub(crate) use serve::serve;
 
 use crate::arguments::{Database, SingleNames};
+use crate::log_trouble;
 use delivery::CallbackLog;
 use seconder::engine::operator::ShowAppKey;
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
-use seconder::{Error, Result, Service, Settings};
+use seconder::{CallOutcome, CallRecord, Error, Result, Service, Settings};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -201,6 +202,22 @@ pub(crate) fn secret(parameter: &'static str, from: impl Read) -> Result<Secret>
     match text.lines().next().map(str::trim).filter(|line| !line.is_empty()) {
         Some(line) => Ok(Secret::new(line)),
         None => Err(invalid(parameter, "holds no secret: the first line is empty".into())),
+    }
+}
+
+/// Logs calls that a service did not carry out for a reason that the operator has to mend. Clients cause no such
+/// records on purpose, and a record holds no secret.
+fn trouble_with(service: &'static str) -> impl Fn(&CallRecord) + Send + Sync {
+    let mend = [
+        CallOutcome::Unauthorized,
+        CallOutcome::Unavailable,
+        CallOutcome::InvalidResponse,
+        CallOutcome::Internal,
+    ];
+    move |record| {
+        if mend.contains(&record.outcome) {
+            log_trouble(&format!("{service}: {record}"));
+        }
     }
 }
 

@@ -6,14 +6,12 @@ use crate::table::{print_json, table};
 use clap::Args;
 use seconder::engine::{AuditFilter, Engine, JobStatus};
 use seconder::{Error, Result, Service};
-use seconder_server::Tls;
+use seconder_server::{CERTIFICATE_RENEWAL, Tls};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-/// How long before a certificate expires it should be replaced.
-const RENEWAL: Duration = Duration::from_secs(14 * DAY);
 const DAY: u64 = 24 * 60 * 60;
 /// How far the clock may be behind the newest decision: other nodes have clocks of their own.
 const BEHIND: u64 = 60;
@@ -313,7 +311,7 @@ fn of_certificate(certificate: &Path, key: &Path) -> Finding {
         Err(_) => Finding::failed("certificate", "has expired", advice),
         Ok(left) => {
             let found = format!("is valid for another {} days", left.as_secs() / DAY);
-            match left < RENEWAL {
+            match left < CERTIFICATE_RENEWAL {
                 true => Finding::warning("certificate", found, advice),
                 false => Finding::ok("certificate", found),
             }

@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 const DISCARD: usize = 8 * BODY_LIMIT;
 /// How long a client may take to send a body, so that a slow client cannot hold a connection for
 /// ever.
-const BODY_TIME: Duration = Duration::from_secs(15);
+pub(crate) const BODY_TIME: Duration = Duration::from_secs(15);
 /// After what time a client may try again, if there were too many calls.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -217,7 +217,10 @@ impl Edge {
             drop(call);
             reply
         });
-        let reply = reply.await.unwrap_or_else(|_| RawReply::internal_error());
+        let reply = reply.await.unwrap_or_else(|unhandled| match unhandled {
+            Unhandled::Full => RawReply::overloaded(RETRY_AFTER),
+            Unhandled::Panicked => RawReply::internal_error(),
+        });
         match fate {
             Fate::Lost => self.cut(),
             _ => response(reply),

@@ -15,6 +15,8 @@
 
 mod calls;
 mod certificate;
+#[cfg(test)]
+mod documented;
 mod edge;
 mod forwarding;
 pub mod gateway;
@@ -61,7 +63,7 @@ pub use server::Server;
 pub use signals::{Signal, Signals};
 #[cfg(unix)]
 pub use systemd::{Notifier, Watchdog};
-pub use tls::Tls;
+pub use tls::{CERTIFICATE_RENEWAL, Tls};
 pub use workers::Workers;
 
 use seconder::Error;

@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 
 /// The most connections by network, however many descriptors there are: each has memory too.
-const MOST: usize = 8192;
+pub(crate) const MOST: usize = 8192;
 /// The fewest, even if the process may open hardly any files.
 const FEWEST: usize = 32;
 /// Descriptors for the database, deliveries, callbacks, and what the runtime opens.
@@ -38,9 +38,9 @@ const OWN: usize = 128;
 #[cfg(unix)]
 const SEND_BUFFER: usize = 128 * 1024;
 /// How long a client may take for the TLS handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long a connection may have no call.
-const NO_CALL: Duration = Duration::from_secs(30);
+pub(crate) const NO_CALL: Duration = Duration::from_secs(30);
 
 /// What is known of those who come by network, on all listeners of a server together.
 #[derive(Clone)]

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 /// How long a client of HTTP/1 may take to send the head of a request. It also limits how long such a
 /// connection may be idle; for HTTP/2, `idle_timeout` does.
-const HEAD: Duration = Duration::from_secs(30);
+pub(crate) const HEAD: Duration = Duration::from_secs(30);
 /// How much of a request of HTTP/1 is read at a time, in bytes. It also limits the size of its head. Each of
 /// many connections may have one.
-const BUFFER: usize = 64 * 1024;
+pub(crate) const BUFFER: usize = 64 * 1024;
 /// How large the head of a request of HTTP/2 may be, when it is no longer compressed. Few bytes stand for many,
 /// so a stranger who sends little could have much kept.
-const HEADERS: u32 = 8 * 1024;
+pub(crate) const HEADERS: u32 = 8 * 1024;
 /// How many requests of a connection there may be at once.
-const STREAMS: u32 = 32;
+pub(crate) const STREAMS: u32 = 32;
 /// How much a client may send before it is read: of one request, and of all of a connection.
 const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 256 * 1024;

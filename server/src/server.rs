@@ -32,7 +32,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 /// How long a client may leave what was written to it, such as a response.
-const WRITE: Duration = Duration::from_secs(30);
+pub(crate) const WRITE: Duration = Duration::from_secs(30);
 /// How often the messages of expired codes are removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(5);
 /// How long calls in progress may continue when the server stops.

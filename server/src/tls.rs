@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+/// How long before its end a certificate should be renewed.
+pub const CERTIFICATE_RENEWAL: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
 /// The source of a server's certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many an address may send at once.
-const BURST: u32 = 30;
+pub(crate) const BURST: u32 = 30;
 /// After what time it may send another one.
-const EACH: Duration = Duration::from_secs(2);
+pub(crate) const EACH: Duration = Duration::from_secs(2);
 /// The most addresses that are counted: whoever has more costs a look-up for each key.
 const MOST: usize = 8192;
 

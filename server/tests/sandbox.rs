@@ -385,15 +385,21 @@ fn a_sandbox_has_neither_a_database_nor_a_key_that_everybody_knows_on_other_addr
     std::fs::write(&file, "self_signed = true\n").unwrap();
     let file = file.to_str().unwrap();
     for with in [
-        ["--database", "sqlite:seconder.db"],
-        ["--database", "sandbox:"],
-        ["--config", file],
-        ["--keyring", "keys"],
-        ["--app", "1"],
-        ["--unix", "seconder.sock"],
-        ["--public-url", "https://login.example"],
+        &["--database", "sqlite:seconder.db"][..],
+        &["--database", "sandbox:"],
+        &["--config", file],
+        &["--keyring", "keys"],
+        &["--app", "1"],
+        &["--trusted-proxies", "127.0.0.1"],
+        &["--proxy-protocol", "--trusted-proxies", "127.0.0.1"],
+        &["--unix", "seconder.sock"],
+        &["--socket-activation"],
+        &["--metrics", "127.0.0.1:0"],
+        &["--pid-file", "pid"],
+        &["--public-url", "https://login.example"],
+        &["--forward", "https://old.example"],
     ] {
-        let error = error_of(folder.path(), &["serve", "--sandbox", with[0], with[1]]);
+        let error = error_of(folder.path(), &[&["serve", "--sandbox"], with].concat());
         assert!(error.contains("cannot be used with"), "{with:?}: {error}");
     }
     let error = error_of(folder.path(), &["serve", "--sandbox", "--listen", "0.0.0.0:0"]);

@@ -1,7 +1,8 @@
-//! What a server asks of a request before it handles it: whether an application has its API key.
+//! Why a server refuses a request: no application has its API key, or there are too many.
 
 use super::params::Params;
-use super::{Backend, RawReply, RoutedRequest, api_key};
+use super::{Backend, RawReply, RoutedRequest, api_key, encode};
+use crate::wire::{Format, Generation};
 use crate::{Error, calls};
 use std::time::Duration;
 
@@ -40,4 +41,23 @@ impl RoutedRequest {
         let error = Error::RateLimited { message, retry_after: Some(retry_after), code: None };
         Some(self.failure(backend, &error))
     }
+
+    /// The reply to send instead of [`RoutedRequest::respond`], if the server cannot handle the call now,
+    /// and has done nothing: 503, with the time after which the client may try again.
+    pub fn overloaded(&self, backend: &impl Backend, retry_after: Duration) -> RawReply {
+        self.failure(backend, &too_many(retry_after))
+    }
+}
+
+impl RawReply {
+    /// As [`RoutedRequest::overloaded`], for a server that no longer has the request.
+    pub fn overloaded(retry_after: Duration) -> RawReply {
+        encode(Format::Json, &calls::failure(&too_many(retry_after), "/", Generation::Current))
+    }
+}
+
+fn too_many(retry_after: Duration) -> Error {
+    // A code is for what was decided about a user, such as that there were too many wrong codes.
+    let message = "The service has too many calls at once. Try again later.".to_owned();
+    Error::RateLimited { message, retry_after: Some(retry_after), code: None }
 }

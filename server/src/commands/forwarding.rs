@@ -1,10 +1,10 @@
 //! The service to which `seconder serve --forward` passes calls on.
 
-use super::{credential, invalid, secret_file};
+use super::{credential, invalid, secret_file, trouble_with};
 use crate::arguments::Serve;
-use crate::{log, log_trouble};
+use crate::log;
 use seconder::engine::Engine;
-use seconder::{CallOutcome, CallRecord, Result, Service, Settings};
+use seconder::{Result, Service, Settings};
 use seconder_server::{Forward, Listeners, Server};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,20 +54,8 @@ fn begin(options: &Serve, engine: &Engine) -> Result<Option<Forward>> {
         }
         other => other,
     })?;
+    let trouble = trouble_with("the service to which calls are forwarded");
     let forward = Forward::begin(engine.clone(), old.with_log(Arc::new(trouble)))?;
     log(&format!("calls for users who are not here yet are forwarded to {url}"));
     Ok(Some(forward))
-}
-
-/// Logs calls that the other service did not carry out for a reason that an operator has to mend.
-fn trouble(record: &CallRecord) {
-    let mend = [
-        CallOutcome::Unauthorized,
-        CallOutcome::Unavailable,
-        CallOutcome::InvalidResponse,
-        CallOutcome::Internal,
-    ];
-    if mend.contains(&record.outcome) {
-        log_trouble(&format!("the service to which calls are forwarded: {record}"));
-    }
 }

@@ -1,11 +1,11 @@
 //! `seconder relay`.
 
 use super::supervision::Supervision;
-use super::{invalid, reload, secret, serve};
+use super::{invalid, reload, secret, serve, trouble_with};
 use crate::arguments::Relay;
-use crate::{LOGGER, log, log_trouble};
+use crate::{LOGGER, log};
 use seconder::model::Secret;
-use seconder::{CallOutcome, CallRecord, Result, Service, Settings};
+use seconder::{Result, Service, Settings};
 use seconder_server::{Listeners, Server, raise_descriptor_limit};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -22,7 +22,7 @@ pub(crate) fn relay(options: Relay) -> Result<()> {
     options.log.begin();
     raise_descriptor_limit();
     let names = options.single_names.beside(options.names.as_deref())?.unwrap_or_default();
-    let service = open(&options)?.with_log(Arc::new(trouble));
+    let service = open(&options)?.with_log(Arc::new(trouble_with("the service behind this relay")));
     let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
     let (listeners, _) = options.local.listeners(listeners)?;
     let server = Server::relay(service, names, listeners)?;
@@ -96,18 +96,4 @@ fn private_secret(parameter: &'static str, file: &Path) -> Result<Secret> {
 
 fn is_trusted(found: &Metadata) -> bool {
     found.uid() == 0 || found.uid() == nix::unistd::Uid::effective().as_raw()
-}
-
-/// Logs calls that the service did not carry out for a reason that the operator has to mend. Clients
-/// cause no such records on purpose, and a record holds no secret.
-fn trouble(record: &CallRecord) {
-    let mend = [
-        CallOutcome::Unauthorized,
-        CallOutcome::Unavailable,
-        CallOutcome::InvalidResponse,
-        CallOutcome::Internal,
-    ];
-    if mend.contains(&record.outcome) {
-        log_trouble(&format!("the service behind this relay: {record}"));
-    }
 }

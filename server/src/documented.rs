@@ -1,0 +1,53 @@
+//! The limits in docs/operations.md are those of the code.
+
+use crate::{edge, network, protocols, server, wrong_keys};
+use seconder::http::{BODY_LIMIT, UNKNOWN_BODY_LIMIT};
+
+#[test]
+fn the_manual_states_the_limits_of_connections_and_requests() {
+    let manual = include_str!("../../docs/operations.md");
+    let kib = |bytes: usize| format!("{} KiB", bytes / 1024);
+    let headers = usize::try_from(protocols::HEADERS).unwrap();
+    let (body, unknown) = (BODY_LIMIT / 1024 / 1024, kib(UNKNOWN_BODY_LIMIT));
+    for (what, limit) in [
+        (
+            "connections",
+            format!(
+                "{}, or fewer if the process may open fewer files; one address has at most half",
+                network::MOST
+            ),
+        ),
+        ("the TLS handshake", format!("{} s", network::HANDSHAKE.as_secs())),
+        (
+            "the head of a request",
+            format!(
+                "{} in {} s; {} with HTTP/2",
+                kib(protocols::BUFFER),
+                protocols::HEAD.as_secs(),
+                kib(headers)
+            ),
+        ),
+        (
+            "its body",
+            format!(
+                "{body} MiB in {} s; without an API key in a header or the query, {unknown}",
+                edge::BODY_TIME.as_secs()
+            ),
+        ),
+        ("a connection without a call", format!("{} s", network::NO_CALL.as_secs())),
+        ("requests of a connection at once", format!("{} with HTTP/2", protocols::STREAMS)),
+        ("a response that the client does not take", format!("{} s", server::WRITE.as_secs())),
+        (
+            "API keys that no application has",
+            format!(
+                "{} from one address at once, then one every {} s; requests with others get 503 and \
+                 `Retry-After`",
+                wrong_keys::BURST,
+                wrong_keys::EACH.as_secs()
+            ),
+        ),
+    ] {
+        let row = format!("| {what} | {limit} |\n");
+        assert!(manual.contains(&row), "{row}");
+    }
+}
