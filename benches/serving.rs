@@ -30,11 +30,12 @@ use seconder::otp::Totp;
 use seconder::{Handle, Settings};
 use seconder_server::{Server, Tls};
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -214,8 +215,9 @@ impl Drop for Running {
 /// What all connections share.
 struct Clients {
     clock: Fast,
-    users: Vec<User>,
-    next: AtomicUsize,
+    /// Those with no request under way: of two codes of one user that are under way at once, the server may
+    /// check the newer one first, and then the older one is rejected.
+    users: Mutex<VecDeque<User>>,
     /// Of the verifications since the beginning was over, in nanoseconds.
     times: Mutex<Vec<u64>>,
     addr: SocketAddr,
@@ -226,7 +228,7 @@ struct User {
     id: UserId,
     totp: Totp,
     /// The step whose code was used.
-    step: AtomicU64,
+    step: u64,
 }
 
 fn load(server: [&str; 3], connections: usize, time: Duration) -> Result<Value, Failure> {
@@ -280,13 +282,12 @@ fn clients(printed: &Value) -> Result<Clients, Failure> {
     let user = |user: &Value| -> Result<User, Failure> {
         let id = UserId::try_from(user[0].as_u64().ok_or("no id")?)?;
         let totp = Totp::from_uri(user[1].as_str().ok_or("no URI")?)?;
-        Ok(User { id, totp, step: AtomicU64::new(0) })
+        Ok(User { id, totp, step: 0 })
     };
     let users = printed["users"].as_array().ok_or("no users")?;
     Ok(Clients {
         clock: Fast(printed["clock"].as_u64().ok_or("no clock")?),
-        users: users.iter().map(user).collect::<Result<_, _>>()?,
-        next: AtomicUsize::new(0),
+        users: Mutex::new(users.iter().map(user).collect::<Result<_, _>>()?),
         times: Mutex::default(),
         addr: printed["addr"].as_str().ok_or("no address")?.parse()?,
         tls: TlsConnector::from(Arc::new(config)),
@@ -299,7 +300,8 @@ async fn verify_on_and_on(clients: Arc<Clients>) -> Result<(), Failure> {
     let mut stream = clients.tls.connect("localhost".try_into()?, socket).await?;
     let (mut request, mut response) = (Vec::new(), Vec::new());
     loop {
-        let (id, code) = clients.code().await;
+        let (user, code) = clients.code().await?;
+        let id = user.id;
         request.clear();
         write!(
             request,
@@ -319,6 +321,7 @@ async fn verify_on_and_on(clients: Arc<Clients>) -> Result<(), Failure> {
             return Err(String::from_utf8_lossy(&response).into_owned().into());
         }
         clients.times.lock().map_err(|_| "a panic")?.push(took);
+        clients.users.lock().map_err(|_| "a panic")?.push_back(user);
     }
 }
 
@@ -331,15 +334,26 @@ fn is_whole(response: &[u8]) -> bool {
 }
 
 impl Clients {
-    /// A user, and a code of theirs that was not used before.
-    async fn code(&self) -> (UserId, String) {
-        let user = &self.users[self.next.fetch_add(1, Ordering::Relaxed) % self.users.len()];
+    /// A user, who is to be put back, and a code of theirs that was not used before.
+    async fn code(&self) -> Result<(User, String), Failure> {
         loop {
-            let now = self.clock.now().as_secs();
-            if user.step.swap(now / STEP, Ordering::Relaxed) < now / STEP {
-                return (user.id, user.totp.code(now).expose().to_owned());
+            if let Some(taken) = self.try_code()? {
+                return Ok(taken);
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+    }
+
+    /// Nothing if nobody has a new code yet.
+    fn try_code(&self) -> Result<Option<(User, String)>, Failure> {
+        let now = self.clock.now().as_secs();
+        let mut users = self.users.lock().map_err(|_| "a panic")?;
+        // The first one has waited for the longest time.
+        let Some(mut user) = users.pop_front_if(|user| user.step < now / STEP) else {
+            return Ok(None);
+        };
+        user.step = now / STEP;
+        let code = user.totp.code(now).expose().to_owned();
+        Ok(Some((user, code)))
     }
 }
