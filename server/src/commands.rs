@@ -19,7 +19,7 @@ pub(crate) use backups::{backup, restore, restored};
 pub(crate) use pid_file::reload;
 #[cfg(unix)]
 pub(crate) use relay::relay;
-pub(crate) use serve::serve;
+pub(crate) use serve::{create, serve};
 
 use crate::arguments::{Database, SingleNames};
 use crate::log_trouble;
@@ -130,6 +130,12 @@ impl Database {
     }
 
     fn existing_settings(&self) -> Result<Settings> {
+        self.require_stored()?;
+        Ok(self.settings()?.must_exist(true))
+    }
+
+    /// Refuses what outlives no process, and what is no database.
+    pub(crate) fn require_stored(&self) -> Result<()> {
         if self.is_sandbox() {
             let reason = "sandbox: is in the memory of the process that serves it, where no other \
                           process can reach it";
@@ -139,7 +145,7 @@ impl Database {
             let reason = "must be sqlite:/path/file.db or postgres://user@host/database";
             return Err(invalid("database", reason.to_owned()));
         }
-        Ok(self.settings()?.must_exist(true))
+        Ok(())
     }
 }
 

@@ -1,9 +1,11 @@
 //! The configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, by their
 //! names with underscores, so there is one list of them. Those of the database apply to other commands too.
 
+mod draft;
 mod problems;
 mod settings;
 
+pub(crate) use draft::Draft;
 pub(crate) use problems::Problem;
 
 use crate::Program;
@@ -25,6 +27,8 @@ use std::path::{Path, PathBuf};
 const SERVE: &str = "serve";
 /// The command whose options mean the same as those of that one.
 const DOCTOR: &str = "doctor";
+/// The command that writes such a file.
+const INIT: &str = "init";
 /// The options that mean the same for each command that has them, beside those of the database.
 const SHARED: [&str; 2] = ["pid-file", "public-url"];
 /// The option that names the file.
@@ -52,15 +56,38 @@ pub(crate) fn run(config: Config) -> seconder::Result<()> {
     match config {
         Config::Check { file } => {
             let settings = read(&file).map_err(|problems| invalid(&file, &problems))?;
-            // Of settings that do not fit together, the first is found as it would be on a command line.
-            let arguments = ["seconder", SERVE].map(OsString::from).into_iter();
-            let arguments = arguments.chain(settings.iter().flat_map(Setting::arguments));
-            if let Err(error) = Program::try_parse_from(arguments) {
-                return Err(invalid(&file, &[Problem::of_all(&error)]));
-            }
+            together(&file, &settings)?;
             print(&format!("{} is valid", file.display()))
         }
-        Config::Example => print(example().trim_end()),
+        Config::Example => print(Draft::new().text().trim_end()),
+    }
+}
+
+/// What `seconder serve` does with the settings of a file.
+///
+/// # Errors
+/// All that is wrong with the file.
+pub(crate) fn of(file: &Path) -> seconder::Result<Serve> {
+    together(file, &read(file).map_err(|problems| invalid(file, &problems))?)
+}
+
+/// The same, of the text that a file is to have.
+///
+/// # Errors
+/// All that is wrong with it.
+pub(crate) fn of_text(text: &str, file: &Path) -> seconder::Result<Serve> {
+    let settings = settings::read(text, &serve(), &Places::of(text));
+    together(file, &settings.map_err(|problems| invalid(file, &problems))?)
+}
+
+/// Of settings that do not fit together, the first is found as it would be on a command line.
+fn together(file: &Path, settings: &[Setting]) -> seconder::Result<Serve> {
+    let arguments = ["seconder", SERVE].map(OsString::from).into_iter();
+    let arguments = arguments.chain(settings.iter().flat_map(Setting::arguments));
+    match Program::try_parse_from(arguments).map(|program| program.command) {
+        Ok(crate::Command::Serve(serve)) => Ok(*serve),
+        Ok(_) => Err(invalid(file, &[])),
+        Err(error) => Err(invalid(file, &[Problem::of_all(&error)])),
     }
 }
 
@@ -108,6 +135,10 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
     let Ok(Some(file)) = matches.try_get_one::<PathBuf>(OPTION) else {
         return Ok(given);
     };
+    // There it is the file to write.
+    if leaf.get_name() == INIT {
+        return Ok(given);
+    }
     let settings = self::read(file).map_err(|problems| invalid(file, &problems))?;
     // Other commands may have options of the same names, which are something else.
     let shared = Database::augment_args(Command::new(""));
@@ -209,30 +240,4 @@ fn invalid(file: &Path, problems: &[Problem]) -> Error {
     let lines = problems.iter().map(|problem| format!("\n  {}{problem}", file.display()));
     let (parameter, list) = (OPTION.into(), lines.collect::<String>());
     Error::InvalidArgument { parameter, reason: format!("is invalid:{list}").into() }
-}
-
-/// Every setting, explained and commented out.
-fn example() -> String {
-    let mut text = "# The configuration of seconder: seconder.conf(5).\n".to_owned();
-    for arg in options(&serve()) {
-        let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string);
-        text += "\n";
-        text += &wrapped(&help.unwrap_or_default());
-        text += &format!("#{} = {}\n", key(arg), settings::shown(arg));
-    }
-    text
-}
-
-/// A text as comments.
-fn wrapped(text: &str) -> String {
-    let (mut lines, mut line) = (String::new(), "#".to_owned());
-    for word in text.split_whitespace() {
-        if line.len() + 1 + word.len() > 90 {
-            lines += &format!("{line}\n");
-            "#".clone_into(&mut line);
-        }
-        line += " ";
-        line += word;
-    }
-    lines + &line + "\n"
 }

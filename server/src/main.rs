@@ -11,6 +11,8 @@ mod doctor;
 mod enrol;
 mod forward;
 mod given;
+#[cfg(unix)]
+mod init;
 mod jobs;
 mod keyring;
 mod limits;
@@ -56,6 +58,11 @@ enum Command {
     /// few seconds after they have changed; SIGUSR1, SIGUSR2, SIGALRM
     /// and SIGIO are logged, and have no effect.
     Serve(Box<Serve>),
+    /// Set up a service: write a configuration file with every setting explained, and create the database that it
+    /// names, and its keyring. At a terminal, it asks for what is not given. After an error there is no new
+    /// file. If the folder of the database belongs to another user, root creates the database as that user.
+    #[cfg(unix)]
+    Init(init::Init),
     /// Have a running service read its configuration file again, with the texts, the certificate and its key,
     /// and print what became of it: which settings have changed, and which need a restart. With a file that
     /// is not valid, nothing changes, and this fails.
@@ -206,6 +213,8 @@ fn run(command: Command) -> Result<ExitCode> {
     let done = match command {
         Command::Call(call) => return call::run(call),
         Command::Serve(serve) => commands::serve(*serve),
+        #[cfg(unix)]
+        Command::Init(options) => init::run(&options),
         #[cfg(unix)]
         Command::Reload(reload) => commands::reload(&reload),
         #[cfg(unix)]

@@ -5,6 +5,11 @@
 mod command;
 #[path = "administration/doctor.rs"]
 mod doctor;
+#[path = "administration/init.rs"]
+mod init;
+#[path = "../../tests/postgres/server.rs"]
+mod postgres;
+mod terminal;
 
 use command::{error_of, printed};
 use seconder::calls::{ActivityType, CreateApproval, RegisterActivity};

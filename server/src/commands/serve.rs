@@ -87,6 +87,11 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     Ok(())
 }
 
+/// Creates the database that the options name, unless it is there, and stores the settings of the application.
+pub(crate) fn create(options: &Serve) -> Result<()> {
+    of_messages(configured(options.database.settings()?, options), options)?.open().map(drop)
+}
+
 fn show_addresses(server: &Server) {
     for addr in server.addrs() {
         log(&format!("listening on https://{addr}"));
