@@ -41,6 +41,8 @@ struct Shared {
     metrics: Metrics,
     log: Log,
     pools: Mutex<BTreeMap<String, Pool>>,
+    /// Held while the routes are read again: two readings would each open the new ones.
+    reloading: Mutex<()>,
     stop: Arc<(Mutex<bool>, Condvar)>,
 }
 
@@ -78,8 +80,8 @@ impl Workers {
     /// [`Error::Internal`](seconder::Error::Internal) if threads cannot be started.
     pub fn start(engine: Engine, routes: Routes, metrics: Metrics, log: Log) -> Result<Workers> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let shared =
-            Arc::new(Shared { engine, routes, metrics, log, pools: Mutex::default(), stop });
+        let (pools, reloading) = (Mutex::default(), Mutex::default());
+        let shared = Arc::new(Shared { engine, routes, metrics, log, pools, reloading, stop });
         // Before a thread sends anything.
         let attached = Some(shared.routes.attach(&shared.engine));
         shared.fit()?;
@@ -92,6 +94,14 @@ impl Workers {
         let stop = Arc::clone(&shared.stop);
         let keeper = thread("seconder-routes", move || keep(&kept, &stop))?;
         Ok(Workers { shared, _known: known, keeper: Some(keeper), attached })
+    }
+
+    /// Reads the routes again now, which otherwise happens every 5 s.
+    ///
+    /// # Errors
+    /// As [`Routes::reload`]; [`Error::Internal`](seconder::Error::Internal) if threads cannot be started.
+    pub fn reload(&self) -> Result<()> {
+        self.shared.reload()
     }
 
     /// Waits for the jobs that are being sent, for 10 s at most. Those that wait are left to other
@@ -139,12 +149,7 @@ fn keep(shared: &Weak<Shared>, stop: &(Mutex<bool>, Condvar)) {
         }
         drop(stopped);
         let Some(shared) = shared.upgrade() else { return };
-        let reload = || {
-            shared.routes.reload(&shared.engine)?;
-            shared.routes.start_gateways();
-            shared.fit()
-        };
-        let error = match catch_unwind(AssertUnwindSafe(reload)) {
+        let error = match catch_unwind(AssertUnwindSafe(|| shared.reload())) {
             Ok(Ok(())) => continue,
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it ended with a panic".to_owned(),
@@ -154,6 +159,13 @@ fn keep(shared: &Weak<Shared>, stop: &(Mutex<bool>, Condvar)) {
 }
 
 impl Shared {
+    fn reload(self: &Arc<Shared>) -> Result<()> {
+        let _alone = locked(&self.reloading);
+        self.routes.reload(&self.engine)?;
+        self.routes.start_gateways();
+        self.fit()
+    }
+
     /// Starts and ends threads as the routes ask for.
     fn fit(self: &Arc<Shared>) -> Result<()> {
         let mut wanted: BTreeMap<String, usize> = self.routes.workers().into_iter().collect();

@@ -74,6 +74,7 @@ fn a_reload_applies_what_can_be_applied_and_names_what_needs_a_restart() {
             "metrics has changed, which needs a restart",
             "otp_domain is given no more, and stays as it is stored",
             "texts has changed",
+            "the routes were read again",
             "there is no certificate, so there is no file to read",
         ]
     );
@@ -85,7 +86,7 @@ fn a_reload_applies_what_can_be_applied_and_names_what_needs_a_restart() {
     // What needs a restart is named until then, and what was applied once.
     let again = reload(folder.path(), &["--pid-file", "pid"]);
     let again = text(&again.stdout);
-    assert!(again.starts_with("metrics has changed, which needs a restart\nthere is"), "{again}");
+    assert!(again.starts_with("metrics has changed, which needs a restart\nthe routes"), "{again}");
     running.stop();
     assert!(!folder.path().join("pid").exists() && !folder.path().join("pid.reload").exists());
 }

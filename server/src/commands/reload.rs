@@ -5,7 +5,7 @@ use crate::arguments::Serve;
 use crate::config::{self, Values};
 use seconder::Result;
 use seconder::engine::Engine;
-use seconder_server::Server;
+use seconder_server::{Server, Workers};
 
 /// The options whose values the database has, from where every node reads them. All others but `LOG_LEVEL` are
 /// for the start.
@@ -52,8 +52,13 @@ impl Reloading {
     }
 
     /// Reads them, and the files that they name. With an error, nothing has changed, but for a certificate
-    /// alone that cannot be used: then it stays as it was.
-    pub(super) fn reload(&mut self, server: &Server, engine: &Engine) -> Reloaded {
+    /// that cannot be used, or routes that cannot be read: then these stay as they were.
+    pub(super) fn reload(
+        &mut self,
+        server: &Server,
+        engine: &Engine,
+        workers: Option<&Workers>,
+    ) -> Reloaded {
         let mut lines = match self.read(engine) {
             Ok(lines) => lines,
             Err(error) => {
@@ -61,9 +66,13 @@ impl Reloading {
                 return Reloaded { lines, failed: true };
             }
         };
-        let certificate = of_certificate(server);
-        lines.extend(certificate.lines);
-        Reloaded { lines, failed: certificate.failed }
+        // What has failed is last.
+        let mut parts: Vec<_> = workers.map(of_routes).into_iter().collect();
+        parts.push(of_certificate(server));
+        parts.sort_by_key(|part| part.failed);
+        let failed = parts.iter().any(|part| part.failed);
+        lines.extend(parts.into_iter().flat_map(|part| part.lines));
+        Reloaded { lines, failed }
     }
 
     fn read(&mut self, engine: &Engine) -> Result<Vec<String>> {
@@ -94,6 +103,15 @@ impl Reloading {
         self.last = values;
         Ok(lines)
     }
+}
+
+/// Reads the routes again.
+fn of_routes(workers: &Workers) -> Reloaded {
+    let (line, failed) = match workers.reload() {
+        Ok(()) => ("the routes were read again".to_owned(), false),
+        Err(error) => (format!("the routes stay as they were: {error}"), true),
+    };
+    Reloaded { lines: vec![line], failed }
 }
 
 /// Reads the certificate again.

@@ -76,7 +76,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let supervision = Supervision::start(&server, move || database.callback_lanes().map(drop))?;
     let mut reloading = Reloading::of(options, at_start);
     run(server, &mut signals, &supervision, |server| {
-        let reloaded = reloading.reload(server, engine);
+        let reloaded = reloading.reload(server, engine, workers.as_ref());
         #[cfg(unix)]
         if let Some(Err(error)) = pid_file.as_ref().map(|file| file.reloaded(&reloaded)) {
             log(&format!("warning: `seconder reload` cannot be answered: {error}"));
