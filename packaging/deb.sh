@@ -141,9 +141,10 @@ development=$work/libseconder-dev/usr/lib/$triplet
 # remote service needs none.
 examples=$work/seconder/usr/share/doc/seconder/systemd
 units=$work/seconder/usr/lib/systemd/system
-install -d "$units" "$work/seconder/usr/lib/sysusers.d"
+install -d "$units" "$work/seconder/usr/lib/sysusers.d" "$work/seconder/usr/lib/tmpfiles.d"
 mv "$examples/seconder.service" "$examples/seconder.socket" "$units/"
 mv "$examples/seconder.sysusers" "$work/seconder/usr/lib/sysusers.d/seconder.conf"
+mv "$examples/seconder.tmpfiles" "$work/seconder/usr/lib/tmpfiles.d/seconder.conf"
 rmdir "$examples"
 # Only those who compile need the static library and the link that the linker follows.
 mv "$library/libseconder.a" "$library/libseconder.so" "$development/"
@@ -191,13 +192,16 @@ Description: second factor of a login (development files)
  pkg-config and CMake, for programs that use Seconder.
 CONTROL
 mkdir -p "$work/seconder/DEBIAN"
-# The units need the user, and a service that runs is to be the new program.
+# The units need the user and its folders, and a service that runs is to be the new program.
 cat >"$work/seconder/DEBIAN/postinst" <<'SCRIPT'
 #!/bin/sh
 set -e
 if [ "$1" = configure ]; then
     if command -v systemd-sysusers >/dev/null; then
         systemd-sysusers seconder.conf
+    fi
+    if command -v systemd-tmpfiles >/dev/null; then
+        systemd-tmpfiles --create seconder.conf
     fi
     if [ -d /run/systemd/system ]; then
         # A service that does not start is no reason to leave the package half installed.
@@ -214,12 +218,16 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
     systemctl disable --now seconder.service seconder.socket || true
 fi
 SCRIPT
-# The database, its keyring and the messages go with a purge alone. The user stays, as users do in Debian:
+# The configuration, the database, its keyring and the messages go with a purge alone, what else an
+# administrator has put beside the configuration stays. The user stays, as users do in Debian:
 # backups and other files may belong to it.
 cat >"$work/seconder/DEBIAN/postrm" <<'SCRIPT'
 #!/bin/sh
 set -e
-[ "$1" != purge ] || rm -rf /var/lib/seconder
+if [ "$1" = purge ]; then
+    rm -rf /var/lib/seconder /etc/seconder/seconder.conf
+    [ ! -d /etc/seconder ] || rmdir --ignore-fail-on-non-empty /etc/seconder
+fi
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
     systemctl daemon-reload || true
 fi

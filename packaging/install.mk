@@ -25,7 +25,7 @@ NATIVE_LIBRARIES := util rt pthread m dl c
 EXAMPLES := $(wildcard examples/*.c examples/*.cpp)
 
 # Examples of units, which need an administrator's decisions.
-UNITS := $(addprefix packaging/systemd/seconder.,service socket sysusers)
+UNITS := $(addprefix packaging/systemd/seconder.,service socket sysusers tmpfiles)
 
 # The page of the PAM module, which Debian has in its package. That of the configuration is with
 # seconder-login, which reads it too, and `seconder pam check`.

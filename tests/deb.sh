@@ -67,7 +67,7 @@ has libseconder-dev "usr/lib/$triplet/libseconder.so" "usr/lib/$triplet/libsecon
 has seconder usr/bin/seconder usr/bin/seconder-login usr/share/man/man8/seconder.8.gz \
     usr/share/man/man8/seconder-login.8.gz usr/share/man/man5/seconder-pam.conf.5.gz \
     usr/lib/systemd/system/seconder.service usr/lib/systemd/system/seconder.socket \
-    usr/lib/sysusers.d/seconder.conf
+    usr/lib/sysusers.d/seconder.conf usr/lib/tmpfiles.d/seconder.conf
 has libpam-seconder "usr/lib/$triplet/security/pam_seconder.so" usr/share/pam-configs/seconder \
     usr/share/man/man8/pam_seconder.8.gz
 # Nobody but root may read the codes of offline logins.
@@ -115,8 +115,9 @@ done
 
 if unshare --mount true 2>/dev/null; then
     unshare --mount --propagation private tests/deb_lifecycle.sh "$work"
+    unshare --mount --net --propagation private tests/operate.sh "$work"
 else
-    echo "skipped: upgrading the packages, because there are no mount namespaces here"
+    echo "skipped: upgrading the packages, and docs/operate.md, because there are no mount namespaces here"
 fi
 
 installed=yes

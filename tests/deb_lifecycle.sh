@@ -4,45 +4,18 @@
 # own, on a file system that hides what is written from this machine: tests/deb.sh.
 # tests/deb_lifecycle.sh FOLDER_OF_PACKAGES
 set -euo pipefail
-[ "$(readlink /proc/self/ns/mnt)" != "$(readlink /proc/1/ns/mnt)" ] || exit 2
 packages=$(realpath "$1")
 fail() {
     echo "tests/deb_lifecycle.sh: $*" >&2
     exit 1
 }
 
-work=$(mktemp -d)
-mount -t tmpfs tmpfs "$work"
-service=
-clean() {
-    [ -z "$service" ] || kill "$service"
-    # The temporary file system goes with the namespace, its folder does not.
-    umount -l "$work"
-    rmdir "$work"
-}
-trap clean EXIT
-mkdir "$work/packages" "$work/tree" "$work/changed" "$work/overlay" "$work/system"
-# The same packages, with a version of before.
+. "$(dirname "$0")/overlay.sh"
 for package in seconder libpam-seconder libseconder0 libseconder-dev; do
     cp "$packages/${package}"_*.deb "$work/packages/"
-    dpkg-deb -R "$packages/${package}"_*.deb "$work/tree/$package"
-    sed -i -e 's/^Version: .*/Version: 0.0.1/' -e 's/(= [0-9.]*)/(= 0.0.1)/' \
-        "$work/tree/$package/DEBIAN/control"
-    dpkg-deb -Zgzip -z1 --build "$work/tree/$package" "$work/packages/earlier_$package.deb" >/dev/null
-    rm -r "${work:?}/tree/$package"
+    earlier "$packages/${package}"_*.deb
 done
-mount -t overlay overlay "$work/system" \
-    -o "lowerdir=/,upperdir=$work/changed,workdir=$work/overlay" 2>/dev/null || {
-    echo "skipped: upgrading the Debian packages, because there are no overlays of / here"
-    exit 0
-}
-mount -t proc proc "$work/system/proc"
-mount --rbind /dev "$work/system/dev"
-mkdir -p "$work/system/packages"
-mount --bind "$work/packages" "$work/system/packages"
 
-root=(chroot "$work/system" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
-    DEBIAN_FRONTEND=noninteractive)
 run() {
     "${root[@]}" "$@"
 }
@@ -70,7 +43,7 @@ seconder() {
 run install -d -m 700 -o "$owner" -g "$owner" /var/lib/seconder
 # The service creates the database.
 "${program[@]}" serve --database "$database" --unix /var/lib/seconder/socket 2>"$work/serve.log" &
-service=$!
+services=($!)
 for _ in {1..1200}; do
     [ ! -S "$work/system/var/lib/seconder/socket" ] || break
     sleep 0.1
@@ -79,9 +52,9 @@ user=$(seconder user create --database "$database" --email ada@example.com --cel
     --country-code 1 | sed -n 's/^user_id //p') || fail "no user was created: $(cat "$work/serve.log")"
 before=$(seconder user show --database "$database" --user "$user") ||
     fail "the service does not run: $(cat "$work/serve.log")"
-kill "$service"
-wait "$service" || fail "the service failed: $(cat "$work/serve.log")"
-service=
+kill "${services[0]}"
+wait "${services[0]}" || fail "the service failed: $(cat "$work/serve.log")"
+services=()
 
 dpkg_ -i $(cd "$work/packages" && printf '/packages/%s ' [!e]*.deb)
 [ "$(version)" != 0.0.1 ] || fail "the packages were not upgraded"
