@@ -199,6 +199,7 @@ test-install: c-library pam-module
 	$(CARGO) build -q -p seconder-login
 	@install -m 755 $(TARGET)/debug/seconder $(TARGET)/debug/seconder-login $(TARGET)/debug/install/
 	tests/install.sh
+	tests/monitoring.sh
 	tests/deb.sh
 
 # A real service and real programs. As root, in a mount namespace of its own.

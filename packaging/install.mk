@@ -27,6 +27,9 @@ EXAMPLES := $(wildcard examples/*.c examples/*.cpp)
 # Examples of units, which need an administrator's decisions.
 UNITS := $(addprefix packaging/systemd/seconder.,service socket sysusers tmpfiles)
 
+# Alerts and a dashboard for those who watch the service.
+MONITORING := $(wildcard packaging/monitoring/*)
+
 # The page of the PAM module, which Debian has in its package. That of the configuration is with
 # seconder-login, which reads it too, and `seconder pam check`.
 PAM_PAGES := man/pam_seconder.8
@@ -82,6 +85,8 @@ install-program:
 		install -m 644 /dev/stdin "$(DESTDIR)$(DATADIR)/bash-completion/completions/seconder"
 	install -d "$(DESTDIR)$(DOCDIR)/systemd"
 	install -m 644 $(UNITS) "$(DESTDIR)$(DOCDIR)/systemd/"
+	install -d "$(DESTDIR)$(DOCDIR)/monitoring"
+	install -m 644 $(MONITORING) "$(DESTDIR)$(DOCDIR)/monitoring/"
 
 # A module that is there is used only where a file of /etc/pam.d says so.
 .PHONY: install-pam
@@ -107,10 +112,11 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(DATADIR)/bash-completion/completions/seconder"
 	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
 	rm -f $(EXAMPLES:%="$(DESTDIR)$(DOCDIR)/%")
-	rm -f $(UNITS:packaging/%="$(DESTDIR)$(DOCDIR)/%")
+	rm -f $(UNITS:packaging/%="$(DESTDIR)$(DOCDIR)/%") $(MONITORING:packaging/%="$(DESTDIR)$(DOCDIR)/%")
 	@# A folder that still has files of others stays.
 	rmdir "$(DESTDIR)$(CMAKEDIR)" "$(DESTDIR)$(DATADIR)/seconder" \
-		"$(DESTDIR)$(DOCDIR)/examples" "$(DESTDIR)$(DOCDIR)/systemd" "$(DESTDIR)$(DOCDIR)" \
+		"$(DESTDIR)$(DOCDIR)/examples" "$(DESTDIR)$(DOCDIR)/systemd" \
+		"$(DESTDIR)$(DOCDIR)/monitoring" "$(DESTDIR)$(DOCDIR)" \
 		2>/dev/null || true
 
 # An installed tree can be moved, because its files find each other relative to their own location.

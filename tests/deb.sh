@@ -67,7 +67,8 @@ has libseconder-dev "usr/lib/$triplet/libseconder.so" "usr/lib/$triplet/libsecon
 has seconder usr/bin/seconder usr/bin/seconder-login usr/share/man/man8/seconder.8.gz \
     usr/share/man/man8/seconder-login.8.gz usr/share/man/man5/seconder-pam.conf.5.gz \
     usr/lib/systemd/system/seconder.service usr/lib/systemd/system/seconder.socket \
-    usr/lib/sysusers.d/seconder.conf usr/lib/tmpfiles.d/seconder.conf
+    usr/lib/sysusers.d/seconder.conf usr/lib/tmpfiles.d/seconder.conf \
+    usr/share/doc/seconder/monitoring/seconder-alerts.yml
 has libpam-seconder "usr/lib/$triplet/security/pam_seconder.so" usr/share/pam-configs/seconder \
     usr/share/man/man8/pam_seconder.8.gz
 # Nobody but root may read the codes of offline logins.

@@ -197,4 +197,28 @@ fn the_manual_has_every_metric() {
     let named: BTreeSet<String> =
         rows.map(|row| format!("seconder_{}", row.split('`').next().unwrap())).collect();
     assert_eq!(served, named);
+    // What the alerts and the dashboard ask for is there.
+    for file in ["seconder-alerts.yml", "seconder-dashboard.json"] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../packaging/monitoring");
+        let file = fs::read_to_string(Path::new(folder).join(file)).unwrap();
+        let asked: BTreeSet<&str> =
+            words(&file).filter(|word| word.starts_with("seconder_")).collect();
+        assert!(asked.len() > 10, "{asked:?}");
+        for metric in asked {
+            let metric = metric.strip_suffix("_bucket").unwrap_or(metric);
+            assert!(served.contains(metric), "{metric}");
+        }
+        // Those by which their values are grouped, beside those that Prometheus adds.
+        let grouped = file.split("by (").skip(1).filter_map(|rest| rest.split(')').next());
+        for label in grouped.flat_map(words).filter(|label| *label != "instance") {
+            let of_metric = |line: &&str| words(line).any(|word| word == label);
+            assert!(text.lines().any(|line| of_metric(&line)), "{label}");
+        }
+    }
+}
+
+/// The names in a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+    text.split(ends).filter(|word| !word.is_empty())
 }
