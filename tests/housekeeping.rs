@@ -7,6 +7,7 @@ mod fresh;
 use fresh::{ManualClock, ada, open_at};
 use seconder::calls::{Channel, RequestSms, StartPhoneVerification};
 use seconder::engine::AuditFilter;
+use seconder::engine::operator::Maintain;
 use seconder::{Handle, Settings};
 
 const NOW: u64 = 1_000_000;
@@ -133,4 +134,32 @@ fn rows_whose_key_is_no_text_any_more_are_deleted() {
     assert!(maintain().is_err());
     assert_eq!(rows(&path, &["codes"]), [0]);
     let _ = maintain().unwrap();
+}
+
+#[test]
+fn a_damaged_file_is_reported_with_what_to_do_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let url = fresh::url(&path);
+    let service = seconder::open(&url).unwrap();
+    assert!(service.operate(&Maintain { full: true }).unwrap().checked);
+    drop(service);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let page = "SELECT rootpage FROM sqlite_schema WHERE name = 'receipts_due'";
+    let page: u32 = db.query_row(page, [], |row| row.get(0)).unwrap();
+    let size: u32 = db.pragma_query_value(None, "page_size", |row| row.get(0)).unwrap();
+    drop(db);
+    // What a disk may do to a page that no login reads.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let (begin, size) = ((page - 1) as usize * size as usize, size as usize);
+    bytes[begin..begin + size].fill(0xFF);
+    std::fs::write(&path, &bytes).unwrap();
+    let service = seconder::open(&url).unwrap();
+    for full in [false, true] {
+        let error = service.operate(&Maintain { full }).unwrap_err().to_string();
+        assert!(error.contains("is damaged: "), "{error}");
+        assert!(error.contains("restore a backup"), "{error}");
+    }
+    drop(service);
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }

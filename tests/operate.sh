@@ -32,7 +32,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=l
 echo the-key-of-the-messages >"$here/signing-key"
 install -m 755 "$tests/systemctl" "$work/system/usr/bin/systemctl"
 # The scripts of the packages look for systemd here.
-mkdir -p "$work/system/run/systemd/system" "$work/system/run/seconder"
+mkdir -p "$work/system/etc/cron.weekly" "$work/system/run/systemd/system" "$work/system/run/seconder"
 # The program to which messages are posted: it keeps the code of the last one.
 "${root[@]}" python3 - <<'PROGRAM' &
 import http.server, json
@@ -62,6 +62,6 @@ services=($!)
 said() {
     grep -q "$1" "$work/log" || fail "no command printed \"$1\": $(cat "$work/log")"
 }
-for text in 'accepted by the provider' 'log_level\|log-level' '"token":"is valid"' 'ada@example.com'; do
+for text in 'accepted by the provider' 'log_level\|log-level' '"token":"is valid"' 'the database is sound' 'ada@example.com'; do
     said "$text"
 done

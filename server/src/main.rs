@@ -17,6 +17,7 @@ mod jobs;
 mod keyring;
 mod limits;
 mod lookup;
+mod maintain;
 #[cfg(test)]
 mod manual;
 mod moving;
@@ -76,6 +77,10 @@ enum Command {
     /// clock, routes and messages, limits, the disk, the certificate. It fails if a check has failed; what is only
     /// to be looked at is a warning. Services go on meanwhile.
     Doctor(doctor::Doctor),
+    /// Check a database file, give back the space of its log, and remove what has expired, while services use it.
+    /// It fails if the file is damaged. Run it every week, and with --full before the oldest backup is removed.
+    /// A database on a server is checked and vacuumed by the server.
+    Maintain(maintain::Options),
     /// Print the application's API key, which clients present. The database must exist: `seconder
     /// serve` creates it.
     Key(Database),
@@ -221,6 +226,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Relay(relay) => commands::relay(relay),
         Command::App(command) => app::run(command),
         Command::Doctor(options) => return doctor::run(&options),
+        Command::Maintain(options) => maintain::run(&options),
         Command::Key(database) => commands::key(&database),
         Command::Backup { database, to } => commands::backup(&database, &to),
         Command::Restore { database, replace, copy } => {

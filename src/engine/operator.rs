@@ -10,6 +10,7 @@ mod forward;
 mod jobs;
 mod limits;
 mod lookup;
+mod maintain;
 mod operators;
 mod role;
 mod routes;
@@ -26,6 +27,7 @@ pub use forward::{ForwardStatus, Forwarded, ReturnUser, TakeUser};
 pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, ShowJob};
 pub use limits::{SetLimits, ShowLimits};
 pub use lookup::{LookupSettings, RemoveLookup, SetLookup, ShowLookup};
+pub use maintain::{Maintain, Maintained};
 pub use operators::{
     AddOperator, ListOperators, OperatorEntry, OperatorToken, Operators, RemoveOperator,
     RotateOperatorToken,
@@ -122,6 +124,7 @@ const ALL: &[Named] = &[
     named::<ListApprovals>(Read),
     named::<CancelApproval>(Support),
     named::<ListAudit>(Read),
+    named::<Maintain>(Admin),
     named::<ForwardStatus>(Read),
     named::<ReturnUser>(Admin),
     named::<TakeUser>(Admin),

@@ -21,7 +21,7 @@ mod tables;
 mod view;
 mod which;
 
-pub(super) use backend::Backend;
+pub(super) use backend::{Backend, Upkept};
 pub(super) use memory::Memory;
 #[cfg(feature = "postgres")]
 pub(super) use postgres::Postgres;
@@ -148,6 +148,11 @@ impl Store {
     /// Copies the database into a new file.
     pub(super) fn copy_to(&self, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         self.backend.copy_to(path, progress)
+    }
+
+    /// Checks the database, and does what it needs over the months.
+    pub(super) fn look_after(&self, full: bool) -> Result<Upkept> {
+        self.backend.look_after(full)
     }
 
     /// Counts a call of the interface. The count reaches the disk with the next batch.

@@ -16,6 +16,16 @@ pub(in crate::engine) enum Fault {
     OfStore(Error),
 }
 
+/// What became of [`Backend::look_after`].
+#[derive(Default)]
+pub(in crate::engine) struct Upkept {
+    /// Whether the database was checked, and is sound.
+    pub(in crate::engine) checked: bool,
+    /// Of the files, and those of them that nothing uses.
+    pub(in crate::engine) bytes: Option<u64>,
+    pub(in crate::engine) bytes_free: Option<u64>,
+}
+
 pub(in crate::engine) trait Backend: Send + Sync {
     /// Begins to use it, until what this returns is dropped.
     ///
@@ -41,6 +51,14 @@ pub(in crate::engine) trait Backend: Send + Sync {
     fn copy_to(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()>;
     /// Does this work on one snapshot.
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
+    /// Checks the database, with `full` all of it, and does what it needs over the months. Default: nothing, because
+    /// a server does so by itself.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if it is damaged.
+    fn look_after(&self, _full: bool) -> Result<Upkept> {
+        Ok(Upkept::default())
+    }
     /// Does what can wait until nobody waits for it. Default: nothing.
     fn tidy_up(&self) {}
 }

@@ -4,7 +4,7 @@
 //! A value is sealed for its place, which is its table, its column and the key of its row, so that it
 //! cannot be moved to another row. An older value of the same place can be put back.
 
-use super::backend::{Backend, Fault, Rows};
+use super::backend::{Backend, Fault, Rows, Upkept};
 use super::sealed::Secret;
 use super::table::{Row, Schema, Value};
 use super::tables::{SealingKey, TABLES};
@@ -151,6 +151,10 @@ impl<B: Backend> Backend for Sealing<B> {
 
     fn copy_to(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         self.inner.copy_to(to, progress)
+    }
+
+    fn look_after(&self, full: bool) -> Result<Upkept> {
+        self.inner.look_after(full)
     }
 
     fn tidy_up(&self) {

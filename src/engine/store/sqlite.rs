@@ -15,13 +15,14 @@ mod process;
 mod rows;
 mod schema;
 mod turns;
+mod upkeep;
 mod watch;
 
 pub(in crate::engine) use backup::{Copied, restore};
 pub(super) use process::Using;
 pub use process::{after_fork, before_fork};
 
-use super::backend::{Backend, Fault, Rows};
+use super::backend::{Backend, Fault, Rows, Upkept};
 use super::batch::PATIENCE;
 use super::migrations::Migration;
 use super::restored;
@@ -241,6 +242,10 @@ impl Backend for Sqlite {
         let snapshot = db.unchecked_transaction().map_err(fault)?;
         work(&mut Transaction(&snapshot))?;
         snapshot.commit().map_err(fault)
+    }
+
+    fn look_after(&self, full: bool) -> Result<Upkept> {
+        self.look_after_file(full)
     }
 
     fn tidy_up(&self) {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 const STEP: i32 = 256;
 
 /// After how many operations of SQLite a check that takes long looks whether a fork waits for it.
-const OPERATIONS: i32 = 10_000;
+pub(super) const OPERATIONS: i32 = 10_000;
 
 /// The bytes that are copied, and all that are to be.
 pub(in crate::engine) type Progress<'a> = &'a mut dyn FnMut(u64, u64);

@@ -1,0 +1,42 @@
+//! What a database needs over the months.
+
+use super::operation;
+use crate::Result;
+use crate::engine::Engine;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+operation! {
+    /// Removes all that has expired, as [`Engine::maintain`] does, checks a database file, and gives back the
+    /// space of its log. Calls go on meanwhile. A server's database is checked by the server's own tools.
+    /// [`Error::Storage`](crate::Error::Storage) says that the file is damaged, and how.
+    Maintain = "database.maintain" -> Maintained {
+        /// Also compares each index with its table, which takes several times as long. Default: no.
+        #[serde(default)]
+        full: bool,
+    }
+}
+
+/// What [`Maintain`] has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Maintained {
+    /// Whether the database was checked, and is sound; not if it is on a server or in memory.
+    pub checked: bool,
+    /// The bytes of the file and its log, if there is one.
+    pub bytes: Option<u64>,
+    /// Those of the file that nothing uses. New rows do.
+    pub bytes_free: Option<u64>,
+}
+
+/// After this time, the removal of what has expired begins anew, in seconds.
+const ROUND: u64 = 10;
+
+impl Maintain {
+    fn run(&self, engine: &Engine) -> Result<Maintained> {
+        // Before what has expired is removed: a damaged file is best left as it is.
+        let found = engine.shared.store.look_after(self.full)?;
+        while engine.maintain(Duration::from_secs(ROUND))? {}
+        Ok(Maintained { checked: found.checked, bytes: found.bytes, bytes_free: found.bytes_free })
+    }
+}

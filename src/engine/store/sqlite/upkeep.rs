@@ -1,0 +1,68 @@
+//! What a database file needs over the months. Pages of rows that are gone are used again, and every statement has
+//! one plan, so that nothing has to be compacted or analysed.
+
+use super::backup::OPERATIONS;
+use super::open::{self, beside, message};
+use super::process::{Using, apart_from_forks};
+use super::{PATIENCE, Sqlite};
+use crate::engine::store::backend::{Backend, Upkept};
+use crate::{Error, Result};
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, ErrorCode, MAIN_DB};
+use std::path::Path;
+
+impl Sqlite {
+    /// Checks the file, and gives back the space of its log.
+    pub(super) fn look_after_file(&self, full: bool) -> Result<Upkept> {
+        let Some(file) = &self.file else { return Ok(Upkept::default()) };
+        let path = &file.path;
+        drop(self.begin()?);
+        let bytes_free = apart_from_forks(|using| {
+            // It could be another file by now.
+            self.check()?;
+            examine(&mut open::reader(path)?, path, full, using)
+        })?;
+        shorten_log(path)?;
+        let length = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let bytes = length(path) + length(&beside(path, "-wal"));
+        Ok(Upkept { checked: true, bytes: Some(bytes), bytes_free: Some(bytes_free) })
+    }
+}
+
+/// The bytes in the file that nothing uses. Returns `None` if a fork waits for it.
+fn examine(db: &mut Connection, path: &Path, full: bool, using: &Using) -> Result<Option<u64>> {
+    let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
+    db.progress_handler(OPERATIONS, Some(using.signal())).map_err(failed)?;
+    // The full check also compares each index with its table.
+    let check = if full { "PRAGMA integrity_check(1)" } else { "PRAGMA quick_check(1)" };
+    let found = db.query_row(check, [], |row| row.get::<_, String>(0));
+    let found = match found.as_ref().err().and_then(rusqlite::Error::sqlite_error_code) {
+        Some(ErrorCode::OperationInterrupted) => return Ok(None),
+        Some(ErrorCode::DatabaseCorrupt) => "it cannot be read".to_owned(),
+        _ => found.map_err(failed)?,
+    };
+    db.progress_handler(0, None::<fn() -> bool>).map_err(failed)?;
+    if found != "ok" {
+        return Err(Error::storage(format!(
+            "{} is damaged: {found}. Stop what uses it, check its disk, and restore a backup",
+            path.display()
+        )));
+    }
+    let number = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let bytes = number("freelist_count").and_then(|pages| Ok(pages * number("page_size")?));
+    Ok(Some(u64::try_from(bytes.map_err(failed)?).unwrap_or(0)))
+}
+
+/// Moves the log into the database, and cuts it off. Readers and writers may keep it from that: the next
+/// commits use the log again then.
+fn shorten_log(path: &Path) -> Result<()> {
+    let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
+    apart_from_forks(|_| {
+        let db = open::checkpointer(path)?;
+        db.busy_timeout(PATIENCE).map_err(failed)?;
+        match db.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE) {
+            Err(e) if e.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => Err(failed(e)),
+            _ => Ok(Some(())),
+        }
+    })
+}
