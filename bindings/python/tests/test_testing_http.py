@@ -7,11 +7,13 @@ import json
 import socket
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import pytest
 
 from seconder.testing import Sandbox
+from seconder.testing._server import Server
 
 DETAILS = "/protected/json/app/details"
 
@@ -163,3 +165,21 @@ def test_a_target_is_the_same_as_for_the_server(sandbox: Sandbox) -> None:
     assert send(sandbox, "GET", f"/{DETAILS}", headers=key(sandbox)).status == 200
     path = DETAILS.replace("/json/", "//json/")
     assert send(sandbox, "GET", path, headers=key(sandbox)).status == 404
+
+
+def test_a_connection_that_is_accepted_while_the_server_stops_is_closed_unserved() -> None:
+    requests: list[object] = []
+    server = Server(requests.append)
+    server.stop()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.create_connection(listener.getsockname())
+        accepted, address = listener.accept()
+    with client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.settimeout(10)
+        # As the thread of a connection begins that was accepted just before.
+        server.process_request_thread(accepted, address)
+        # The request was not read, so there may be a reset.
+        with suppress(ConnectionResetError):
+            assert client.recv(1) == b""
+    assert requests == []

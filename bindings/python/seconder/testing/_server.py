@@ -56,6 +56,7 @@ class Server(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self._connections: dict[threading.Thread, socket.socket] = {}
         self._lock = threading.Lock()
+        self._stopped = False
         # The interval is how long stop() may wait, in seconds.
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -65,6 +66,7 @@ class Server(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
         with self._lock:
+            self._stopped = True
             connections = dict(self._connections)
         for connection in connections.values():
             # Nothing more is read, and a reply that is being written still arrives.
@@ -82,7 +84,13 @@ class Server(ThreadingHTTPServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         with self._lock:
-            self._connections[threading.current_thread()] = request
+            # A thread that begins after stop() has counted them would call what is closed by then.
+            is_late = self._stopped
+            if not is_late:
+                self._connections[threading.current_thread()] = request
+        if is_late:
+            self.shutdown_request(request)
+            return
         try:
             super().process_request_thread(request, client_address)
         finally:
