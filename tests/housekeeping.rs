@@ -163,3 +163,21 @@ fn a_damaged_file_is_reported_with_what_to_do_and_stays_as_it_is() {
     drop(service);
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
+
+#[test]
+fn maintenance_beside_a_long_read_holds_up_no_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let service = seconder::open(&fresh::url(&path)).unwrap();
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM users").unwrap();
+    // The reader does not see it, so the log cannot be cut off.
+    let user = ada(&service);
+    assert!(service.operate(&Maintain { full: false }).unwrap().checked);
+    let _ = service.unlock_user(user).unwrap();
+    let log = || std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
+    assert!(log() > 0);
+    reader.execute_batch("COMMIT").unwrap();
+    assert!(service.operate(&Maintain { full: false }).unwrap().checked);
+    assert_eq!(log(), 0);
+}

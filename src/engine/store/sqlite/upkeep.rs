@@ -1,10 +1,10 @@
 //! What a database file needs over the months. Pages of rows that are gone are used again, and every statement has
 //! one plan, so that nothing has to be compacted or analysed.
 
+use super::Sqlite;
 use super::backup::OPERATIONS;
 use super::open::{self, beside, message};
 use super::process::{Using, apart_from_forks};
-use super::{PATIENCE, Sqlite};
 use crate::engine::store::backend::{Backend, Upkept};
 use crate::{Error, Result};
 use rusqlite::wal::CheckpointMode;
@@ -53,16 +53,21 @@ fn examine(db: &mut Connection, path: &Path, full: bool, using: &Using) -> Resul
     Ok(Some(u64::try_from(bytes.map_err(failed)?).unwrap_or(0)))
 }
 
-/// Moves the log into the database, and cuts it off. Readers and writers may keep it from that: the next
-/// commits use the log again then.
+/// Moves the log into the database, and cuts it off, unless somebody reads or writes: the next commits use the
+/// log again then. It does not wait for them, because nobody could write while it waits for a reader.
 fn shorten_log(path: &Path) -> Result<()> {
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
     apart_from_forks(|_| {
         let db = open::checkpointer(path)?;
-        db.busy_timeout(PATIENCE).map_err(failed)?;
-        match db.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::TRUNCATE) {
-            Err(e) if e.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => Err(failed(e)),
-            _ => Ok(Some(())),
+        // The first one does most of the work, beside the commits.
+        for mode in [CheckpointMode::PASSIVE, CheckpointMode::TRUNCATE] {
+            match db.wal_checkpoint_v2(Some(MAIN_DB), mode) {
+                Err(e) if e.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+                    return Err(failed(e));
+                }
+                _ => {}
+            }
         }
+        Ok(Some(()))
     })
 }
