@@ -9,6 +9,8 @@ tests=$(realpath "$(dirname "$0")")
 . "$tests/overlay.sh"
 fail() {
     echo "tests/operate.sh: $*" >&2
+    # What the page has started is ended with this.
+    services+=($(cat "$work/system/run/seconder.pid" 2>/dev/null || true))
     exit 1
 }
 command -v systemd-sysusers >/dev/null && command -v systemd-tmpfiles >/dev/null || {

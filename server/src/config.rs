@@ -55,8 +55,7 @@ pub(crate) enum Config {
 pub(crate) fn run(config: Config) -> seconder::Result<()> {
     match config {
         Config::Check { file } => {
-            let settings = read(&file).map_err(|problems| invalid(&file, &problems))?;
-            together(&file, &settings)?;
+            of(&file)?;
             print(&format!("{} is valid", file.display()))
         }
         Config::Example => print(Draft::new().text().trim_end()),

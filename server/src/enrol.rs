@@ -1,6 +1,7 @@
 //! Enrolling an authenticator app at a terminal.
 
 use crate::commands::{invalid, print};
+use crate::prompt;
 use crate::qr::{self, Screen};
 use crate::target::LocalTarget;
 use crate::user;
@@ -12,7 +13,7 @@ use seconder::otp::Totp;
 use seconder::wire::form;
 use seconder::{Error, Result, Service, Verdict};
 use serde_json::{Value, json};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// How many codes may be typed.
 const TRIES: u32 = 3;
@@ -21,8 +22,6 @@ const TRIES: u32 = 3;
 const NOT_ENROLLED: &str = "no app was enrolled by this, and one that was enrolled before stays \
                             valid. The key that was shown is valid until the next enrolment: run \
                             this command again if somebody else may have seen it";
-/// No line that a user types is longer.
-const LONGEST_LINE: u64 = 1024;
 
 #[derive(Args)]
 pub(crate) struct Enrol {
@@ -265,11 +264,7 @@ fn show(options: &Enrol, uri: &Secret) -> Result<()> {
 
 /// Asks for a line at the terminal; `None` at its end.
 fn ask(prompt: &str) -> Result<Option<Secret>> {
-    let mut out = std::io::stdout();
-    write!(out, "{prompt}")
-        .and_then(|()| out.flush())
-        .map_err(|error| invalid("standard output", format!("cannot be written: {error}")))?;
-    line()
+    Ok(prompt::ask(prompt)?.map(Secret::new))
 }
 
 /// The error for an input that has ended too early.
@@ -279,14 +274,7 @@ fn ended(so: &str) -> Error {
 
 /// Reads a line; `None` at the end of the input.
 fn line() -> Result<Option<Secret>> {
-    use std::io::Read;
-    let mut line = String::new();
-    let mut input = std::io::stdin().lock().take(LONGEST_LINE);
-    match input.read_line(&mut line) {
-        Ok(0) => Ok(None),
-        Ok(_) => Ok(Some(Secret::new(line))),
-        Err(error) => Err(invalid("standard input", format!("cannot be read: {error}"))),
-    }
+    Ok(prompt::line()?.map(Secret::new))
 }
 
 /// Prints an object on a line of its own.

@@ -45,32 +45,9 @@ pub(crate) fn run(options: &Init) -> Result<()> {
         );
         return Err(invalid("config", reason));
     }
-    let (text, serve) = if is_new {
-        let mut draft = config::Draft::new();
-        let wrong = options.settings.iter().filter_map(|setting| draft.add(setting).err());
-        let wrong: Vec<String> = wrong.map(|error| error.to_string()).collect();
-        if !wrong.is_empty() {
-            return Err(invalid("settings", format!("are invalid:\n  {}", wrong.join("\n  "))));
-        }
-        let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        if at_terminal && !options.no_input {
-            questions::ask(&mut draft, &file)?;
-        }
-        if draft.values("database").is_empty() {
-            draft.add(questions::DATABASE)?;
-        }
-        if !questions::is_reached(&draft) {
-            let reason = format!(
-                "lack how applications reach the service, one of {}: seconder.conf(5)",
-                questions::REACHED.join(", ")
-            );
-            return Err(invalid("settings", reason));
-        }
-        let text = draft.text();
-        let serve = config::of_text(&text, &file)?;
-        (text, serve)
-    } else {
-        (String::new(), config::of(&file)?)
+    let (text, serve) = match is_new {
+        true => drafted(options, &file)?,
+        false => (String::new(), config::of(&file)?),
     };
     serve.database.require_stored()?;
     let owner = owner(&serve)?;
@@ -85,6 +62,33 @@ pub(crate) fn run(options: &Init) -> Result<()> {
         return Err(error);
     }
     show(options, &file, &serve, owner.as_ref())
+}
+
+/// The text of a new file, and what `seconder serve` does with it.
+fn drafted(options: &Init, file: &Path) -> Result<(String, Serve)> {
+    let mut draft = config::Draft::new();
+    let wrong = options.settings.iter().filter_map(|setting| draft.add(setting).err());
+    let wrong: Vec<String> = wrong.map(|error| error.to_string()).collect();
+    if !wrong.is_empty() {
+        return Err(invalid("settings", format!("are invalid:\n  {}", wrong.join("\n  "))));
+    }
+    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if at_terminal && !options.no_input {
+        questions::ask(&mut draft, file)?;
+    }
+    if draft.values("database").is_empty() {
+        draft.add(questions::DATABASE)?;
+    }
+    if !questions::is_reached(&draft) {
+        let reason = format!(
+            "lack how applications reach the service, one of {}: seconder.conf(5)",
+            questions::REACHED.join(", ")
+        );
+        return Err(invalid("settings", reason));
+    }
+    let text = draft.text();
+    let serve = config::of_text(&text, file)?;
+    Ok((text, serve))
 }
 
 /// The user whom the folder of a database file belongs to, if that is not root, who runs this. The service runs as that

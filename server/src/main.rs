@@ -23,6 +23,7 @@ mod manual;
 mod moving;
 mod operator;
 mod pam;
+mod prompt;
 mod qr;
 mod route;
 mod table;

@@ -96,10 +96,11 @@ impl Workers {
         Ok(Workers { shared, _known: known, keeper: Some(keeper), attached })
     }
 
-    /// Reads the routes again now, which otherwise happens every 5 s.
+    /// Reads the routes again now, which otherwise happens every few seconds.
     ///
     /// # Errors
-    /// As [`Routes::reload`]; [`Error::Internal`](seconder::Error::Internal) if threads cannot be started.
+    /// As [`Routes::reload`]; [`Error::Internal`](seconder::Error::Internal) if threads cannot be started, or
+    /// a gateway panics.
     pub fn reload(&self) -> Result<()> {
         self.shared.reload()
     }
@@ -149,21 +150,23 @@ fn keep(shared: &Weak<Shared>, stop: &(Mutex<bool>, Condvar)) {
         }
         drop(stopped);
         let Some(shared) = shared.upgrade() else { return };
-        let error = match catch_unwind(AssertUnwindSafe(|| shared.reload())) {
-            Ok(Ok(())) => continue,
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "it ended with a panic".to_owned(),
-        };
-        (shared.log)(&format!("reading the routes again failed, and is repeated: {error}"));
+        if let Err(error) = shared.reload() {
+            (shared.log)(&format!("reading the routes again failed, and is repeated: {error}"));
+        }
     }
 }
 
 impl Shared {
+    /// A gateway that panics must not end the thread that reads the routes, nor the service.
     fn reload(self: &Arc<Shared>) -> Result<()> {
         let _alone = locked(&self.reloading);
-        self.routes.reload(&self.engine)?;
-        self.routes.start_gateways();
-        self.fit()
+        let read = || {
+            self.routes.reload(&self.engine)?;
+            self.routes.start_gateways();
+            self.fit()
+        };
+        catch_unwind(AssertUnwindSafe(read))
+            .unwrap_or_else(|_| Err(crate::internal("it ended with a panic")))
     }
 
     /// Starts and ends threads as the routes ask for.

@@ -197,6 +197,14 @@ fn the_manual_has_every_metric() {
     let named: BTreeSet<String> =
         rows.map(|row| format!("seconder_{}", row.split('`').next().unwrap())).collect();
     assert_eq!(served, named);
+    let alerts =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../packaging/monitoring/seconder-alerts.yml");
+    let alerts = fs::read_to_string(alerts).unwrap();
+    let alerts: BTreeSet<_> =
+        alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    let explained =
+        words(&manual).filter(|word| word.starts_with("Seconder") && *word != "Seconder");
+    assert_eq!(alerts, explained.collect());
     // What the alerts and the dashboard ask for is there.
     for file in ["seconder-alerts.yml", "seconder-dashboard.json"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../packaging/monitoring");

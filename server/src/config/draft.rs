@@ -31,7 +31,10 @@ impl Draft {
     /// # Errors
     /// [`seconder::Error::InvalidArgument`] for a setting that does not exist, or does not accept the value.
     pub(crate) fn add(&mut self, setting: &str) -> Result<()> {
-        let Some((name, value)) = setting.split_once('=') else {
+        // What is no name could be read as more than one line.
+        let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let pair = setting.split_once('=').filter(|(name, _)| is_name(name));
+        let Some((name, value)) = pair else {
             let reason = format!("{setting:?} is not SETTING=VALUE, such as self_signed=true");
             return Err(invalid("setting", reason));
         };

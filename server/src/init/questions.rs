@@ -2,14 +2,12 @@
 
 use crate::commands::{invalid, print};
 use crate::config::Draft;
+use crate::prompt;
 use seconder::Result;
-use std::io::{BufRead, Read, Write};
 use std::path::Path;
 
 /// Where the database is unless it is said.
 pub(super) const DATABASE: &str = "database=sqlite:seconder.db";
-/// No line that is typed is longer.
-const LONGEST_LINE: u64 = 4096;
 /// The settings of which one at least says how the service is reached.
 pub(super) const REACHED: [&str; 4] = ["certificate", "self_signed", "unix", "socket_activation"];
 
@@ -86,16 +84,11 @@ fn setting(draft: &mut Draft, name: &str, question: &str, default: Option<&str>)
     }
 }
 
-/// A line that is typed.
-fn line(prompt: &str) -> Result<String> {
-    let failed = |error: std::io::Error| invalid("standard input", error.to_string());
-    let mut out = std::io::stdout();
-    write!(out, "{prompt}").and_then(|()| out.flush()).map_err(failed)?;
-    let mut line = String::new();
-    let read = std::io::stdin().lock().take(LONGEST_LINE).read_line(&mut line).map_err(failed)?;
-    if read == 0 {
+/// The line that is typed.
+fn line(question: &str) -> Result<String> {
+    let typed = prompt::ask(question)?.ok_or_else(|| {
         let reason = "has ended before every question was answered, so nothing was created";
-        return Err(invalid("standard input", reason.to_owned()));
-    }
-    Ok(line.trim().to_owned())
+        invalid("standard input", reason.to_owned())
+    })?;
+    Ok(typed.trim().to_owned())
 }

@@ -73,6 +73,8 @@ fn nothing_is_created_if_a_setting_is_invalid_or_missing() {
         (&["self_signed=yes"], "self_signed must be true or false"),
         (&["selfsigned=true"], "there is self_signed"),
         (&["self_signed"], "is not SETTING=VALUE"),
+        (&["self_signed = true"], "is not SETTING=VALUE"),
+        (&["[limit]\ntries=3", "self_signed=true"], "is not SETTING=VALUE"),
         (&["self_signed=true", "self_signed=true"], "must be true or false"),
         (&["sandbox=true"], "sandbox is no setting"),
         (&["self_signed=true", "database=sandbox:"], "no other process can reach it"),

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 operation! {
-    /// Removes all that has expired, as [`Engine::maintain`] does, checks a database file, and gives back the
-    /// space of its log. Calls go on meanwhile. A server's database is checked by the server's own tools.
+    /// Checks a database file, gives back the space of its log, and removes all that has expired, as
+    /// [`Engine::maintain`] does. Calls go on meanwhile. A server's database is checked by the server's own tools.
     /// [`Error::Storage`](crate::Error::Storage) says that the file is damaged, and how.
     Maintain = "database.maintain" -> Maintained {
         /// Also compares each index with its table, which takes several times as long. Default: no.
@@ -23,7 +23,7 @@ operation! {
 pub struct Maintained {
     /// Whether the database was checked, and is sound; not if it is on a server or in memory.
     pub checked: bool,
-    /// The bytes of the file and its log, if there is one.
+    /// The bytes of the file and its log, before what has expired was removed.
     pub bytes: Option<u64>,
     /// Those of the file that nothing uses. New rows do.
     pub bytes_free: Option<u64>,

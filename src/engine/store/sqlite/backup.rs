@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 const STEP: i32 = 256;
 
 /// After how many operations of SQLite a check that takes long looks whether a fork waits for it.
-pub(super) const OPERATIONS: i32 = 10_000;
+const OPERATIONS: i32 = 10_000;
 
 /// The bytes that are copied, and all that are to be.
 pub(in crate::engine) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
@@ -289,16 +289,9 @@ fn finish(
     let failed = |e: rusqlite::Error| Error::storage(problem(part, &e));
     let mut db = open(part).map_err(failed)?;
     change(&db)?;
-    let check = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
-    let given_up = using.signal();
-    db.progress_handler(OPERATIONS, Some(given_up)).map_err(failed)?;
-    let found = match db.query_row("PRAGMA integrity_check(1)", [], check) {
-        Err(e) if e.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-            return Ok(false);
-        }
-        found => found.map_err(failed)?,
+    let Some(found) = check(&mut db, "integrity_check", using).map_err(failed)? else {
+        return Ok(false);
     };
-    db.progress_handler(0, None::<fn() -> bool>).map_err(failed)?;
     if found != "ok" || schema::check(&db, part, KNOWN)? != State::Current {
         return Err(Error::storage(format!("the copy is damaged: {found}")));
     }
@@ -306,6 +299,23 @@ fn finish(
     let written = std::fs::File::open(part).and_then(|file| file.sync_all());
     written.map_err(|e| self::failed(part, "may not be on disk", &e))?;
     Ok(true)
+}
+
+/// What a check of the whole file finds first, or `ok`. Returns `None` if a fork waits for it.
+pub(super) fn check(
+    db: &mut Connection,
+    pragma: &str,
+    using: &Using,
+) -> rusqlite::Result<Option<String>> {
+    db.progress_handler(OPERATIONS, Some(using.signal()))?;
+    let found = match db.query_row(&format!("PRAGMA {pragma}(1)"), [], |row| row.get(0)) {
+        Err(e) if e.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+            return Ok(None);
+        }
+        found => found?,
+    };
+    db.progress_handler(0, None::<fn() -> bool>)?;
+    Ok(Some(found))
 }
 
 /// Spends what may have been used since the copy was made, and makes the file the database's own.

@@ -2,7 +2,7 @@
 //! one plan, so that nothing has to be compacted or analysed.
 
 use super::Sqlite;
-use super::backup::OPERATIONS;
+use super::backup::check;
 use super::open::{self, beside, message};
 use super::process::{Using, apart_from_forks};
 use crate::engine::store::backend::{Backend, Upkept};
@@ -32,16 +32,16 @@ impl Sqlite {
 /// The bytes in the file that nothing uses. Returns `None` if a fork waits for it.
 fn examine(db: &mut Connection, path: &Path, full: bool, using: &Using) -> Result<Option<u64>> {
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
-    db.progress_handler(OPERATIONS, Some(using.signal())).map_err(failed)?;
     // The full check also compares each index with its table.
-    let check = if full { "PRAGMA integrity_check(1)" } else { "PRAGMA quick_check(1)" };
-    let found = db.query_row(check, [], |row| row.get::<_, String>(0));
-    let found = match found.as_ref().err().and_then(rusqlite::Error::sqlite_error_code) {
-        Some(ErrorCode::OperationInterrupted) => return Ok(None),
-        Some(ErrorCode::DatabaseCorrupt) => "it cannot be read".to_owned(),
-        _ => found.map_err(failed)?,
+    let pragma = if full { "integrity_check" } else { "quick_check" };
+    let found = match check(db, pragma, using) {
+        Ok(None) => return Ok(None),
+        Ok(Some(found)) => found,
+        Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            "it cannot be read".to_owned()
+        }
+        Err(e) => return Err(failed(e)),
     };
-    db.progress_handler(0, None::<fn() -> bool>).map_err(failed)?;
     if found != "ok" {
         return Err(Error::storage(format!(
             "{} is damaged: {found}. Stop what uses it, check its disk, and restore a backup",
