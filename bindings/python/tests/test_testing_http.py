@@ -6,14 +6,17 @@ import http.client
 import json
 import socket
 import struct
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from seconder.testing import Sandbox
-from seconder.testing._server import Server
+from seconder.testing._inside import Inside
+from seconder.testing._server import HttpRequest, Server
 
 DETAILS = "/protected/json/app/details"
 
@@ -183,3 +186,50 @@ def test_a_connection_that_is_accepted_while_the_server_stops_is_closed_unserved
         with suppress(ConnectionResetError):
             assert client.recv(1) == b""
     assert requests == []
+
+
+def hold_requests(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Holds requests before they reach the engine, from the first event until the second."""
+    begun, may_go_on = threading.Event(), threading.Event()
+    route = Inside._route
+
+    def held(inside: Inside, request: HttpRequest) -> Any:
+        begun.set()
+        assert may_go_on.wait(10)
+        return route(inside, request)
+
+    monkeypatch.setattr(Inside, "_route", held)
+    return begun, may_go_on
+
+
+def test_threads_that_close_a_sandbox_at_once_all_wait_for_its_requests(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    begun, may_go_on = hold_requests(monkeypatch)
+    sandbox = Sandbox()
+    with ThreadPoolExecutor() as threads:
+        reply = threads.submit(send, sandbox, "GET", DETAILS, headers=key(sandbox))
+        assert begun.wait(10)
+        closing = [threads.submit(sandbox.close) for _ in range(3)]
+        assert wait(closing, timeout=0.3).done == set()
+        may_go_on.set()
+        assert reply.result(10).status == 200
+        for each in closing:
+            each.result(10)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_request_that_outlasts_the_close_of_its_sandbox_ends_without_a_report(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("seconder.testing._server.STOP", 0.01)
+    begun, may_go_on = hold_requests(monkeypatch)
+    sandbox = Sandbox()
+    with ThreadPoolExecutor() as threads:
+        reply = threads.submit(send, sandbox, "GET", DETAILS, headers=key(sandbox))
+        assert begun.wait(10)
+        sandbox.close()
+        may_go_on.set()
+        with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+            reply.result(10)
+    assert capfd.readouterr().err == ""

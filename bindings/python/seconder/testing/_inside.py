@@ -23,7 +23,7 @@ from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call, outcome_of, outcome_of_reply, shown_arguments
 from seconder.testing._faults import Fault, Faults, Planned, UnusedFault
-from seconder.testing._server import HttpReply, HttpRequest, Server
+from seconder.testing._server import STOP, HttpReply, HttpRequest, Server
 from seconder.testing._shared import Shared, View, Wait, Waits
 from seconder.testing._time import Time
 
@@ -70,6 +70,7 @@ class Inside(Waits):
         self.lock = threading.RLock()
         self._real_waits = real_waits
         self._closed = False
+        self._ended = threading.Event()
         self._opened: list[_seconder.Service] = []
         self._opened_async: list[AsyncService] = []
         # One for clients of the application, whose calls are recorded, and one for those of this
@@ -93,9 +94,9 @@ class Inside(Waits):
 
     def share(self, view: View) -> Shared:
         """Opens a service, which is closed with the sandbox."""
-        self._require_open()
-        native = _seconder.share(self.engine)
         with self.lock:
+            self._require_open()
+            native = _seconder.share(self.engine)
             self._opened = [each for each in self._opened if not each.closed] + [native]
             if view.post is not None:
                 self.own_post = view.post
@@ -106,6 +107,7 @@ class Inside(Waits):
     def keep(self, service: AsyncService) -> AsyncService:
         """Has the threads of a service end with the sandbox."""
         with self.lock:
+            self._require_open()
             self._opened_async.append(service)
         return service
 
@@ -114,19 +116,33 @@ class Inside(Waits):
         return self._server(recorded=True).url
 
     def _server(self, *, recorded: bool) -> Server:
-        self._require_open()
         with self.lock:
+            self._require_open()
             if recorded not in self._servers:
                 respond = functools.partial(self._respond, recorded=recorded)
                 self._servers[recorded] = Server(respond)
             return self._servers[recorded]
 
     def _require_open(self) -> None:
+        """What opens something holds the lock until it is recorded, so that it is closed too."""
         if self._closed:
             raise errors.InvalidArgument(CLOSED, parameter="service", retry_safe=True)
 
     def close(self) -> None:
-        self._closed = True
+        with self.lock:
+            is_first = not self._closed
+            self._closed = True
+        if is_first:
+            try:
+                self._end()
+            finally:
+                self._ended.set()
+        else:
+            # Closed is closed for every caller. Not forever: the first may be waiting for this thread,
+            # if an application closes the sandbox from a callback.
+            self._ended.wait(STOP)
+
+    def _end(self) -> None:
         # First, because a call held by ``timeout`` waits until its fault ends.
         self.faults.end_all()
         with self.lock:

@@ -77,9 +77,15 @@ class Server(ThreadingHTTPServer):
             if thread is not threading.current_thread():
                 thread.join(STOP)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the engine that responds may be closed."""
+        return self._stopped
+
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # A client may close the connection at any time.
-        if not isinstance(sys.exc_info()[1], ConnectionError):
+        # A client may close the connection at any time, and a request that outlasts stop() finds the
+        # engine closed.
+        if not self._stopped and not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -115,6 +121,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self) -> None:
         self.body_was_read = False
+        if self.server.stopped:
+            # It was received with an earlier request of its connection.
+            self.close_connection = True
+            return
         # http.server decodes headers as Latin-1, so this restores the bytes that were received.
         headers = [
             (name, value.strip(" \t").encode("latin-1")) for name, value in self.headers.items()
