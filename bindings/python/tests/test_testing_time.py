@@ -69,6 +69,18 @@ def test_a_wait_passes_the_time_of_the_sandbox(
 
 @WAYS
 @pytest.mark.usefixtures("no_sleep")
+def test_a_wait_of_a_fraction_of_a_second_ends(
+    seconder_sandbox: Sandbox, ada: int, wait: Wait
+) -> None:
+    uuid = seconder_sandbox.service.create_approval(ada, "Log in?").uuid
+    # What is left after a pause is then often less than the step between two floats of the time.
+    for number in range(1, 200):
+        approval = wait(seconder_sandbox.service, uuid, ada, timeout=number / 997)
+        assert approval.status is seconder.ApprovalStatus.PENDING
+
+
+@WAYS
+@pytest.mark.usefixtures("no_sleep")
 def test_a_user_responds_during_a_wait(seconder_sandbox: Sandbox, ada: int, wait: Wait) -> None:
     sandbox = seconder_sandbox
     for respond, approved in [(sandbox.approve, True), (sandbox.deny, False)]:

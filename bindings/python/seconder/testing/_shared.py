@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -56,7 +57,10 @@ class Waits:
         """Passes the pause between two polls. Returns how long to sleep, in seconds."""
         if self._real_waits:
             return pause
-        self.time.pass_until(self.time.now() + pause)
+        now = self.time.now()
+        # What is left of a wait may be less than the step from one number of seconds to the next, about
+        # 0.2 µs, and would never pass.
+        self.time.pass_until(max(now + pause, math.nextafter(now, math.inf)))
         return 0.0
 
 
