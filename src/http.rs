@@ -101,13 +101,15 @@ pub struct RawReply {
     /// authenticator app.
     pub body: Vec<u8>,
     /// For the log of the server, if a [`Peer`] may not make the call: who may not do what.
-    pub refused: Option<String>,
+    pub refused: Option<Box<str>>,
     /// For the log of the server: the call, if the path is that of one.
     pub call: Option<&'static Route>,
     /// For the log of the server: what became of the code, if the call verifies one.
     pub verdict: Option<Verdict>,
     /// For the log of the server: the error code in the body.
     pub code: Option<String>,
+    /// For the log of the server: what failed in it, or in what it depends on. The body does not say it.
+    pub failure: Option<Box<str>>,
     /// For the server, which limits how often one address may do that: whether no application has the API
     /// key of the request, or it has none.
     pub unauthorized: bool,
@@ -275,7 +277,7 @@ impl RoutedRequest {
         self,
         backend: &impl Backend,
         caller: &Caller,
-        refused: &mut Option<String>,
+        refused: &mut Option<Box<str>>,
     ) -> Result<Reply> {
         let RoutedRequest { call, request } = self;
         if backend.forwards() && request.values(FORWARDED).next().is_some() {
@@ -285,7 +287,7 @@ impl RoutedRequest {
             peer.permit(&call, backend).map_err(|denied| match denied {
                 Denied::Forbidden(reason) => {
                     let error = rejected(403, &reason);
-                    *refused = Some(reason);
+                    *refused = Some(reason.into());
                     error
                 }
                 Denied::Failed(error) => error,
@@ -412,6 +414,7 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
         call: None,
         verdict: None,
         code,
+        failure: reply.failure.as_deref().map(Into::into),
         unauthorized: false,
     }
 }

@@ -46,6 +46,8 @@ pub struct Reply {
     pub retry_after: Option<Duration>,
     /// The generation of the interface that was requested.
     pub generation: Generation,
+    /// For the log of a service: what failed in it, or in what it depends on. It is not sent.
+    pub failure: Option<String>,
 }
 
 /// The `{FORMAT}` of a path (interface 4).
@@ -148,7 +150,7 @@ impl Format {
 impl Reply {
     /// A reply with this status and body.
     pub fn new(status: u16, body: Value) -> Reply {
-        Reply { status, body, retry_after: None, generation: Generation::Current }
+        Reply { status, body, retry_after: None, generation: Generation::Current, failure: None }
     }
 
     /// A reply with the result of parsing its body.

@@ -227,6 +227,24 @@ impl Edge {
         }
     }
 
+    /// Handles a request that a test makes of its sandbox.
+    async fn operate(
+        &self,
+        sandbox: &Sandbox,
+        client: Option<Client>,
+        request: Request,
+    ) -> Response {
+        let wait = self.wait_of(client).filter(|_| !sandbox.is_authorized(request.headers()));
+        if let Some(wait) = wait {
+            return Sandbox::refused(wait);
+        }
+        let response = sandbox.respond(request).await;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            self.count(client);
+        }
+        response
+    }
+
     /// Ends the connection. The response is not written.
     fn cut(&self) -> Response {
         if let Held::Network(connection) = &self.0.held {
@@ -289,15 +307,21 @@ impl Edge {
 
 /// Handles every request, and logs it.
 async fn logged(State(edge): State<Edge>, request: Request) -> Response {
-    let record = Record::begin(request.method(), request.headers());
     let client = edge.client(request.headers());
-    let mut response = handle(&edge, client, request).await;
-    record.end(&edge.0.journal, &edge.name(client), &mut response);
+    let (method, headers) = (request.method(), request.headers());
+    let mut record = Record::begin(&edge.0.journal, edge.name(client), method, headers);
+    let mut response = handle(&edge, client, request, &mut record).await;
+    record.end(&mut response);
     response
 }
 
 /// Handles a request.
-async fn handle(edge: &Edge, client: Option<Client>, request: Request) -> Response {
+async fn handle(
+    edge: &Edge,
+    client: Option<Client>,
+    request: Request,
+    record: &mut Record<'_>,
+) -> Response {
     let call = edge.0.calls.begin();
     let _active = match &edge.0.held {
         Held::Network(connection) => Some(connection.activity.begin()),
@@ -313,15 +337,7 @@ async fn handle(edge: &Edge, client: Option<Client>, request: Request) -> Respon
     if let Source::Sandbox(sandbox) = &edge.0.source
         && Sandbox::owns(head.uri.path())
     {
-        let wait = edge.wait_of(client).filter(|_| !sandbox.is_authorized(&head.headers));
-        if let Some(wait) = wait {
-            return Sandbox::refused(wait);
-        }
-        let response = sandbox.respond(Request::from_parts(head, body)).await;
-        if response.status() == StatusCode::UNAUTHORIZED {
-            edge.count(client);
-        }
-        return response;
+        return edge.operate(sandbox, client, Request::from_parts(head, body)).await;
     }
     let (head, mut body) = match &edge.0.inbound {
         Some(inbound) => match inbound.handle(Request::from_parts(head, body)).await {
@@ -346,6 +362,7 @@ async fn handle(edge: &Edge, client: Option<Client>, request: Request) -> Respon
             return response(reply);
         }
     };
+    record.note_call(routed.call().route());
     let routed = Arc::new(routed);
     let body = tokio::time::timeout(BODY_TIME, edge.read_body(&routed, client, body)).await;
     let body = match body.unwrap_or(Ok(Err(BodyError::TooSlow))) {

@@ -12,73 +12,107 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 const ID: HeaderName = HeaderName::from_static("seconder-request-id");
-/// The error code of what failed in the service itself.
-const UNSPECIFIC: &str = "60000";
 /// The longest id that a client may give.
 const LONGEST: usize = 64;
+/// The status of a request whose client went away before the response, as other servers log it. No client
+/// ever receives it.
+const CLIENT_GONE: u16 = 499;
+/// How much of the text of an error is logged, in characters: that of another service may be of any length.
+const LONGEST_ERROR: usize = 500;
 
-/// A request that is being handled.
-pub(crate) struct Record {
+/// A request that is being handled. One that is dropped without a response, because its client went away, is
+/// counted and logged too.
+pub(crate) struct Record<'a> {
+    journal: &'a Journal,
+    client: String,
     begun: Instant,
     method: Method,
     id: String,
+    call: Option<&'static Route>,
+    is_ended: bool,
 }
 
 /// What a response says of its call, for the log: nothing of it is secret.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Outcome {
     call: Option<&'static Route>,
     verdict: Option<Verdict>,
     code: Option<String>,
+    failure: Option<Box<str>>,
 }
 
 impl Outcome {
     pub(crate) fn of(reply: &RawReply) -> Outcome {
-        Outcome { call: reply.call, verdict: reply.verdict, code: reply.code.clone() }
+        let (code, failure) = (reply.code.clone(), reply.failure.clone());
+        Outcome { call: reply.call, verdict: reply.verdict, code, failure }
     }
 }
 
-impl Record {
-    /// Begins the record of a request with this method and head.
-    pub(crate) fn begin(method: &Method, headers: &HeaderMap) -> Record {
+impl Record<'_> {
+    /// Begins the record of a client's request with this method and head.
+    pub(crate) fn begin<'a>(
+        journal: &'a Journal,
+        client: String,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Record<'a> {
         let mut given = headers.get_all(ID).iter();
         let id = match (given.next().and_then(|id| id.to_str().ok()), given.next()) {
             (Some(id), None) if is_well_formed(id) => id.to_owned(),
             _ => generated(),
         };
-        Record { begun: Instant::now(), method: method.clone(), id }
+        let (begun, method) = (Instant::now(), method.clone());
+        Record { journal, client, begun, method, id, call: None, is_ended: false }
+    }
+
+    /// Notes the call, which is logged even if there will be no response.
+    pub(crate) fn note_call(&mut self, call: &'static Route) {
+        self.call = Some(call);
     }
 
     /// Counts and logs it, and adds its id to the response.
-    pub(crate) fn end(self, journal: &Journal, client: &str, response: &mut Response) {
+    pub(crate) fn end(mut self, response: &mut Response) {
         if let Ok(id) = HeaderValue::from_str(&self.id) {
             response.headers_mut().insert(ID, id);
         }
-        let status = response.status().as_u16();
-        let outcome = response.extensions_mut().remove::<Outcome>();
-        let (call, verdict, code) = match outcome {
-            Some(Outcome { call, verdict, code }) => (call, verdict, code),
-            None => (None, None, None),
-        };
+        let outcome = response.extensions_mut().remove::<Outcome>().unwrap_or_default();
+        self.is_ended = true;
+        self.log(response.status().as_u16(), outcome);
+    }
+
+    fn log(&mut self, status: u16, outcome: Outcome) {
+        let Outcome { call, verdict, code, failure } = outcome;
+        let call = call.or(self.call);
         let (took, verdict) = (self.begun.elapsed(), verdict.map(name));
-        journal.requests().count(call.map(|call| call.name), status, verdict, took);
-        // Other replies with these statuses are limits, which do their work.
-        let has_failed = status >= 500 && code.as_deref() == Some(UNSPECIFIC);
-        let level = if has_failed { Level::Error } else { Level::Info };
-        let Some(logger) = journal.logger().filter(|logger| logger.has(level)) else { return };
+        let call_name = call.map(|call| call.name);
+        self.journal.requests().count(call_name, status, verdict, took, failure.is_some());
+        let level = if failure.is_some() { Level::Error } else { Level::Info };
+        let Some(logger) = self.journal.logger().filter(|logger| logger.has(level)) else { return };
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let method = call.map_or_else(|| known(&self.method), |call| call.method);
         let entry = Entry::new(level, "request")
             .with("method", method.to_owned())
             .with_any("path", call.map(|call| call.path))
-            .with_any("call", call.map(|call| call.name))
+            .with_any("call", call_name)
             .with("status", u64::from(status))
             .with_any("verdict", verdict)
             .with_any("error_code", code)
+            .with_any(
+                "error",
+                failure.map(|text| text.chars().take(LONGEST_ERROR).collect::<String>()),
+            )
             .with("duration_us", took)
-            .with("client", client.to_owned())
-            .with("request_id", self.id);
+            .with("client", std::mem::take(&mut self.client))
+            .with("request_id", std::mem::take(&mut self.id));
         logger.log(entry);
+    }
+}
+
+impl Drop for Record<'_> {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            self.log(CLIENT_GONE, Outcome::default());
+        }
     }
 }
 

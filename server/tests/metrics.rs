@@ -7,9 +7,9 @@ mod common;
 mod program;
 mod serving;
 
-use program::{Provider, error};
+use program::{HANGS, Provider, error, printed};
 use seconder::engine::Forwarding;
-use serving::{Running, database, wait_until};
+use serving::{Running, database, set_route, wait_until};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
@@ -139,6 +139,57 @@ fn a_service_is_ready_as_long_as_its_database_is_there() {
         )),
         Some(1.0)
     );
+}
+
+#[test]
+fn a_request_that_fails_in_the_service_is_counted_and_logged_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Monitored::start(folder.path());
+    let create = || service.running.client.create_user("ada@example.com", "2025550123", "1");
+    create().unwrap();
+    let failed = r#"seconder_requests_failed_total{call="create_user"}"#;
+    assert_eq!(service.value(failed), Some(0.0));
+    fs::rename(folder.path().join("seconder.db"), folder.path().join("gone.db")).unwrap();
+    let error = create().unwrap_err().to_string();
+    assert!(error.contains("Internal error.") && !error.contains("seconder.db"), "{error}");
+    wait_until("a line", || service.running.log().contains("call=create_user status=503"));
+    let log = service.running.log();
+    let line = log.lines().find(|line| line.contains("status=503")).unwrap();
+    assert!(line.starts_with("seconder: error: request method=POST"), "{line}");
+    assert!(line.contains("error=\"storage: ") && line.contains("seconder.db"), "{line}");
+    assert!(!line.contains("ada@") && !line.contains("50123"), "{line}");
+    assert_eq!(service.value(failed), Some(1.0));
+}
+
+#[test]
+fn a_request_whose_client_goes_away_is_counted_and_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    database(folder.path());
+    let provider = Provider::start(HANGS);
+    let mut settings = provider.settings();
+    settings["timeout"] = 30.into();
+    set_route(folder.path(), "slow", &settings);
+    let service = Monitored::start(folder.path());
+    let user = service.running.client.create_user("ada@example.com", "2025550123", "1").unwrap();
+    let key = printed(folder.path(), &["key"]);
+    let request = format!(
+        "GET /protected/json/sms/{}?force=true HTTP/1.1\r\nHost: localhost\r\n\
+         X-Svc-API-Key: {}\r\nSeconder-Request-Id: gone\r\n\r\n",
+        user.user_id,
+        key.trim()
+    );
+    let mut stream = service.running.at.connect();
+    stream.write_all(request.as_bytes()).unwrap();
+    wait_until("a message", || provider.received().len() == 1);
+    drop(stream);
+    wait_until("a line", || service.running.log().contains("request_id=gone"));
+    let log = service.running.log();
+    let line = log.lines().find(|line| line.contains("request_id=gone")).unwrap();
+    let expected = "seconder: request method=GET path=/protected/{format}/sms/{svc_id} \
+                    call=request_sms status=499 ";
+    assert!(line.starts_with(expected), "{line}");
+    let gone = r#"seconder_requests_total{call="request_sms",status="499",verdict=""}"#;
+    assert_eq!(service.value(gone), Some(1.0));
 }
 
 #[test]

@@ -226,6 +226,9 @@ fn describe<C: Call>(error: &Error) -> Reply {
         let fields = [("message".to_owned(), message.to_owned())].into();
         body(status, Some(code), message, &fields)
     };
+    // What it was is for the operator alone: it may show what is inside.
+    let failed =
+        |message| Reply { failure: Some(error.to_string()), ..plain(503, UNSPECIFIC, message) };
     match error {
         Error::InvalidArgument { parameter, reason }
         | Error::TokenMalformed { parameter, reason } => {
@@ -238,7 +241,12 @@ fn describe<C: Call>(error: &Error) -> Reply {
             let fields = [field, ("message".to_owned(), message.clone())].into();
             body(400, Some(code), &message, &fields)
         }
-        Error::Rejected(no) => body(no.status, no.code.as_deref(), &no.message, &no.fields),
+        Error::Rejected(no) => {
+            let reply = body(no.status, no.code.as_deref(), &no.message, &no.fields);
+            // What failed behind a relay.
+            let has_failed = no.status >= 500 && no.code.as_deref() == Some(UNSPECIFIC);
+            Reply { failure: has_failed.then(|| no.message.clone()), ..reply }
+        }
         Error::Unauthorized { .. } | Error::InvalidCallback { .. } => {
             plain(401, INVALID_API_KEY, "Invalid API key")
         }
@@ -254,10 +262,10 @@ fn describe<C: Call>(error: &Error) -> Reply {
             Reply { retry_after: *retry_after, ..reply }
         }
         Error::Unavailable { .. } | Error::InvalidResponse { .. } => {
-            plain(503, UNSPECIFIC, "The request could not be carried out. Try again later.")
+            failed("The request could not be carried out. Try again later.")
         }
         Error::Cancelled { .. } | Error::Storage { .. } | Error::Internal { .. } => {
-            plain(503, UNSPECIFIC, "Internal error.")
+            failed("Internal error.")
         }
     }
 }

@@ -17,6 +17,7 @@ const NO_CALL: &str = "none";
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
     counts: Family<Request, Counter>,
+    failures: Family<Call, Counter>,
     durations: Family<Call, Histogram, fn() -> Histogram>,
 }
 
@@ -36,29 +37,36 @@ struct Call {
 impl Default for Requests {
     fn default() -> Requests {
         let new: fn() -> Histogram = || Histogram::new(BOUNDS);
-        Requests { counts: Family::default(), durations: Family::new_with_constructor(new) }
+        let (counts, failures) = (Family::default(), Family::default());
+        Requests { counts, failures, durations: Family::new_with_constructor(new) }
     }
 }
 
 impl Requests {
-    /// Counts a request. The labels are names of calls, so there are few of them whatever clients send.
+    /// Counts a request. The labels are names of calls, so there are few of them whatever clients send. That
+    /// it has failed does not follow from its status: limits respond with 503 too.
     pub(crate) fn count(
         &self,
         call: Option<&'static str>,
         status: u16,
         verdict: Option<&'static str>,
         took: Duration,
+        has_failed: bool,
     ) {
         let call = call.unwrap_or(NO_CALL);
         let verdict = verdict.unwrap_or_default();
         let request = Request { call, status: status.into(), verdict };
         self.counts.get_or_create(&request).inc();
         self.durations.get_or_create(&Call { call }).observe(took.as_secs_f64());
+        // Also if it has not: the rate of a counter that is not there before its first failure misses that.
+        self.failures.get_or_create(&Call { call }).inc_by(has_failed.into());
     }
 
     pub(super) fn register(&self, registry: &mut Registry) {
         let help = "Requests, by call, status, and what became of the code that a call verifies";
         registry.register("requests", help, self.counts.clone());
+        let help = "Requests that failed in the service, or in what it depends on, by call";
+        registry.register("requests_failed", help, self.failures.clone());
         let (help, durations) = ("How long those requests took", self.durations.clone());
         registry.register_with_unit("request_duration", help, Unit::Seconds, durations);
     }

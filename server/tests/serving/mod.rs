@@ -4,13 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a thread reads the log of the program")]
 
-use crate::common::exchange;
+use crate::common::{connect, exchange};
 use crate::program::printed;
 use seconder::calls::{RequestCall, RequestSms};
 use seconder::wire::form;
 use seconder::{Handle, Service, Settings};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -33,6 +33,10 @@ pub(crate) struct Running {
 pub(crate) struct Address(SocketAddr, String);
 
 impl Address {
+    pub(crate) fn connect(&self) -> impl Write + use<> {
+        connect(self.0, &self.1)
+    }
+
     /// The status and the body of the response to a request for this URL, or path.
     pub(crate) fn send(&self, method: &str, url: &str, kind: &str, body: &str) -> (u16, String) {
         let path = url.strip_prefix(PUBLIC).unwrap_or(url);
