@@ -1,6 +1,7 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
 use crate::calls::{Call as InProgress, Calls, Used};
+use crate::framing;
 use crate::inbound::Inbound;
 use crate::journal::Journal;
 #[cfg(unix)]
@@ -15,8 +16,7 @@ use crate::wrong_keys::WrongKeys;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::{CONNECTION, HOST};
-use axum::http::request::Parts;
+use axum::http::header::CONNECTION;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
@@ -310,7 +310,11 @@ async fn logged(State(edge): State<Edge>, request: Request) -> Response {
     let client = edge.client(request.headers());
     let (method, headers) = (request.method(), request.headers());
     let mut record = Record::begin(&edge.0.journal, edge.name(client), method, headers);
+    let is_last = framing::is_last(headers);
     let mut response = handle(&edge, client, request, &mut record).await;
+    if is_last {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     record.end(&mut response);
     response
 }
@@ -330,8 +334,7 @@ async fn handle(
     };
     edge.0.used.get_or_init(|| edge.0.calls.first());
     let (head, body) = request.into_parts();
-    if !names_its_host(&head) {
-        let wrong = "The request must have one header Host.\n";
+    if let Some(wrong) = framing::ambiguity(&head) {
         return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], wrong).into_response();
     }
     if let Source::Sandbox(sandbox) = &edge.0.source
@@ -378,21 +381,6 @@ async fn handle(
         Err(error) => routed.body_error(error),
     };
     edge.reply(routed, client, call).await
-}
-
-/// Whether a request says which host it is for (RFC 9112, 3.2; RFC 9113, 8.3.1). A proxy in front of the
-/// service may have read one with several differently.
-fn names_its_host(head: &Parts) -> bool {
-    let mut hosts = head.headers.get_all(HOST).iter();
-    let (host, is_one) = (hosts.next(), hosts.next().is_none());
-    // Of HTTP/1, where it may be part of the target, the header says it.
-    let authority = head.uri.authority().filter(|_| head.version == Version::HTTP_2);
-    match (host, authority) {
-        (None, None) => head.version < Version::HTTP_11,
-        (None, Some(_)) => true,
-        (Some(_), None) => is_one,
-        (Some(host), Some(authority)) => is_one && host.as_bytes() == authority.as_str().as_bytes(),
-    }
 }
 
 /// Reads a body, at most so many bytes, and keeps nothing of it.

@@ -19,6 +19,7 @@ mod certificate;
 mod documented;
 mod edge;
 mod forwarding;
+mod framing;
 pub mod gateway;
 mod idle_timeout;
 mod inbound;

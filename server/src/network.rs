@@ -3,6 +3,7 @@
 
 use crate::calls::Calls;
 use crate::edge::Edge;
+use crate::framing::Framing;
 use crate::idle_timeout::{Activity, IdleTimeout};
 use crate::inbound::Inbound;
 use crate::journal::Journal;
@@ -102,8 +103,10 @@ impl NetworkAcceptor {
     }
 }
 
+type Encrypted = <RustlsAcceptor as Accept<WriteTimeout<TcpStream>, ()>>::Stream;
+
 impl<S> Accept<TcpStream, S> for NetworkAcceptor {
-    type Stream = IdleTimeout<<RustlsAcceptor as Accept<WriteTimeout<TcpStream>, ()>>::Stream>;
+    type Stream = IdleTimeout<Framing<Encrypted>>;
     type Service = Router;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
 
@@ -130,7 +133,7 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
             let stream = WriteTimeout::new(stream, this.write_limit);
             let (stream, ()) = this.handshakes.accept(stream, ()).await?;
             let activity = Activity::new();
-            let stream = IdleTimeout::new(stream, activity.clone(), NO_CALL);
+            let stream = IdleTimeout::new(Framing::new(stream), activity.clone(), NO_CALL);
             let held = Connection { _place: place, activity, clients: this.clients, from };
             Ok((stream, Edge::network(this.source, this.journal, this.calls, held).router()))
         })

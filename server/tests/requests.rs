@@ -147,12 +147,14 @@ fn a_request_that_can_be_read_in_two_ways_is_rejected() {
         ("Host: a\r\n", "Transfer-Encoding: gzip\r\n\r\n", 400),
         ("Host: a\r\n", " folded: 1\r\n\r\n", 400),
         ("Host: a\r\n", "X : 1\r\n\r\n", 400),
-        // Chunks go before lengths, and the connection ends: nothing after it is read as a request.
-        (
-            "Host: a\r\n",
-            "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
-            200,
-        ),
+        ("Host: a\r\n", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        ("Host: a\r\n", "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", 400),
+        ("Host: a\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400),
+        ("Host: a\r\n", "Content-Length: 0\r\nContent-Length: 0\r\n\r\n", 400),
+        ("Host: a\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200),
+        ("Host: a\n", "\r\n", 400),
+        ("Host: a\r\n", "\n", 400),
+        ("Host: a\r\nX: 1\nY: 1\r\n", "\r\n", 400),
         ("Host: a\r\n", "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff0\r\n", 400),
         ("Host: a\r\n", "Transfer-Encoding: chunked\r\n\r\n-1\r\n", 400),
         ("Host: a\r\n", "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n", 400),
@@ -165,14 +167,27 @@ fn a_request_that_can_be_read_in_two_ways_is_rejected() {
         assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {reply}");
         assert_eq!(reply.matches("HTTP/1.1").count(), 1, "{request}: {reply}");
     }
-    // Also if the client does not ask for that.
-    let both = format!(
-        "GET {DETAILS} HTTP/1.1\r\nHost: a\r\nX-Svc-API-Key: {KEY}\r\nContent-Length: 5\r\n\
-         Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    // The connection ends with chunks, so nothing after them is read as a request.
+    let chunks = format!(
+        "GET {DETAILS} HTTP/1.1\r\nHost: a\r\nX-Svc-API-Key: {KEY}\r\nTransfer-Encoding: chunked\r\n\r\n\
+         0\r\n\r\nGET {DETAILS} HTTP/1.1\r\nHost: a\r\n\r\n"
     );
     let (addr, pem) = (world.server.addr(), world.server.certificate_pem());
-    let reply = String::from_utf8(exchange(addr, pem, both.as_bytes())).unwrap();
-    assert_eq!(reply.matches("HTTP/1.1").count(), 1, "{reply}");
+    let reply = String::from_utf8(exchange(addr, pem, chunks.as_bytes())).unwrap();
+    assert!(
+        reply.starts_with("HTTP/1.1 200 ") && reply.matches("HTTP/1.1").count() == 1,
+        "{reply}"
+    );
+    // Clients of proxies send a whole URL.
+    for (host, status) in [("a", 200), ("A", 200), ("b", 400)] {
+        let request = format!(
+            "GET https://a{DETAILS} HTTP/1.1\r\nHost: {host}\r\nX-Svc-API-Key: {KEY}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        let (addr, pem) = (world.server.addr(), world.server.certificate_pem());
+        let reply = String::from_utf8(exchange(addr, pem, request.as_bytes())).unwrap();
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {reply}");
+    }
     let old = format!("GET {DETAILS} HTTP/1.0\r\nX-Svc-API-Key: {KEY}\r\n\r\n");
     let (addr, pem) = (world.server.addr(), world.server.certificate_pem());
     assert!(exchange(addr, pem, old.as_bytes()).starts_with(b"HTTP/1.0 200"));
