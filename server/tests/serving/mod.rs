@@ -6,12 +6,13 @@
 
 use crate::common::{connect, exchange};
 use crate::program::printed;
+use rustls::{ClientConnection, StreamOwned};
 use seconder::calls::{RequestCall, RequestSms};
 use seconder::wire::form;
 use seconder::{Handle, Service, Settings};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -26,6 +27,7 @@ pub(crate) struct Running {
     log: Arc<Mutex<String>>,
     pub(crate) at: Address,
     pub(crate) client: Service,
+    settings: Settings,
 }
 
 /// Where it is, and its certificate.
@@ -33,7 +35,11 @@ pub(crate) struct Running {
 pub(crate) struct Address(SocketAddr, String);
 
 impl Address {
-    pub(crate) fn connect(&self) -> impl Write + use<> {
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.0
+    }
+
+    pub(crate) fn connect(&self) -> StreamOwned<ClientConnection, TcpStream> {
         connect(self.0, &self.1)
     }
 
@@ -53,7 +59,18 @@ impl Address {
 
 impl Running {
     pub(crate) fn start(folder: &Path, more: &[&str]) -> Running {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_seconder"))
+        let program = Command::new(env!("CARGO_BIN_EXE_seconder"));
+        Running::start_by(program, folder, more, || printed(folder, &["key"]))
+    }
+
+    /// Starts it by another program, which runs it with the arguments that are added. `key` returns the API key.
+    pub(crate) fn start_by(
+        mut command: Command,
+        folder: &Path,
+        more: &[&str],
+        key: impl FnOnce() -> String,
+    ) -> Running {
+        let mut child = command
             .current_dir(folder)
             .args(["serve", "--log-format=human", "--listen", "127.0.0.1:0", "--self-signed"])
             .args(["--limit", "number_10_minutes=0 number_day=0"])
@@ -78,12 +95,22 @@ impl Running {
                 kept.lock().unwrap().push_str(&(line + "\n"));
             }
         });
-        let key = printed(folder, &["key"]);
         let ca_file = folder.join("seconder-certificate.pem");
         let pem = std::fs::read_to_string(&ca_file).unwrap();
-        let client = Settings::new(&url).api_key(key.trim()).ca_file(ca_file).open().unwrap();
+        let settings = Settings::new(&url).api_key(key().trim()).ca_file(ca_file);
+        let client = settings.clone().open().unwrap();
         let addr = url.strip_prefix("https://").unwrap().parse().unwrap();
-        Running { child, log, at: Address(addr, pem), client }
+        Running { child, log, at: Address(addr, pem), client, settings }
+    }
+
+    /// Another client of it, with connections of its own.
+    pub(crate) fn new_client(&self) -> Service {
+        self.settings.clone().open().unwrap()
+    }
+
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends a code to this number, of ten digits.
