@@ -43,3 +43,6 @@ def verifications(
     peer = "axum, which stores nothing"
     bounds = {"time": Bound(2), "p99": None, "cpu": None}
     yield Comparison(what, measured("server"), [Peer(peer, measured("bare"), bounds)])
+    besieged = {"time": None, "p99": Bound(1.5), "cpu": None}
+    alone = Peer("without them", measured("server"), besieged)
+    yield Comparison(f"{what}, beside 5,000 idle ones and garbage", measured("besieged"), [alone])

@@ -5,9 +5,11 @@
 //!   each line that it reads.
 //! - `serving bare FOLDER USERS` does the same with a server that stores and checks nothing, and has one
 //!   response to every request: what axum, rustls and the clients take.
-//! - `serving load server|bare FOLDER USERS CONNECTIONS SECONDS` runs one of them, and verifies right codes
-//!   over so many connections at once, each of which waits for its response before it sends the next request.
-//!   Prints the time and the server's processor time of a verification, and the time within which half and
+//! - `serving strangers ADDR CONNECTIONS` opens so many connections to a server and leaves them idle, and
+//!   sends it something else than a request fifty times a second, until its standard input ends.
+//! - `serving load server|besieged|bare FOLDER USERS CONNECTIONS SECONDS` runs one of them, `besieged` being
+//!   `server` with `strangers`, and verifies right codes over so many connections at once, each of which waits
+//!   for its response before it sends the next request. Prints the time and the server's processor time of a verification, and the time within which half and
 //!   99 % of the responses arrived, in nanoseconds, and the server's memory in bytes and its threads.
 
 #![allow(
@@ -39,7 +41,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -60,12 +62,13 @@ fn main() -> Result<(), Failure> {
     match arguments.as_slice() {
         ["server", folder, users] => server(folder, users.parse()?),
         ["bare", _, users] => bare(users.parse()?),
-        ["load", which @ ("server" | "bare"), folder, users, connections, seconds] => {
+        ["strangers", addr, connections] => strangers(addr.parse()?, connections.parse()?),
+        ["load", which @ ("server" | "besieged" | "bare"), folder, users, connections, seconds] => {
             let seconds = Duration::from_secs_f64(seconds.parse()?);
             let printed = load([which, folder, users], connections.parse()?, seconds)?;
             Ok(writeln!(std::io::stdout(), "{printed}")?)
         }
-        _ => Err("usage: serving server|bare|load …, see serving.rs".into()),
+        _ => Err("usage: serving server|bare|strangers|load …, see serving.rs".into()),
     }
 }
 
@@ -116,6 +119,7 @@ fn server(folder: &str, users: usize) -> Result<(), Failure> {
         let threads: Vec<_> = (0..32).map(|_| scope.spawn(enrol)).collect();
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a panic")?)
     })?;
+    seconder_server::raise_descriptor_limit();
     let server = Server::start(service.clone(), "127.0.0.1:0".parse()?, Tls::SelfSigned)?;
     let users = made.into_inner()?;
     serve(&json!({ "addr": server.addr().to_string(), "pem": server.certificate_pem(),
@@ -159,6 +163,56 @@ fn serve(printed: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
+/// How many idle connections a server has that is besieged.
+const STRANGERS: usize = 5000;
+
+/// Leaves connections idle, and sends what is no request.
+fn strangers(addr: SocketAddr, connections: usize) -> Result<(), Failure> {
+    seconder_server::raise_descriptor_limit();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(async {
+        for number in 0..connections {
+            // One address may have half of all.
+            let mut stream = stranger(addr, number).await?;
+            tokio::spawn(async move {
+                loop {
+                    // Until the server closes it.
+                    let _ = stream.read(&mut [0; 16]).await;
+                    match stranger(addr, number).await {
+                        Ok(another) => stream = another,
+                        Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                    }
+                }
+            });
+        }
+        Ok::<_, Failure>(())
+    })?;
+    runtime.spawn(async move {
+        let garbage: [&[u8]; 4] = [
+            &[0xff; 500],
+            b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            // A handshake that announces more than it sends.
+            b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03",
+            b"",
+        ];
+        for (number, garbage) in garbage.into_iter().cycle().enumerate() {
+            if let Ok(mut stream) = stranger(addr, number).await {
+                let _ = stream.write_all(garbage).await;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    serve(&json!({}))
+}
+
+async fn stranger(addr: SocketAddr, number: usize) -> std::io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    let own = if number.is_multiple_of(2) { [127, 0, 0, 2] } else { [127, 0, 0, 3] };
+    socket.bind(SocketAddr::from((own, 0)))?;
+    socket.connect(addr).await
+}
+
 /// What this process has used.
 fn used() -> Result<Value, Failure> {
     let time = clock_gettime(ClockId::ProcessCPUTime);
@@ -182,7 +236,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(arguments: [&str; 3]) -> Result<(Running, Value), Failure> {
+    fn start(arguments: &[&str]) -> Result<(Running, Value), Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
@@ -231,8 +285,20 @@ struct User {
     step: u64,
 }
 
-fn load(server: [&str; 3], connections: usize, time: Duration) -> Result<Value, Failure> {
-    let (mut server, printed) = Running::start(server)?;
+fn load(
+    [which, folder, users]: [&str; 3],
+    connections: usize,
+    time: Duration,
+) -> Result<Value, Failure> {
+    let (which, is_besieged) = match which {
+        "besieged" => ("server", true),
+        which => (which, false),
+    };
+    let (mut server, printed) = Running::start(&[which, folder, users])?;
+    let addr = printed["addr"].as_str().ok_or("no address")?;
+    let count = STRANGERS.to_string();
+    let strangers = is_besieged.then(|| Running::start(&["strangers", addr, &count]));
+    let _strangers = strangers.transpose()?;
     let clients = Arc::new(clients(&printed)?);
     let idle = server.used()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
