@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -85,6 +86,17 @@ class Terminal:
         while self._read(0.0):
             pass
         return self.status
+
+    def interrupt(self) -> int:
+        """Types ^C until the program ends, and returns its exit status. Programs discard what is typed
+        between their question and the moment at which they read."""
+        end = time.monotonic() + PATIENCE
+        while self.status is None and time.monotonic() < end:
+            with contextlib.suppress(OSError):  # The program has ended.
+                self.press("^C")
+            self._read(0.2)
+            self._reap(os.WNOHANG)
+        return self.wait()
 
     def close(self) -> None:
         if self.status is None:
