@@ -163,7 +163,7 @@ fn serve(printed: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The fewest verifications of which 99 % can be told apart.
+/// The fewest verifications of which the slowest hundredth is one.
 const FEWEST: usize = 100;
 /// How many idle connections a server has that is besieged.
 const STRANGERS: usize = 5000;

@@ -1468,6 +1468,18 @@ typedef struct seconder_audit_options {
      * The most decisions on a page, 1 to 1000. Default: 100.
      */
     uint64_t most;
+    /**
+     * Those of this call, such as "verify". NULL: all.
+     */
+    const char *call;
+    /**
+     * Those of calls that had this IPv4 or IPv6 address of the user. NULL: all.
+     */
+    const char *user_ip;
+    /**
+     * Those that the operator of this name made. NULL: all.
+     */
+    const char *operator_name;
 } seconder_audit_options;
 
 /**

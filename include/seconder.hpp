@@ -983,6 +983,9 @@ struct AuditOptions {
     std::optional<std::string> after = {};
     /// 0 is the default, 100.
     std::uint64_t most = 0;
+    std::optional<std::string> call = {};
+    std::optional<std::string> user_ip = {};
+    std::optional<std::string> operator_name = {};
 };
 
 /// An enrolled user.
@@ -2248,6 +2251,9 @@ public:
         c.verdict = detail::text(options.verdict);
         c.after = detail::text(options.after);
         c.most = options.most;
+        c.call = detail::text(options.call);
+        c.user_ip = detail::text(options.user_ip);
+        c.operator_name = detail::text(options.operator_name);
         return detail::with_out<AuditPage>([&](auto out, auto error) {
             return seconder_audit(get(), &c, sizeof c, out, error);
         });

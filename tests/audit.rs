@@ -96,6 +96,14 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     let _ = service.engine().unwrap().maintain(std::time::Duration::from_secs(1)).unwrap();
     let found = shown(&service, &AuditFilter { since: Some(NOW), ..of(user) });
     assert!(found.contains(&"request_sms refused code cool_down 2".to_owned()), "{found:?}");
+    let call = |name: &str| AuditFilter { call: Some(name.into()), ..of(user) };
+    let unlocked = shown(&service, &call("unlock_user"));
+    assert_eq!(unlocked, ["unlock_user done"]);
+    let from = |address: &str| Some(address.parse().unwrap());
+    let found = shown(&service, &AuditFilter { user_ip: from("2001:DB8:0::1"), ..of(user) });
+    assert!(found.len() > 1 && found.iter().all(|row| row.starts_with("request_sms")), "{found:?}");
+    let other = AuditFilter { user_ip: from("192.0.2.7"), ..call("request_sms") };
+    assert!(shown(&service, &other).is_empty());
     let entries = read(&service, &of(user));
     let sms = entries.iter().find(|entry| entry.verdict == "sent").unwrap();
     assert_eq!(sms.number.as_deref(), Some("+1-XXX-XXX-XX23"));

@@ -2,11 +2,13 @@
 
 use crate::arguments::Database;
 use crate::commands::print;
+use crate::moment;
 use clap::Args;
 use seconder::Result;
 use seconder::engine::{AuditEntry, AuditFilter, Engine};
 use seconder::model::UserId;
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -17,11 +19,12 @@ pub(crate) struct Audit {
     /// Only what concerns this user, by id. Users who were deleted are known too.
     #[arg(long, value_name = "ID")]
     user: Option<UserId>,
-    /// Only from this time on, in Unix seconds.
-    #[arg(long, value_name = "TIME")]
+    /// Only from this time on: 2026-11-24T09:30:00Z, 2026-11-24 (its first moment in UTC), 2h (ago; s, m, h or
+    /// d), or Unix seconds.
+    #[arg(long, value_name = "TIME", value_parser = moment::read)]
     since: Option<u64>,
-    /// Only before this time, in Unix seconds.
-    #[arg(long, value_name = "TIME")]
+    /// Only before this time, given in the same ways.
+    #[arg(long, value_name = "TIME", value_parser = moment::read)]
     until: Option<u64>,
     /// Only decisions of this kind: right, wrong, reused, not_checked, none_pending, wait or locked for
     /// codes; sent, refused or not_delivered for messages; created, approved, denied, reported or
@@ -29,6 +32,15 @@ pub(crate) struct Audit {
     /// created or configured for the application.
     #[arg(long, value_name = "KIND")]
     verdict: Option<String>,
+    /// Only those of this call, such as verify or request_sms.
+    #[arg(long, value_name = "CALL")]
+    call: Option<String>,
+    /// Only those of calls that had this address of the user.
+    #[arg(long, value_name = "ADDRESS")]
+    ip: Option<IpAddr>,
+    /// Only what the operator of this name did.
+    #[arg(long, value_name = "NAME")]
+    operator: Option<String>,
     /// The most decisions to print.
     #[arg(long, value_name = "COUNT", default_value = "100")]
     limit: usize,
@@ -46,10 +58,15 @@ const PAGE: u32 = 500;
 pub(crate) fn run(options: &Audit) -> Result<()> {
     let service = options.database.existing()?;
     let engine = service.require_engine()?;
-    let Audit { user, since, until, verdict, .. } = options;
-    let mut filter = AuditFilter::default();
-    (filter.user_id, filter.since, filter.until) = (*user, *since, *until);
-    filter.verdict.clone_from(verdict);
+    let filter = AuditFilter {
+        user_id: options.user,
+        since: options.since,
+        until: options.until,
+        verdict: options.verdict.clone(),
+        call: options.call.clone(),
+        user_ip: options.ip,
+        operator_name: options.operator.clone(),
+    };
     if options.follow {
         return follow(engine, &filter, options);
     }

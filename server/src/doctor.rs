@@ -2,6 +2,7 @@
 
 use crate::arguments::Database;
 use crate::commands::print;
+use crate::moment::now;
 use crate::table::{print_json, table};
 use clap::Args;
 use seconder::engine::{AuditFilter, Engine, JobStatus};
@@ -158,11 +159,6 @@ fn of_keyring(engine: &Engine) -> Result<Finding> {
             "`seconder keyring reseal` seals them with the current key",
         ),
     })
-}
-
-#[allow(clippy::disallowed_methods, reason = "it is the clock of the machine that is checked")]
-fn now() -> SystemTime {
-    SystemTime::now()
 }
 
 /// Whether the clock is behind what was decided already.

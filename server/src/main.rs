@@ -20,6 +20,7 @@ mod lookup;
 mod maintain;
 #[cfg(test)]
 mod manual;
+mod moment;
 mod moving;
 mod operator;
 mod pam;

@@ -49,6 +49,13 @@ fn decisions_are_printed_one_in_each_line_the_latest_first() {
     assert_eq!(printed(folder, &["--limit", "1"]), [all[0].clone()]);
     assert!(printed(folder, &["--until", "1"]).is_empty());
     assert_eq!(printed(folder, &["--since", "1"]), all);
+    assert_eq!(printed(folder, &["--since", "1h"]), all);
+    assert!(printed(folder, &["--until", "2026-01-01"]).is_empty());
+    assert_eq!(printed(folder, &["--call", "verify"]), expected[1..]);
+    assert_eq!(printed(folder, &["--call", "verify", "--ip", "192.0.2.1"]), expected[..0]);
+    assert!(printed(folder, &["--operator", "ada"]).is_empty());
+    let wrong = run(folder, &["--since", "yesterday"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("2026-11-24T09:30:00Z"), "{wrong:?}");
 }
 
 #[test]

@@ -23,6 +23,12 @@ pub struct seconder_audit_options {
     pub after: *const c_char,
     /// The most decisions on a page, 1 to 1000. Default: 100.
     pub most: u64,
+    /// Those of this call, such as "verify". NULL: all.
+    pub call: *const c_char,
+    /// Those of calls that had this IPv4 or IPv6 address of the user. NULL: all.
+    pub user_ip: *const c_char,
+    /// Those that the operator of this name made. NULL: all.
+    pub operator_name: *const c_char,
 }
 
 // SAFETY: numbers and pointers alone.
@@ -119,14 +125,23 @@ mod within {
         let user_id = number_if(options.user_id).map(UserId::try_from).transpose();
         let user_id = named("user_id", user_id)?;
         // SAFETY: promised by the caller.
-        let (verdict, after) = unsafe {
-            (ffi::text_if("verdict", options.verdict)?, ffi::text_if("after", options.after)?)
+        let (after, verdict, call, user_ip, operator_name) = unsafe {
+            (
+                ffi::text_if("after", options.after)?,
+                ffi::text_if("verdict", options.verdict)?,
+                ffi::text_if("call", options.call)?,
+                ffi::address("user_ip", options.user_ip)?,
+                ffi::text_if("operator_name", options.operator_name)?,
+            )
         };
         let filter = AuditFilter {
             user_id,
             since: number_if(options.since),
             until: number_if(options.until),
             verdict: verdict.map(str::to_owned),
+            call: call.map(str::to_owned),
+            user_ip,
+            operator_name: operator_name.map(str::to_owned),
         };
         let most = number_if(options.most);
         let most = most.map_or(MOST, |most| u32::try_from(most).unwrap_or(u32::MAX));

@@ -220,6 +220,12 @@ pub struct AuditFilter {
     pub until: Option<u64>,
     /// Those with this verdict, such as `wrong`.
     pub verdict: Option<String>,
+    /// Those of this call, such as `verify`.
+    pub call: Option<String>,
+    /// Those of calls that had this address of the user.
+    pub user_ip: Option<IpAddr>,
+    /// Those that the operator of this name made.
+    pub operator_name: Option<String>,
 }
 
 /// A decision of the engine. It has no secret and no code.
@@ -270,6 +276,19 @@ pub struct AuditPage {
     pub next: Option<String>,
 }
 
+impl AuditFilter {
+    /// Whether the decision is as the filter says, apart from its user and its time.
+    fn has(&self, entry: &AuditEntry) -> bool {
+        let is = |found: Option<&str>, wanted: &Option<String>| {
+            wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
+        };
+        is(Some(&entry.verdict), &self.verdict)
+            && is(Some(&entry.call), &self.call)
+            && is(entry.user_ip.as_deref(), &self.user_ip.map(|address| address.to_string()))
+            && is(entry.operator_name.as_deref(), &self.operator_name)
+    }
+}
+
 impl Engine {
     /// Reads what the engine has decided for this application, the latest first: in the order of the
     /// decisions, also where the clock was set back in between. Each page reads a limited number of rows
@@ -304,11 +323,11 @@ impl Engine {
                 return Ok(page);
             }
             last = Some(format!("{}.{}.{}", row.steady_at.0, row.user_id, row.nonce));
-            let fits = filter.verdict.as_ref().is_none_or(|verdict| row.verdict == *verdict)
-                && since.is_none_or(|since| row.noted_at >= since)
+            let fits = since.is_none_or(|since| row.noted_at >= since)
                 && until.is_none_or(|until| row.noted_at < until);
             if fits && row.app_id == self.app.app_id {
-                page.entries.push(entry(row));
+                let entry = entry(row);
+                page.entries.extend(filter.has(&entry).then_some(entry));
             }
         }
         page.next = last.filter(|_| is_full);

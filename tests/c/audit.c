@@ -54,6 +54,9 @@ static void invalid_options(const seconder_service *service)
     options.after = NULL;
     options.user_id = UINT64_MAX;
     EXPECT_INVALID("user_id", seconder_audit(service, &options, sizeof options, &page, &error));
+    options.user_id = 0;
+    options.user_ip = "localhost";
+    EXPECT_INVALID("user_ip", seconder_audit(service, &options, sizeof options, &page, &error));
     CHECK(page == NULL);
 }
 
@@ -112,6 +115,16 @@ int main(int argc, char **argv)
     options.verdict = "not_checked";
     CHECK(same(only(service, &options, &page)->reason, "not_confirmed"));
     seconder_audit_page_free(page);
+    options.verdict = NULL;
+    options.call = "verify";
+    CHECK(same(only(service, &options, &page)->verdict, "not_checked"));
+    seconder_audit_page_free(page);
+    options.user_ip = "192.0.2.7";
+    CHECK(count(service, options) == 0);
+    options.call = "request_sms";
+    CHECK(count(service, options) == 2);
+    options.operator_name = "ada";
+    CHECK(count(service, options) == 0);
 
     invalid_options(service);
     seconder_service_free(service);

@@ -401,6 +401,19 @@ static void the_audit_is_read_page_by_page(const std::string &folder)
     CHECK(sent.entries().size() == 1 && !sent.next());
     const std::string_view number = sent.entries()[0]->number;
     CHECK(number == "+1-XXX-XXX-XX23" && sent.entries()[0]->over_limit == nullptr);
+    const auto count = [&] {
+        const AuditPage page = service.audit(options);
+        return page.entries().size();
+    };
+    options.call = "verify";
+    CHECK(count() == 0);
+    options.verdict.reset();
+    CHECK(count() == 1);
+    options.operator_name = "ada";
+    CHECK(count() == 0);
+    options.user_ip = "localhost";
+    CHECK(service.try_audit(options).status() == Status::invalid_argument);
+    options.user_ip.reset();
     options.most = 1001;
     CHECK(service.try_audit(options).status() == Status::invalid_argument);
 }

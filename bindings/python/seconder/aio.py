@@ -452,6 +452,9 @@ class AsyncService:
         since: datetime | float | None = None,
         until: datetime | float | None = None,
         verdict: str | None = None,
+        call: str | None = None,
+        user_ip: str | None = None,
+        operator_name: str | None = None,
         after: str | None = None,
         most: int = 100,
     ) -> AuditPage:
@@ -462,6 +465,9 @@ class AsyncService:
             since=since,
             until=until,
             verdict=verdict,
+            call=call,
+            user_ip=user_ip,
+            operator_name=operator_name,
             after=after,
             most=most,
         )
@@ -473,6 +479,9 @@ class AsyncService:
         since: datetime | float | None = None,
         until: datetime | float | None = None,
         verdict: str | None = None,
+        call: str | None = None,
+        user_ip: str | None = None,
+        operator_name: str | None = None,
         most: int = 100,
     ) -> AsyncGenerator[AuditPage, None]:
         """As :meth:`seconder.Service.audit_pages`, for ``async for``. Where it may be left early, close it
@@ -480,7 +489,15 @@ class AsyncService:
         after: str | None = None
         while True:
             page = await self.audit(
-                user_id=user_id, since=since, until=until, verdict=verdict, after=after, most=most
+                user_id=user_id,
+                since=since,
+                until=until,
+                verdict=verdict,
+                call=call,
+                user_ip=user_ip,
+                operator_name=operator_name,
+                after=after,
+                most=most,
             )
             yield page
             after = page.next
@@ -534,7 +551,7 @@ class AsyncService:
         made._threads = self._threads
         return made
 
-    async def _run(self, call: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
+    async def _run(self, call: Callable[_P, _T], /, *args: _P.args, **options: _P.kwargs) -> _T:
         if self._threads.stopped:
             # The pool is gone, but a closed service raises its error without blocking.
             return call(*args, **options)

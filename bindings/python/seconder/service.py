@@ -358,6 +358,9 @@ class Service(Calls):
         since: datetime | float | None = None,
         until: datetime | float | None = None,
         verdict: str | None = None,
+        call: str | None = None,
+        user_ip: str | None = None,
+        operator_name: str | None = None,
         after: str | None = None,
         most: int = 100,
     ) -> AuditPage:
@@ -373,6 +376,9 @@ class Service(Calls):
             since: Those from this time on: an aware datetime, or Unix seconds.
             until: Those before this time.
             verdict: Those with this verdict, such as ``wrong``.
+            call: Those of this call, such as ``verify``.
+            user_ip: Those of calls that had this address of the user.
+            operator_name: Those that the operator of this name made.
             after: What the page before has as :attr:`seconder.AuditPage.next`.
             most: The most decisions on the page, 1 to 1000.
 
@@ -397,6 +403,9 @@ class Service(Calls):
             since=_seconds("since", since),
             until=_seconds("until", until),
             verdict=verdict,
+            call=call,
+            user_ip=user_ip,
+            operator_name=operator_name,
             after=after,
             most=most,
         )
@@ -409,6 +418,9 @@ class Service(Calls):
         since: datetime | float | None = None,
         until: datetime | float | None = None,
         verdict: str | None = None,
+        call: str | None = None,
+        user_ip: str | None = None,
+        operator_name: str | None = None,
         most: int = 100,
     ) -> Iterator[AuditPage]:
         """Reads what the engine has decided page by page, as :meth:`audit` does, to the end. Only an
@@ -419,6 +431,9 @@ class Service(Calls):
             since: Those from this time on: an aware datetime, or Unix seconds.
             until: Those before this time.
             verdict: Those with this verdict, such as ``wrong``.
+            call: Those of this call, such as ``verify``.
+            user_ip: Those of calls that had this address of the user.
+            operator_name: Those that the operator of this name made.
             most: The most decisions on a page, 1 to 1000.
 
         Returns:
@@ -437,7 +452,15 @@ class Service(Calls):
         after: str | None = None
         while True:
             page = self.audit(
-                user_id=user_id, since=since, until=until, verdict=verdict, after=after, most=most
+                user_id=user_id,
+                since=since,
+                until=until,
+                verdict=verdict,
+                call=call,
+                user_ip=user_ip,
+                operator_name=operator_name,
+                after=after,
+                most=most,
             )
             yield page
             after = page.next

@@ -11,6 +11,7 @@ use seconder::model::{ApprovalId, DeviceId, Secret, Token, UserId, VerificationC
 use seconder::{Call, Error, Handle, Service};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -232,14 +233,18 @@ struct Audit {
     since: Option<u64>,
     until: Option<u64>,
     verdict: Option<String>,
+    call: Option<String>,
+    user_ip: Option<IpAddr>,
+    operator_name: Option<String>,
     after: Option<String>,
     most: u32,
 }
 
 fn audit(service: &Service, params: Params) -> Result<Value, Failure> {
     service.require_engine()?;
-    let Audit { user_id, since, until, verdict, after, most } = read(params)?;
-    let filter = AuditFilter { user_id, since, until, verdict };
+    let Audit { user_id, since, until, verdict, call, user_ip, operator_name, after, most } =
+        read(params)?;
+    let filter = AuditFilter { user_id, since, until, verdict, call, user_ip, operator_name };
     let look = |engine: &Engine| engine.audit(&filter, after.as_deref(), most);
     let page = service.with_engine("audit", user_id, look)?;
     Ok(json!({ "entries": page.entries, "next": page.next }))

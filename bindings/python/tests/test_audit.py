@@ -51,6 +51,10 @@ def test_a_filter_selects_decisions(phone: Phone) -> None:
     assert [entry.verdict for entry in read(verdict="sent").entries] == ["sent"]
     assert [entry.user_id for entry in read(verdict="created").entries] == [phone.user_id, None]
     assert read(user_id=phone.user_id + 1).entries == ()
+    assert {entry.call for entry in read(call="verify").entries} == {"verify"}
+    assert [entry.verdict for entry in read(user_ip="192.0.2.7").entries] == ["sent"]
+    assert read(call="verify", user_ip="192.0.2.7").entries == ()
+    assert read(operator_name="ada").entries == ()
     soon = datetime.now(timezone.utc) + timedelta(minutes=1)
     assert read(since=soon).entries == read(until=1).entries == ()
     everything = read().entries
@@ -106,6 +110,7 @@ def test_pages_that_are_left_early_leave_nothing(phone: Phone, closed: bool) -> 
         ("most", 1001),
         ("after", "1.2"),
         ("user_id", 0),
+        ("user_ip", "localhost"),
         ("since", "yesterday"),
         ("since", datetime(2026, 5, 1)),  # noqa: DTZ001
         ("until", float("nan")),

@@ -4,6 +4,7 @@ use super::operation;
 use crate::Result;
 use crate::engine::{AuditFilter, AuditPage, Engine};
 use crate::model::UserId;
+use std::net::IpAddr;
 
 operation! {
     /// Reads what the engine has decided for the application, the latest first, page by page: see
@@ -18,6 +19,12 @@ operation! {
         until: Option<u64>,
         /// Those with this verdict, such as `wrong`.
         verdict: Option<String>,
+        /// Those of this call, such as `verify`.
+        call: Option<String>,
+        /// Those of calls that had this address of the user.
+        user_ip: Option<IpAddr>,
+        /// Those that the operator of this name made.
+        operator_name: Option<String>,
         /// What the page before has as `next`.
         after: Option<String>,
         /// The most decisions on the page, 1 to 1000. Default: 100.
@@ -27,8 +34,9 @@ operation! {
 
 impl ListAudit {
     fn run(&self, engine: &Engine) -> Result<AuditPage> {
-        let ListAudit { user_id, since, until, verdict, after, most } = self.clone();
-        let filter = AuditFilter { user_id, since, until, verdict };
-        engine.audit(&filter, after.as_deref(), most.unwrap_or(super::MOST))
+        let ListAudit { user_id, since, until, verdict, call, user_ip, operator_name, .. } =
+            self.clone();
+        let filter = AuditFilter { user_id, since, until, verdict, call, user_ip, operator_name };
+        engine.audit(&filter, self.after.as_deref(), self.most.unwrap_or(super::MOST))
     }
 }

@@ -166,7 +166,10 @@ fn what_an_operator_changes_has_the_name_in_the_audit() {
     assert_eq!(of("create_user").0, None);
     assert_eq!(of("unlock_user").0, ada);
     assert_eq!(of("delete_user").0, ada);
-    assert_eq!(of("operator.remove"), (ada, "ada".to_owned()));
+    assert_eq!(of("operator.remove"), (ada.clone(), "ada".to_owned()));
+    let filter = crate::engine::AuditFilter { operator_name: ada, ..Default::default() };
+    let hers = engine.audit(&filter, None, 100).unwrap().entries;
+    assert!(hers.len() == 5 && hers.iter().all(|entry| entry.operator_name.is_some()), "{hers:?}");
 }
 
 #[test]
