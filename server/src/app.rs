@@ -2,7 +2,7 @@
 
 use crate::arguments::{Database, seconds};
 use crate::commands::{invalid, print, secret_file};
-use crate::table::{lines, print_json, table, utc};
+use crate::table::{Json, lines, print_json, table, utc};
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 use seconder::engine::operator::{
@@ -12,6 +12,7 @@ use seconder::engine::operator::{
 use seconder::model::CallbackMethod;
 use seconder::wire::Generation;
 use seconder::{Result, Service};
+use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
@@ -79,7 +80,12 @@ pub(crate) enum Command {
         json: bool,
     },
     /// End the key before the current one, once no client uses it any more.
-    EndOverlap(Database),
+    EndOverlap {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Remove an application that has no users, or with its users.
     Delete {
         #[command(flatten)]
@@ -90,6 +96,8 @@ pub(crate) enum Command {
         /// Remove its users too, and all that is known of them. A backup is the only way back.
         #[arg(long)]
         users: bool,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
@@ -189,14 +197,16 @@ pub(crate) fn run(command: Command) -> Result<()> {
             }
             print(rotated.api_key.expose())
         }
-        Command::EndOverlap(database) => {
-            database.existing()?.operate(&EndOverlap { app_id: None })?;
-            Ok(())
+        Command::EndOverlap { database, json } => {
+            let service = database.existing()?;
+            service.operate(&EndOverlap { app_id: None })?;
+            let app = service.operate(&ShowApp { app_id: None })?;
+            json.print(&json!({ "app_id": app.app_id }), "")
         }
-        Command::Delete { database, id, users } => {
+        Command::Delete { database, id, users, json } => {
             let service = beside(&database, id)?;
             service.operate(&DeleteApp { app_id: id, users })?;
-            print(&format!("application {id} is removed"))
+            json.print(&json!({ "app_id": id }), &format!("application {id} is removed"))
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::arguments::Database;
 use crate::commands::{self, print};
-use crate::table::{print_json, table, utc};
+use crate::table::{Json, print_json, table, utc};
 use clap::Subcommand;
 use seconder::Result;
 use seconder::engine::ApprovalResponse;
 use seconder::engine::operator::{ApprovalEntry, CancelApproval, ListApprovals};
 use seconder::model::{ApprovalId, DeviceId, UserId};
+use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
@@ -34,6 +35,8 @@ pub(crate) enum Command {
         /// UUID of the approval request.
         #[arg(value_name = "UUID")]
         uuid: ApprovalId,
+        #[command(flatten)]
+        json: Json,
     },
     /// Respond to an approval request as a device. The secret of the device is read from standard
     /// input, which keeps it out of process listings.
@@ -53,20 +56,23 @@ pub(crate) enum Command {
         /// File with the secret of the device, instead of standard input.
         #[arg(long, value_name = "FILE")]
         device_secret_file: Option<PathBuf>,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::List { database, user, limit, json } => list(&database, user, limit, json),
-        Command::Cancel { database, uuid } => {
+        Command::Cancel { database, uuid, json } => {
             let cancel = CancelApproval { uuid: uuid.as_str().to_owned() };
             database.existing()?.operate(&cancel)?;
-            print(&format!("{uuid} has expired"))
+            let object = json!({ "uuid": uuid.as_str(), "status": "expired" });
+            json.print(&object, &format!("{uuid} has expired"))
         }
-        Command::Respond { database, device, uuid, response, device_secret_file } => {
+        Command::Respond { database, device, uuid, response, device_secret_file, json } => {
             let file = device_secret_file.as_deref();
-            commands::respond_to_approval(&database, (device, file), uuid, response)
+            commands::respond_to_approval(&database, (device, file), uuid, response, json)
         }
     }
 }

@@ -23,19 +23,21 @@ pub(crate) use serve::{create, serve};
 
 use crate::arguments::{Database, SingleNames};
 use crate::log_trouble;
+use crate::table::Json;
 use delivery::CallbackLog;
 use seconder::engine::operator::ShowAppKey;
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
 use seconder::{CallOutcome, CallRecord, Error, Result, Service, Settings};
+use serde_json::json;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// More bytes than any secret has. Whatever file is given, no more of it is read.
 const LONGEST_SECRET: u64 = 4096;
 
-pub(crate) fn key(database: &Database) -> Result<()> {
+pub(crate) fn key(database: &Database, json: Json) -> Result<()> {
     if database.is_sandbox() {
         let reason = "sandbox: has another key in each process that opens it. Choose the key of \
                       `seconder serve` by --api-key-file, or read the one that it prints at start; \
@@ -43,12 +45,20 @@ pub(crate) fn key(database: &Database) -> Result<()> {
         return Err(invalid("database", reason.to_owned()));
     }
     let service = database.existing()?;
-    print(service.require_engine()?.api_key().expose())
+    let key = service.require_engine()?.api_key();
+    json.print(&json!({ "api_key": key.expose() }), key.expose())
 }
 
-pub(crate) fn register_device(database: &Database, user: UserId, kind: DeviceType) -> Result<()> {
+pub(crate) fn register_device(
+    database: &Database,
+    user: UserId,
+    kind: DeviceType,
+    json: Json,
+) -> Result<()> {
     let device = database.existing()?.require_engine()?.register_device(user, kind)?;
-    print(&format!("device_id {}\nsecret {}", device.device_id, device.secret.expose()))
+    let (id, secret) = (device.device_id, device.secret.expose());
+    let text = format!("device_id {id}\nsecret {secret}");
+    json.print(&json!({ "device_id": id, "secret": secret }), &text)
 }
 
 pub(crate) fn respond_to_approval(
@@ -56,6 +66,7 @@ pub(crate) fn respond_to_approval(
     device: (DeviceId, Option<&Path>),
     uuid: ApprovalId,
     response: ApprovalResponse,
+    json: Json,
 ) -> Result<()> {
     let (device_id, file) = device;
     let service = database.existing_settings()?.deliver(CallbackLog).open()?;
@@ -65,7 +76,8 @@ pub(crate) fn respond_to_approval(
     };
     let response = RespondToApproval { uuid, device_id, device_secret, response };
     let approval = service.require_engine()?.respond_to_approval(&response)?;
-    print(approval.status.name())
+    let status = approval.status.name();
+    json.print(&json!({ "uuid": response.uuid.as_str(), "status": status }), status)
 }
 
 impl Database {

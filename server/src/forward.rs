@@ -2,11 +2,12 @@
 
 use crate::arguments::Database;
 use crate::commands::print;
-use crate::table::{print_json, table};
+use crate::table::{Json, print_json, table};
 use clap::Subcommand;
 use seconder::Result;
 use seconder::engine::operator::{ForwardStatus, ReturnUser, TakeUser};
 use seconder::model::UserId;
+use serde_json::json;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -27,6 +28,8 @@ pub(crate) enum Command {
         /// Id of the user.
         #[arg(long, value_name = "ID")]
         user: UserId,
+        #[command(flatten)]
+        json: Json,
     },
     /// Take over a user whose number and e-mail address have passed through, or who was returned, even if the
     /// user has an app at the other service: its codes are not accepted here.
@@ -36,19 +39,23 @@ pub(crate) enum Command {
         /// Id of the user.
         #[arg(long, value_name = "ID")]
         user: UserId,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Status { database, json } => status(&database, json),
-        Command::Return { database, user } => {
+        Command::Return { database, user, json } => {
             database.existing()?.operate(&ReturnUser { user_id: user })?;
-            print(&format!("calls for user {user} are forwarded"))
+            let text = format!("calls for user {user} are forwarded");
+            json.print(&json!({ "user_id": user.get(), "state": "returned" }), &text)
         }
-        Command::Take { database, user } => {
+        Command::Take { database, user, json } => {
             database.existing()?.operate(&TakeUser { user_id: user })?;
-            print(&format!("user {user} is here"))
+            let object = json!({ "user_id": user.get(), "state": "taken" });
+            json.print(&object, &format!("user {user} is here"))
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
+use crate::table::Json;
 use clap::Subcommand;
 use seconder::Result;
 use seconder::keyring::{KeyId, Keyring};
+use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
@@ -15,6 +17,8 @@ pub(crate) enum Command {
         /// File to create, in a folder that exists. A file that exists is left unchanged.
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        #[command(flatten)]
+        json: Json,
     },
     /// Add a key to a keyring, seal new values with it from now on, and print its id. Processes that
     /// use the keyring notice it at their next write, except those that were given a copy of it, such
@@ -22,12 +26,16 @@ pub(crate) enum Command {
     Rotate {
         #[command(flatten)]
         database: Database,
+        #[command(flatten)]
+        json: Json,
     },
     /// Add a key to a keyring without using it, and print its id. Where machines have copies of the
     /// keyring, give the new one to all of them, and then run `seconder keyring use` on each.
     Add {
         #[command(flatten)]
         database: Database,
+        #[command(flatten)]
+        json: Json,
     },
     /// Seal new values with this key of a keyring from now on.
     Use {
@@ -36,6 +44,8 @@ pub(crate) enum Command {
         /// Id of the key, as `seconder keyring list` prints it.
         #[arg(long, value_name = "ID")]
         key: KeyId,
+        #[command(flatten)]
+        json: Json,
     },
     /// Print the keys of a keyring, oldest first: the id of each, when it was made in Unix seconds, and
     /// `current` for the one that new values are sealed with, or `old`.
@@ -46,12 +56,17 @@ pub(crate) enum Command {
         /// them, which takes a while in a large database.
         #[arg(long)]
         values: bool,
+        /// Print each key as a JSON object.
+        #[arg(long)]
+        json: bool,
     },
     /// Seal with the current key what was sealed with others, while the service runs. It prints how
     /// many values it has sealed anew and how many it could not read, and can be interrupted.
     Reseal {
         #[command(flatten)]
         database: Database,
+        #[command(flatten)]
+        json: Json,
     },
     /// Remove a key with which nothing in the database is sealed, at the earliest an hour after the
     /// keyring was changed. Copies of the database that were made before may need it: keep a copy of
@@ -62,22 +77,39 @@ pub(crate) enum Command {
         /// Id of the key, as `seconder keyring list` prints it.
         #[arg(long, value_name = "ID")]
         key: KeyId,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
 pub(crate) fn run(command: Command) -> Result<()> {
+    let named = |key: KeyId| json!({ "key": key.to_string() });
     match command {
-        Command::Create { file } => Keyring::at(file).create(),
-        Command::Rotate { database } => print(&ring(&database)?.rotate()?.to_string()),
-        Command::Add { database } => print(&ring(&database)?.add()?.to_string()),
-        Command::Use { database, key } => ring(&database)?.make_current(key),
-        Command::List { database, values } => list(&database, values),
-        Command::Reseal { database } => {
-            let done = database.existing()?.require_engine()?.reseal()?;
-            print(&format!("sealed {}\nunreadable {}", done.values, done.unreadable))
+        Command::Create { file, json } => {
+            Keyring::at(&file).create()?;
+            json.print(&json!({ "file": file.to_string_lossy() }), "")
         }
-        Command::Remove { database, key } => {
-            database.existing()?.require_engine()?.remove_sealing_key(key)
+        Command::Rotate { database, json } => {
+            let key = ring(&database)?.rotate()?;
+            json.print(&named(key), &key.to_string())
+        }
+        Command::Add { database, json } => {
+            let key = ring(&database)?.add()?;
+            json.print(&named(key), &key.to_string())
+        }
+        Command::Use { database, key, json } => {
+            ring(&database)?.make_current(key)?;
+            json.print(&named(key), "")
+        }
+        Command::List { database, values, json } => list(&database, values, json),
+        Command::Reseal { database, json } => {
+            let done = database.existing()?.require_engine()?.reseal()?;
+            let object = json!({ "sealed": done.values, "unreadable": done.unreadable });
+            json.print(&object, &format!("sealed {}\nunreadable {}", done.values, done.unreadable))
+        }
+        Command::Remove { database, key, json } => {
+            database.existing()?.require_engine()?.remove_sealing_key(key)?;
+            json.print(&named(key), "")
         }
     }
 }
@@ -94,17 +126,25 @@ fn ring(database: &Database) -> Result<Keyring> {
     }
 }
 
-fn list(database: &Database, values: bool) -> Result<()> {
+fn list(database: &Database, values: bool, json: bool) -> Result<()> {
     let counts = match values {
         true => Some(database.existing()?.require_engine()?.sealed_values()?),
         false => None,
     };
     for key in ring(database)?.keys()? {
-        let state = if key.is_current { "current" } else { "old" };
+        let created = key.created_at.as_secs();
         let counts = counts.as_ref();
         let count = counts.map(|counts| counts.get(&key.id).copied().unwrap_or_default());
+        if json {
+            let (id, current) = (key.id.to_string(), key.is_current);
+            let object =
+                json!({ "key": id, "created": created, "current": current, "values": count });
+            print(&object.to_string())?;
+            continue;
+        }
+        let state = if key.is_current { "current" } else { "old" };
         let count = count.map(|count| format!(" {count}")).unwrap_or_default();
-        print(&format!("{} {} {state}{count}", key.id, key.created_at.as_secs()))?;
+        print(&format!("{} {created} {state}{count}", key.id))?;
     }
     Ok(())
 }

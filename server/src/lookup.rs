@@ -1,13 +1,15 @@
 //! `seconder lookup`.
 
 use crate::arguments::Database;
-use crate::commands::{invalid, print};
+use crate::commands::invalid;
 use crate::given::{Given, check_number};
+use crate::table::Json;
 use clap::Subcommand;
 use seconder::engine::LineType;
 use seconder::model::Secret;
 use seconder::{Error, Result, Stage};
 use seconder_server::{gateway, routes};
+use serde_json::json;
 
 const GIVEN: Given = Given { fields: gateway::lookup_settings, check: routes::check_lookup };
 
@@ -27,16 +29,22 @@ pub(crate) enum Command {
         /// listings. docs/lookups.md lists the settings.
         #[arg(value_name = "KEY=VALUE")]
         settings: Vec<String>,
+        #[command(flatten)]
+        json: Json,
     },
     /// Print the settings as JSON, without their secrets.
     Show {
         #[command(flatten)]
         database: Database,
+        #[command(flatten)]
+        json: Json,
     },
     /// Remove the provider: numbers are no longer looked up.
     Remove {
         #[command(flatten)]
         database: Database,
+        #[command(flatten)]
+        json: Json,
     },
     /// Look a number up once, and print what is known of it. It counts for no limit, and nothing of it is
     /// kept. It fails unless the provider has responded.
@@ -46,27 +54,30 @@ pub(crate) enum Command {
         /// Number to look up, with + and the country code.
         #[arg(value_name = "NUMBER")]
         number: String,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Set { database, file, settings } => {
+        Command::Set { database, file, settings, json } => {
             let settings = GIVEN.read(file, &settings)?;
             database.existing()?.require_engine()?.set_lookup(&settings)?;
-            print("the look-up of numbers is set; to try it: seconder lookup test +NUMBER")
+            let text = "the look-up of numbers is set; to try it: seconder lookup test +NUMBER";
+            json.print(&json!({ "settings": GIVEN.shown(&settings) }), text)
         }
-        Command::Show { database } => {
+        Command::Show { database, json } => {
             let shown = GIVEN.shown(&stored(&database)?);
-            print(&serde_json::to_string_pretty(&shown).unwrap_or_default())
+            json.print(&shown, &serde_json::to_string_pretty(&shown).unwrap_or_default())
         }
-        Command::Remove { database } => {
+        Command::Remove { database, json } => {
             match database.existing()?.require_engine()?.remove_lookup()? {
-                true => print("the look-up of numbers is removed"),
+                true => json.print(&json!({}), "the look-up of numbers is removed"),
                 false => Err(none()),
             }
         }
-        Command::Test { database, number } => test(&database, &number),
+        Command::Test { database, number, json } => test(&database, &number, json),
     }
 }
 
@@ -79,7 +90,7 @@ fn none() -> Error {
     invalid("database", reason.to_owned())
 }
 
-fn test(database: &Database, number: &str) -> Result<()> {
+fn test(database: &Database, number: &str, json: Json) -> Result<()> {
     check_number(number)?;
     let line = routes::try_lookup(&stored(database)?, number)?.map_err(|reason| {
         let message = format!("the number could not be looked up: {reason}");
@@ -90,10 +101,11 @@ fn test(database: &Database, number: &str) -> Result<()> {
         Some(false) => "no",
         None => "unknown",
     };
+    let kind = line.kind.map(LineType::name);
+    let object = json!({ "carrier": line.carrier, "type": kind, "ported": line.ported });
     // What a provider writes must not control a terminal.
     let carrier = line.carrier.unwrap_or_else(|| "unknown".to_owned());
     let carrier: String = carrier.chars().filter(|c| !c.is_control()).collect();
-    print(&format!("carrier: {carrier}"))?;
-    print(&format!("type: {}", line.kind.map_or("unknown", LineType::name)))?;
-    print(&format!("ported: {ported}"))
+    let kind = kind.unwrap_or("unknown");
+    json.print(&object, &format!("carrier: {carrier}\ntype: {kind}\nported: {ported}"))
 }

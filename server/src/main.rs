@@ -44,6 +44,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use table::Json;
 
 /// Run a two-factor authentication service and manage its database.
 #[derive(Parser)]
@@ -85,7 +86,12 @@ enum Command {
     Maintain(maintain::Options),
     /// Print the application's API key, which clients present. The database must exist: `seconder
     /// serve` creates it.
-    Key(Database),
+    Key {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Manage the applications of a database: each has users, settings and an API key of its own. Without
     /// --app, these commands are for the first one.
     #[command(subcommand)]
@@ -98,6 +104,8 @@ enum Command {
         /// File to create.
         #[arg(value_name = "FILE")]
         to: PathBuf,
+        #[command(flatten)]
+        json: Json,
     },
     /// Put a copy of a database in its place, after every process that uses the database was stopped.
     /// The copy is checked first, and stays. Codes that may have been used since it was made are spent,
@@ -111,12 +119,19 @@ enum Command {
         /// Copy to restore.
         #[arg(value_name = "FILE")]
         copy: PathBuf,
+        #[command(flatten)]
+        json: Json,
     },
     /// Spend what may have been used after the copy was made that a database was restored from: codes
     /// of authenticator apps up to now, codes by SMS and voice, open approval requests, and remembered
     /// browsers. A database file that was put back is recognised and needs no command; this one is for
     /// a file system or a whole machine that was set back.
-    Restored(Database),
+    Restored {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Take over the users of another service, with their ids: from a file of JSON lines or CSV, one user in
     /// each. Users who are here already stay as they are, so an import that was interrupted is resumed by
     /// the same command. Lines that are wrong are reported and left out. The database must exist: `seconder
@@ -199,6 +214,8 @@ enum Device {
         /// Type of the device: android, android_tablet, ios or svc_chrome.
         #[arg(long = "type", value_name = "TYPE")]
         kind: DeviceType,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
@@ -229,12 +246,12 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::App(command) => app::run(command),
         Command::Doctor(options) => return doctor::run(&options),
         Command::Maintain(options) => maintain::run(&options),
-        Command::Key(database) => commands::key(&database),
-        Command::Backup { database, to } => commands::backup(&database, &to),
-        Command::Restore { database, replace, copy } => {
-            commands::restore(&database, replace, &copy)
+        Command::Key { database, json } => commands::key(&database, json),
+        Command::Backup { database, to, json } => commands::backup(&database, &to, json),
+        Command::Restore { database, replace, copy, json } => {
+            commands::restore(&database, replace, &copy, json)
         }
-        Command::Restored(database) => commands::restored(&database),
+        Command::Restored { database, json } => commands::restored(&database, json),
         Command::Import(options) => moving::import(&options),
         Command::Export(options) => moving::export(&options),
         Command::Forward(command) => forward::run(command),
@@ -245,8 +262,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Lookup(command) => lookup::run(command),
         Command::Audit(options) => audit::run(&options),
         Command::Jobs(command) => jobs::run(command),
-        Command::Device(Device::Register { database, user, kind }) => {
-            commands::register_device(&database, user, kind)
+        Command::Device(Device::Register { database, user, kind, json }) => {
+            commands::register_device(&database, user, kind, json)
         }
         Command::Config(config) => config::run(config),
         Command::Pam(pam) => pam::run(&pam),

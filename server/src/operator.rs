@@ -2,13 +2,14 @@
 
 use crate::arguments::{Database, seconds};
 use crate::commands::print;
-use crate::table::{print_json, table, utc};
+use crate::table::{Json, print_json, table, utc};
 use clap::Subcommand;
 use seconder::Result;
 use seconder::engine::operator::{
     AddOperator, ListOperators, OperatorEntry, OperatorToken, RemoveOperator, Role,
     RotateOperatorToken,
 };
+use serde_json::json;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -64,6 +65,8 @@ pub(crate) enum Command {
         /// Name of the operator.
         #[arg(value_name = "NAME")]
         name: String,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
@@ -81,9 +84,9 @@ pub(crate) fn run(command: Command) -> Result<()> {
             let rotate = RotateOperatorToken { name, expires_in };
             show(&database.existing()?.operate(&rotate)?, json)
         }
-        Command::Remove { database, name } => {
+        Command::Remove { database, name, json } => {
             database.existing()?.operate(&RemoveOperator { name: name.clone() })?;
-            print(&format!("operator {name} is removed"))
+            json.print(&json!({ "name": name }), &format!("operator {name} is removed"))
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
 use crate::given::{Given, check_number};
+use crate::table::Json;
 use clap::{Subcommand, ValueEnum};
 use seconder::calls::Channel;
 use seconder::engine::{Engine, Outcome, StoredRoute};
@@ -11,7 +12,7 @@ use seconder::{Error, Result, Stage};
 use seconder_server::PublicUrl;
 use seconder_server::gateway::{self, Field, Outgoing, Urls};
 use seconder_server::routes::{self, Routes};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub(crate) enum Command {
         /// listings. docs/gateways.md lists the settings.
         #[arg(value_name = "KEY=VALUE")]
         settings: Vec<String>,
+        #[command(flatten)]
+        json: Json,
     },
     /// List the routes in the order of their priorities.
     List {
@@ -55,6 +58,8 @@ pub(crate) enum Command {
         /// Name of the route.
         #[arg(value_name = "NAME")]
         name: String,
+        #[command(flatten)]
+        json: Json,
     },
     /// Print the URL to which the provider of a route reports what became of messages, for those who set it
     /// there. It has a secret: whoever knows it can report too. Where `seconder serve` has --public-url,
@@ -68,6 +73,8 @@ pub(crate) enum Command {
         /// Name of the route.
         #[arg(value_name = "NAME")]
         name: String,
+        #[command(flatten)]
+        json: Json,
     },
     /// Remove a route. Messages that wait for it take other routes.
     Remove {
@@ -76,6 +83,8 @@ pub(crate) enum Command {
         /// Name of the route.
         #[arg(value_name = "NAME")]
         name: String,
+        #[command(flatten)]
+        json: Json,
     },
     /// Send a test message by a route, at once and whether or not the route is meant for the number, and
     /// print what became of it. It fails unless the provider has accepted the message.
@@ -94,6 +103,8 @@ pub(crate) enum Command {
         /// URL at which the provider reaches `seconder serve`, as its option of this name.
         #[arg(long, value_name = "URL")]
         public_url: Option<PublicUrl>,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
@@ -105,19 +116,27 @@ pub(crate) enum Via {
 
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Set { database, name, file, settings } => set(&database, &name, file, &settings),
+        Command::Set { database, name, file, settings, json } => {
+            set(&database, &name, GIVEN.read(file, &settings)?, json)
+        }
         Command::List { database, json } => list(&database, json),
-        Command::Show { database, name } => show(&database, &name),
-        Command::Remove { database, name } => remove(&database, &name),
-        Command::Receipts { database, public_url, name } => receipts(&database, public_url, &name),
-        Command::Test { database, name, number, via, public_url } => {
-            test(&database, &name, &number, via, public_url)
+        Command::Show { database, name, json } => show(&database, &name, json),
+        Command::Remove { database, name, json } => remove(&database, &name, json),
+        Command::Receipts { database, public_url, name, json } => {
+            receipts(&database, public_url, &name, json)
+        }
+        Command::Test { database, name, number, via, public_url, json } => {
+            let sent = test(&database, &name, &number, via, public_url)?;
+            let with_id = sent.as_ref().map(|id| format!(", with the id {id}")).unwrap_or_default();
+            json.print(
+                &json!({ "provider_id": sent }),
+                &format!("accepted by the provider{with_id}"),
+            )
         }
     }
 }
 
-fn set(database: &Database, name: &str, file: Option<String>, settings: &[String]) -> Result<()> {
-    let mut settings = GIVEN.read(file, settings)?;
+fn set(database: &Database, name: &str, mut settings: Secret, json: Json) -> Result<()> {
     let service = database.existing()?;
     let engine = service.require_engine()?;
     if routes::takes_receipts(settings.expose()) && secret_in(&settings).is_none() {
@@ -129,7 +148,8 @@ fn set(database: &Database, name: &str, file: Option<String>, settings: &[String
         settings = with_secret(&settings, &secret);
     }
     engine.set_route(name, &settings)?;
-    print(&format!("route {name} is set; to try it: seconder route test {name} +NUMBER"))
+    let text = format!("route {name} is set; to try it: seconder route test {name} +NUMBER");
+    json.print(&json!({ "name": name, "settings": GIVEN.shown(&settings) }), &text)
 }
 
 /// The settings of a route with this gateway.
@@ -158,7 +178,12 @@ fn receipt_secret(engine: &Engine, name: &str) -> Result<Option<Secret>> {
     Ok(route.and_then(|route| secret_in(route.settings.as_ref()?)))
 }
 
-fn receipts(database: &Database, public_url: Option<PublicUrl>, name: &str) -> Result<()> {
+fn receipts(
+    database: &Database,
+    public_url: Option<PublicUrl>,
+    name: &str,
+    json: Json,
+) -> Result<()> {
     let service = database.existing()?;
     let engine = service.require_engine()?;
     if !engine.routes()?.iter().any(|route| route.name == name && route.settings.is_some()) {
@@ -169,7 +194,8 @@ fn receipts(database: &Database, public_url: Option<PublicUrl>, name: &str) -> R
         return Err(invalid("NAME", reason));
     };
     let service = public_url.map_or("https://HOST".to_owned(), |url| url.to_string());
-    print(&routes::receipt_url(&service, name, &secret))
+    let url = routes::receipt_url(&service, name, &secret);
+    json.print(&json!({ "url": url }), &url)
 }
 
 fn shown(route: &StoredRoute) -> Option<Map<String, Value>> {
@@ -207,7 +233,7 @@ fn list(database: &Database, json: bool) -> Result<()> {
             None => default_of(key).to_owned(),
         };
         print(&match json {
-            true => serde_json::json!({ "name": name, "settings": settings }).to_string(),
+            true => json!({ "name": name, "settings": settings }).to_string(),
             false => format!(
                 "{name}: gateway {}, priority {}, weight {}, channels {}, countries {}",
                 text("gateway"),
@@ -220,14 +246,14 @@ fn list(database: &Database, json: bool) -> Result<()> {
     }
     for (name, why) in unreadable {
         print(&match json {
-            true => serde_json::json!({ "name": name, "unreadable": why }).to_string(),
+            true => json!({ "name": name, "unreadable": why }).to_string(),
             false => format!("{name}: cannot be used: {why}"),
         })?;
     }
     Ok(())
 }
 
-fn show(database: &Database, name: &str) -> Result<()> {
+fn show(database: &Database, name: &str, json: Json) -> Result<()> {
     let service = database.existing()?;
     let routes = service.require_engine()?.routes()?;
     let route = routes.iter().find(|route| route.name == name).ok_or_else(|| no_route(name))?;
@@ -235,12 +261,12 @@ fn show(database: &Database, name: &str) -> Result<()> {
         return Err(invalid("NAME", format!("is that of a route that cannot be read: {why}")));
     }
     let settings = shown(route).ok_or_else(|| no_route(name))?;
-    print(&serde_json::to_string_pretty(&settings).unwrap_or_default())
+    json.print(&settings, &serde_json::to_string_pretty(&settings).unwrap_or_default())
 }
 
-fn remove(database: &Database, name: &str) -> Result<()> {
+fn remove(database: &Database, name: &str, json: Json) -> Result<()> {
     match database.existing()?.require_engine()?.remove_route(name)? {
-        true => print(&format!("route {name} is removed")),
+        true => json.print(&json!({ "name": name }), &format!("route {name} is removed")),
         false => Err(no_route(name)),
     }
 }
@@ -249,13 +275,14 @@ fn no_route(name: &str) -> Error {
     invalid("NAME", format!("is not that of a route: {name}; `seconder route list` shows them"))
 }
 
+/// Sends a message, and returns the id that the provider has given it, if any.
 fn test(
     database: &Database,
     name: &str,
     number: &str,
     via: Via,
     public_url: Option<PublicUrl>,
-) -> Result<()> {
+) -> Result<Option<String>> {
     check_number(number)?;
     let service = database.existing()?;
     let engine = service.require_engine()?;
@@ -289,8 +316,7 @@ fn test(
         })
     };
     match outcome {
-        Outcome::Sent(Some(id)) => print(&format!("accepted by the provider, with the id {id}")),
-        Outcome::Sent(None) => print("accepted by the provider"),
+        Outcome::Sent(id) => Ok(id),
         Outcome::Permanent(reason) => failed("was rejected", &reason),
         Outcome::Retry { reason, .. } => failed("could not be sent, and may be later", &reason),
         Outcome::NotAttempted { reason, .. } => failed("was not sent", &reason),

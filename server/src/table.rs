@@ -1,7 +1,29 @@
 //! What commands print: tables for people, and JSON for programs.
 
 use crate::commands::print;
+use clap::Args;
 use seconder::Result;
+use serde::Serialize;
+
+/// Whether a command prints JSON instead of text.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Json {
+    /// Print a JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Json {
+    /// Prints what a command has found or done, as an object or as text. Without a text, nothing is printed
+    /// for people.
+    pub(crate) fn print(self, object: &impl Serialize, text: &str) -> Result<()> {
+        match (self.json, text) {
+            (true, _) => print_json(serde_json::to_string(object)),
+            (false, "") => Ok(()),
+            (false, text) => print(text),
+        }
+    }
+}
 
 /// A table: each column as wide as its widest value. Nothing for a value that is not there.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {

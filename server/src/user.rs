@@ -4,12 +4,14 @@
 mod lists;
 
 use crate::arguments::Database;
-use crate::commands::{invalid, print};
+use crate::commands::invalid;
+use crate::table::Json;
 use crate::target::Target;
 use clap::{Args, Subcommand};
 use seconder::calls::{CreateUser, Factors, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::model::{AuthenticatorId, DeviceId, LoginName, PhoneNumber, UserId};
 use seconder::{Error, Handle, Result, Service};
+use serde_json::{Value, json};
 
 #[derive(Subcommand)]
 pub(crate) enum User {
@@ -34,6 +36,8 @@ pub(crate) enum User {
         /// and the login name to that user. Make sure that it is the person whom you mean.
         #[arg(long)]
         use_known: bool,
+        #[command(flatten)]
+        json: Json,
     },
     /// Give a user a login name on machines. A name of another user, and another name of this one,
     /// must be removed first. A name is 1 to 64 letters, digits and the characters _ . @ + - of
@@ -47,6 +51,8 @@ pub(crate) enum User {
         /// Login name of the user.
         #[arg(long, value_name = "NAME")]
         login: LoginName,
+        #[command(flatten)]
+        json: Json,
     },
     /// Take a login name from the user who has it. Logins by that name are denied from then on.
     RemoveLogin {
@@ -55,6 +61,8 @@ pub(crate) enum User {
         /// Login name to remove.
         #[arg(long, value_name = "NAME")]
         login: LoginName,
+        #[command(flatten)]
+        json: Json,
     },
     /// Print what is known of a user, one value in each line.
     Show {
@@ -62,6 +70,8 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        json: Json,
     },
     /// Print the users of the application, those who were added last first.
     List {
@@ -103,6 +113,8 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        json: Json,
     },
     /// Print what protects the account of a user: whether codes can be sent by SMS, each authenticator
     /// app and each device with its id, and how many recovery codes are left. An app is pending until
@@ -113,6 +125,8 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        json: Json,
     },
     /// Remove an authenticator app of a user, such as that of a lost phone. Its codes are wrong from
     /// then on, except on machines that have prepared logins without the service, and the remembered
@@ -125,6 +139,8 @@ pub(crate) enum User {
         /// Id of the app: see `seconder user factors`.
         #[arg(long, value_name = "ID")]
         authenticator: AuthenticatorId,
+        #[command(flatten)]
+        json: Json,
     },
     /// Remove a device of a user, such as a lost phone. It can no longer respond to approval
     /// requests, which stay open for the user's other devices.
@@ -136,6 +152,8 @@ pub(crate) enum User {
         /// Id of the device: see `seconder user factors`.
         #[arg(long, value_name = "ID")]
         device: DeviceId,
+        #[command(flatten)]
+        json: Json,
     },
     /// Create recovery codes for a user, in place of any that the user has, and print them. Each lets
     /// the user in once. They are shown only once.
@@ -144,6 +162,8 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        json: Json,
     },
     /// Let a user try codes again after too many wrong ones. After 100 wrong codes in a row, no code of
     /// that factor is looked at until then: see `seconder user factors`.
@@ -152,6 +172,8 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        json: Json,
     },
     /// Forget the remembered browsers of a user, so that each login needs the second factor again.
     ForgetBrowsers {
@@ -159,6 +181,8 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
@@ -174,6 +198,13 @@ pub(crate) struct Who {
 }
 
 impl Who {
+    /// The service, and its user.
+    fn of(&self, target: &Target) -> Result<(Service, UserId)> {
+        let service = target.open()?;
+        let (user_id, _) = self.find(&service)?;
+        Ok((service, user_id))
+    }
+
     /// The user, with what the directory of login names has, if a name was given.
     fn find(&self, service: &Service) -> Result<(UserId, Option<FoundUser>)> {
         match (self.user, &self.login) {
@@ -189,66 +220,67 @@ impl Who {
 
 pub(crate) fn run(command: User) -> Result<()> {
     match command {
-        User::Create { target, email, cellphone, country_code, login, use_known } => {
+        User::Create { target, email, cellphone, country_code, login, use_known, json } => {
             let service = target.open()?;
             let number = (cellphone.as_str(), country_code.as_str());
             let user_id = create(&service, &email, number, login.as_ref(), use_known)?;
-            print(&format!("user_id {user_id}"))
+            json.print(&json!({ "user_id": user_id.get() }), &format!("user_id {user_id}"))
         }
-        User::SetLogin { target, user, login } => {
+        User::SetLogin { target, user, login, json } => {
             target.open()?.set_login(user, &login)?;
-            Ok(())
+            json.print(&json!({ "user_id": user.get(), "login": login.as_str() }), "")
         }
-        User::RemoveLogin { target, login } => {
+        User::RemoveLogin { target, login, json } => {
             target.open()?.remove_login(&login)?;
-            Ok(())
+            json.print(&json!({ "login": login.as_str() }), "")
         }
-        User::Show { target, who } => {
+        User::Show { target, who, json } => {
             let service = target.open()?;
             let (user_id, found) = who.find(&service)?;
-            print(&shown(&service.user_status(user_id)?, found.as_ref()))
+            let status = service.user_status(user_id)?;
+            let found = found.as_ref();
+            json.print(&object(&status, found), &shown(&status, found))
         }
         User::List { database, limit, json } => lists::users(&database, limit, json),
         User::Devices { target, who, json } => lists::devices(&target, &who, json),
         User::Activities { database, who, limit, json } => {
             lists::activities(&database, &who, limit, json)
         }
-        User::Delete { target, who } => {
-            let service = target.open()?;
-            let (user_id, _) = who.find(&service)?;
+        User::Delete { target, who, json } => {
+            let (service, user_id) = who.of(&target)?;
             service.delete_user(user_id)?;
-            print(&format!("user {user_id} is deleted"))
+            json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is deleted"))
         }
-        User::Factors { target, who } => {
-            let service = target.open()?;
-            let (user_id, _) = who.find(&service)?;
-            print(&listed(service.user_status(user_id)?.factors.as_ref())?)
+        User::Factors { target, who, json } => {
+            let (service, user_id) = who.of(&target)?;
+            let factors = service.user_status(user_id)?.factors;
+            json.print(&factors, &listed(factors.as_ref())?)
         }
-        User::RemoveAuthenticator { target, who, authenticator } => {
-            let service = target.open()?;
-            let (user_id, _) = who.find(&service)?;
-            service.remove_authenticator(user_id, &authenticator).map(drop)
+        User::RemoveAuthenticator { target, who, authenticator, json } => {
+            let (service, user_id) = who.of(&target)?;
+            let _ = service.remove_authenticator(user_id, &authenticator)?;
+            let id = authenticator.as_str();
+            json.print(&json!({ "user_id": user_id.get(), "authenticator_id": id }), "")
         }
-        User::RemoveDevice { target, who, device } => {
-            let service = target.open()?;
-            let (user_id, _) = who.find(&service)?;
-            service.remove_device(user_id, device).map(drop)
+        User::RemoveDevice { target, who, device, json } => {
+            let (service, user_id) = who.of(&target)?;
+            let _ = service.remove_device(user_id, device)?;
+            json.print(&json!({ "user_id": user_id.get(), "device_id": device }), "")
         }
-        User::RecoveryCodes { target, who } => {
-            let service = target.open()?;
-            let (user_id, _) = who.find(&service)?;
-            print(&lines(&service.create_recovery_codes(user_id)?))
+        User::RecoveryCodes { target, who, json } => {
+            let (service, user_id) = who.of(&target)?;
+            let codes = service.create_recovery_codes(user_id)?;
+            json.print(&codes, &lines(&codes))
         }
-        User::Unlock { target, who } => {
-            let service = target.open()?;
-            let (user_id, _) = who.find(&service)?;
-            service.unlock_user(user_id).map(drop)
+        User::Unlock { target, who, json } => {
+            let (service, user_id) = who.of(&target)?;
+            let _ = service.unlock_user(user_id)?;
+            json.print(&json!({ "user_id": user_id.get() }), "")
         }
-        User::ForgetBrowsers { target, who } => {
-            let service = target.open()?;
-            let (user_id, _) = who.find(&service)?;
+        User::ForgetBrowsers { target, who, json } => {
+            let (service, user_id) = who.of(&target)?;
             service.forget(user_id, None)?;
-            Ok(())
+            json.print(&json!({ "user_id": user_id.get() }), "")
         }
     }
 }
@@ -358,6 +390,19 @@ fn listed(factors: Option<&Factors>) -> Result<String> {
     let locked = locked.into_iter().filter(|(_, is)| *is);
     lines.extend(locked.map(|(name, _)| format!("locked {name}")));
     Ok(lines.join("\n"))
+}
+
+fn object(status: &UserStatusReply, found: Option<&FoundUser>) -> Value {
+    json!({
+        "user_id": status.user_id,
+        "login": found.map(|found| &found.login),
+        "confirmed": status.confirmed,
+        "registered": status.registered,
+        "country_code": status.country_code,
+        "phone_number": status.phone_number,
+        "devices": status.devices,
+        "factors": status.factors,
+    })
 }
 
 fn shown(status: &UserStatusReply, found: Option<&FoundUser>) -> String {

@@ -7,6 +7,8 @@ mod command;
 mod doctor;
 #[path = "administration/init.rs"]
 mod init;
+#[path = "administration/json.rs"]
+mod json;
 #[path = "administration/maintain.rs"]
 mod maintain;
 #[path = "../../tests/postgres/server.rs"]

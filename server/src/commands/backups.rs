@@ -1,20 +1,23 @@
 //! Copies of a database.
 
-use super::{invalid, print};
+use super::invalid;
 use crate::arguments::Database;
 use crate::log;
+use crate::table::Json;
 use seconder::Result;
+use serde_json::json;
 use std::io::IsTerminal;
 use std::path::Path;
 
-pub(crate) fn backup(database: &Database, to: &Path) -> Result<()> {
+pub(crate) fn backup(database: &Database, to: &Path, json: Json) -> Result<()> {
     let service = database.existing()?;
     let mut shown = Progress::default();
     service.require_engine()?.backup(to, |copied, all| shown.show(copied, all))?;
-    print(&format!("{} is a copy of {} bytes that was checked", to.display(), shown.all))
+    let text = format!("{} is a copy of {} bytes that was checked", to.display(), shown.all);
+    json.print(&json!({ "file": to.to_string_lossy(), "bytes": shown.all }), &text)
 }
 
-pub(crate) fn restore(database: &Database, replace: bool, copy: &Path) -> Result<()> {
+pub(crate) fn restore(database: &Database, replace: bool, copy: &Path, json: Json) -> Result<()> {
     let Some(path) = database.path() else {
         return Err(invalid("database", "must be sqlite:/path/file.db".to_owned()));
     };
@@ -22,16 +25,17 @@ pub(crate) fn restore(database: &Database, replace: bool, copy: &Path) -> Result
     let keyring = database.ring_file();
     let progress = |copied, all| shown.show(copied, all);
     seconder::engine::restore(copy, path, replace, keyring.as_deref(), progress)?;
-    spent()
+    spent(json)
 }
 
-pub(crate) fn restored(database: &Database) -> Result<()> {
+pub(crate) fn restored(database: &Database, json: Json) -> Result<()> {
     database.existing()?.require_engine()?.restored()?;
-    spent()
+    spent(json)
 }
 
-fn spent() -> Result<()> {
-    print(
+fn spent(json: Json) -> Result<()> {
+    json.print(
+        &json!({ "restored": true }),
         "codes that may have been used are spent, open approval requests have expired, and \
          remembered browsers and tokens of operators are void. What was removed after the copy was made is there again: \
          apps, devices, and recovery codes that were used",

@@ -39,8 +39,7 @@ fn most(left: usize) -> u32 {
 }
 
 pub(super) fn devices(target: &Target, who: &Who, json: bool) -> Result<()> {
-    let service = target.open()?;
-    let (user_id, _) = who.find(&service)?;
+    let (service, user_id) = who.of(target)?;
     let devices = service.handle(&Devices::new(user_id))?.devices;
     if json {
         return devices.iter().try_for_each(|device| print_json(serde_json::to_string(device)));
