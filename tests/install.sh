@@ -107,6 +107,7 @@ by_man() { # argument: the folder of the pages
     for page in man3/seconder-daemon.3 man7/seconder-interface.7; do
         [ -f "$1/$page" ] && [ ! -L "$1/$page" ] || fail "there is no page $page"
     done
+    [ -L "$1/man7/seconder-protocol.7" ] || fail "there is no page seconder-protocol.7"
     [ ! -L "$1/man3/seconder.3" ] || fail "seconder.3 was replaced by a link"
     mandoc -T lint -W warning "$1"/man3/seconder{,-daemon}.3 "$1"/man7/seconder-interface.7 \
         "$1"/man8/seconder.8

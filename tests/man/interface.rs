@@ -29,7 +29,8 @@ pub(crate) fn page() -> String {
     }
     format!(
         ".\\\" Written from docs/interface.md by `make man`.\n\
-         .Dd {DATE}\n.Dt SECONDER-INTERFACE 7\n.Os\n.Sh NAME\n.Nm seconder-interface\n\
+         .Dd {DATE}\n.Dt SECONDER-INTERFACE 7\n.Os\n.Sh NAME\n.Nm seconder-interface ,\n\
+         .Nm seconder-protocol\n\
          .Nd the calls of a service for the second factor of logins\n.Sh DESCRIPTION\n{}\
          .Sh SEE ALSO\n.Xr seconder 3 ,\n.Xr seconder-daemon 3 ,\n.Xr seconder 8\n",
         renderer.page
