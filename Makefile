@@ -82,6 +82,9 @@ test-features:
 		echo "features: $$features"; \
 		$(CARGO) clippy -q -p seconder --lib --no-default-features --features "$$features" -- -D warnings; \
 	done
+	$(call say,Traces)
+	$(CARGO) clippy -q -p seconder-server --all-targets --features otlp -- -D warnings
+	$(CARGO) test -q -p seconder-server --features otlp --test traces
 
 .PHONY: test-c
 test-c: c-library

@@ -162,6 +162,25 @@ const NO_SANDBOX: [&str; 9] = [
 ];
 
 /// The service from which the application moves here.
+/// The traces of requests.
+#[cfg(feature = "otlp")]
+#[derive(Args)]
+pub(crate) struct Traces {
+    /// URL of a collector of OpenTelemetry to send a span for each request to, by OTLP over HTTP with JSON:
+    /// http://localhost:4318/v1/traces. A span has what the line of the log has. By default there are none.
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
+    /// Part of the requests that have a span, from 0 to 1, where no header `traceparent` decides.
+    #[arg(long, value_name = "PART", default_value = "1", requires = "otlp", value_parser = part)]
+    pub(crate) otlp_ratio: f64,
+}
+
+#[cfg(feature = "otlp")]
+fn part(text: &str) -> std::result::Result<f64, String> {
+    let part = text.parse().ok().filter(|part| (0.0..=1.0).contains(part));
+    part.ok_or_else(|| "must be a number from 0 to 1".into())
+}
+
 #[derive(Args)]
 pub(crate) struct Forward {
     /// Service from which the application moves here, an https: URL: calls for users and codes that are
@@ -246,6 +265,9 @@ pub(crate) struct Serve {
     /// selects a free port. By default there are none.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    pub(crate) traces: Traces,
     #[command(flatten)]
     pub(crate) log: Log,
     #[command(flatten)]

@@ -4,7 +4,7 @@
 //! them gets all that is wrong with them at once, and never a gateway that is half configured.
 
 mod fields;
-mod http;
+pub(crate) mod http;
 mod lookups;
 mod presets;
 mod reason;

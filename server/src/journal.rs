@@ -3,6 +3,8 @@
 
 use crate::log::Logger;
 use crate::metrics::Requests;
+#[cfg(feature = "otlp")]
+use crate::traces::Traces;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +20,8 @@ pub(crate) struct Journal {
     sink: Sink,
     logger: Option<Logger>,
     requests: Requests,
+    #[cfg(feature = "otlp")]
+    traces: Option<Traces>,
     recent: Mutex<Option<Recent>>,
 }
 
@@ -28,12 +32,33 @@ struct Recent {
 
 impl Journal {
     pub(crate) fn new(sink: Sink) -> Journal {
-        Journal { sink, logger: None, requests: Requests::default(), recent: Mutex::new(None) }
+        Journal {
+            sink,
+            logger: None,
+            requests: Requests::default(),
+            #[cfg(feature = "otlp")]
+            traces: None,
+            recent: Mutex::new(None),
+        }
     }
 
     /// The same, with a log of the requests.
-    pub(crate) fn with_requests(self, logger: Option<Logger>) -> Journal {
-        Journal { logger, ..self }
+    pub(crate) fn with_requests(mut self, logger: Option<Logger>) -> Journal {
+        self.logger = logger;
+        self
+    }
+
+    /// The same, with spans of the requests.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn with_traces(mut self, traces: Option<Traces>) -> Journal {
+        self.traces = traces;
+        self
+    }
+
+    /// What sends spans of the requests, if anything does.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn traces(&self) -> Option<&Traces> {
+        self.traces.as_ref()
     }
 
     /// What counts the requests.
@@ -67,6 +92,16 @@ impl Journal {
             if recent.lines <= LINES {
                 (self.sink)(line);
             }
+        }
+    }
+}
+
+#[cfg(feature = "otlp")]
+impl Drop for Journal {
+    /// The server has stopped.
+    fn drop(&mut self) {
+        if let Some(traces) = &self.traces {
+            traces.end();
         }
     }
 }

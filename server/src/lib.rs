@@ -45,6 +45,8 @@ mod source;
 #[cfg(unix)]
 mod systemd;
 mod tls;
+#[cfg(feature = "otlp")]
+mod traces;
 mod workers;
 mod write_timeout;
 mod wrong_keys;
@@ -65,6 +67,8 @@ pub use signals::{Signal, Signals};
 #[cfg(unix)]
 pub use systemd::{Notifier, Watchdog};
 pub use tls::{CERTIFICATE_RENEWAL, Tls};
+#[cfg(feature = "otlp")]
+pub use traces::Traces;
 pub use workers::Workers;
 
 use seconder::Error;

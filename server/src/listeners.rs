@@ -1,7 +1,7 @@
 //! Where a server listens.
 
 use crate::invalid;
-use crate::journal::Sink;
+use crate::journal::{Journal, Sink};
 #[cfg(unix)]
 use crate::local::{LocalSocket, PeerRules};
 use crate::log::Logger;
@@ -9,6 +9,8 @@ use crate::metrics::Metrics;
 use crate::proxies::Proxies;
 use crate::routes::Routes;
 use crate::tls::Tls;
+#[cfg(feature = "otlp")]
+use crate::traces::Traces;
 use ipnet::IpNet;
 use seconder::Result;
 use std::net::{SocketAddr, TcpListener};
@@ -24,6 +26,8 @@ pub struct Listeners {
     pub(crate) local: Vec<LocalSocket>,
     pub(crate) log: Option<Sink>,
     pub(crate) logger: Option<Logger>,
+    #[cfg(feature = "otlp")]
+    pub(crate) traces: Option<Traces>,
     pub(crate) monitors: Option<TcpListener>,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) routes: Option<Routes>,
@@ -116,6 +120,22 @@ impl Listeners {
     pub fn requests(mut self, logger: Option<Logger>) -> Listeners {
         self.logger = logger;
         self
+    }
+
+    /// What sends a span for each request. Default: nothing.
+    #[cfg(feature = "otlp")]
+    pub fn traces(mut self, traces: Option<Traces>) -> Listeners {
+        self.traces = traces;
+        self
+    }
+
+    /// What reports what happens to the operator, as far as it was set.
+    pub(crate) fn journal(&mut self) -> Journal {
+        let log = self.log.take().unwrap_or_else(|| Box::new(|_| {}));
+        let journal = Journal::new(log).with_requests(self.logger.take());
+        #[cfg(feature = "otlp")]
+        let journal = journal.with_traces(self.traces.take());
+        journal
     }
 
     /// The sockets that systemd passes to this process: those for TCP serve HTTPS, and local ones

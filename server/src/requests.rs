@@ -2,6 +2,8 @@
 
 use crate::journal::Journal;
 use crate::log::{Entry, Level};
+#[cfg(feature = "otlp")]
+use crate::traces::{Ended, Traces};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::response::Response;
 use seconder::calls::{Route, Verdict};
@@ -30,6 +32,9 @@ pub(crate) struct Record<'a> {
     id: String,
     call: Option<&'static Route>,
     is_ended: bool,
+    /// The span of the client.
+    #[cfg(feature = "otlp")]
+    parent: Option<opentelemetry::Context>,
 }
 
 /// What a response says of its call, for the log: nothing of it is secret.
@@ -62,7 +67,17 @@ impl Record<'_> {
             _ => generated(),
         };
         let (begun, method) = (Instant::now(), method.clone());
-        Record { journal, client, begun, method, id, call: None, is_ended: false }
+        Record {
+            journal,
+            client,
+            begun,
+            method,
+            id,
+            call: None,
+            is_ended: false,
+            #[cfg(feature = "otlp")]
+            parent: journal.traces().map(|_| Traces::parent(headers)),
+        }
     }
 
     /// Notes the call, which is logged even if there will be no response.
@@ -81,6 +96,8 @@ impl Record<'_> {
     }
 
     fn log(&mut self, status: u16, outcome: Outcome) {
+        #[cfg(feature = "otlp")]
+        self.trace(status, &outcome);
         let Outcome { call, verdict, code, failure } = outcome;
         let call = call.or(self.call);
         let (took, verdict) = (self.begun.elapsed(), verdict.map(name));
@@ -97,15 +114,43 @@ impl Record<'_> {
             .with("status", u64::from(status))
             .with_any("verdict", verdict)
             .with_any("error_code", code)
-            .with_any(
-                "error",
-                failure.map(|text| text.chars().take(LONGEST_ERROR).collect::<String>()),
-            )
+            .with_any("error", failure.as_deref().map(shortened))
             .with("duration_us", took)
             .with("client", std::mem::take(&mut self.client))
             .with("request_id", std::mem::take(&mut self.id));
         logger.log(entry);
     }
+}
+
+/// Its span, which has what its line has.
+#[cfg(feature = "otlp")]
+impl Record<'_> {
+    fn trace(&self, status: u16, outcome: &Outcome) {
+        let Some((traces, parent)) = self.journal.traces().zip(self.parent.as_ref()) else {
+            return;
+        };
+        let call = outcome.call.or(self.call);
+        let more = [
+            ("seconder.call", call.map(|call| call.name.to_owned())),
+            ("seconder.verdict", outcome.verdict.map(|verdict| name(verdict).to_owned())),
+            ("seconder.error_code", outcome.code.clone()),
+            ("seconder.request_id", Some(self.id.clone())),
+            ("client.address", Some(self.client.clone())),
+        ];
+        traces.record(Ended {
+            parent,
+            took: self.begun.elapsed(),
+            method: call.map_or_else(|| known(&self.method), |call| call.method),
+            route: call.map(|call| call.path),
+            status,
+            more: more.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+            failure: outcome.failure.as_deref().map(shortened),
+        });
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(LONGEST_ERROR).collect()
 }
 
 impl Drop for Record<'_> {

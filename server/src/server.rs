@@ -119,7 +119,7 @@ impl Server {
         Server::open(Source::Forward(forward), listeners)
     }
 
-    fn open(source: Source, listeners: Listeners) -> Result<Server> {
+    fn open(source: Source, mut listeners: Listeners) -> Result<Server> {
         let unusable = |_| invalid("listen", "the socket cannot be used");
         #[cfg(unix)]
         let has_local = !listeners.local.is_empty();
@@ -128,8 +128,7 @@ impl Server {
         if listeners.tcp.is_empty() && !has_local {
             return Err(invalid("listen", "there is nothing to listen on"));
         }
-        let journal = Journal::new(listeners.log.unwrap_or_else(|| Box::new(|_| {})));
-        let journal = Arc::new(journal.with_requests(listeners.logger));
+        let journal = Arc::new(listeners.journal());
         let (certificate, certificate_pem) = match listeners.tcp.is_empty() {
             false => Certificate::required(listeners.tls, &journal)?,
             true => (None, String::new()),

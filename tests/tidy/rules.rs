@@ -23,7 +23,7 @@ pub(crate) const BANS: &[Ban] = &[
     Ban { call: &["SystemTime", "::", "now"], scope: CODE,
           except: &["src/engine/clock.rs", "server/src/enrol.rs", "login/src/machine.rs",
                     "server/src/gateway/http/signed.rs", "server/src/certificate.rs",
-                    "server/src/log.rs", "server/src/moment.rs",
+                    "server/src/log.rs", "server/src/moment.rs", "server/src/traces.rs",
                     // Which is an engine's Clock.
                     "server/src/sandbox/clock.rs"],
           instead: "time is given: ask the engine's Clock" },

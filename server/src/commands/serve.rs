@@ -87,6 +87,13 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     Ok(())
 }
 
+#[cfg(feature = "otlp")]
+fn traces(options: &Serve) -> Result<Option<seconder_server::Traces>> {
+    let Some(url) = &options.traces.otlp else { return Ok(None) };
+    let traces = seconder_server::Traces::new(url, options.traces.otlp_ratio);
+    traces.map(Some).map_err(|reason| invalid("otlp", reason))
+}
+
 /// Creates the database that the options name, unless it is there, and stores the settings of the application.
 pub(crate) fn create(options: &Serve) -> Result<()> {
     of_messages(configured(options.database.settings()?, options), options)?.open().map(drop)
@@ -165,6 +172,8 @@ fn show_delivery(routes: &Routes) {
 /// Where the options say that the server listens.
 pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
+    #[cfg(feature = "otlp")]
+    let listeners = listeners.traces(traces(options)?);
     let listeners = match options.metrics {
         Some(addr) => listeners.monitors(addr)?,
         None => listeners,

@@ -1,7 +1,7 @@
 //! The gateway to providers with an interface over HTTP.
 
 mod auth;
-mod client;
+pub(crate) mod client;
 mod lookup;
 mod placement;
 mod pointer;

@@ -30,7 +30,7 @@ thread_local! {
 }
 
 /// Why there is no response. The reasons have no URL, which may have a credential in it.
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// Nothing was sent.
     NotSent(String),
     /// Something of the request was written, so the provider may have the message.
@@ -41,7 +41,7 @@ pub(super) enum Failure {
 
 impl Failure {
     /// Why, whatever was sent.
-    pub(super) fn reason(self) -> String {
+    pub(crate) fn reason(self) -> String {
         match self {
             Failure::NotSent(reason) | Failure::Lost(reason) | Failure::Unsendable(reason) => {
                 reason
@@ -51,11 +51,11 @@ impl Failure {
 }
 
 /// Makes requests. Connections are kept for the next ones.
-pub(super) struct Client(Agent);
+pub(crate) struct Client(Agent);
 
 impl Client {
     /// A client that trusts these authorities, and makes requests without TLS if there are none.
-    pub(super) fn new(timeout: Duration, roots: Option<&[Certificate<'static>]>) -> Client {
+    pub(crate) fn new(timeout: Duration, roots: Option<&[Certificate<'static>]>) -> Client {
         let tls = TlsConfig::builder()
             .root_certs(RootCerts::new_with_certs(roots.unwrap_or_default()))
             // Passed explicitly, so that the process needs no default provider.
@@ -82,7 +82,7 @@ impl Client {
     }
 
     /// Makes one request, and never repeats it.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         request: Request<Vec<u8>>,
         id_header: Option<&str>,
@@ -120,7 +120,7 @@ impl Client {
 ///
 /// # Errors
 /// What is wrong with the file.
-pub(super) fn roots(file: Option<&str>) -> Result<Vec<Certificate<'static>>, String> {
+pub(crate) fn roots(file: Option<&str>) -> Result<Vec<Certificate<'static>>, String> {
     let Some(file) = file else { return system() };
     let pem = std::fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
     let found = usable(&pem).ok_or("cannot be parsed as PEM")?;

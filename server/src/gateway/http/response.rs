@@ -12,15 +12,15 @@ const LONGEST_ID: usize = 128;
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
 
 /// A response.
-pub(super) struct Response {
-    pub(super) status: u16,
+pub(crate) struct Response {
+    pub(crate) status: u16,
     pub(super) retry_after: Option<Duration>,
     /// The id of the message, if a header has it.
     pub(super) id: Option<String>,
     /// The host that a redirect leads to.
     pub(super) redirect: Option<String>,
     /// The body, or why it could not be read to its end.
-    pub(super) body: Result<Vec<u8>, &'static str>,
+    pub(crate) body: Result<Vec<u8>, &'static str>,
 }
 
 /// How the responses of a provider are understood.

@@ -1,0 +1,146 @@
+//! Requests as spans of OpenTelemetry, sent to a collector by OTLP over HTTP. A span has what the line of the log
+//! has, so nothing in it is secret.
+
+use crate::gateway::http::client::{Client, roots};
+use opentelemetry::propagation::TextMapPropagator;
+use opentelemetry::trace::{Span, SpanKind, Status, Tracer, TracerProvider};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_http::{Bytes, HeaderExtractor, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, SystemTime};
+
+/// How long a collector may take to accept spans.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the end of the process waits until the last spans are sent.
+const FLUSH: Duration = Duration::from_secs(2);
+
+/// Sends spans to a collector, on a thread of its own. Clones are the same.
+#[derive(Clone)]
+pub struct Traces {
+    provider: SdkTracerProvider,
+    tracer: SdkTracer,
+}
+
+/// A request that has ended.
+pub(crate) struct Ended<'a> {
+    /// The span of the client, if its headers name one.
+    pub(crate) parent: &'a Context,
+    pub(crate) took: Duration,
+    pub(crate) method: &'static str,
+    /// The template of the path, if it is that of a call.
+    pub(crate) route: Option<&'static str>,
+    pub(crate) status: u16,
+    /// Further attributes, by their names.
+    pub(crate) more: Vec<(&'static str, String)>,
+    /// What failed in the service.
+    pub(crate) failure: Option<String>,
+}
+
+impl Traces {
+    /// Sends spans to this URL, such as `http://localhost:4318/v1/traces`: of so many of the requests whose
+    /// client has not decided it, from 0 to 1.
+    ///
+    /// # Errors
+    /// Why this cannot be done.
+    pub fn new(url: &str, ratio: f64) -> Result<Traces, String> {
+        let trusted = if url.starts_with("https://") { Some(roots(None)?) } else { None };
+        if trusted.is_none() && !url.starts_with("http://") {
+            return Err("must begin with http:// or https://".to_owned());
+        }
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_protocol(Protocol::HttpJson)
+            .with_endpoint(url)
+            .with_timeout(TIMEOUT)
+            .with_http_client(Collector(Client::new(TIMEOUT, trusted.as_deref())))
+            .build()
+            .map_err(|error| error.to_string())?;
+        let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+        let resource = Resource::builder().with_service_name("seconder").with_attribute(version);
+        let provider = SdkTracerProvider::builder()
+            .with_resource(resource.build())
+            .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(ratio))))
+            .with_batch_exporter(exporter)
+            .build();
+        let tracer = provider.tracer("seconder");
+        Ok(Traces { provider, tracer })
+    }
+
+    /// The span of the client (W3C Trace Context).
+    pub(crate) fn parent(headers: &axum::http::HeaderMap) -> Context {
+        TraceContextPropagator::new()
+            .extract_with_context(&Context::new(), &HeaderExtractor(headers))
+    }
+
+    /// Sends the span of a request that ends now.
+    pub(crate) fn record(&self, ended: Ended<'_>) {
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "spans have the times of the machine, as the log"
+        )]
+        let now = SystemTime::now();
+        let begun = now.checked_sub(ended.took).unwrap_or(now);
+        // As the conventions for spans of HTTP servers name them.
+        let name = match ended.route {
+            Some(route) => format!("{} {route}", ended.method),
+            None => ended.method.to_owned(),
+        };
+        let mut attributes = vec![
+            KeyValue::new("http.request.method", ended.method),
+            KeyValue::new("http.response.status_code", i64::from(ended.status)),
+            KeyValue::new("url.scheme", "https"),
+        ];
+        attributes.extend(ended.route.map(|route| KeyValue::new("http.route", route)));
+        attributes.extend(ended.more.into_iter().map(|(name, value)| KeyValue::new(name, value)));
+        let mut span = self
+            .tracer
+            .span_builder(name)
+            .with_kind(SpanKind::Server)
+            .with_start_time(begun)
+            .with_attributes(attributes)
+            .start_with_context(&self.tracer, ended.parent);
+        if let Some(failure) = ended.failure {
+            span.set_status(Status::error(failure));
+        }
+        span.end_with_timestamp(now);
+    }
+
+    /// Sends what is left, for a moment at most.
+    pub(crate) fn end(&self) {
+        // Nobody reads an error at the end of the process.
+        let _ = self.provider.shutdown_with_timeout(FLUSH);
+    }
+}
+
+/// The client of the exporter, which waits on the thread that the exporter has for it.
+struct Collector(Client);
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Collector")
+    }
+}
+
+impl HttpClient for Collector {
+    fn send_bytes<'client, 'future>(
+        &'client self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'future>>
+    where
+        'client: 'future,
+        Self: 'future,
+    {
+        let response = self.0.run(request.map(|body| body.to_vec()), None);
+        Box::pin(async move {
+            let response = response.map_err(|failure| failure.reason())?;
+            let body = Bytes::from(response.body?);
+            Ok(Response::builder().status(response.status).body(body)?)
+        })
+    }
+}
