@@ -233,3 +233,28 @@ def test_a_request_that_outlasts_the_close_of_its_sandbox_ends_without_a_report(
         with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
             reply.result(10)
     assert capfd.readouterr().err == ""
+
+
+def test_a_request_that_closes_its_sandbox_is_waited_for_and_waits_for_nobody(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("seconder.testing._inside.STOP", 60)
+    begun, may_go_on = hold_requests(monkeypatch)
+    sandbox = Sandbox()
+    held = Inside._route
+
+    def closes(inside: Inside, request: HttpRequest) -> Any:
+        routed = held(inside, request)
+        sandbox.close()
+        return routed
+
+    monkeypatch.setattr(Inside, "_route", closes)
+    with ThreadPoolExecutor() as threads:
+        reply = threads.submit(send, sandbox, "GET", DETAILS, headers=key(sandbox))
+        assert begun.wait(10)
+        closing = threads.submit(sandbox.close)
+        assert wait([closing], timeout=0.2).done == set()
+        may_go_on.set()
+        assert reply.result(10).status == 200
+        closing.result(10)
+    assert capfd.readouterr().err == ""

@@ -76,6 +76,7 @@ class Inside(Waits):
         # One for clients of the application, whose calls are recorded, and one for those of this
         # class, whose calls are recorded where they are made.
         self._servers: dict[bool, Server] = {}
+        self._stopping: list[Server] = []
         # By thread, because the engine delivers and posts in the thread of the call.
         self._current = threading.local()
         self._record_message = carrier(self._delivered)
@@ -132,30 +133,34 @@ class Inside(Waits):
         with self.lock:
             is_first = not self._closed
             self._closed = True
+            if is_first:
+                self._stopping, self._servers = list(self._servers.values()), {}
         if is_first:
             try:
                 self._end()
             finally:
                 self._ended.set()
-        else:
-            # Closed is closed for every caller. Not forever: the first may be waiting for this thread,
-            # if an application closes the sandbox from a callback.
+        elif not any(server.serves_here() for server in self._stopping):
+            # Closed is closed for every caller, but one whose thread the first one waits for: a callback
+            # of the application.
             self._ended.wait(STOP)
 
     def _end(self) -> None:
         # First, because a call held by ``timeout`` waits until its fault ends.
         self.faults.end_all()
         with self.lock:
-            servers, self._servers = list(self._servers.values()), {}
             opened, self._opened = self._opened, []
             opened_async, self._opened_async = self._opened_async, []
-        for server in servers:
-            server.stop()
-        for service in opened_async:
-            service._threads.stop()
-        for native in opened:
-            native.close()
-        self.engine.close()
+        try:
+            for server in self._stopping:
+                server.stop()
+            for service in opened_async:
+                service._threads.stop()
+        finally:
+            # Also after Ctrl-C, because nothing else would.
+            for native in opened:
+                native.close()
+            self.engine.close()
 
     # What a test does.
 

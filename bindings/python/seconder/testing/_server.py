@@ -77,6 +77,11 @@ class Server(ThreadingHTTPServer):
             if thread is not threading.current_thread():
                 thread.join(STOP)
 
+    def serves_here(self) -> bool:
+        """Whether this thread is that of one of its connections."""
+        with self._lock:
+            return threading.current_thread() in self._connections
+
     @property
     def stopped(self) -> bool:
         """Whether the engine that responds may be closed."""
