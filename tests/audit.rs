@@ -102,6 +102,12 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     let from = |address: &str| Some(address.parse().unwrap());
     let found = shown(&service, &AuditFilter { user_ip: from("2001:DB8:0::1"), ..of(user) });
     assert!(found.len() > 1 && found.iter().all(|row| row.starts_with("request_sms")), "{found:?}");
+    let mapped = AuditFilter { user_ip: from("::ffff:192.0.2.7"), ..of(user) };
+    assert!(shown(&service, &mapped).iter().all(|row| row.starts_with("verify")));
+    assert_eq!(
+        shown(&service, &mapped),
+        shown(&service, &AuditFilter { user_ip: from("192.0.2.7"), ..of(user) })
+    );
     let other = AuditFilter { user_ip: from("192.0.2.7"), ..call("request_sms") };
     assert!(shown(&service, &other).is_empty());
     let entries = read(&service, &of(user));

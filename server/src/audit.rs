@@ -95,8 +95,9 @@ type Place = (i64, Option<u64>, i64);
 
 /// Prints decisions as they are made.
 fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> {
-    let mut seen = BTreeSet::new();
-    let mut latest = recent(engine, filter, &seen, options.limit)?;
+    let (mut seen, mut filter) = (BTreeSet::new(), filter.clone());
+    let mut from = newest(engine)?;
+    let mut latest = recent(engine, &filter, &seen, options.limit)?;
     seen.extend(latest.iter().map(place));
     latest.truncate(options.limit);
     loop {
@@ -104,12 +105,22 @@ fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> 
             print(&if options.json { json(entry) } else { line(entry) })?;
         }
         sleep(PAUSE);
-        latest = recent(engine, filter, &seen, 0)?;
+        // Where few or none fit the filter, all would be read each time.
+        filter.since = options.since.max(from);
+        from = newest(engine)?;
+        latest = recent(engine, &filter, &seen, 0)?;
         seen.extend(latest.iter().map(place));
         if let Some((newest, ..)) = seen.last().copied() {
             seen.retain(|(time, ..)| *time >= newest - LATE);
         }
     }
+}
+
+/// The time in Unix seconds from which on new decisions are, as far as any one shows it.
+fn newest(engine: &Engine) -> Result<Option<u64>> {
+    let page = engine.audit(&AuditFilter::default(), None, 1)?;
+    let newest = page.entries.first().map(|entry| (entry.time - LATE) / 1000);
+    Ok(newest.and_then(|seconds| u64::try_from(seconds).ok()))
 }
 
 /// The decisions that were not seen, the latest first: all of the last while, and so many in any case.
