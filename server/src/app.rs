@@ -199,8 +199,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
         }
         Command::EndOverlap { database, json } => {
             let service = database.existing()?;
-            service.operate(&EndOverlap { app_id: None })?;
             let app = service.operate(&ShowApp { app_id: None })?;
+            service.operate(&EndOverlap { app_id: None })?;
             json.print(&json!({ "app_id": app.app_id }), "")
         }
         Command::Delete { database, id, users, json } => {

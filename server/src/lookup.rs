@@ -102,10 +102,10 @@ fn test(database: &Database, number: &str, json: Json) -> Result<()> {
         None => "unknown",
     };
     let kind = line.kind.map(LineType::name);
-    let object = json!({ "carrier": line.carrier, "type": kind, "ported": line.ported });
     // What a provider writes must not control a terminal.
-    let carrier = line.carrier.unwrap_or_else(|| "unknown".to_owned());
-    let carrier: String = carrier.chars().filter(|c| !c.is_control()).collect();
+    let carrier = line.carrier.map(|name| name.chars().filter(|c| !c.is_control()).collect());
+    let object = json!({ "carrier": carrier, "type": kind, "ported": line.ported });
+    let carrier: String = carrier.unwrap_or_else(|| "unknown".to_owned());
     let kind = kind.unwrap_or("unknown");
     json.print(&object, &format!("carrier: {carrier}\ntype: {kind}\nported: {ported}"))
 }
