@@ -47,17 +47,18 @@ fn names_its_host(head: &Parts) -> bool {
 /// A connection that checks what hyper does not: that all lines of a head end with CR and LF, and that one header
 /// says how long the body is. In place of a LF after which that is not so, a NUL is passed on, which no head may
 /// have, and then the end of the head, for which hyper waits: it responds with 400 and closes the connection.
-#[derive(Debug)]
 pub(crate) struct Framing<S> {
     stream: S,
     lines: Lines,
     /// What is passed on next.
     end: &'static [u8],
+    /// Called when a request is rejected, of which the handlers of requests know nothing.
+    rejected: Box<dyn Fn() + Send + Sync>,
 }
 
 impl<S> Framing<S> {
-    pub(crate) fn new(stream: S) -> Framing<S> {
-        Framing { stream, lines: Lines::default(), end: b"" }
+    pub(crate) fn new(stream: S, rejected: impl Fn() + Send + Sync + 'static) -> Framing<S> {
+        Framing { stream, lines: Lines::default(), end: b"", rejected: Box::new(rejected) }
     }
 }
 
@@ -67,6 +68,8 @@ struct Lines {
     part: Part,
     /// The beginning of the current line of the head.
     line: Vec<u8>,
+    /// Whether the line is longer.
+    is_cut: bool,
     /// The last byte of it.
     last: u8,
     /// How the body of the current request ends, once there is a request line.
@@ -126,12 +129,14 @@ impl Lines {
     fn keep(&mut self, bytes: &[u8]) {
         let room = LONGEST.saturating_sub(self.line.len());
         self.line.extend_from_slice(&bytes[..room.min(bytes.len())]);
+        self.is_cut |= bytes.len() > room;
         self.last = bytes.last().copied().unwrap_or(self.last);
     }
 
     /// Interprets a line that is complete. Returns whether it is understood.
     fn end_line(&mut self) -> bool {
         let line = std::mem::take(&mut self.line);
+        let is_cut = std::mem::take(&mut self.is_cut);
         self.last = 0;
         let Some(body) = self.body else {
             // The preface of HTTP/2 (RFC 9113, 3.4).
@@ -154,7 +159,8 @@ impl Lines {
         let mut parts = line.splitn(2, |byte| *byte == b':');
         let (name, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let said = if name.eq_ignore_ascii_case(CONTENT_LENGTH.as_str().as_bytes()) {
-            let length = std::str::from_utf8(value.trim_ascii()).ok();
+            // Of one that is cut, hyper would read more.
+            let length = std::str::from_utf8(value.trim_ascii()).ok().filter(|_| !is_cut);
             let Some(length) = length.and_then(|length| length.parse().ok()) else { return false };
             Body::Length(length)
         } else if name.eq_ignore_ascii_case(TRANSFER_ENCODING.as_str().as_bytes()) {
@@ -187,6 +193,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Framing<S> {
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
         if !self.lines.read(&mut buffer.filled_mut()[before..]) {
             self.end = b"\r\n\r\n";
+            (self.rejected)();
         }
         Poll::Ready(Ok(()))
     }
@@ -276,9 +283,13 @@ mod tests {
         let twice = twice.map(|(first, second)| format!("{HEAD}{first}X: 1\r\n{second}\r\n"));
         let wrong = ["", "a", "-1", "5, 5", "99999999999999999999"]
             .map(|length| format!("{HEAD}Content-Length: {length}\r\n\r\n"));
-        for text in twice.iter().chain(&wrong) {
-            let passed = passed(text, 1000);
-            assert_eq!(passed.matches('\0').count(), 1, "{passed:?}");
+        let padded = [" ".repeat(112), "0".repeat(113)]
+            .map(|padding| format!("{HEAD}Content-Length: {padding}47\r\n\r\n"));
+        for text in twice.iter().chain(&wrong).chain(&padded) {
+            for at_a_time in [1, 7, 1000] {
+                let passed = passed(text, at_a_time);
+                assert_eq!(passed.matches('\0').count(), 1, "{passed:?}");
+            }
         }
     }
 }

@@ -133,7 +133,13 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
             let stream = WriteTimeout::new(stream, this.write_limit);
             let (stream, ()) = this.handshakes.accept(stream, ()).await?;
             let activity = Activity::new();
-            let stream = IdleTimeout::new(Framing::new(stream), activity.clone(), NO_CALL);
+            let (journal, client) = (Arc::clone(&this.journal), Client::of(from));
+            let stream = Framing::new(stream, move || {
+                journal.note(&format!(
+                    "a request of {client} was rejected, because a proxy could read its length in another way"
+                ));
+            });
+            let stream = IdleTimeout::new(stream, activity.clone(), NO_CALL);
             let held = Connection { _place: place, activity, clients: this.clients, from };
             Ok((stream, Edge::network(this.source, this.journal, this.calls, held).router()))
         })

@@ -135,6 +135,15 @@ fn slow_and_huge_requests_end_and_others_go_on() {
     });
 }
 
+#[test]
+fn a_request_that_a_proxy_may_read_differently_is_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(folder.path(), &[]);
+    let reply = send(&running, &format!("{DETAILS}X: 1\nY: 2\r\n\r\n"));
+    assert!(reply.starts_with("HTTP/1.1 400 "), "{reply}");
+    wait_until("a line", || running.log().contains("a request of 127.0.0.1 was rejected"));
+}
+
 /// The response to a request that may be too large to be read.
 fn send(running: &Running, request: &str) -> String {
     let mut stream = running.at.connect();
