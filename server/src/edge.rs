@@ -195,6 +195,7 @@ impl Edge {
         routed: RoutedRequest,
         client: Option<Client>,
         mut call: InProgress,
+        record: Record,
     ) -> Response {
         let fate = self.0.source.fate(&routed).await;
         match fate {
@@ -213,6 +214,7 @@ impl Edge {
         let edge = self.clone();
         let reply = pool.run(lane, move || {
             let reply = edge.respond(routed, client);
+            record.note_outcome(Outcome::of(&reply));
             // Until then, it is in progress even if the client has gone.
             drop(call);
             reply
@@ -309,9 +311,9 @@ impl Edge {
 async fn logged(State(edge): State<Edge>, request: Request) -> Response {
     let client = edge.client(request.headers());
     let (method, headers) = (request.method(), request.headers());
-    let mut record = Record::begin(&edge.0.journal, edge.name(client), method, headers);
+    let record = Record::begin(&edge.0.journal, edge.name(client), method, headers);
     let is_last = framing::is_last(headers);
-    let mut response = handle(&edge, client, request, &mut record).await;
+    let mut response = handle(&edge, client, request, &record).await;
     if is_last {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -324,7 +326,7 @@ async fn handle(
     edge: &Edge,
     client: Option<Client>,
     request: Request,
-    record: &mut Record<'_>,
+    record: &Record,
 ) -> Response {
     let call = edge.0.calls.begin();
     let _active = match &edge.0.held {
@@ -380,7 +382,7 @@ async fn handle(
         Ok(body) => routed.body(body),
         Err(error) => routed.body_error(error),
     };
-    edge.reply(routed, client, call).await
+    edge.reply(routed, client, call, record.clone()).await
 }
 
 /// Reads a body, at most so many bytes, and keeps nothing of it.

@@ -96,16 +96,6 @@ impl Journal {
     }
 }
 
-#[cfg(feature = "otlp")]
-impl Drop for Journal {
-    /// The server has stopped.
-    fn drop(&mut self) {
-        if let Some(traces) = &self.traces {
-            traces.end();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

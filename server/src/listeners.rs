@@ -134,7 +134,7 @@ impl Listeners {
         let log = self.log.take().unwrap_or_else(|| Box::new(|_| {}));
         let journal = Journal::new(log).with_requests(self.logger.take());
         #[cfg(feature = "otlp")]
-        let journal = journal.with_traces(self.traces.take());
+        let journal = journal.with_traces(self.traces.clone());
         journal
     }
 

@@ -9,8 +9,8 @@ use axum::response::Response;
 use seconder::calls::{Route, Verdict};
 use seconder::http::RawReply;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 const ID: HeaderName = HeaderName::from_static("seconder-request-id");
@@ -19,19 +19,27 @@ const LONGEST: usize = 64;
 /// The status of a request whose client went away before the response, as other servers log it. No client
 /// ever receives it.
 const CLIENT_GONE: u16 = 499;
+/// The error code of a key that no application has.
+#[cfg(feature = "otlp")]
+const INVALID_API_KEY: &str = "60001";
 /// How much of the text of an error is logged, in characters: that of another service may be of any length.
 const LONGEST_ERROR: usize = 500;
 
-/// A request that is being handled. One that is dropped without a response, because its client went away, is
-/// counted and logged too.
-pub(crate) struct Record<'a> {
-    journal: &'a Journal,
+/// A request that is being handled. Clones are the same. One of which the last clone is dropped without a
+/// response is counted and logged too: its client went away, or the server stops. A call that goes on meanwhile
+/// holds one, so the line says what became of it.
+#[derive(Clone)]
+pub(crate) struct Record(Arc<Inner>);
+
+struct Inner {
+    journal: Arc<Journal>,
     client: String,
     begun: Instant,
     method: Method,
     id: String,
-    call: Option<&'static Route>,
-    is_ended: bool,
+    call: OnceLock<&'static Route>,
+    outcome: OnceLock<Outcome>,
+    is_ended: AtomicBool,
     /// The span of the client.
     #[cfg(feature = "otlp")]
     parent: Option<opentelemetry::Context>,
@@ -53,53 +61,62 @@ impl Outcome {
     }
 }
 
-impl Record<'_> {
+impl Record {
     /// Begins the record of a client's request with this method and head.
-    pub(crate) fn begin<'a>(
-        journal: &'a Journal,
+    pub(crate) fn begin(
+        journal: &Arc<Journal>,
         client: String,
         method: &Method,
         headers: &HeaderMap,
-    ) -> Record<'a> {
+    ) -> Record {
         let mut given = headers.get_all(ID).iter();
         let id = match (given.next().and_then(|id| id.to_str().ok()), given.next()) {
             (Some(id), None) if is_well_formed(id) => id.to_owned(),
             _ => generated(),
         };
-        let (begun, method) = (Instant::now(), method.clone());
-        Record {
-            journal,
+        Record(Arc::new(Inner {
+            journal: Arc::clone(journal),
             client,
-            begun,
-            method,
+            begun: Instant::now(),
+            method: method.clone(),
             id,
-            call: None,
-            is_ended: false,
+            call: OnceLock::new(),
+            outcome: OnceLock::new(),
+            is_ended: AtomicBool::new(false),
             #[cfg(feature = "otlp")]
             parent: journal.traces().map(|_| Traces::parent(headers)),
-        }
+        }))
     }
 
     /// Notes the call, which is logged even if there will be no response.
-    pub(crate) fn note_call(&mut self, call: &'static Route) {
-        self.call = Some(call);
+    pub(crate) fn note_call(&self, call: &'static Route) {
+        // A request is of one call.
+        let _ = self.0.call.set(call);
+    }
+
+    /// Notes what became of the call, for when there will be no response.
+    pub(crate) fn note_outcome(&self, outcome: Outcome) {
+        // A call is made once.
+        let _ = self.0.outcome.set(outcome);
     }
 
     /// Counts and logs it, and adds its id to the response.
-    pub(crate) fn end(mut self, response: &mut Response) {
-        if let Ok(id) = HeaderValue::from_str(&self.id) {
+    pub(crate) fn end(self, response: &mut Response) {
+        if let Ok(id) = HeaderValue::from_str(&self.0.id) {
             response.headers_mut().insert(ID, id);
         }
         let outcome = response.extensions_mut().remove::<Outcome>().unwrap_or_default();
-        self.is_ended = true;
-        self.log(response.status().as_u16(), outcome);
+        self.0.is_ended.store(true, Ordering::Relaxed);
+        self.0.log(response.status().as_u16(), &outcome);
     }
+}
 
-    fn log(&mut self, status: u16, outcome: Outcome) {
+impl Inner {
+    fn log(&self, status: u16, outcome: &Outcome) {
         #[cfg(feature = "otlp")]
-        self.trace(status, &outcome);
-        let Outcome { call, verdict, code, failure } = outcome;
-        let call = call.or(self.call);
+        self.trace(status, outcome);
+        let Outcome { verdict, code, failure, .. } = outcome;
+        let call = outcome.call.or(self.call.get().copied());
         let (took, verdict) = (self.begun.elapsed(), verdict.map(name));
         let call_name = call.map(|call| call.name);
         self.journal.requests().count(call_name, status, verdict, took, failure.is_some());
@@ -113,23 +130,27 @@ impl Record<'_> {
             .with_any("call", call_name)
             .with("status", u64::from(status))
             .with_any("verdict", verdict)
-            .with_any("error_code", code)
+            .with_any("error_code", code.clone())
             .with_any("error", failure.as_deref().map(shortened))
             .with("duration_us", took)
-            .with("client", std::mem::take(&mut self.client))
-            .with("request_id", std::mem::take(&mut self.id));
+            .with("client", self.client.clone())
+            .with("request_id", self.id.clone());
         logger.log(entry);
     }
 }
 
 /// Its span, which has what its line has.
 #[cfg(feature = "otlp")]
-impl Record<'_> {
+impl Inner {
     fn trace(&self, status: u16, outcome: &Outcome) {
         let Some((traces, parent)) = self.journal.traces().zip(self.parent.as_ref()) else {
             return;
         };
-        let call = outcome.call.or(self.call);
+        let call = outcome.call.or(self.call.get().copied());
+        let code = outcome.code.as_deref();
+        // Strangers do not decide which requests have a span.
+        let is_known = status < 400 || code.is_some_and(|code| code != INVALID_API_KEY);
+        let nobody = opentelemetry::Context::new();
         let more = [
             ("seconder.call", call.map(|call| call.name.to_owned())),
             ("seconder.verdict", outcome.verdict.map(|verdict| name(verdict).to_owned())),
@@ -138,7 +159,7 @@ impl Record<'_> {
             ("client.address", Some(self.client.clone())),
         ];
         traces.record(Ended {
-            parent,
+            parent: if is_known { parent } else { &nobody },
             took: self.begun.elapsed(),
             method: call.map_or_else(|| known(&self.method), |call| call.method),
             route: call.map(|call| call.path),
@@ -153,11 +174,17 @@ fn shortened(text: &str) -> String {
     text.chars().take(LONGEST_ERROR).collect()
 }
 
-impl Drop for Record<'_> {
+impl Drop for Inner {
     fn drop(&mut self) {
-        if !self.is_ended {
-            self.log(CLIENT_GONE, Outcome::default());
+        if self.is_ended.load(Ordering::Relaxed) {
+            return;
         }
+        let outcome = self.outcome.take().unwrap_or_default();
+        if std::thread::panicking() {
+            let failure = Some("a thread panicked, please report it".into());
+            return self.log(500, &Outcome { failure, ..outcome });
+        }
+        self.log(CLIENT_GONE, &outcome);
     }
 }
 

@@ -17,6 +17,8 @@ use crate::sandbox::Sandbox;
 use crate::signals::Signals;
 use crate::source::Source;
 use crate::tls::Tls;
+#[cfg(feature = "otlp")]
+use crate::traces::Traces;
 use crate::{internal, invalid};
 use axum_server::Handle;
 use seconder::http::Relay;
@@ -64,6 +66,8 @@ pub struct Server {
     #[cfg(unix)]
     watching: Option<JoinHandle<()>>,
     runtime: Option<Runtime>,
+    #[cfg(feature = "otlp")]
+    traces: Option<Traces>,
 }
 
 impl Server {
@@ -172,6 +176,8 @@ impl Server {
             #[cfg(unix)]
             watching: None,
             runtime: Some(runtime),
+            #[cfg(feature = "otlp")]
+            traces: listeners.traces,
         };
         if let Some(metrics) = &listeners.metrics {
             metrics.watch_pools(&server.calls.1);
@@ -346,6 +352,8 @@ impl Server {
         });
         // Dropping the runtime would wait without limit for a call that blocks.
         runtime.shutdown_timeout(Duration::from_secs(1));
+        #[cfg(feature = "otlp")]
+        self.traces.iter().for_each(Traces::end);
     }
 
     fn connection_count(&self) -> usize {

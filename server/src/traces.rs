@@ -3,7 +3,9 @@
 
 use crate::gateway::http::client::{Client, roots};
 use opentelemetry::propagation::TextMapPropagator;
-use opentelemetry::trace::{Span, SpanKind, Status, Tracer, TracerProvider};
+use opentelemetry::trace::{
+    Span, SpanContext, SpanKind, Status, TraceContextExt, TraceState, Tracer, TracerProvider,
+};
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_http::{Bytes, HeaderExtractor, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
@@ -13,6 +15,7 @@ use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// How long a collector may take to accept spans.
@@ -44,11 +47,16 @@ pub(crate) struct Ended<'a> {
 
 impl Traces {
     /// Sends spans to this URL, such as `http://localhost:4318/v1/traces`: of so many of the requests whose
-    /// client has not decided it, from 0 to 1.
+    /// client has not decided it, from 0 to 1. `log` receives a line when the collector begins to fail, and when
+    /// it works again.
     ///
     /// # Errors
     /// Why this cannot be done.
-    pub fn new(url: &str, ratio: f64) -> Result<Traces, String> {
+    pub fn new(
+        url: &str,
+        ratio: f64,
+        log: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Traces, String> {
         let trusted = if url.starts_with("https://") { Some(roots(None)?) } else { None };
         if trusted.is_none() && !url.starts_with("http://") {
             return Err("must begin with http:// or https://".to_owned());
@@ -58,7 +66,11 @@ impl Traces {
             .with_protocol(Protocol::HttpJson)
             .with_endpoint(url)
             .with_timeout(TIMEOUT)
-            .with_http_client(Collector(Client::new(TIMEOUT, trusted.as_deref())))
+            .with_http_client(Collector {
+                client: Client::new(TIMEOUT, trusted.as_deref()),
+                fails: AtomicBool::new(false),
+                log: Box::new(log),
+            })
             .build()
             .map_err(|error| error.to_string())?;
         let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
@@ -74,8 +86,20 @@ impl Traces {
 
     /// The span of the client (W3C Trace Context).
     pub(crate) fn parent(headers: &axum::http::HeaderMap) -> Context {
-        TraceContextPropagator::new()
-            .extract_with_context(&Context::new(), &HeaderExtractor(headers))
+        let given = TraceContextPropagator::new()
+            .extract_with_context(&Context::new(), &HeaderExtractor(headers));
+        let span = given.span().span_context().clone();
+        if !span.is_valid() {
+            return Context::new();
+        }
+        // Without `tracestate`, a text of the client's that would be passed on.
+        Context::new().with_remote_span_context(SpanContext::new(
+            span.trace_id(),
+            span.span_id(),
+            span.trace_flags(),
+            true,
+            TraceState::default(),
+        ))
     }
 
     /// Sends the span of a request that ends now.
@@ -119,7 +143,39 @@ impl Traces {
 }
 
 /// The client of the exporter, which waits on the thread that the exporter has for it.
-struct Collector(Client);
+struct Collector {
+    client: Client,
+    /// Whether it did not accept the latest spans.
+    fails: AtomicBool,
+    log: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Collector {
+    fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let response = self.client.run(request.map(|body| body.to_vec()), None);
+        let response = response.map_err(|failure| failure.reason());
+        match response.as_ref().map(|response| response.status) {
+            Ok(200..300) => self.note(None),
+            Ok(status) => self.note(Some(&format!("responds with status {status}"))),
+            Err(reason) => self.note(Some(reason)),
+        }
+        let response = response?;
+        Ok(Response::builder().status(response.status).body(Bytes::from(response.body?))?)
+    }
+
+    /// Reports the first failure, and that there is none any more.
+    fn note(&self, failure: Option<&str>) {
+        match (failure, self.fails.swap(failure.is_some(), Ordering::Relaxed)) {
+            (Some(reason), false) => {
+                (self.log)(&format!(
+                    "the collector of traces accepts no spans, which are lost: {reason}"
+                ));
+            }
+            (None, true) => (self.log)("the collector of traces accepts spans again"),
+            _ => {}
+        }
+    }
+}
 
 impl fmt::Debug for Collector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,11 +192,7 @@ impl HttpClient for Collector {
         'client: 'future,
         Self: 'future,
     {
-        let response = self.0.run(request.map(|body| body.to_vec()), None);
-        Box::pin(async move {
-            let response = response.map_err(|failure| failure.reason())?;
-            let body = Bytes::from(response.body?);
-            Ok(Response::builder().status(response.status).body(body)?)
-        })
+        let response = self.send(request);
+        Box::pin(async move { response })
     }
 }

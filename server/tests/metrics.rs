@@ -7,7 +7,7 @@ mod common;
 mod program;
 mod serving;
 
-use program::{HANGS, Provider, error, printed};
+use program::{Provider, error, printed};
 use seconder::engine::Forwarding;
 use serving::{Running, database, set_route, wait_until};
 use std::collections::BTreeSet;
@@ -15,6 +15,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A running `seconder serve`, and where its metrics are.
@@ -162,10 +164,16 @@ fn a_request_that_fails_in_the_service_is_counted_and_logged_with_the_reason() {
 }
 
 #[test]
-fn a_request_whose_client_goes_away_is_counted_and_logged() {
+fn a_request_whose_client_goes_away_is_logged_with_what_became_of_it() {
     let folder = tempfile::tempdir().unwrap();
     database(folder.path());
-    let provider = Provider::start(HANGS);
+    let (seen, gone) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (to_see, is_gone) = (Arc::clone(&seen), Arc::clone(&gone));
+    let provider = Provider::deciding(move |_, _| {
+        to_see.store(true, Ordering::Relaxed);
+        wait_until("the client to go", || is_gone.load(Ordering::Relaxed));
+        503
+    });
     let mut settings = provider.settings();
     settings["timeout"] = 30.into();
     set_route(folder.path(), "slow", &settings);
@@ -180,16 +188,20 @@ fn a_request_whose_client_goes_away_is_counted_and_logged() {
     );
     let mut stream = service.running.at.connect();
     stream.write_all(request.as_bytes()).unwrap();
-    wait_until("a message", || provider.received().len() == 1);
+    wait_until("a message", || seen.load(Ordering::Relaxed));
     drop(stream);
+    // Until the service knows.
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(!service.running.log().contains("request_id=gone"));
+    gone.store(true, Ordering::Relaxed);
     wait_until("a line", || service.running.log().contains("request_id=gone"));
     let log = service.running.log();
     let line = log.lines().find(|line| line.contains("request_id=gone")).unwrap();
-    let expected = "seconder: request method=GET path=/protected/{format}/sms/{svc_id} \
-                    call=request_sms status=499 ";
-    assert!(line.starts_with(expected), "{line}");
-    let gone = r#"seconder_requests_total{call="request_sms",status="499",verdict=""}"#;
-    assert_eq!(service.value(gone), Some(1.0));
+    let expected =
+        "request method=GET path=/protected/{format}/sms/{svc_id} call=request_sms status=499 ";
+    assert!(line.contains(expected), "{line}");
+    let count = r#"seconder_requests_total{call="request_sms",status="499",verdict=""}"#;
+    assert_eq!(service.value(count), Some(1.0));
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod common;
 mod program;
 mod serving;
 
-use program::{Provider, error};
+use program::{Provider, error, printed};
 use serde_json::{Value, json};
 use serving::{Running, wait_until};
 use std::fs;
@@ -38,10 +38,10 @@ fn of<'a>(span: &'a Value, name: &str) -> &'a Value {
     value.as_object().unwrap().values().next().unwrap()
 }
 
-fn send(running: &Running, target: &str, flags: &str) -> String {
+fn send(running: &Running, key: &str, target: &str, flags: &str) -> String {
     let request = format!(
-        "GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Svc-API-Key: wrong-key\r\n\
-         traceparent: 00-{TRACE}-{PARENT}-{flags}\r\n\r\n"
+        "GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Svc-API-Key: {key}\r\n\
+         traceparent: 00-{TRACE}-{PARENT}-{flags}\r\ntracestate: a=text-of-the-client\r\n\r\n"
     );
     let mut stream = running.at.connect();
     stream.write_all(request.as_bytes()).unwrap();
@@ -55,9 +55,11 @@ fn a_request_is_a_span_of_its_clients_trace_without_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let collector = Provider::start(200);
     let running = Running::start(folder.path(), &["--otlp", &collector.url]);
+    let key = printed(folder.path(), &["key"]);
+    let key = key.trim();
     // The client does not want this one.
-    send(&running, "/protected/json/app/details", "00");
-    send(&running, "/protected/json/verify/7654321/1", "01");
+    send(&running, key, "/protected/json/app/details", "00");
+    send(&running, key, "/protected/json/verify/7654321/1?force=true", "01");
     running.client.create_user("ada@example.com", "2025550123", "1").unwrap();
     wait_until("spans", || spans(&collector).len() >= 2);
     let spans = spans(&collector);
@@ -68,9 +70,9 @@ fn a_request_is_a_span_of_its_clients_trace_without_secrets() {
     assert_eq!(verify["kind"], 2);
     assert_eq!(
         (of(verify, "seconder.call"), of(verify, "seconder.error_code")),
-        (&json!("verify"), &json!("60001"))
+        (&json!("verify"), &json!("60026"))
     );
-    assert_eq!(of(verify, "http.response.status_code").to_string().trim_matches('"'), "401");
+    assert_eq!(of(verify, "http.response.status_code").to_string().trim_matches('"'), "404");
     assert_eq!(of(verify, "client.address"), "127.0.0.1");
     assert_ne!(create["traceId"], TRACE);
     assert_eq!(of(create, "http.route"), "/protected/{format}/users/new");
@@ -80,10 +82,26 @@ fn a_request_is_a_span_of_its_clients_trace_without_secrets() {
     };
     assert!(times(create).0 < times(create).1, "{create}");
     let all = format!("{:?}", collector.received());
-    for secret in ["7654321", "wrong-key", "ada@", "50123"] {
+    for secret in ["7654321", key, "ada@", "50123", "text-of-the-client"] {
         assert!(!all.contains(secret), "{secret}: {all}");
     }
     assert!(all.contains("service.name") && all.contains(env!("CARGO_PKG_VERSION")), "{all}");
+}
+
+#[test]
+fn strangers_do_not_decide_which_requests_have_a_span() {
+    let folder = tempfile::tempdir().unwrap();
+    let collector = Provider::start(503);
+    let options = ["--otlp", &collector.url, "--otlp-ratio", "0"];
+    let running = Running::start(folder.path(), &options);
+    send(&running, "wrong-key", "/protected/json/app/details", "01");
+    send(&running, "wrong-key", "/unknown", "01");
+    let key = printed(folder.path(), &["key"]);
+    send(&running, key.trim(), "/protected/json/app/details", "01");
+    wait_until("a span", || !spans(&collector).is_empty());
+    assert!(spans(&collector).iter().all(|span| of(span, "http.response.status_code") != "401"));
+    // The collector does not accept them.
+    wait_until("a line", || running.log().contains("accepts no spans, which are lost"));
 }
 
 #[test]

@@ -90,7 +90,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
 #[cfg(feature = "otlp")]
 fn traces(options: &Serve) -> Result<Option<seconder_server::Traces>> {
     let Some(url) = &options.traces.otlp else { return Ok(None) };
-    let traces = seconder_server::Traces::new(url, options.traces.otlp_ratio);
+    let traces = seconder_server::Traces::new(url, options.traces.otlp_ratio, log_trouble);
     traces.map(Some).map_err(|reason| invalid("otlp", reason))
 }
 
@@ -172,8 +172,6 @@ fn show_delivery(routes: &Routes) {
 /// Where the options say that the server listens.
 pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
-    #[cfg(feature = "otlp")]
-    let listeners = listeners.traces(traces(options)?);
     let listeners = match options.metrics {
         Some(addr) => listeners.monitors(addr)?,
         None => listeners,
@@ -182,6 +180,9 @@ pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let (listeners, passed) = options.local.listeners(listeners)?;
     #[cfg(not(unix))]
     let passed = 0;
+    // Only now, because a thread sends them.
+    #[cfg(feature = "otlp")]
+    let listeners = listeners.traces(traces(options)?);
     let tls = match (&options.certificate, &options.key) {
         (Some(certificate), Some(key)) => {
             Tls::Files { certificate: certificate.clone(), key: key.clone() }
