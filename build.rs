@@ -28,7 +28,7 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 29] = [
+    const SOURCES: [&str; 30] = [
         "status",
         "error",
         "text",
@@ -43,6 +43,7 @@ mod header {
         "logins",
         "codes",
         "factors",
+        "invitations",
         "browsers",
         "approvals",
         "waiting",

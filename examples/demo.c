@@ -258,7 +258,8 @@ static void approval(seconder_service *service, uint64_t user_id, struct listene
     expect_that(pthread_create(&thread, NULL, receive_callback, listener) == 0, "A thread listens");
     expect(SECONDER_OK,
            seconder_respond_to_approval(service, uuid, seconder_device_id(device),
-                                        seconder_device_secret(device), "approve", NULL, &error),
+                                        seconder_device_secret(device), "approve", NULL, NULL,
+                                        &error),
            "The user approves on the device");
     pthread_join(thread, NULL);
     check_callback(seconder_api_key(service, NULL), listener, user_id);

@@ -117,6 +117,7 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
         device_id: device.device_id,
         device_secret: device.secret,
         response: ApprovalResponse::Approve,
+        number: None,
     };
     // The response posts the callback before it returns, so another thread has to receive it.
     let (approval, posted) = std::thread::scope(|scope| {

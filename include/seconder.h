@@ -114,6 +114,8 @@
 #define SECONDER_CODE_AUTHENTICATOR_NOT_FOUND "authenticator_not_found"
 /** The service code for: no such device. */
 #define SECONDER_CODE_DEVICE_NOT_FOUND "device_not_found"
+/** The service code for: nobody has said where devices reach the service. */
+#define SECONDER_CODE_NO_PUBLIC_URL "no_public_url"
 /** The service code for: no messages are sent to the country of the number. */
 #define SECONDER_CODE_COUNTRY_NOT_ALLOWED "country_not_allowed"
 /** The service code for: too many wrong codes: locked until the user is unlocked. */
@@ -476,6 +478,11 @@ typedef struct seconder_code_requested seconder_code_requested;
 typedef struct seconder_device seconder_device;
 
 /**
+ * An invitation to register a phone. Anyone who sees it can use it.
+ */
+typedef struct seconder_device_invited seconder_device_invited;
+
+/**
  * The reply of calls that return only a message.
  */
 typedef struct seconder_done seconder_done;
@@ -816,6 +823,11 @@ typedef struct seconder_open_options {
      * none in a new one.
      */
     const char *otp_domain;
+    /**
+     * Engine: further hosts of push services to which messages for phones are posted, beside those of the
+     * makers of browsers, such as "push.example *.push.example"; "127.0.0.1:8080" for one on this machine.
+     */
+    const char *push_hosts;
     /**
      * Engine: the generation of the bodies that a server in front of it replies with (interface 9),
      * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
@@ -1194,6 +1206,16 @@ typedef struct seconder_registered_device {
 } seconder_registered_device;
 
 /**
+ * Options of seconder_invite_device().
+ */
+typedef struct seconder_invite_device_options {
+    /**
+     * The width and height of the QR code, 100 to 1000 pixels. Default: 300.
+     */
+    uint64_t qr_size;
+} seconder_invite_device_options;
+
+/**
  * Options of seconder_remember().
  */
 typedef struct seconder_remember_options {
@@ -1244,6 +1266,11 @@ typedef struct seconder_create_approval_options {
      * SECONDER_FOREVER means no expiry.
      */
     int64_t seconds_to_expire;
+    /**
+     * How many digits the number has that the reply carries, the login shows, and the user has to type on the
+     * phone to approve: 2, 3 or 6; -1 for none. Default: that of the application, none at first.
+     */
+    int64_t number_digits;
 } seconder_create_approval_options;
 
 /**
@@ -2616,6 +2643,48 @@ const char *seconder_registered_devices_message(const struct seconder_registered
 void seconder_registered_devices_free(struct seconder_registered_devices *devices);
 
 /**
+ * Makes an invitation, by which a user registers a phone that approves logins and shows codes (interface
+ * 4.31). It can be used once, within ten minutes.
+ *
+ * Free `out` with seconder_device_invited_free(), which wipes the invitation. SECONDER_REJECTED, with the
+ * service code "no_public_url", if nobody has said where phones reach the service, and if there is no such
+ * user. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_invite_device(const struct seconder_service *service,
+                                       uint64_t user_id,
+                                       const struct seconder_invite_device_options *options,
+                                       size_t options_size,
+                                       struct seconder_device_invited **out,
+                                       struct seconder_error **error);
+
+/**
+ * The link that the user opens on the phone. NULL only for a NULL argument.
+ */
+const char *seconder_device_invited_link(const struct seconder_device_invited *invited);
+
+/**
+ * The code in the link, which can be typed too: ten letters and digits in two groups. NULL only for a NULL
+ * argument.
+ */
+const char *seconder_device_invited_code(const struct seconder_device_invited *invited);
+
+/**
+ * The link as a QR code: a data: URL for an `<img>`. NULL only for a NULL argument.
+ */
+const char *seconder_device_invited_qr_code(const struct seconder_device_invited *invited);
+
+/**
+ * For how long the invitation is valid, in seconds.
+ */
+uint64_t seconder_device_invited_expires_in(const struct seconder_device_invited *invited);
+
+/**
+ * Frees the reply of seconder_invite_device(), and wipes the invitation. NULL is fine.
+ */
+void seconder_device_invited_free(struct seconder_device_invited *invited);
+
+/**
  * Remembers the browser of a user who has just proven the second factor, and returns a token for
  * its cookie (interface 4.27). The service does not check that there was a proof: call this only
  * after one, and only for users who ask for it.
@@ -2743,6 +2812,11 @@ const char *seconder_approval_created_uuid(const struct seconder_approval_create
  * the request yet. NULL if the service does not provide one.
  */
 const char *seconder_approval_created_message(const struct seconder_approval_created *created);
+
+/**
+ * The number to show to whoever logs in, who types it on the phone. NULL if none is needed.
+ */
+const char *seconder_approval_created_number(const struct seconder_approval_created *created);
 
 /**
  * Frees the reply of seconder_create_approval(). NULL is fine.
@@ -3313,10 +3387,12 @@ seconder_status seconder_open_approvals(const struct seconder_service *service,
  * callback before returning (interface 6).
  *
  * `response` is "approve", "deny", or "report", which denies the request and snoozes further ones
- * for the user for 5 minutes. `out` receives the request with its new status; it may be NULL,
- * otherwise free it with seconder_approval_free(). SECONDER_REJECTED if the device cannot answer
- * this request, or can no longer do so; SECONDER_INVALID_ARGUMENT if the device's id or secret is
- * wrong, or the service is a remote one.
+ * for the user for 5 minutes. `number` is what the user typed on the phone, and may be NULL: only
+ * approving a request that has a number needs it (see seconder_approval_created_number()). `out`
+ * receives the request with its new status; it may be NULL, otherwise free it with
+ * seconder_approval_free(). SECONDER_REJECTED if the device cannot answer this request, or can no
+ * longer do so, or if the number is wrong, which denies the request the second time;
+ * SECONDER_INVALID_ARGUMENT if the device's id or secret is wrong, or the service is a remote one.
  */
 SECONDER_MUST_USE
 seconder_status seconder_respond_to_approval(const struct seconder_service *service,
@@ -3324,6 +3400,7 @@ seconder_status seconder_respond_to_approval(const struct seconder_service *serv
                                              uint64_t device_id,
                                              const char *device_secret,
                                              const char *response,
+                                             const char *number,
                                              struct seconder_approval **out,
                                              struct seconder_error **error);
 

@@ -835,6 +835,7 @@ struct OpenOptions {
     /// The application's own texts, as JSON.
     std::optional<std::string> texts = {};
     std::optional<std::string> otp_domain = {};
+    std::optional<std::string> push_hosts = {};
     std::optional<std::string> keyring = {};
     Generation replies = Generation::standard;
     CallbackMethod callback_method = CallbackMethod::standard;
@@ -935,6 +936,14 @@ struct CreateApprovalOptions {
     std::vector<Logo> logos = {};
     /// 0 is the default, a day; `forever` means no expiry.
     std::int64_t seconds_to_expire = 0;
+    /// The digits of the number that the user has to type on the phone: 2, 3 or 6; -1 for none, and 0 for the
+    /// default of the application.
+    std::int64_t number_digits = 0;
+};
+
+struct InviteDeviceOptions {
+    /// The width and height of the QR code, 100 to 1000 pixels; 0 is the default, 300.
+    std::uint64_t qr_size = 0;
 };
 
 /// Options of wait_for_approval(), documented in seconder_wait_for_approval_options.
@@ -1241,6 +1250,40 @@ public:
     std::string_view qr_code() const && = delete;
 };
 
+/// An invitation to register a phone. Anyone who sees it can use it.
+class DeviceInvited
+    : public detail::Handle<seconder_device_invited, seconder_device_invited_free> {
+public:
+    using Handle::Handle;
+
+    /// For how long it is valid.
+    std::chrono::seconds expires_in() const noexcept
+    {
+        return std::chrono::seconds(seconder_device_invited_expires_in(get()));
+    }
+
+    /// The link that the user opens on the phone.
+    std::string_view link() const & noexcept
+    {
+        return detail::view(seconder_device_invited_link(get()));
+    }
+    std::string_view link() const && = delete;
+
+    /// The code in it, which can be typed too.
+    std::string_view code() const & noexcept
+    {
+        return detail::view(seconder_device_invited_code(get()));
+    }
+    std::string_view code() const && = delete;
+
+    /// The link as a QR code: a URL for an <img>.
+    std::string_view qr_code() const & noexcept
+    {
+        return detail::view(seconder_device_invited_qr_code(get()));
+    }
+    std::string_view qr_code() const && = delete;
+};
+
 /// The user who has a login name, and what the user can log in with.
 class FoundUser : public detail::Handle<seconder_found_user, seconder_found_user_free> {
 public:
@@ -1366,6 +1409,13 @@ public:
         return detail::view(seconder_approval_created_uuid(get()));
     }
     std::string_view uuid() const && = delete;
+
+    /// The number to show to whoever logs in, who types it on the phone; empty if none is needed.
+    std::string_view number() const & noexcept
+    {
+        return detail::view(seconder_approval_created_number(get()));
+    }
+    std::string_view number() const && = delete;
 
     /// The service's message. An engine says if the user has no device that could answer yet.
     std::string_view message() const & noexcept
@@ -1932,6 +1982,17 @@ public:
         });
     }
 
+    /// Makes an invitation, by which a user registers a phone.
+    Result<DeviceInvited> try_invite_device(std::uint64_t user_id,
+                                            const InviteDeviceOptions &options = {}) const
+    {
+        seconder_invite_device_options c = {};
+        c.qr_size = options.qr_size;
+        return detail::with_out<DeviceInvited>([&](auto out, auto error) {
+            return seconder_invite_device(get(), user_id, &c, sizeof c, out, error);
+        });
+    }
+
     /// Only an ok() result means that the code of the pending app was checked and is correct.
     Result<Verification> try_confirm_authenticator(std::uint64_t user_id, const Text &code) const
     {
@@ -2073,6 +2134,7 @@ public:
         c.logos = logos.data();
         c.logos_count = logos.size();
         c.seconds_to_expire = options.seconds_to_expire;
+        c.number_digits = options.number_digits;
         return detail::with_out<ApprovalCreated>([&](auto out, auto error) {
             return seconder_create_approval(get(), user_id, message.c_str(), &c, sizeof c, out,
                                             error);
@@ -2194,15 +2256,15 @@ public:
     }
 
     /// Answers an approval request from a device, with an engine in this process: "approve", "deny"
-    /// or "report".
+    /// or "report". `number` is what the user typed on the phone, if the request has a number.
     Result<Approval> try_respond_to_approval(const Text &uuid, std::uint64_t device_id,
-                                             const Text &device_secret,
-                                             const Text &response) const
+                                             const Text &device_secret, const Text &response,
+                                             const Text &number = nullptr) const
     {
         return detail::with_out<Approval>([&](auto out, auto error) {
             return seconder_respond_to_approval(get(), uuid.c_str(), device_id,
-                                                device_secret.c_str(), response.c_str(), out,
-                                                error);
+                                                device_secret.c_str(), response.c_str(),
+                                                number.c_str(), out, error);
         });
     }
 
@@ -2320,6 +2382,11 @@ public:
     /// Lets a user try codes again after too many wrong ones.
     Done unlock_user(std::uint64_t user_id) const { return try_unlock_user(user_id).value(); }
     RegisteredDevices devices(std::uint64_t user_id) const { return try_devices(user_id).value(); }
+    /// Makes an invitation, by which a user registers a phone.
+    DeviceInvited invite_device(std::uint64_t user_id, const InviteDeviceOptions &options = {}) const
+    {
+        return try_invite_device(user_id, options).value();
+    }
     Done remove_device(std::uint64_t user_id, std::uint64_t device_id) const
     {
         return try_remove_device(user_id, device_id).value();
@@ -2416,9 +2483,10 @@ public:
         return try_open_approvals(device_id, device_secret).value();
     }
     Approval respond_to_approval(const Text &uuid, std::uint64_t device_id,
-                                 const Text &device_secret, const Text &response) const
+                                 const Text &device_secret, const Text &response,
+                                 const Text &number = nullptr) const
     {
-        return try_respond_to_approval(uuid, device_id, device_secret, response).value();
+        return try_respond_to_approval(uuid, device_id, device_secret, response, number).value();
     }
     void clear_sandbox() const { try_clear_sandbox().value(); }
     void backup(const Text &path) const { try_backup(path).value(); }
@@ -2532,6 +2600,7 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
     c.limits = text(given.limits);
     c.texts = text(given.texts);
     c.otp_domain = text(given.otp_domain);
+    c.push_hosts = text(given.push_hosts);
     c.keyring = text(given.keyring);
     c.replies = static_cast<std::int32_t>(given.replies);
     c.callback_method = static_cast<std::int32_t>(given.callback_method);

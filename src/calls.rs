@@ -17,6 +17,7 @@ mod failure;
 mod find_user;
 mod forget;
 mod free_form;
+mod invite_device;
 mod matched;
 mod parameters;
 mod phone_info;
@@ -61,6 +62,7 @@ pub(crate) use failure::{
 pub use find_user::{FindUser, FoundUser};
 pub use forget::Forget;
 use free_form::is_small;
+pub use invite_device::{DeviceInvited, InviteDevice};
 pub use matched::{MatchedCall, RouteMatch, dispatch, match_route};
 pub use parameters::parameters;
 pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
@@ -337,7 +339,7 @@ type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
 
 macro_rules! calls {
     ($($call:ident),* $(,)?) => {
-        /// Every call, in the order of the interface document. The last seventeen are not in it: real
+        /// Every call, in the order of the interface document. The last eighteen are not in it: real
         /// services have three of them, and only this project's service has those whose paths begin
         /// with `/-/`.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
@@ -423,6 +425,7 @@ macro_rules! with_every_call {
             Recognise,
             Forget,
             UnlockUser,
+            InviteDevice,
         }
     };
 }

@@ -25,6 +25,7 @@ pub mod engine;
 pub mod error;
 pub mod factors;
 mod ffi;
+pub mod invitations;
 pub mod jobs;
 pub mod log;
 pub mod logins;
@@ -68,6 +69,7 @@ const _: fn() = || {
     shared::<error::seconder_error>();
     shared::<factors::seconder_factors>();
     shared::<factors::seconder_registered_devices>();
+    shared::<invitations::seconder_device_invited>();
     shared::<jobs::seconder_jobs_run>();
     shared::<logins::seconder_found_user>();
     shared::<logins::seconder_recovery_codes>();

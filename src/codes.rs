@@ -38,6 +38,7 @@ codes! {
     NO_PENDING_AUTHENTICATOR = "no_pending_authenticator", "no authenticator app is pending";
     AUTHENTICATOR_NOT_FOUND = "authenticator_not_found", "no such authenticator app";
     DEVICE_NOT_FOUND = "device_not_found", "no such device";
+    NO_PUBLIC_URL = "no_public_url", "nobody has said where devices reach the service";
     COUNTRY_NOT_ALLOWED = "country_not_allowed", "no messages are sent to the country of the number";
     FACTOR_LOCKED = "factor_locked", "too many wrong codes: locked until the user is unlocked";
     NOT_RECOGNISED = "not_recognised", "the browser is not remembered";

@@ -3,6 +3,7 @@
 
 mod applications;
 mod approvals;
+pub mod approver;
 mod as_written;
 mod audit;
 mod authenticators;
@@ -24,6 +25,7 @@ mod offline;
 mod operations;
 pub mod operator;
 mod phones;
+mod push;
 mod rate;
 mod receipts;
 mod recovery;
@@ -51,7 +53,7 @@ pub use devices::{DeviceRegistered, DeviceType};
 pub use forwarding::{Forwarding, Learned};
 pub use jobs::{
     CALLBACK_LANES, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun, LeasedJob,
-    Workers,
+    PUSH_LANE, Workers,
 };
 pub use keys::Resealed;
 pub use limits::Limits;
@@ -59,12 +61,14 @@ pub use lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
 pub use moving::{
     AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, UserRecord, UserRecordPage,
 };
+pub use push::{PushHosts, PushMessage, PushOutcome, SendPush};
 pub use routes::StoredRoute;
 pub(crate) use settings::EngineSettings;
 pub use store::{after_fork, before_fork};
 pub use texts::Texts;
 
 use crate::model::ApiKey;
+use crate::webpush::VapidTokens;
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use clock::Now;
@@ -101,6 +105,10 @@ struct Shared {
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
     post: Option<Arc<dyn Post>>,
+    push: Option<Arc<dyn SendPush>>,
+    /// Where subscriptions may be.
+    push_hosts: PushHosts,
+    push_tokens: VapidTokens,
     lookup: Option<Arc<dyn NumberLookup>>,
     /// Who sends what calls decide, if they do not do so themselves.
     workers: OnceLock<Weak<dyn Workers>>,
@@ -168,7 +176,8 @@ impl Engine {
             steady.follow(time);
         }
         let app = applications::select(&store, &settings, steady.now(&*settings.clock))?;
-        let EngineSettings { clock, random, post, lookup, authenticator, .. } = settings;
+        let EngineSettings { clock, random, post, push, push_hosts, lookup, authenticator, .. } =
+            settings;
         let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
         let shared = Shared {
             store,
@@ -181,6 +190,9 @@ impl Engine {
             random,
             deliver,
             post,
+            push,
+            push_hosts: push_hosts.as_deref().unwrap_or_default().parse()?,
+            push_tokens: VapidTokens::default(),
             lookup,
             workers: OnceLock::new(),
             authenticator,
@@ -293,6 +305,9 @@ impl Engine {
         self.shared.deliver.housekeep();
         if let Some(post) = &self.shared.post {
             post.housekeep();
+        }
+        if let Some(push) = &self.shared.push {
+            push.housekeep();
         }
         let end = self.shared.clock.now().saturating_add(budget);
         let is_over = || self.shared.clock.now() >= end;

@@ -30,6 +30,8 @@ mod postgres;
 pub mod remote;
 #[cfg(any(feature = "engine", feature = "remote"))]
 mod service;
+#[cfg(feature = "engine")]
+mod webpush;
 pub mod wire;
 
 #[cfg(all(feature = "capi", not(any(feature = "engine", feature = "remote"))))]

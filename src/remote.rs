@@ -24,13 +24,19 @@ mod lookup;
 mod loopback;
 #[cfg(feature = "https")]
 mod network;
+#[cfg(all(feature = "engine", feature = "https"))]
+mod outside;
 #[cfg(feature = "compact")]
 mod p256;
+#[cfg(all(feature = "engine", feature = "https"))]
+mod picture;
 #[cfg(feature = "https")]
 mod pin;
 mod process;
 #[cfg(feature = "https")]
 mod proxy;
+#[cfg(all(feature = "engine", feature = "https"))]
+mod push;
 mod raw_request;
 #[cfg(feature = "https")]
 mod reach;
@@ -50,6 +56,10 @@ pub use callback::default_post;
 pub(crate) use callback::{Callbacks, check_authorities};
 #[cfg(feature = "postgres")]
 pub(crate) use link::{Link, Tls, Until, Verify, tls};
+#[cfg(all(feature = "engine", feature = "https"))]
+pub use picture::fetch_picture;
+#[cfg(all(feature = "engine", feature = "https"))]
+pub(crate) use push::Pushes;
 pub(crate) use settings::RemoteSettings;
 
 #[cfg(feature = "https")]

@@ -145,6 +145,7 @@ fn approve(service: &Service) {
         device_id: device.device_id,
         device_secret: device.secret,
         response: ApprovalResponse::Approve,
+        number: None,
     };
     let approval = engine.respond_to_approval(&response).unwrap();
     assert_eq!(approval.status, calls::ApprovalStatus::Approved);
@@ -219,7 +220,10 @@ fn a_reply_begins_as_usual_and_says_what_became_of_the_install_message() {
     assert_eq!(created(&with, second, true), format!("{usual} An install message was sent."));
     let without = seconder::open("sandbox:").unwrap();
     assert_eq!(created(&without, first, false), usual);
-    let message = format!("{usual} {none} application has no install link.");
+    let message = format!(
+        "{usual} {none} application has no install link, and nobody has said where phones reach this service \
+         (seconder serve --public-url)."
+    );
     assert_eq!(created(&without, first, true), message);
     assert_eq!(created(&without, second, true), message);
 }

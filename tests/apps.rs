@@ -259,6 +259,7 @@ fn callbacks_are_signed_with_the_key_of_before_as_long_as_it_is_valid() {
             device_id: device.device_id,
             device_secret: device.secret.clone(),
             response: ApprovalResponse::Approve,
+            number: None,
         };
         let _ = engine.respond_to_approval(&response).unwrap();
         posted.lock().unwrap().pop().unwrap()

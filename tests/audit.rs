@@ -249,7 +249,7 @@ fn approvals_and_changes_of_what_protects_an_account_are_noted() {
     for response in [ApprovalResponse::Approve, ApprovalResponse::Deny, ApprovalResponse::Report] {
         let uuid = ask().unwrap().uuid;
         let (device_id, device_secret) = (device.device_id, device.secret.clone());
-        let call = RespondToApproval { uuid, device_id, device_secret, response };
+        let call = RespondToApproval { uuid, device_id, device_secret, response, number: None };
         let _ = engine.respond_to_approval(&call).unwrap();
         clock.set(NOW + 1 + response as u64);
     }

@@ -43,6 +43,7 @@ impl World {
             device_id: self.device.device_id,
             device_secret: self.device.secret.clone(),
             response: ApprovalResponse::Approve,
+            number: None,
         };
         let _ = self.service.engine().unwrap().respond_to_approval(&response).unwrap();
         uuid

@@ -327,6 +327,7 @@ fn responses_to(details: Vec<Value>) -> Vec<SignedCallback> {
                 device_id: device.device_id,
                 device_secret: device.secret.clone(),
                 response: ApprovalResponse::Approve,
+                number: None,
             })
             .unwrap();
         assert_eq!(approval.status, calls::ApprovalStatus::Approved);

@@ -174,6 +174,7 @@ fn posting_a_callback_ends_and_the_response_stays() {
         device_secret: device.secret,
         uuid,
         response: ApprovalResponse::Approve,
+        number: None,
     };
     let approval = responds
         .with_engine("respond_to_approval", None, |engine| engine.respond_to_approval(&response));

@@ -28,7 +28,13 @@ fn an_approval_that_expired_stays_expired_when_the_clock_is_set_back() {
         let (device_id, device_secret) = (device.device_id, device.secret.clone());
         let response = ApprovalResponse::Approve;
         let uuid = Clone::clone(uuid);
-        engine.respond_to_approval(&RespondToApproval { uuid, device_id, device_secret, response })
+        engine.respond_to_approval(&RespondToApproval {
+            uuid,
+            device_id,
+            device_secret,
+            response,
+            number: None,
+        })
     };
     // Whoever notices first: the application, the device that lists its requests, the device that
     // responds, or the next request.

@@ -287,6 +287,7 @@ fn an_approval_response_is_posted_with_a_valid_signature() {
             device_id: device.device_id,
             device_secret: device.secret.clone(),
             response,
+            number: None,
         });
         assert_eq!(result.unwrap().status, calls::ApprovalStatus::Approved);
         received.join().unwrap()
@@ -335,6 +336,7 @@ fn wait_for_approval_returns_the_users_response() {
                 device_id: device.device_id,
                 device_secret: device.secret.clone(),
                 response: ApprovalResponse::Approve,
+                number: None,
             })
             .unwrap();
         waiting.join().unwrap().unwrap()

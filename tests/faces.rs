@@ -56,6 +56,7 @@ fn calls() -> Vec<Declared> {
         declared::<Recognise>(),
         declared::<Forget>(),
         declared::<UnlockUser>(),
+        declared::<InviteDevice>(),
     ]
 }
 

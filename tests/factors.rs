@@ -156,6 +156,7 @@ fn a_removed_device_responds_to_nothing() {
             device_id: device.device_id,
             device_secret: device.secret.clone(),
             response: ApprovalResponse::Approve,
+            number: None,
         })
     };
     let is_void = |error: Error| {

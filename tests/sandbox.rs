@@ -93,6 +93,7 @@ fn there_are_no_waits_and_caps() {
         device_id: device.device_id,
         device_secret: device.secret.clone(),
         response: ApprovalResponse::Report,
+        number: None,
     };
     assert_eq!(engine.respond_to_approval(&report).unwrap().status, ApprovalStatus::Denied);
     let next = service.create_approval(user, "Log in?").unwrap().uuid;

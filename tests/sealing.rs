@@ -155,6 +155,7 @@ fn respond(service: &Service, user: UserId, texts: &mut Vec<String>) {
         device_id: device.device_id,
         device_secret: device.secret,
         response: ApprovalResponse::Approve,
+        number: None,
     };
     let _ = engine.respond_to_approval(&response).unwrap();
 }

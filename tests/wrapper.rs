@@ -309,6 +309,7 @@ fn by_phone(folder: &Path, response: ApprovalResponse) -> Vec<Input> {
                     device_id,
                     device_secret,
                     response,
+                    number: None,
                 })
                 .unwrap();
         });

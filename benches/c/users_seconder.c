@@ -226,7 +226,7 @@ static void respond_to_approval(struct side *side)
 {
     char uuid[40];
     uuid_of(side->user, uuid, sizeof uuid);
-    must(seconder_respond_to_approval(side->service, uuid, side->user, secret, "approve", NULL,
+    must(seconder_respond_to_approval(side->service, uuid, side->user, secret, "approve", NULL, NULL,
                                       &error),
          SECONDER_OK);
 }

@@ -88,6 +88,8 @@ class Checks(logging.Handler):
             self.keep("device_secret", reply.secret)
         elif name in ("create_approval", "start_phone_verification") and reply.uuid:
             self.keep("uuid", reply.uuid)
+            if name == "create_approval" and reply.number is not None:
+                self.keep("number", reply.number)
         elif name == "verify":
             self._verified(arguments, now)
         elif name == "check_phone_verification":

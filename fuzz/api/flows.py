@@ -87,18 +87,23 @@ class Flows:
         if user is None:
             return
         device = self._make("register_device", user, "ios")
-        asked = self._make("create_approval", user, "Log in?")
+        digits = self._random.choice([None, 0, 2, 6])
+        asked = self._make("create_approval", user, "Log in?", number_digits=digits)
         if device is None or asked is None:
             return
         proof = {"device_id": device.device_id, "device_secret": device.secret}
         self._make("open_approvals", **proof)
         response = self._random.choice(["approve", "deny"])
-        self._make("respond_to_approval", asked.uuid, response=response, **proof)
+        typed = self._random.choice([asked.number, None])
+        self._make("respond_to_approval", asked.uuid, response=response, number=typed, **proof)
         approval = self._make("wait_for_approval", asked.uuid, user, timeout=0.01)
         if approval is not None:
             approved = approval.approved_by(user)
             self._checks.require(
                 not approved or response == "approve", "a denial counts as an approval"
+            )
+            self._checks.require(
+                not approved or typed == asked.number, "a request is approved without its number"
             )
             others = not approval.approved_by(user + 1) and not approval.approved_by(0)
             self._checks.require(others, "an approval counts for another user")

@@ -155,6 +155,15 @@ class Values:
     def _seconds_to_expire(self) -> Any:
         return self.one(None, 0, 1, 3600, 315_360_001)
 
+    def _number_digits(self) -> Any:
+        return self.one(None, None, 0, 2, 3, 6, 4, 256)
+
+    def _number(self) -> Any:
+        return self.one(None, self.digits(2), self.digits(6))
+
+    def _qr_size(self) -> Any:
+        return self.one(None, 100, 1000, 1001)
+
     def _uuid(self) -> Any:
         return self.one("3f05a350-4b2c-0136", "..", "a" * 65)
 

@@ -6,7 +6,7 @@ use crate::table::{Json, print_json, table, utc};
 use clap::Subcommand;
 use seconder::Result;
 use seconder::engine::ApprovalResponse;
-use seconder::engine::operator::{ApprovalEntry, CancelApproval, ListApprovals};
+use seconder::engine::operator::{ApprovalEntry, CancelApproval, ListApprovals, ShowEvidence};
 use seconder::model::{ApprovalId, DeviceId, UserId};
 use serde_json::json;
 use std::path::PathBuf;
@@ -38,6 +38,17 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
+    /// Print what a phone has signed when it responded to an approval request, as JSON: the text, the signature
+    /// and the key that verifies it.
+    Evidence {
+        #[command(flatten)]
+        database: Database,
+        /// UUID of the approval request.
+        #[arg(value_name = "UUID")]
+        uuid: ApprovalId,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Respond to an approval request as a device. The secret of the device is read from standard
     /// input, which keeps it out of process listings.
     Respond {
@@ -53,6 +64,9 @@ pub(crate) enum Command {
         /// to the user for 5 minutes.
         #[arg(long)]
         response: ApprovalResponse,
+        /// The number that the login shows, if it shows one.
+        #[arg(long, value_name = "NUMBER")]
+        number: Option<String>,
         /// File with the secret of the device, instead of standard input.
         #[arg(long, value_name = "FILE")]
         device_secret_file: Option<PathBuf>,
@@ -70,9 +84,16 @@ pub(crate) fn run(command: Command) -> Result<()> {
             let object = json!({ "uuid": uuid.as_str(), "status": "expired" });
             json.print(&object, &format!("{uuid} has expired"))
         }
-        Command::Respond { database, device, uuid, response, device_secret_file, json } => {
+        Command::Evidence { database, uuid, json } => {
+            let uuid = uuid.as_str().to_owned();
+            let evidence = database.existing()?.operate(&ShowEvidence { uuid })?;
+            // There is no other form in which it is of use.
+            let text = serde_json::to_string_pretty(&evidence).unwrap_or_default();
+            json.print(&evidence, &text)
+        }
+        Command::Respond { database, device, uuid, response, number, device_secret_file, json } => {
             let file = device_secret_file.as_deref();
-            commands::respond_to_approval(&database, (device, file), uuid, response, json)
+            commands::respond_to_approval(&database, (device, file), uuid, (response, number), json)
         }
     }
 }

@@ -134,7 +134,7 @@ pub(crate) struct Local {
 
 /// What is for a real service, and names what a test must not touch.
 #[cfg(unix)]
-const NO_SANDBOX: [&str; 12] = [
+const NO_SANDBOX: [&str; 13] = [
     "config",
     "url",
     "keyring",
@@ -146,10 +146,11 @@ const NO_SANDBOX: [&str; 12] = [
     "metrics",
     "pid_file",
     "public_url",
+    "push_hosts",
     "forward",
 ];
 #[cfg(not(unix))]
-const NO_SANDBOX: [&str; 9] = [
+const NO_SANDBOX: [&str; 10] = [
     "config",
     "url",
     "keyring",
@@ -158,10 +159,10 @@ const NO_SANDBOX: [&str; 9] = [
     "proxy_protocol",
     "metrics",
     "public_url",
+    "push_hosts",
     "forward",
 ];
 
-/// The service from which the application moves here.
 /// The traces of requests.
 #[cfg(feature = "otlp")]
 #[derive(Args)]
@@ -274,9 +275,14 @@ pub(crate) struct Serve {
     pub(crate) forward: Forward,
     /// URL at which others reach this service by HTTPS, such as https://login.example. Providers of
     /// messages report there what became of a message, and fetch what a voice reads out; without it,
-    /// they are not asked to. A proxy in front that serves it under a path has to remove that path.
+    /// they are not asked to. Users register phones there, on which they approve logins, and which have to
+    /// trust its certificate. A proxy in front that serves it under a path has to remove that path.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,
+    /// Further hosts of push services to which messages for phones may be posted, beside those of the makers
+    /// of browsers: push.example or *.push.example; 127.0.0.1:8080 for one on this machine. Can be repeated.
+    #[arg(long = "push-host", value_name = "HOST")]
+    pub(crate) push_hosts: Vec<String>,
     /// Name of the application in messages and authenticator apps; by default the one stored in the
     /// database, or Seconder in a new one.
     #[arg(long, value_name = "NAME")]

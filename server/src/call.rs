@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn every_parameter_is_known_to_be_plain_or_not() {
         const PLAIN: &str = "action action_message authenticator_id cellphone code_length country_code days device_id email label \
-            locale login machine message phone_number qr_size seconds_to_expire svc_id type user_id user_ip uuid via";
+            locale login machine message number_digits phone_number qr_size seconds_to_expire svc_id type user_id user_ip uuid via";
         let all: BTreeSet<&str> = CALLS.iter().flat_map(options).map(|(_, name)| name).collect();
         let listed = PLAIN.split(' ').chain(SECRETS).chain(FLAGS).chain(JSON);
         assert_eq!(all, listed.collect());

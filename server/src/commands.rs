@@ -65,16 +65,14 @@ pub(crate) fn respond_to_approval(
     database: &Database,
     device: (DeviceId, Option<&Path>),
     uuid: ApprovalId,
-    response: ApprovalResponse,
+    response: (ApprovalResponse, Option<String>),
     json: Json,
 ) -> Result<()> {
     let (device_id, file) = device;
     let service = database.existing_settings()?.deliver(CallbackLog).open()?;
-    let device_secret = match file {
-        Some(file) => secret_file("device-secret-file", file)?,
-        None => secret("standard input", std::io::stdin().lock())?,
-    };
-    let response = RespondToApproval { uuid, device_id, device_secret, response };
+    let device_secret = secret_from(file, "device-secret-file")?;
+    let (response, number) = response;
+    let response = RespondToApproval { uuid, device_id, device_secret, response, number };
     let approval = service.require_engine()?.respond_to_approval(&response)?;
     let status = approval.status.name();
     json.print(&json!({ "uuid": response.uuid.as_str(), "status": status }), status)
@@ -209,6 +207,14 @@ pub(crate) fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret
         invalid(parameter, format!("{} cannot be read: {error}", file.display()))
     })?;
     secret(parameter, opened)
+}
+
+/// Reads a secret from a file, or without one from standard input, which keeps it out of process listings.
+pub(crate) fn secret_from(file: Option<&Path>, parameter: &'static str) -> Result<Secret> {
+    match file {
+        Some(file) => secret_file(parameter, file),
+        None => secret("standard input", std::io::stdin().lock()),
+    }
 }
 
 /// Reads a secret from the first line. The rest is ignored, so the file may end with a newline.

@@ -1,6 +1,6 @@
 //! The limits in docs/operations.md are those of the code.
 
-use crate::{edge, network, protocols, server, wrong_keys};
+use crate::{edge, network, protocols, server, wrong_tries};
 use seconder::http::{BODY_LIMIT, UNKNOWN_BODY_LIMIT};
 
 #[test]
@@ -42,8 +42,8 @@ fn the_manual_states_the_limits_of_connections_and_requests() {
             format!(
                 "{} from one address at once, then one every {} s; requests with others get 503 and \
                  `Retry-After`",
-                wrong_keys::BURST,
-                wrong_keys::EACH.as_secs()
+                wrong_tries::KEYS,
+                wrong_tries::EACH_KEY.as_secs()
             ),
         ),
     ] {

@@ -2,7 +2,7 @@
 
 use crate::calls::{Call as InProgress, Calls, Used};
 use crate::framing;
-use crate::inbound::Inbound;
+use crate::inbound::Beside;
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local::Slot;
@@ -12,7 +12,7 @@ use crate::pool::{Lane, Pools, Unhandled};
 use crate::requests::{Outcome, Record};
 use crate::sandbox::{Fate, Sandbox};
 use crate::source::Source;
-use crate::wrong_keys::WrongKeys;
+use crate::wrong_tries::WrongTries;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -49,8 +49,8 @@ struct Inner {
     calls: Calls,
     used: OnceLock<Used>,
     pools: Pools,
-    /// What providers ask for, by network.
-    inbound: Option<Inbound>,
+    /// What is served beside the calls, by network.
+    beside: Beside,
     /// Given back when the connection is closed and its last call has ended.
     held: Held,
 }
@@ -65,14 +65,14 @@ enum Held {
 impl Edge {
     /// Handles the requests of whoever comes by network.
     pub(crate) fn network(
-        (source, inbound): (Source, Option<Inbound>),
+        (source, beside): (Source, Beside),
         journal: Arc<Journal>,
         (calls, pools): (Calls, Pools),
         connection: Connection,
     ) -> Edge {
         let (caller, held) = (Caller::Network, Held::Network(connection));
         let used = OnceLock::new();
-        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, beside, held }))
     }
 
     /// Handles the requests of a peer of a local socket.
@@ -85,8 +85,8 @@ impl Edge {
         slot: Slot,
     ) -> Edge {
         let (caller, held) = (Caller::Peer(caller), Held::Local(slot));
-        let (used, inbound) = (OnceLock::new(), None);
-        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, inbound, held }))
+        let (used, beside) = (OnceLock::new(), Beside::default());
+        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, beside, held }))
     }
 
     /// Whose request this is, if it comes by network.
@@ -298,7 +298,7 @@ impl Edge {
         }
     }
 
-    fn wrong_keys(&self) -> Option<&WrongKeys> {
+    fn wrong_keys(&self) -> Option<&WrongTries> {
         match &self.0.held {
             Held::Network(connection) => Some(&connection.clients.wrong_keys),
             #[cfg(unix)]
@@ -344,12 +344,10 @@ async fn handle(
     {
         return edge.operate(sandbox, client, Request::from_parts(head, body)).await;
     }
-    let (head, mut body) = match &edge.0.inbound {
-        Some(inbound) => match inbound.handle(Request::from_parts(head, body)).await {
-            Ok(response) => return response,
-            Err(others) => others.into_parts(),
-        },
-        None => (head, body),
+    let request = Request::from_parts(head, body);
+    let (head, mut body) = match edge.0.beside.handle(client, request, record).await {
+        Ok(response) => return response,
+        Err(others) => others.into_parts(),
     };
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     let mut raw = RawRequest::new(head.method.as_str(), target);

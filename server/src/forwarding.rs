@@ -4,10 +4,10 @@
 use seconder::calls::{
     AppDetails, AppStats, CheckApproval, CheckPhoneVerification, ConfirmAuthenticator,
     CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser, Devices, Done, EnrolAuthenticator,
-    FindUser, Forget, MatchedCall, PhoneInfo, PhoneVerificationStatus, PrepareOffline, Recognise,
-    RegisterActivity, Remember, RemoveAuthenticator, RemoveDevice, RemoveLogin, ReportOffline,
-    RequestCall, RequestSms, SetLogin, StartPhoneVerification, UnlockUser, UserStatus,
-    UserStatusReply, Verification, Verify,
+    FindUser, Forget, InviteDevice, MatchedCall, PhoneInfo, PhoneVerificationStatus,
+    PrepareOffline, Recognise, RegisterActivity, Remember, RemoveAuthenticator, RemoveDevice,
+    RemoveLogin, ReportOffline, RequestCall, RequestSms, SetLogin, StartPhoneVerification,
+    UnlockUser, UserStatus, UserStatusReply, Verification, Verify,
 };
 use seconder::engine::{Engine, Forwarding, Learned};
 use seconder::http::Backend;
@@ -264,6 +264,7 @@ own!(
     Remember,
     RemoveAuthenticator,
     RemoveDevice,
+    InviteDevice,
     ReportOffline,
     SetLogin,
     UnlockUser,

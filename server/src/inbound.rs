@@ -1,11 +1,15 @@
-//! What providers ask for over HTTPS: to report what became of a message, and to fetch what a voice reads
+//! What is asked for beside the calls. The approver is one; the other is what providers ask for over HTTPS: to report what became of a message, and to fetch what a voice reads
 //! out. Everything else is left to the calls of the service, which know no such path: so a wrong secret is
 //! answered as any other path that does not exist.
 
+use crate::approver::Approver;
 use crate::gateway::Posted;
 use crate::journal::Journal;
+use crate::places::Client;
 use crate::pool::{Lane, Pools};
+use crate::requests::Record;
 use crate::routes::{Endpoint, RouteRef, Routes};
+use crate::source::Source;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -22,6 +26,47 @@ const LONGEST: usize = 64 * 1024;
 const DISCARD: usize = 8 * LONGEST;
 /// How long a provider may take to send a body.
 const BODY_TIME: Duration = Duration::from_secs(15);
+
+/// What a server responds to by network beside the calls.
+#[derive(Clone, Default)]
+pub(crate) struct Beside {
+    pub(crate) inbound: Option<Inbound>,
+    pub(crate) approver: Option<Approver>,
+}
+
+impl Beside {
+    /// What a server of this source and these routes responds to.
+    pub(crate) fn of(
+        source: &Source,
+        routes: Option<&Routes>,
+        journal: &Arc<Journal>,
+        pools: &Pools,
+    ) -> seconder::Result<Beside> {
+        Ok(Beside {
+            inbound: Inbound::of(routes, journal, pools),
+            approver: Approver::of(source.engine().as_ref(), journal, pools)?,
+        })
+    }
+
+    /// The response, or the request if it is one for the calls.
+    pub(crate) async fn handle(
+        &self,
+        client: Option<Client>,
+        mut request: Request,
+        record: &Record,
+    ) -> Result<Response, Request> {
+        if let Some(approver) = &self.approver {
+            match approver.handle(client, request, record).await {
+                Ok(response) => return Ok(response),
+                Err(others) => request = others,
+            }
+        }
+        match &self.inbound {
+            Some(inbound) => inbound.handle(request).await,
+            None => Err(request),
+        }
+    }
+}
 
 /// Responds to providers. Clones are the same.
 #[derive(Clone)]
@@ -55,7 +100,7 @@ impl Inbound {
     }
 
     /// The response to a provider, or the request of somebody else.
-    pub(crate) async fn handle(&self, request: Request) -> Result<Response, Request> {
+    async fn handle(&self, request: Request) -> Result<Response, Request> {
         if ![Method::GET, Method::POST].contains(request.method()) {
             return Err(request);
         }

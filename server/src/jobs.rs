@@ -63,7 +63,7 @@ pub(crate) struct List {
     /// Only jobs in this state: waiting, leased (being attempted), failed or sent.
     #[arg(long, value_name = "STATE")]
     state: Option<JobState>,
-    /// Only jobs of this kind: sms, calls, welcome (install messages to new users) or callback.
+    /// Only jobs of this kind: sms, calls, welcome (install messages to new users), callback or push.
     #[arg(long, value_name = "KIND")]
     kind: Option<JobKind>,
     /// Only jobs of this route, such as spool; the callbacks of application 1 have the route callbacks:1.

@@ -13,6 +13,7 @@
 //! # Ok::<(), seconder::Error>(())
 //! ```
 
+mod approver;
 mod calls;
 mod certificate;
 #[cfg(test)]
@@ -49,8 +50,9 @@ mod tls;
 mod traces;
 mod workers;
 mod write_timeout;
-mod wrong_keys;
+mod wrong_tries;
 
+pub use approver::{ApproverDevice, PendingRequest};
 pub use forwarding::Forward;
 pub use listeners::Listeners;
 #[cfg(unix)]

@@ -7,6 +7,7 @@ mod audit;
 mod call;
 mod commands;
 mod config;
+mod device;
 mod doctor;
 mod enrol;
 mod forward;
@@ -37,8 +38,6 @@ use arguments::{Relay, Reload};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use seconder::Result;
-use seconder::engine::DeviceType;
-use seconder::model::UserId;
 use seconder_server::{Entry, Level, Logger};
 use std::io::Write;
 use std::path::PathBuf;
@@ -167,9 +166,9 @@ enum Command {
     /// and numbers are masked.
     #[command(subcommand)]
     Jobs(jobs::Command),
-    /// Manage the devices that respond to approval requests.
+    /// Manage the devices that respond to approval requests, or be one.
     #[command(subcommand)]
-    Device(Device),
+    Device(device::Command),
     /// Manage approval requests.
     #[command(subcommand)]
     Approval(approval::Command),
@@ -198,24 +197,6 @@ enum Command {
     Completions {
         /// The shell.
         shell: Shell,
-    },
-}
-
-#[derive(Subcommand)]
-enum Device {
-    /// Register a device for a user, and print its id and the secret that authenticates it; the
-    /// secret is shown only once.
-    Register {
-        #[command(flatten)]
-        database: Database,
-        /// Id of the user.
-        #[arg(long, value_name = "ID")]
-        user: UserId,
-        /// Type of the device: android, android_tablet, ios or svc_chrome.
-        #[arg(long = "type", value_name = "TYPE")]
-        kind: DeviceType,
-        #[command(flatten)]
-        json: Json,
     },
 }
 
@@ -262,9 +243,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Lookup(command) => lookup::run(command),
         Command::Audit(options) => audit::run(&options),
         Command::Jobs(command) => jobs::run(command),
-        Command::Device(Device::Register { database, user, kind, json }) => {
-            commands::register_device(&database, user, kind, json)
-        }
+        Command::Device(command) => device::run(command),
         Command::Config(config) => config::run(config),
         Command::Pam(pam) => pam::run(&pam),
         Command::Completions { shell } => completions(shell),

@@ -10,7 +10,7 @@ pub(crate) use requests::Requests;
 use crate::certificate::Certificate;
 use crate::pool::Pools;
 use crate::routes::{Routes, State};
-use crate::wrong_keys::WrongKeys;
+use crate::wrong_tries::WrongTries;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
@@ -43,7 +43,7 @@ struct Inner {
     routes: Option<Routes>,
     certificate: OnceLock<Arc<Certificate>>,
     pools: OnceLock<Pools>,
-    wrong_keys: OnceLock<Arc<WrongKeys>>,
+    wrong_keys: OnceLock<Arc<WrongTries>>,
     requests: OnceLock<Requests>,
     attempts: Family<Attempt, Counter>,
     durations: Family<Queue, Histogram, fn() -> Histogram>,
@@ -140,7 +140,7 @@ impl Metrics {
     }
 
     /// Shows how many wrong API keys are sent.
-    pub(crate) fn watch_keys(&self, keys: &Arc<WrongKeys>) {
+    pub(crate) fn watch_keys(&self, keys: &Arc<WrongTries>) {
         // A server has one set of them.
         let _ = self.0.wrong_keys.set(Arc::clone(keys));
     }
@@ -284,7 +284,7 @@ impl<T> Default for Recent<T> {
 }
 
 /// How many API keys come that no application has.
-fn of_the_keys(keys: &WrongKeys, registry: &mut Registry) {
+fn of_the_keys(keys: &WrongTries, registry: &mut Registry) {
     let (sent, refused) = keys.counts();
     let counted = |count| {
         let counter = Counter::<u64>::default();

@@ -5,7 +5,7 @@ use crate::calls::Calls;
 use crate::edge::Edge;
 use crate::framing::Framing;
 use crate::idle_timeout::{Activity, IdleTimeout};
-use crate::inbound::Inbound;
+use crate::inbound::Beside;
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local;
@@ -14,7 +14,7 @@ use crate::pool::Pools;
 use crate::proxies::Proxies;
 use crate::source::Source;
 use crate::write_timeout::WriteTimeout;
-use crate::wrong_keys::WrongKeys;
+use crate::wrong_tries::{self, WrongTries};
 use axum::Router;
 use axum::http::HeaderMap;
 use axum_server::accept::Accept;
@@ -48,7 +48,7 @@ pub(crate) const NO_CALL: Duration = Duration::from_secs(30);
 pub(crate) struct Clients {
     places: Arc<Places>,
     proxies: Arc<Proxies>,
-    pub(crate) wrong_keys: Arc<WrongKeys>,
+    pub(crate) wrong_keys: Arc<WrongTries>,
 }
 
 /// A connection by network, until it is dropped.
@@ -62,7 +62,8 @@ pub(crate) struct Connection {
 
 impl Clients {
     pub(crate) fn new(places: Arc<Places>, proxies: Proxies) -> Clients {
-        Clients { places, proxies: Arc::new(proxies), wrong_keys: Arc::default() }
+        let wrong_keys = Arc::new(WrongTries::new(wrong_tries::KEYS, wrong_tries::EACH_KEY));
+        Clients { places, proxies: Arc::new(proxies), wrong_keys }
     }
 
     /// A place for a connection. A proxy may have all of them.
@@ -81,7 +82,7 @@ impl Connection {
 /// Makes the TLS handshake of each connection, and closes those beyond the limit.
 #[derive(Clone)]
 pub(crate) struct NetworkAcceptor {
-    source: (Source, Option<Inbound>),
+    source: (Source, Beside),
     journal: Arc<Journal>,
     calls: (Calls, Pools),
     handshakes: RustlsAcceptor,
@@ -91,7 +92,7 @@ pub(crate) struct NetworkAcceptor {
 
 impl NetworkAcceptor {
     pub(crate) fn new(
-        source: (Source, Option<Inbound>),
+        source: (Source, Beside),
         journal: Arc<Journal>,
         calls: (Calls, Pools),
         tls: RustlsConfig,

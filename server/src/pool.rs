@@ -81,6 +81,11 @@ impl Pools {
         &self.calls
     }
 
+    /// The threads for what may wait for others too.
+    pub(crate) fn of_waiting(&self) -> &Pool {
+        &self.waiting
+    }
+
     pub(crate) fn loads(&self) -> [(&'static str, Load); 2] {
         [&self.calls, &self.waiting].map(|pool| (pool.0.name, pool.load()))
     }

@@ -38,6 +38,8 @@ struct Inner {
     method: Method,
     id: String,
     call: OnceLock<&'static Route>,
+    /// The path, where it is not that of a call.
+    path: OnceLock<&'static str>,
     outcome: OnceLock<Outcome>,
     is_ended: AtomicBool,
     /// The span of the client.
@@ -81,6 +83,7 @@ impl Record {
             method: method.clone(),
             id,
             call: OnceLock::new(),
+            path: OnceLock::new(),
             outcome: OnceLock::new(),
             is_ended: AtomicBool::new(false),
             #[cfg(feature = "otlp")]
@@ -92,6 +95,11 @@ impl Record {
     pub(crate) fn note_call(&self, call: &'static Route) {
         // A request is of one call.
         let _ = self.0.call.set(call);
+    }
+
+    /// Notes the path of what is asked for without being a call.
+    pub(crate) fn note_path(&self, path: &'static str) {
+        let _ = self.0.path.set(path);
     }
 
     /// Notes what became of the call, for when there will be no response.
@@ -112,6 +120,11 @@ impl Record {
 }
 
 impl Inner {
+    /// The path without ids and codes, as far as it is known.
+    fn path(&self, call: Option<&'static Route>) -> Option<&'static str> {
+        call.map(|call| call.path).or(self.path.get().copied())
+    }
+
     fn log(&self, status: u16, outcome: &Outcome) {
         #[cfg(feature = "otlp")]
         self.trace(status, outcome);
@@ -126,7 +139,7 @@ impl Inner {
         let method = call.map_or_else(|| known(&self.method), |call| call.method);
         let entry = Entry::new(level, "request")
             .with("method", method.to_owned())
-            .with_any("path", call.map(|call| call.path))
+            .with_any("path", self.path(call))
             .with_any("call", call_name)
             .with("status", u64::from(status))
             .with_any("verdict", verdict)
@@ -162,7 +175,7 @@ impl Inner {
             parent: if is_known { parent } else { &nobody },
             took: self.begun.elapsed(),
             method: call.map_or_else(|| known(&self.method), |call| call.method),
-            route: call.map(|call| call.path),
+            route: self.path(call),
             status,
             more: more.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
             failure: outcome.failure.as_deref().map(shortened),

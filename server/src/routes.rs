@@ -399,6 +399,10 @@ impl Deliver for Routes {
     fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
         self.0.fallback.callback_failed(url, reason);
     }
+
+    fn push_rejected(&self, reason: &str) {
+        self.0.fallback.push_rejected(reason);
+    }
 }
 
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {

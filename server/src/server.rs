@@ -3,7 +3,7 @@
 use crate::calls::Calls;
 use crate::certificate::Certificate;
 use crate::forwarding::Forward;
-use crate::inbound::Inbound;
+use crate::inbound::Beside;
 use crate::journal::Journal;
 use crate::listeners::Listeners;
 #[cfg(unix)]
@@ -150,9 +150,9 @@ impl Server {
             if let Some(metrics) = &listeners.metrics {
                 metrics.watch_keys(&clients.wrong_keys);
             }
+            let beside = Beside::of(&source, listeners.routes.as_ref(), &journal, &calls.1)?;
             for listener in listeners.tcp {
-                let inbound = Inbound::of(listeners.routes.as_ref(), &journal, &calls.1);
-                let source = (source.clone(), inbound);
+                let source = (source.clone(), beside.clone());
                 let (journal, clients) = (Arc::clone(&journal), clients.clone());
                 let (calls, config) = (calls.clone(), certificate.config());
                 let acceptor =

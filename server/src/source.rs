@@ -29,6 +29,16 @@ impl Source {
         matches!(self, Source::Forward(_) | Source::Relay(_))
     }
 
+    /// The engine in this process, if there is one.
+    pub(crate) fn engine(&self) -> Option<Engine> {
+        match self {
+            Source::Engine(engine) => Some(engine.clone()),
+            Source::Forward(forward) => Some(forward.engine().clone()),
+            Source::Sandbox(sandbox) => Some(sandbox.world().engine.clone()),
+            Source::Relay(_) => None,
+        }
+    }
+
     /// What becomes of a call, which only a sandbox decides before it is handled.
     pub(crate) async fn fate(&self, routed: &RoutedRequest) -> Fate {
         match self {

@@ -1,11 +1,11 @@
 //! Threads that send what the calls of a server have decided. Each route has its own, so that one that
-//! hangs holds up neither API calls nor other routes. Callbacks share some, of which one application can
+//! hangs holds up neither API calls nor other routes. Push messages have some, and callbacks share some, of which one application can
 //! occupy only a part.
 
 use crate::metrics::Metrics;
 use crate::routes::{Attached, Log, Routes};
 use seconder::Result;
-use seconder::engine::{self, CALLBACK_LANES, Engine, LeasedJob, Outcome};
+use seconder::engine::{self, CALLBACK_LANES, Engine, LeasedJob, Outcome, PUSH_LANE};
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +21,8 @@ const RELOAD: Duration = Duration::from_secs(5);
 /// How many callbacks are posted at once, and how many of one application.
 const CALLBACKS: usize = 8;
 const CALLBACKS_OF_ONE: usize = 2;
+/// How many push messages are sent at once. A push service takes some tenths of a second.
+const PUSHES: usize = 4;
 /// How many jobs are leased at a time, for each that can be sent at once.
 const AHEAD: usize = 2;
 /// How long jobs that are being sent may take when the server stops.
@@ -177,6 +179,7 @@ impl Shared {
             wanted.entry(lane).or_insert(1);
         }
         wanted.insert(CALLBACK_LANES.to_owned(), CALLBACKS);
+        wanted.insert(PUSH_LANE.to_owned(), PUSHES);
         let mut pools = locked(&self.pools);
         if *locked(&self.stop.0) {
             return Ok(());
@@ -402,7 +405,7 @@ struct Known(Weak<Shared>);
 impl engine::Workers for Known {
     fn sends(&self, lane: &str) -> bool {
         let Some(shared) = self.0.upgrade() else { return false };
-        lane.starts_with(CALLBACK_LANES) || shared.routes.has(lane)
+        lane.starts_with(CALLBACK_LANES) || lane == PUSH_LANE || shared.routes.has(lane)
     }
 
     fn take(&self, job: Box<LeasedJob>) -> std::result::Result<(), Box<LeasedJob>> {

@@ -202,6 +202,7 @@ fn an_approval_that_was_created_there_is_asked_there() {
         device_id: device.device_id,
         device_secret: device.secret,
         response: ApprovalResponse::Approve,
+        number: None,
     };
     drop(old.engine.respond_to_approval(&response).unwrap());
     assert!(app.check_approval(&asked.uuid).unwrap().approved_by(user));

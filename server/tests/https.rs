@@ -50,6 +50,7 @@ fn a_user_approves_on_a_device() {
         device_id: device.device_id,
         device_secret: device.secret,
         response: ApprovalResponse::Approve,
+        number: None,
     };
     assert_eq!(
         world.engine.respond_to_approval(&response).unwrap().status,

@@ -99,6 +99,7 @@ fn callback(folder: &Path, url: &str) {
         device_id: device.device_id,
         device_secret: device.secret,
         response: ApprovalResponse::Approve,
+        number: None,
     };
     let _ = engine.respond_to_approval(&response).unwrap();
 }

@@ -1,7 +1,7 @@
 //! `POST /push/{format}/users/{user_id}/approval_requests`
 
 use super::{Call, Route, is_small};
-use crate::model::{ApprovalId, DisplayText, UserId};
+use crate::model::{ApprovalId, DisplayText, Secret, UserId};
 use crate::wire::older::Shape;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,9 @@ pub struct CreateApproval {
     pub logos: Vec<Logo>,
     /// How long the request remains open, in seconds; 0 means for ever. Default 86400.
     pub seconds_to_expire: Option<u64>,
+    /// How many digits the number has that the reply carries, the application shows, and the user has to type on
+    /// the device to approve the request: 0 for none, 2, 3 or 6. Default: that of the application, 0 at first.
+    pub number_digits: Option<u64>,
 }
 
 /// A logo to show with an approval request.
@@ -53,6 +56,7 @@ impl CreateApproval {
             hidden_details: Map::new(),
             logos: Vec::new(),
             seconds_to_expire: None,
+            number_digits: None,
         }
     }
 }
@@ -77,6 +81,9 @@ impl Call for CreateApproval {
                 "seconds_to_expire",
                 "must be 0 (never expires) to 315360000",
             ));
+        }
+        if !matches!(self.number_digits, None | Some(0 | 2 | 3 | 6)) {
+            return Err(Error::invalid_argument("number_digits", "must be 0 (none), 2, 3 or 6"));
         }
         if !self.logos.iter().all(|logo| RESOLUTIONS.contains(&logo.res.as_str())) {
             return Err(Error::invalid_argument(
@@ -104,11 +111,14 @@ pub struct ApprovalCreated {
     pub uuid: ApprovalId,
     /// The service's message. An engine's says if the user has no device that could respond.
     pub message: Option<String>,
+    /// The number to show to whoever logs in, who types it on the device. `None` if none is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<Secret>,
 }
 
 impl ApprovalCreated {
     /// A request with that id, without a message.
     pub fn new(uuid: ApprovalId) -> ApprovalCreated {
-        ApprovalCreated { uuid, message: None }
+        ApprovalCreated { uuid, message: None, number: None }
     }
 }

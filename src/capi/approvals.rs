@@ -38,6 +38,9 @@ pub struct seconder_create_approval_options {
     /// How long the request can be answered, in seconds, 1 to 315360000. Default: 86400.
     /// SECONDER_FOREVER means no expiry.
     pub seconds_to_expire: i64,
+    /// How many digits the number has that the reply carries, the login shows, and the user has to type on the
+    /// phone to approve: 2, 3 or 6; -1 for none. Default: that of the application, none at first.
+    pub number_digits: i64,
 }
 
 // SAFETY: numbers and pointers alone.
@@ -47,6 +50,7 @@ unsafe impl Plain for seconder_create_approval_options {}
 pub struct seconder_approval_created {
     uuid: Text,
     message: Option<Text>,
+    number: Option<Text>,
 }
 
 /// An approval request as the service knows it (interface 2.6).
@@ -77,7 +81,8 @@ unsafe impl Sync for seconder_approval {}
 impl From<ApprovalCreated> for seconder_approval_created {
     fn from(reply: ApprovalCreated) -> seconder_approval_created {
         let message = Text::of(reply.message.as_deref());
-        seconder_approval_created { uuid: Text::new(reply.uuid.as_str()), message }
+        let number = Text::of(reply.number.as_ref().map(|number| number.expose()));
+        seconder_approval_created { uuid: Text::new(reply.uuid.as_str()), message, number }
     }
 }
 
@@ -135,6 +140,7 @@ pub unsafe extern "C" fn seconder_create_approval(
                 hidden_details: ffi::object("hidden_details", options.hidden_details)?,
                 logos: logos(&options)?,
                 seconds_to_expire: seconds(options.seconds_to_expire)?,
+                number_digits: number_digits(options.number_digits),
             };
             Ok(service.service.handle(&call)?.into())
         })
@@ -156,6 +162,15 @@ unsafe fn logos(options: &seconder_create_approval_options) -> Outcome<Vec<Logo>
         }
     };
     (0..options.logos_count).map(one).collect()
+}
+
+/// In C 0 means the default, and -1 none. What is no number of digits is rejected later.
+fn number_digits(digits: i64) -> Option<u64> {
+    match digits {
+        0 => None,
+        -1 => Some(0),
+        digits => Some(u64::try_from(digits).unwrap_or(u64::MAX)),
+    }
 }
 
 /// In C 0 seconds means the default; on the wire 0 seconds means no expiry.
@@ -209,6 +224,14 @@ pub extern "C" fn seconder_approval_created_message(
     created: Option<&seconder_approval_created>,
 ) -> *const c_char {
     read_handle(created, |created| pointer(&created.message))
+}
+
+/// The number to show to whoever logs in, who types it on the phone. NULL if none is needed.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_created_number(
+    created: Option<&seconder_approval_created>,
+) -> *const c_char {
+    read_handle(created, |created| pointer(&created.number))
 }
 
 /// Frees the reply of seconder_create_approval(). NULL is fine.

@@ -91,10 +91,12 @@ pub unsafe extern "C" fn seconder_open_approvals(
 /// callback before returning (interface 6).
 ///
 /// `response` is "approve", "deny", or "report", which denies the request and snoozes further ones
-/// for the user for 5 minutes. `out` receives the request with its new status; it may be NULL,
-/// otherwise free it with seconder_approval_free(). SECONDER_REJECTED if the device cannot answer
-/// this request, or can no longer do so; SECONDER_INVALID_ARGUMENT if the device's id or secret is
-/// wrong, or the service is a remote one.
+/// for the user for 5 minutes. `number` is what the user typed on the phone, and may be NULL: only
+/// approving a request that has a number needs it (see seconder_approval_created_number()). `out`
+/// receives the request with its new status; it may be NULL, otherwise free it with
+/// seconder_approval_free(). SECONDER_REJECTED if the device cannot answer this request, or can no
+/// longer do so, or if the number is wrong, which denies the request the second time;
+/// SECONDER_INVALID_ARGUMENT if the device's id or secret is wrong, or the service is a remote one.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_respond_to_approval(
@@ -103,6 +105,7 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
     device_id: u64,
     device_secret: *const c_char,
     response: *const c_char,
+    number: *const c_char,
     out: *mut *mut seconder_approval,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
@@ -110,7 +113,7 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within::respond_to_approval(service, uuid, device_id, device_secret, response)
+            within::respond_to_approval(service, uuid, device_id, device_secret, response, number)
         })
     }
 }
@@ -217,6 +220,7 @@ mod within {
         device_id: u64,
         device_secret: *const c_char,
         response: *const c_char,
+        number: *const c_char,
     ) -> Outcome<seconder_approval> {
         service.service.require_engine()?;
         // SAFETY: promised by the caller.
@@ -226,6 +230,7 @@ mod within {
                 device_id: named("device_id", DeviceId::try_from(device_id))?,
                 device_secret: ffi::value("device_secret", device_secret)?,
                 response: ffi::value("response", response)?,
+                number: ffi::text_if("number", number)?.map(str::to_owned),
             }
         };
         let respond = |engine: &Engine| engine.respond_to_approval(&response);
@@ -272,6 +277,7 @@ mod within {
         _: &seconder_service,
         _: *const c_char,
         _: u64,
+        _: *const c_char,
         _: *const c_char,
         _: *const c_char,
     ) -> Outcome<seconder_approval> {

@@ -122,6 +122,9 @@ pub struct seconder_open_options {
     /// pages of that domain alone. "" removes the stored one. Default: the domain stored in the database,
     /// none in a new one.
     pub otp_domain: *const c_char,
+    /// Engine: further hosts of push services to which messages for phones are posted, beside those of the
+    /// makers of browsers, such as "push.example *.push.example"; "127.0.0.1:8080" for one on this machine.
+    pub push_hosts: *const c_char,
     /// Engine: the generation of the bodies that a server in front of it replies with (interface 9),
     /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
     /// database, the current one in a new one.

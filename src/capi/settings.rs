@@ -285,6 +285,36 @@ unsafe fn trust(settings: Settings, _: &seconder_open_options) -> Outcome<Settin
     Ok(settings)
 }
 
+/// The settings of an engine that are texts of their own.
+///
+/// # Safety
+/// Every pointer is NULL or as the header requires.
+#[cfg(feature = "engine")]
+unsafe fn texts_of_engine(
+    mut settings: Settings,
+    options: &seconder_open_options,
+) -> Outcome<Settings> {
+    // SAFETY: promised by the caller.
+    unsafe {
+        if let Some(link) = ffi::text_if("install_link", options.install_link)? {
+            settings = settings.install_link(link);
+        }
+        if let Some(limits) = ffi::text_if("limits", options.limits)? {
+            settings = settings.limits(limits);
+        }
+        if let Some(texts) = ffi::text_if("texts", options.texts)? {
+            settings = settings.texts(texts);
+        }
+        if let Some(domain) = ffi::text_if("otp_domain", options.otp_domain)? {
+            settings = settings.otp_domain(domain);
+        }
+        if let Some(hosts) = ffi::text_if("push_hosts", options.push_hosts)? {
+            settings = settings.push_hosts(hosts);
+        }
+    }
+    Ok(settings)
+}
+
 /// The settings of an engine in this process.
 ///
 /// # Safety
@@ -306,18 +336,7 @@ unsafe fn of_engine(
         if let Some(file) = ffi::text_if("callback_ca_file", options.callback_ca_file)? {
             settings = settings.callback_ca_file(file);
         }
-        if let Some(link) = ffi::text_if("install_link", options.install_link)? {
-            settings = settings.install_link(link);
-        }
-        if let Some(limits) = ffi::text_if("limits", options.limits)? {
-            settings = settings.limits(limits);
-        }
-        if let Some(texts) = ffi::text_if("texts", options.texts)? {
-            settings = settings.texts(texts);
-        }
-        if let Some(domain) = ffi::text_if("otp_domain", options.otp_domain)? {
-            settings = settings.otp_domain(domain);
-        }
+        settings = texts_of_engine(settings, options)?;
         if let Some(file) = ffi::text_if("keyring", options.keyring)? {
             settings = settings.keyring(file);
         }
@@ -394,6 +413,7 @@ unsafe fn of_engine(
         ("limits", !options.limits.is_null()),
         ("texts", !options.texts.is_null()),
         ("otp_domain", !options.otp_domain.is_null()),
+        ("push_hosts", !options.push_hosts.is_null()),
         ("replies", options.replies != SECONDER_DEFAULT),
         ("callback_method", options.callback_method != SECONDER_DEFAULT),
         ("callback_private", options.callback_private != SECONDER_DEFAULT),

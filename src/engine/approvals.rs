@@ -2,9 +2,12 @@
 //! (interface 4.12, 4.13 and 6).
 
 use super::clock::{self, Now, Time};
-use super::operations::approvals::{self, AddApproval, NewApproval, Request, Responded, Response};
+use super::operations::approvals::{
+    self, AddApproval, NewApproval, NewCallback, Request, Responded, Response, Signed,
+};
 use super::operations::audit::{Noted, Trail};
 use super::operations::jobs;
+use super::operations::pushes::NewPushes;
 use super::store;
 use super::{Engine, View, devices, limits, rejections};
 use crate::calls::*;
@@ -12,7 +15,10 @@ use crate::model::{ApprovalId, DeviceId, Secret};
 use crate::{Error, Handle, Result, callback};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
+/// What the audit says of a response with a wrong number.
+const WRONG_NUMBER: &str = "wrong_number";
 const CREATED: &str = "Approval request created.";
 const CREATED_WITHOUT_DEVICE: &str = "Approval request created. Nobody can respond to it yet, because \
                                       the user has no device.";
@@ -28,6 +34,8 @@ pub struct RespondToApproval {
     pub device_secret: Secret,
     /// The user's response.
     pub response: ApprovalResponse,
+    /// The number that the user typed, if the request has one.
+    pub number: Option<String>,
 }
 
 /// A user's response to an approval request.
@@ -54,6 +62,27 @@ pub struct ApprovalRequest {
     pub details: Map<String, Value>,
     /// When the request expires, in Unix seconds; `None` means never.
     pub expires_at: Option<u64>,
+}
+
+/// Who responds, and how.
+pub(super) struct Responder {
+    pub(super) device: store::Device,
+    /// The number that the user typed.
+    pub(super) number: Option<Zeroizing<String>>,
+    /// What a device with a key has signed.
+    pub(super) signed: Option<Signed>,
+}
+
+/// What became of a response.
+pub(super) enum Decision {
+    Done,
+    /// The number is wrong, and can be typed once more.
+    WrongNumber,
+    /// The number was wrong for the last time, so the request is denied.
+    DeniedByNumber,
+    NotPending,
+    /// The device was removed.
+    NoDevice,
 }
 
 impl ApprovalResponse {
@@ -114,66 +143,110 @@ impl Engine {
         if request.row.user_id != device.user_id {
             return Err(rejections::approval_not_found(Some(&response.uuid)));
         }
-        let approved = response.response == ApprovalResponse::Approve;
-        let mut body = self.callback_body(&request.row, &device, response.response, now);
-        self.app.names.body_to_wire(&mut body);
-        // After the names, because they decide the order.
-        callback::make_regular(&mut body);
-        let body = body.to_string();
-        let lease = self.lease(&jobs::callbacks(self.app.app_id));
-        let job = self.nonce()?;
-        let callback = self.app.callback_url.clone().map(|url| (job, url, body, lease));
-        let reported = response.response == ApprovalResponse::Report;
+        let number = response.number.clone().map(Zeroizing::new);
+        let responder = Responder { device, number, signed: None };
+        match self.decide(&request, responder, response.response, now)? {
+            Decision::Done => Ok(self.shown(self.approval(&response.uuid, now)?)),
+            Decision::WrongNumber => Err(rejections::wrong_number(true)),
+            Decision::DeniedByNumber => Err(rejections::wrong_number(false)),
+            Decision::NotPending => Err(rejections::approval_not_pending()),
+            Decision::NoDevice => Err(devices::wrong_secret()),
+        }
+    }
+
+    /// Decides a request by the response of a device, and sends the callback. One that the application does not
+    /// accept is posted again later.
+    pub(super) fn decide(
+        &self,
+        request: &Request,
+        responder: Responder,
+        response: ApprovalResponse,
+        now: Now,
+    ) -> Result<Decision> {
+        let callback = match self.app.callback_url.clone() {
+            Some(url) => Some(NewCallback {
+                job_id: self.nonce()?,
+                url,
+                body: self.callback_body(&request.row, &responder, response, now),
+                // Whoever typed it may not be the one who logs in.
+                body_of_wrong_number: self.callback_body(
+                    &request.row,
+                    &responder,
+                    ApprovalResponse::Report,
+                    now,
+                ),
+                lease: self.lease(&jobs::callbacks(self.app.app_id)),
+            }),
+            None => None,
+        };
+        let reported = response == ApprovalResponse::Report;
         let decision = Response {
             app: self.app.app_id,
             user_id: request.user_id,
-            uuid: response.uuid.clone(),
-            device: response.device_id,
-            approved,
+            uuid: request.uuid.clone(),
+            device: responder.device.device_id.try_into()?,
+            approved: response == ApprovalResponse::Approve,
+            number: responder.number,
+            signed: responder.signed,
             snoozed_until: reported.then(|| now.steady.plus(self.caps().snooze)),
             callback,
             now,
         };
         let trail = self.trail_of("respond_to_approval", now, None)?;
-        let (user_id, verdict) = (request.user_id, verdict(response.response));
+        let (user_id, verdict) = (request.user_id, verdict(response));
         let responded = self.run(move |view| {
             let responded = approvals::respond(view, &decision)?;
-            if matches!(responded, Responded::Done(_)) {
-                trail.note(view, Noted::of(user_id, verdict));
+            let noted = |verdict| Noted::of(user_id, verdict);
+            match &responded {
+                Responded::Done(_) => trail.note(view, noted(verdict)),
+                Responded::WrongNumber => {
+                    trail.note(view, noted("wrong").because(Some(WRONG_NUMBER)));
+                }
+                Responded::DeniedByNumber(_) => {
+                    trail.note(view, noted("denied").because(Some(WRONG_NUMBER)));
+                }
+                Responded::NotPending | Responded::NoDevice => {}
             }
             Ok(responded)
         })?;
-        let callback = match responded {
-            Responded::Done(callback) => callback,
-            Responded::NotPending => return Err(rejections::approval_not_pending()),
-            Responded::NoDevice => return Err(devices::wrong_secret()),
+        let (decision, callback) = match responded {
+            Responded::Done(callback) => (Decision::Done, callback),
+            Responded::DeniedByNumber(callback) => (Decision::DeniedByNumber, callback),
+            Responded::WrongNumber => (Decision::WrongNumber, None),
+            Responded::NotPending => (Decision::NotPending, None),
+            Responded::NoDevice => (Decision::NoDevice, None),
         };
-        // One that the application does not accept is posted again later.
         callback.map(|callback| self.send(*callback)).transpose()?;
-        Ok(self.shown(self.approval(&response.uuid, now)?))
+        Ok(decision)
     }
 
     fn approval(&self, uuid: &ApprovalId, now: Now) -> Result<Request> {
-        let (app, wanted) = (self.app.app_id, uuid.clone());
-        let found = self.look(move |view| approvals::find(view, app, &wanted, now))?;
+        let found = self.find_approval(uuid, now)?;
         found.ok_or_else(|| rejections::approval_not_found(Some(uuid)))
     }
 
+    /// A request of the application, if there is one.
+    pub(super) fn find_approval(&self, uuid: &ApprovalId, now: Now) -> Result<Option<Request>> {
+        let (app, wanted) = (self.app.app_id, uuid.clone());
+        self.look(move |view| approvals::find(view, app, &wanted, now))
+    }
+
     /// The body of the callback. Typed receivers require every field of the recorded ones: the
-    /// device's id is a text, and there is a signature of the device, which is empty, because
-    /// devices do not sign here.
+    /// device's id is a text, and there is a signature of the device, which is empty for one that has
+    /// a secret.
     fn callback_body(
         &self,
         row: &store::Approval,
-        device: &store::Device,
+        Responder { device, signed, .. }: &Responder,
         response: ApprovalResponse,
         now: Now,
-    ) -> Value {
+    ) -> String {
         let status = match response {
             ApprovalResponse::Approve => ApprovalStatus::Approved,
             ApprovalResponse::Deny | ApprovalResponse::Report => ApprovalStatus::Denied,
         };
-        json!({
+        let signature = signed.as_ref().map(|signed| signed.signature.clone());
+        let mut body = json!({
             "svc_id": row.user_id,
             "device_uuid": device.device_id.to_string(),
             "callback_action": "approval_request_status",
@@ -195,7 +268,7 @@ impl Engine {
                 "logos": stored(&row.logos),
                 "app_id": self.app.app_id,
             },
-            "signature": "",
+            "signature": signature.unwrap_or_default(),
             "device": {
                 "id": device.device_id,
                 "os_type": device.os_type,
@@ -203,7 +276,11 @@ impl Engine {
                 "registration_date": device.registered_at.seconds(),
                 "last_account_recovery_at": null,
             },
-        })
+        });
+        self.app.names.body_to_wire(&mut body);
+        // After the names, because they decide the order.
+        callback::make_regular(&mut body);
+        body.to_string()
     }
 }
 
@@ -216,6 +293,12 @@ fn verdict(response: ApprovalResponse) -> &'static str {
     }
 }
 
+/// Details as devices show them: pairs of texts, in order.
+fn shown(details: &Map<String, Value>) -> Value {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    details.iter().map(|(name, value)| json!([name, text(value)])).collect()
+}
+
 /// A stored object or list.
 fn stored(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
@@ -225,6 +308,9 @@ impl Handle<CreateApproval> for Engine {
     fn handle(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
         let now = self.begin();
         let seconds = call.seconds_to_expire.unwrap_or(limits::APPROVAL_LIFE);
+        let length = call.number_digits.unwrap_or(self.app.limits.number_digits.into());
+        let number = clock::digits(self.random(), u8::try_from(length).unwrap_or(0))?;
+        let number = Zeroizing::new(number);
         let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;
         let approval = NewApproval {
             app: self.app.app_id,
@@ -237,13 +323,30 @@ impl Handle<CreateApproval> for Engine {
             seconds_to_expire: seconds,
             expires_at: (seconds > 0).then(|| now.steady.plus(Duration::from_secs(seconds))),
             most_open: self.caps().open_approvals,
+            application: self.app.name.clone(),
+            shown_details: shown(&call.details),
+            number: number.clone(),
+            pushes: NewPushes {
+                app: self.app.app_id,
+                first_job: self.nonce()?,
+                lease: self.push_lease(),
+                now,
+            },
+            most_pushes: self.caps().pushes,
             now,
         };
         let user_id = call.user_id;
         let decide = move |view: &mut View, trail: &mut Trail| {
             let added = approvals::add(view, &approval)?;
-            match added {
-                AddApproval::Added { .. } => trail.note(view, Noted::of(user_id, "created")),
+            match &added {
+                AddApproval::Added { over_limit, .. } => {
+                    trail.note(view, Noted::of(user_id, "created"));
+                    if *over_limit {
+                        let over = Some("pushes_5_minutes");
+                        let noted = Noted { over, ..Noted::of(user_id, "refused") };
+                        trail.next().note(view, noted);
+                    }
+                }
                 AddApproval::NoUser => {}
                 AddApproval::Snoozed(_) => {
                     let noted = Noted { over: Some("snooze"), ..Noted::of(user_id, "refused") };
@@ -254,9 +357,13 @@ impl Handle<CreateApproval> for Engine {
         };
         let trail = self.trail::<CreateApproval>(now, None)?;
         match self.run_refusable(trail, &user_id.to_string(), decide)? {
-            AddApproval::Added { answerable } => {
+            AddApproval::Added { answerable, pushes, .. } => {
+                self.hand_over(pushes)?;
                 let message = if answerable { CREATED } else { CREATED_WITHOUT_DEVICE };
-                Ok(ApprovalCreated { message: Some(message.into()), uuid })
+                let mut created = ApprovalCreated::new(uuid);
+                created.message = Some(message.into());
+                created.number = (!number.is_empty()).then(|| Secret::new(number.to_string()));
+                Ok(created)
             }
             AddApproval::NoUser => Err(rejections::user_not_found()),
             AddApproval::Snoozed(until) => {
@@ -277,14 +384,7 @@ impl Handle<CheckApproval> for Engine {
 impl Engine {
     /// A request as shown to its application.
     fn shown(&self, Request { row, user_id, uuid, user_email }: Request) -> Approval {
-        let status = match row.status.as_str() {
-            "approved" => ApprovalStatus::Approved,
-            "denied" => ApprovalStatus::Denied,
-            "expired" => ApprovalStatus::Expired,
-            "pending" => ApprovalStatus::Pending,
-            _ => ApprovalStatus::Unknown,
-        };
-        let mut approval = Approval::new(status);
+        let mut approval = Approval::new(approvals::status(&row));
         approval.uuid = Some(uuid);
         approval.user_id = Some(user_id);
         approval.user_email = Some(user_email);
@@ -298,7 +398,7 @@ impl Engine {
         approval.updated_at = Some(row.updated_at.rfc3339());
         approval.processed_at = row.processed_at.map(Time::rfc3339);
         approval.seconds_to_expire = Some(row.seconds_to_expire);
-        approval.notified = Some(false);
+        approval.notified = Some(row.notified);
         approval
     }
 }

@@ -246,7 +246,7 @@ pub struct AuditEntry {
     /// `sent`, `refused`, `not_delivered`, `not_looked_up`; `done`, `created`, `configured`; `approved`,
     /// `denied`, `reported`; `recognised`, `not_recognised`.
     pub verdict: String,
-    /// Why, where the verdict leaves that open: `none_to_compare`, `other_action`, `too_many_tries`,
+    /// Why, where the verdict leaves that open: `none_to_compare`, `other_action`, `too_many_tries`, `wrong_number`,
     /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `ambiguous`, `cancelled`, `undeliverable`,
     /// `unreadable`, `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for `configured`, the
     /// names of the settings that changed.

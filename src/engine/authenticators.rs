@@ -88,7 +88,7 @@ impl Handle<ConfirmAuthenticator> for Engine {
 
 /// The app of which no code was accepted yet. There is at most one.
 fn pending(state: &VerifyState) -> Option<&EnrolledApp> {
-    state.authenticators.iter().find(|app| app.row.last_step.is_none())
+    state.authenticators.iter().find(|app| app.row.is_pending())
 }
 
 impl Handle<RemoveAuthenticator> for Engine {
@@ -115,7 +115,7 @@ impl Handle<RemoveAuthenticator> for Engine {
 }
 
 /// The URI as a QR code, in an SVG that can be the source of an `<img>`.
-fn picture(uri: &Secret, size: u64) -> Result<Secret> {
+pub(super) fn picture(uri: &Secret, size: u64) -> Result<Secret> {
     let code = fast_qr::QRBuilder::new(uri.expose()).build();
     let code = code.map_err(|_| Error::invalid_argument("label", "is too long for a QR code"))?;
     let svg = Zeroizing::new(SvgBuilder::default().shape(Shape::Square).to_str(&code));

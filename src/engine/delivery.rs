@@ -73,6 +73,10 @@ pub trait Deliver: Send + Sync {
     /// An attempt to send a callback failed: why, without its parameters. Whether another one is made is
     /// as for [`Post::attempt`]. Default: does nothing.
     fn callback_failed(&self, _url: &CallbackUrl, _reason: &str) {}
+
+    /// A push service has rejected a message for good: what it said. That is for whoever operates the service:
+    /// as long as nothing is changed, it will reject all others too. Default: does nothing.
+    fn push_rejected(&self, _reason: &str) {}
 }
 
 /// What became of an attempt to send something.

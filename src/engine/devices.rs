@@ -1,7 +1,7 @@
 //! Devices that users register to respond to approval requests.
 
 use super::clock::secret;
-use super::operations::factors::{self, NewDevice, Removed};
+use super::operations::factors::{self, Credential, NewDevice, Removed};
 use super::store;
 use super::{Engine, rejections};
 use crate::calls::{Devices, Done, RegisteredDevices, RemoveDevice};
@@ -69,7 +69,9 @@ impl Engine {
             app: self.app.app_id,
             user_id,
             os_type: kind.name(),
-            secret_hash: hash(&secret),
+            credential: Credential::Secret(hash(&secret)),
+            name: None,
+            language: None,
             now: self.now(),
         };
         let trail = self.trail_of("register_device", device.now, None)?;
@@ -153,6 +155,8 @@ mod tests {
                 uuid: uuid.clone(),
                 device,
                 approved: true,
+                number: None,
+                signed: None,
                 snoozed_until: None,
                 callback: None,
                 now: engine.now(),

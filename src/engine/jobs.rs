@@ -11,7 +11,7 @@ pub use kind::JobKind;
 pub(super) use listing::number_of;
 pub use listing::{JobEntry, JobFilter, JobPage, JobState};
 pub use status::JobStatus;
-pub use workers::{CALLBACK_LANES, LeasedJob, Workers};
+pub use workers::{CALLBACK_LANES, LeasedJob, PUSH_LANE, Workers};
 
 use super::clock::{self, Now};
 use super::delivery::Wiped;
@@ -79,6 +79,9 @@ impl Engine {
         if let Some(post) = &self.shared.post {
             post.housekeep();
         }
+        if let Some(push) = &self.shared.push {
+            push.housekeep();
+        }
         let lanes = self.lanes()?;
         let mut run = JobsRun::default();
         loop {
@@ -113,6 +116,7 @@ impl Engine {
         if self.shared.post.is_some() {
             lanes.extend(self.callback_lanes()?);
         }
+        lanes.extend(self.shared.push.as_ref().map(|_| PUSH_LANE.to_owned()));
         Ok(lanes)
     }
 
@@ -177,7 +181,7 @@ impl Engine {
             What::Message { message, .. } => {
                 self.shared.deliver.routes(&message.to, channel(message))
             }
-            What::Callback { .. } => Vec::new(),
+            What::Callback { .. } | What::Push { .. } => Vec::new(),
         };
         let (lease, plan, now) =
             (claimed.lease.clone(), self.plan(&claimed.lane, routes), self.now());
@@ -196,6 +200,9 @@ impl Engine {
                 Ok(self.deliver(claimed, message, code.as_ref(), now))
             }
             What::Callback { url, body } => self.post(claimed, url, body, now),
+            What::Push { device, request } => {
+                self.push(claimed, (*device, request.as_deref()), now)
+            }
         }
     }
 
@@ -286,10 +293,11 @@ impl Engine {
     }
 
     fn longest_attempt(&self, lane: &str) -> Duration {
-        let Shared { deliver, post, .. } = &*self.shared;
-        let longest = match post.as_ref().filter(|_| jobs::is_of_callbacks(lane)) {
-            Some(post) => post.longest_attempt(),
-            None => deliver.longest_attempt(lane),
+        let Shared { deliver, post, push, .. } = &*self.shared;
+        let longest = match (post, push) {
+            (Some(post), _) if jobs::is_of_callbacks(lane) => post.longest_attempt(),
+            (_, Some(push)) if lane == PUSH_LANE => push.longest_attempt(),
+            _ => deliver.longest_attempt(lane),
         };
         longest.max(Duration::from_secs(1))
     }

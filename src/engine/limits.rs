@@ -40,6 +40,19 @@ pub(super) const AUTHENTICATOR_PERIOD: u64 = 30;
 pub(super) const APPROVAL_LIFE: u64 = 86_400;
 /// How many approval requests of one user can be open; a further one makes the oldest expire.
 pub(super) const OPEN_APPROVALS: u32 = 5;
+/// How many messages push services are sent for one user in five minutes.
+pub(super) const PUSHES: u32 = 5;
+/// How many devices with a key one user can have.
+pub(super) const DEVICES: usize = 5;
+/// How long an invitation to register a device is valid, and one that was sent by SMS.
+pub(super) const INVITATION_LIFE: Duration = Duration::from_secs(10 * 60);
+pub(super) const SENT_INVITATION_LIFE: Duration = Duration::from_secs(60 * 60);
+/// How long it is known after its end why an invitation is of no use.
+pub(super) const INVITATION_RECORD: Duration = Duration::from_secs(24 * 60 * 60);
+/// How far the clock of a device may differ whose request is signed.
+pub(super) const DEVICE_CLOCK: Duration = Duration::from_secs(60);
+/// How many wrong numbers deny an approval request.
+pub(super) const WRONG_NUMBERS: u32 = 2;
 /// How long approval requests are snoozed after a user reported that one was not theirs.
 pub(super) const SNOOZE: Duration = Duration::from_secs(5 * 60);
 
@@ -131,6 +144,13 @@ adjustable! {
     open_approvals: OPEN_APPROVALS, 1 to 1000;
     /// Seconds for which approval requests are snoozed after one was reported.
     snooze: SNOOZE.as_secs() as u32, 0 to 86400;
+    /// Digits of the number that users have to type on their device to approve a request, unless the call
+    /// sets it: 0 for none, 2, 3 or 6.
+    number_digits: 0, 0 to 6;
+    /// Push messages about approval requests to one user in any five minutes.
+    pushes_5_minutes: PUSHES, 0 to 100;
+    /// Whether a push message shows what the user is asked, and not only which application asks: 0 or 1.
+    push_shows_message: 0, 0 to 1;
     /// Messages to one number in any ten minutes.
     number_10_minutes: 5, 0 to 100;
     /// Messages to one number in any 24 hours.
@@ -189,6 +209,10 @@ impl Limits {
             let reason = format!("has an unknown name: must be one of {names}, countries, refuse");
             return Err(Error::invalid_argument("limits", reason));
         };
+        if name == "number_digits" && !["0", "2", "3", "6"].contains(&value) {
+            let reason = "has an invalid number_digits: must be 0, 2, 3 or 6";
+            return Err(Error::invalid_argument("limits", reason));
+        }
         let number = value.parse().ok().filter(|_| value.bytes().all(|byte| byte.is_ascii_digit()));
         match number.filter(|number| (limit.least..=limit.most).contains(number)) {
             Some(number) => *(limit.of)(self) = number,
@@ -297,6 +321,7 @@ pub(super) struct Caps {
     pub(super) sends: u32,
     pub(super) open_approvals: u32,
     pub(super) snooze: Duration,
+    pub(super) pushes: u32,
 }
 
 impl Caps {
@@ -305,6 +330,7 @@ impl Caps {
         sends: u32::MAX,
         open_approvals: u32::MAX,
         snooze: Duration::ZERO,
+        pushes: 0,
     };
 
     pub(super) fn of(limits: &Limits) -> Caps {
@@ -313,6 +339,7 @@ impl Caps {
             sends: limits.sends,
             open_approvals: limits.open_approvals,
             snooze: Duration::from_secs(limits.snooze.into()),
+            pushes: limits.pushes_5_minutes,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 pub(super) mod applications;
 pub(super) mod approvals;
+pub(super) mod approver;
 pub(super) mod audit;
 pub(super) mod browsers;
 pub(super) mod budgets;
@@ -19,6 +20,7 @@ pub(super) mod lookups;
 pub(super) mod moving;
 pub(super) mod offline;
 pub(super) mod operators;
+pub(super) mod pushes;
 pub(super) mod recovery;
 pub(super) mod routes;
 pub(super) mod steady;
@@ -58,7 +60,7 @@ impl Subject {
     }
 
     /// The user whose key this is, if it is that of one.
-    fn user_of(key: &str) -> Option<UserId> {
+    pub(super) fn user_of(key: &str) -> Option<UserId> {
         key.strip_prefix(USER)?.parse().ok()
     }
 

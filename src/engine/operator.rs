@@ -17,7 +17,9 @@ mod routes;
 mod session;
 mod users;
 
-pub use approvals::{ApprovalEntry, Approvals, CancelApproval, ListApprovals};
+pub use approvals::{
+    ApprovalEntry, Approvals, CancelApproval, Evidence, ListApprovals, ShowEvidence,
+};
 pub use apps::{
     AppKey, AppRecord, AppSettings, Apps, CreateApp, DeleteApp, EndOverlap, ListApps, RotateAppKey,
     SetApp, ShowApp, ShowAppKey,
@@ -123,6 +125,7 @@ const ALL: &[Named] = &[
     named::<DeleteApp>(Admin),
     named::<ListApprovals>(Read),
     named::<CancelApproval>(Support),
+    named::<ShowEvidence>(Read),
     named::<ListAudit>(Read),
     named::<Maintain>(Admin),
     named::<ForwardStatus>(Read),

@@ -79,7 +79,8 @@ impl Engine {
         let has_codes = left(&rows) > 0;
         match call.route().name {
             name if name == EnrolAuthenticator::ROUTE.name => {
-                let protected = user.confirmed || user.uses_app() || has_codes;
+                let has_device = !user.devices.is_empty();
+                let protected = user.confirmed || has_device || user.uses_app() || has_codes;
                 if protected { Err(rejections::is_protected()) } else { Ok(()) }
             }
             name if name == CreateRecoveryCodes::ROUTE.name => {

@@ -68,6 +68,22 @@ pub(super) fn approval_not_pending() -> Error {
     reject(400, codes::APPROVAL_NOT_PENDING, "The approval request is no longer pending.")
 }
 
+/// A response with a wrong number; whether it can be typed once more.
+pub(super) fn wrong_number(again: bool) -> Error {
+    let message = match again {
+        true => "The number is wrong. It can be typed once more.",
+        false => "The number was wrong twice, so the approval request was denied.",
+    };
+    reject(400, codes::INVALID_PARAMETER, message)
+}
+
+/// Nothing that leads to the service can be made.
+pub(super) fn no_public_url() -> Error {
+    let message = "Nobody has said where devices reach the service: set its public URL, as \
+                   `seconder serve --public-url https://login.example` does.";
+    reject(503, codes::NO_PUBLIC_URL, message)
+}
+
 pub(super) fn login_taken() -> Error {
     let message = "The login name belongs to another user. Remove it from that user first.";
     reject(409, codes::INVALID_REQUEST, message)

@@ -1,7 +1,7 @@
 //! The settings with which an engine is opened.
 
 use super::clock::System;
-use super::{Clock, Deliver, NumberLookup, Post, Random, limits};
+use super::{Clock, Deliver, NumberLookup, Post, Random, SendPush, limits};
 use crate::model::{ApiKey, CallbackMethod};
 use crate::wire::{Generation, Names};
 use std::path::PathBuf;
@@ -29,6 +29,8 @@ pub(crate) struct EngineSettings {
     pub(crate) authenticator: (u8, u64),
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
     pub(crate) post: Option<Arc<dyn Post>>,
+    pub(crate) push: Option<Arc<dyn SendPush>>,
+    pub(crate) push_hosts: Option<String>,
     pub(crate) lookup: Option<Arc<dyn NumberLookup>>,
     pub(crate) names: Option<Names>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -56,6 +58,8 @@ impl Default for EngineSettings {
             authenticator: (limits::AUTHENTICATOR_DIGITS, limits::AUTHENTICATOR_PERIOD),
             deliver: None,
             post: None,
+            push: None,
+            push_hosts: None,
             lookup: None,
             names: None,
             clock: Arc::new(System),

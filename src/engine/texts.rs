@@ -2,9 +2,11 @@
 
 mod countries;
 mod languages;
+mod notices;
 mod own;
 mod template;
 
+pub(super) use notices::notices;
 pub use own::Texts;
 
 use crate::model::OtpDomain;

@@ -4,15 +4,16 @@ use super::clock::Now;
 use super::jobs::Delivered;
 use super::lines::{InUse, Purpose};
 use super::operations::applications;
+use super::operations::approver::NewInvitation;
 use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::Sending;
 use super::operations::jobs::{Claimed, Outgoing};
 use super::operations::users::{self, EnrolUser, NewActivity, Profile, Welcome};
 use super::phones::{self, Phone};
 use super::texts::{Kind, Values, Wording};
-use super::{Engine, as_written, rejections};
+use super::{Engine, as_written, limits, rejections};
 use crate::calls::*;
-use crate::model::UserId;
+use crate::model::{Secret, UserId};
 use crate::{Handle, Result};
 use serde_json::{Map, Value};
 
@@ -30,8 +31,8 @@ impl Engine {
 impl Engine {
     /// The message with the install link, if the application has one and there is a route for it.
     fn welcome(&self, phone: &Phone, now: Now) -> Result<Option<Welcome>> {
-        let Some(link) = &self.app.install_link else { return Ok(None) };
-        let values = Values { app: &self.app.name, link: link.as_str(), ..Values::default() };
+        let Some((link, invitation)) = self.install_link()? else { return Ok(None) };
+        let values = Values { app: &self.app.name, link: link.expose(), ..Values::default() };
         let place = (None, phone.country_code);
         let message = Outgoing {
             to: phone.e164(),
@@ -53,7 +54,19 @@ impl Engine {
         let Ok((route, lease)) = self.first_route(&message.to, Channel::Sms) else {
             return Ok(None);
         };
-        Ok(Some(Welcome { message, job: (self.nonce()?, route, lease), sending }))
+        Ok(Some(Welcome { message, invitation, job: (self.nonce()?, route, lease), sending }))
+    }
+
+    /// The link of the application, or else one that invites the user to register a phone here.
+    fn install_link(&self) -> Result<Option<(Secret, Option<NewInvitation>)>> {
+        if let Some(link) = &self.app.install_link {
+            return Ok(Some((Secret::new(link.as_str()), None)));
+        }
+        if self.public_url()?.is_none() {
+            return Ok(None);
+        }
+        let code = self.new_invitation(limits::SENT_INVITATION_LIFE)?;
+        Ok(Some((code.link, Some(code.invitation))))
     }
 
     /// Sends the message to a new user. The user is enrolled whether or not it arrives, so the reply
@@ -67,9 +80,10 @@ impl Engine {
 }
 
 impl Profile {
-    /// Whether the user is known to have an app for codes or approvals, so that no SMS is needed.
+    /// Whether the user is known to have an app for codes, so that no SMS is needed. A device that can
+    /// only respond to approval requests would leave a login that asks for a code without any.
     pub(super) fn uses_app(&self) -> bool {
-        !self.devices.is_empty() || self.authenticator_used
+        self.device_shows_codes || self.authenticator_used
     }
 }
 
@@ -151,8 +165,9 @@ impl Handle<CreateUser> for Engine {
         let install = match enrolled.welcome {
             Some(Ok(message)) => self.send_welcome(*message)?,
             _ if !wanted => "",
-            _ if self.app.install_link.is_none() => {
-                " No install message was sent, because the application has no install link."
+            _ if self.app.install_link.is_none() && self.public_url()?.is_none() => {
+                " No install message was sent, because the application has no install link, and nobody has \
+                 said where phones reach this service (seconder serve --public-url)."
             }
             _ if !self.app.sms_enabled => {
                 " No install message was sent, because SMS is not enabled."

@@ -4,7 +4,7 @@ use super::clock::{Now, Time};
 use super::operations::audit::{Noted, Trail};
 use super::operations::verify::{Barred, EnrolledApp, Factor, Match, VerifyState, commit, state};
 use super::operations::{Subject, recovery as recovery_codes};
-use super::store::{Authenticator, RecoveryCode, SentCode};
+use super::store::{self, Authenticator, Decided, RecoveryCode, SentCode};
 use super::{Engine, View, as_written, limits, recovery, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
 use crate::model::{Token, UserId};
@@ -135,7 +135,13 @@ impl Engine {
                     let reply = Verification::wrong(true);
                     return Ok(Checked::uncounted(trail, Noted::of(user_id, "reused"), reply));
                 }
-                MatchResult::Right(found, made_with) => (found, accepted(made_with, enrolled_at)),
+                MatchResult::Right(found, made_with) => {
+                    let mut reply = accepted(made_with, enrolled_at);
+                    if let Some(device) = device_of(view, &state, &found)? {
+                        reply.device = Some(device);
+                    }
+                    (found, reply)
+                }
                 MatchResult::Wrong(factors, compared, why) => {
                     reason = why;
                     (Match::Nothing { factors, compared }, Verification::wrong(false))
@@ -223,6 +229,24 @@ impl Engine {
         let left = rows.map_or(0, |(rows, _)| recovery::left(&rows));
         self.shared.deliver.recovery_code_used(user_id, left);
     }
+}
+
+/// The device of the approver whose code it is, if it is one of those.
+fn device_of(view: &mut View, state: &VerifyState, found: &Match) -> Decided<Option<Device>> {
+    let Match::Step { authenticator_id, .. } = found else { return Ok(None) };
+    let is_it = |app: &&EnrolledApp| app.row.authenticator_id == *authenticator_id;
+    let codes = state.authenticators.iter().find(is_it).map(|app| &app.row);
+    let Some((user_id, id)) = codes.and_then(|row| Some((row.user_id, row.device_id?))) else {
+        return Ok(None);
+    };
+    let row = view.get::<store::Device>((user_id, id))?;
+    Ok(row.map(|row| Device {
+        id: Some(id),
+        os_type: Some(row.os_type),
+        registration_device_id: Some(id),
+        registration_date: i64::try_from(row.registered_at.seconds()).ok(),
+        ..Device::default()
+    }))
 }
 
 fn not_checked(user_id: UserId) -> Noted {

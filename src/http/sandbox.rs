@@ -41,7 +41,7 @@ pub const SANDBOX_OPERATIONS: &[SandboxOperation] = &[
     get("authenticator_code", &["user_id"]),
     post("add_device", &["user_id", "device_type"]),
     get("pending", &["user_id"]),
-    post("approve", &["user_id", "uuid"]),
+    post("approve", &["user_id", "uuid", "number"]),
     post("deny", &["user_id", "uuid"]),
     post("report", &["user_id", "uuid"]),
     get("callbacks", &[]),

@@ -1,24 +1,19 @@
 //! Sends callbacks (interface 6).
 
-mod receivers;
 #[cfg(test)]
 mod tests;
 
-use super::connect::Connection;
 use super::deadline::Deadline;
-use super::error_mapping::Fault;
 use super::http1::Head;
 use super::lookup::Lookup;
-use super::process::PerProcess;
-use super::raw_request::{RawRequest, unsendable};
+use super::outside::{Outside, To};
+use super::raw_request::RawRequest;
+use super::reach::Reach;
 use super::reply;
 use super::trust::Trust;
 use crate::engine::{Outcome, Post, SignedCallback};
-use crate::model::CallbackMethod;
+use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage};
-use http::Uri;
-use http::uri::{Authority, PathAndQuery};
-use receivers::Receivers;
 use std::path::Path;
 use std::time::Duration;
 
@@ -33,11 +28,8 @@ const GONE: u16 = 410;
 const WAIT: [u16; 2] = [429, 503];
 
 /// Sends callbacks to `https:` URLs, and to `http:` URLs of this machine. Connections are kept for the
-/// next callback to the same application.
-pub(crate) struct Callbacks {
-    receivers: PerProcess<Receivers>,
-    lookup: Lookup,
-}
+/// next callback to the same application, which recognises by its id one that arrives twice.
+pub(crate) struct Callbacks(Outside);
 
 impl Callbacks {
     pub(crate) fn new() -> Result<Callbacks> {
@@ -45,41 +37,21 @@ impl Callbacks {
     }
 
     fn resolving_by(lookup: Lookup) -> Callbacks {
-        Callbacks { receivers: PerProcess::new(Receivers::default()), lookup }
-    }
-
-    fn receivers(&self) -> &Receivers {
-        self.receivers.get(Receivers::default)
+        Callbacks(Outside::new(lookup))
     }
 
     /// Sends a callback, and returns the head of the response.
     fn send(&self, callback: &SignedCallback, timeout: Duration) -> Result<Head> {
         let deadline = Deadline::after(timeout)?;
-        let url = callback.request_url();
-        let uri: Uri = url.parse().map_err(|_| unsendable())?;
-        let host = uri.authority().cloned().ok_or_else(unsendable)?;
-        let request = request(callback, &host, &uri)?;
-        self.receivers().close_old();
-        let connections = self.receivers().find(callback, &host, &self.lookup)?;
-        let process = connections.process();
-        let failed = |fault: Fault| renamed(fault.at(Stage::Response, host.as_str()));
-        let fresh = || connections.connect(process, deadline).map_err(renamed);
-        let (mut connection, is_kept) = match connections.kept(process, deadline) {
-            Some(kept) => (kept, true),
-            None => (fresh()?, false),
+        let to = To {
+            https: callback.url.is_encrypted(),
+            reach: reach(&callback.url, callback.private),
+            ca_file: callback.ca_file.as_deref(),
+            ..To::url(&callback.request_url())?
         };
-        let mut head = exchange(&mut connection, &request);
-        // Applications close connections that are idle for too long, which may cross the request. If the
-        // callback has arrived nevertheless, the application recognises it by its id.
-        if is_kept && head.as_ref().is_err_and(Fault::is_closed) {
-            connection = fresh()?;
-            head = exchange(&mut connection, &request);
-        }
-        let head = head.map_err(failed)?;
-        if let Some(connection) = finished(connection, &head, deadline) {
-            connections.keep(process, connection);
-        }
-        Ok(head)
+        let request = request(callback, &to)?;
+        let responded = self.0.send(&to, &request, deadline, REST).map_err(renamed)?;
+        Ok(responded.head)
     }
 }
 
@@ -103,7 +75,7 @@ impl Post for Callbacks {
     }
 
     fn housekeep(&self) {
-        self.receivers().close_old();
+        self.0.close_old();
     }
 }
 
@@ -139,14 +111,8 @@ fn outcome(responded: Result<Head>) -> Outcome {
     }
 }
 
-fn request(callback: &SignedCallback, host: &Authority, uri: &Uri) -> Result<RawRequest> {
-    let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    // A URL may have no path, and then a query follows the host.
-    let target = match target.starts_with('?') {
-        true => format!("/{target}"),
-        false => target.to_owned(),
-    };
-    let mut request = RawRequest::new(callback.method.verb(), host.as_str(), &target)?;
+fn request(callback: &SignedCallback, to: &To<'_>) -> Result<RawRequest> {
+    let mut request = RawRequest::new(callback.method.verb(), to.host.as_str(), &to.target)?;
     request = request.header("accept", "*/*")?;
     for (name, value) in &callback.headers {
         request = request.header(name, value)?;
@@ -157,31 +123,23 @@ fn request(callback: &SignedCallback, host: &Authority, uri: &Uri) -> Result<Raw
     })
 }
 
-fn exchange(connection: &mut Connection, request: &RawRequest) -> Result<Head, Fault> {
-    connection.send(request.bytes())?;
-    connection.head()
-}
-
-/// Reads the rest of a response, which does not matter. Returns the connection if it can carry another
-/// callback.
-fn finished(mut connection: Connection, head: &Head, deadline: Deadline) -> Option<Connection> {
-    if head.is_redirect() || !head.stays_open() {
-        return None;
+/// The addresses to which a callback may go. Whoever writes the address of this machine into the URL
+/// means it; a name that resolves to it may be somebody else's doing.
+fn reach(url: &CallbackUrl, private: bool) -> Reach {
+    match (url.is_this_machine(), private) {
+        (true, _) => Reach::ThisMachine,
+        (false, true) => Reach::Anywhere,
+        (false, false) => Reach::Public,
     }
-    connection.stream().socket().set_deadline(deadline.sooner(REST));
-    connection.body(head).ok()?;
-    Some(connection)
 }
 
 /// The same error, with what the settings are called for callbacks.
 fn renamed(error: Error) -> Error {
     let Error::Unavailable { stage, message, .. } = error else { return error };
-    let message = message
-        .replace(", or its key in the setting pin", "")
-        .replace(", or name its key in the setting pin", "")
-        .replace(", or another one than that of the setting client_certificate", "")
-        .replace("the setting ca_file", "the setting callback_ca_file");
-    Error::unavailable(stage, message)
+    Error::unavailable(
+        stage,
+        message.replace("the setting ca_file", "the setting callback_ca_file"),
+    )
 }
 
 /// Rejects a file without authorities before it is stored.

@@ -53,6 +53,8 @@ const USES: &[(&str, Use)] = &[
     ("authenticator_codes", Use::Engine),
     ("deliver", Use::Engine),
     ("post", Use::Engine),
+    ("push", Use::Engine),
+    ("push_hosts", Use::Engine),
     ("lookup", Use::Engine),
     ("clock", Use::Engine),
     ("random", Use::Engine),
@@ -154,10 +156,10 @@ mod tests {
             ];
             assert!(sources.iter().any(|source| source.contains(&noted)), "{noted}");
             // The C interface notes it by name in a build that has no setter for it. The API key is
-            // a setting of every build, and the other two are for Rust alone.
+            // a setting of every build, and the other three are for Rust alone.
             let listed = format!("(\"{name}\", ");
             let in_c = include_str!("../capi/settings.rs").contains(&listed);
-            assert!(in_c || ["api_key", "clock", "random"].contains(name), "{listed}");
+            assert!(in_c || ["api_key", "clock", "push", "random"].contains(name), "{listed}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use crate::Result;
-use crate::engine::{Clock, Deliver, EngineSettings, NumberLookup, Post, Random};
+use crate::engine::{Clock, Deliver, EngineSettings, NumberLookup, Post, Random, SendPush};
 use crate::model::CallbackMethod;
 use crate::wire::Generation;
 use std::path::PathBuf;
@@ -102,6 +102,21 @@ impl Settings {
         self.note("post")
     }
 
+    /// Further hosts of push services to which an engine posts messages for phones, beside those of the makers of
+    /// browsers: `push.example` and `*.push.example`, separated by spaces; `127.0.0.1:8080` for one on this
+    /// machine. Default: none.
+    pub fn push_hosts(mut self, hosts: impl Into<String>) -> Settings {
+        self.engine.push_hosts = Some(hosts.into());
+        self.note("push_hosts")
+    }
+
+    /// Sends the push messages of an engine. Default: they are sent to the services of the makers of browsers,
+    /// and to [`Settings::push_hosts`].
+    pub fn push(mut self, push: impl SendPush + 'static) -> Settings {
+        self.engine.push = Some(Arc::new(push));
+        self.note("push")
+    }
+
     /// Looks numbers up for an engine: their carrier, their type, and whether they were ported. How often
     /// is limited by `lookup_day` of [`Settings::limits`], and what it returns is used again for some
     /// days. Default: nothing is looked up, and only what numbering plans say is known.
@@ -185,6 +200,10 @@ pub(super) fn posting(mut settings: EngineSettings) -> Result<EngineSettings> {
     }
     if settings.post.is_none() {
         settings.post = Some(Arc::new(crate::remote::Callbacks::new()?));
+    }
+    if settings.push.is_none() {
+        let hosts = settings.push_hosts.as_deref().unwrap_or_default().parse()?;
+        settings.push = Some(Arc::new(crate::remote::Pushes::new(hosts)?));
     }
     Ok(settings)
 }

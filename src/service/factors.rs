@@ -48,6 +48,16 @@ impl Service {
         self.handle(&Devices::new(user_id))
     }
 
+    /// Makes an invitation, by which a user registers a phone that approves logins and shows codes (interface
+    /// 4.31). See [`InviteDevice`] for the options.
+    ///
+    /// # Errors
+    /// [`Error::Rejected`](crate::Error::Rejected) with the code `no_public_url` if nobody has said where phones
+    /// reach the service; otherwise see [`Error`](crate::Error).
+    pub fn invite_device(&self, user_id: UserId) -> Result<DeviceInvited> {
+        self.handle(&InviteDevice::new(user_id))
+    }
+
     /// Removes a registered device of a user (interface 4.26).
     ///
     /// # Errors

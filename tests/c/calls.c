@@ -285,20 +285,21 @@ static void approvals(seconder_service *service)
     EXPECT_INVALID("response",
                    seconder_respond_to_approval(service, uuid, seconder_device_id(device),
                                                 seconder_device_secret(device), "maybe", NULL,
-                                                &error));
+                                                NULL, &error));
     CHECK(seconder_respond_to_approval(service, uuid, seconder_device_id(device), "not the secret",
-                                   "approve", NULL, NULL) != SECONDER_OK);
+                                       "approve", NULL, NULL, NULL) != SECONDER_OK);
     open_approvals(service, device, uuid);
     EXPECT(SECONDER_OK,
            seconder_respond_to_approval(service, uuid, seconder_device_id(device),
-                                        seconder_device_secret(device), "deny", &approval, &error));
+                                        seconder_device_secret(device), "deny", NULL, &approval,
+                                        &error));
     CHECK(seconder_approval_status(approval) == SECONDER_APPROVAL_DENIED);
     CHECK(!seconder_approval_approved_by(approval, id));
     seconder_approval_free(approval);
     approval = GARBAGE(seconder_approval);
     EXPECT(SECONDER_REJECTED,
            seconder_respond_to_approval(service, uuid, seconder_device_id(device),
-                                        seconder_device_secret(device), "approve", &approval,
+                                        seconder_device_secret(device), "approve", NULL, &approval,
                                         &error));
     CHECK(approval == NULL);
     EXPECT(SECONDER_OK, seconder_check_approval(service, uuid, &approval, &error));

@@ -19,6 +19,7 @@ static void every_call_without_a_service(void)
     seconder_phone_verification_record *record = GARBAGE(seconder_phone_verification_record);
     seconder_offline_prepared *prepared = GARBAGE(seconder_offline_prepared);
     seconder_registered_devices *devices = GARBAGE(seconder_registered_devices);
+    seconder_device_invited *invited = GARBAGE(seconder_device_invited);
     seconder_device *device = GARBAGE(seconder_device);
     seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
     seconder_audit_page *page = GARBAGE(seconder_audit_page);
@@ -58,12 +59,13 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service", seconder_unlock_user(NULL, 1, NULL, &error));
     EXPECT_INVALID("service", seconder_devices(NULL, 1, &devices, &error));
     EXPECT_INVALID("service", seconder_remove_device(NULL, 1, 1, NULL, &error));
+    EXPECT_INVALID("service", seconder_invite_device(NULL, 1, NULL, 0, &invited, &error));
     EXPECT_INVALID("service", seconder_remember(NULL, 1, NULL, 0, &remembered, &error));
     EXPECT_INVALID("service", seconder_recognise(NULL, 1, "a", &check, &error));
     EXPECT_INVALID("service", seconder_forget(NULL, 1, NULL, NULL, &error));
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
     EXPECT_INVALID("service",
-                   seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
+                   seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, NULL, &error));
     EXPECT_INVALID("service", seconder_clear_sandbox(NULL, &error));
     EXPECT_INVALID("service", seconder_backup(NULL, "copy.db", &error));
     EXPECT_INVALID("service", seconder_audit(NULL, NULL, 0, &page, &error));
@@ -81,7 +83,7 @@ static void every_call_without_a_service(void)
     CHECK(enrolled == NULL && created == NULL && application == NULL && statistics == NULL);
     CHECK(phone == NULL && device == NULL && requests == NULL && service == NULL);
     CHECK(record == NULL && found == NULL && codes == NULL && prepared == NULL);
-    CHECK(devices == NULL);
+    CHECK(devices == NULL && invited == NULL);
     CHECK(remembered == NULL && check == NULL);
 }
 
@@ -214,6 +216,11 @@ static void missing_handles(void)
     CHECK(seconder_factors_authenticator(NULL, 0) == NULL);
     CHECK(seconder_factors_device(NULL, 0) == NULL);
     seconder_registered_devices_free(NULL);
+    CHECK(seconder_approval_created_number(NULL) == NULL);
+    CHECK(seconder_device_invited_link(NULL) == NULL && seconder_device_invited_code(NULL) == NULL);
+    CHECK(seconder_device_invited_qr_code(NULL) == NULL);
+    CHECK(seconder_device_invited_expires_in(NULL) == 0);
+    seconder_device_invited_free(NULL);
     seconder_device_free(NULL);
     seconder_event_free(NULL);
     seconder_approval_requests_free(NULL);

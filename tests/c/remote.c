@@ -63,7 +63,8 @@ int main(void)
 
     EXPECT_NO_ENGINE(seconder_register_device(service, 1, "ios", &device, &error));
     EXPECT_NO_ENGINE(seconder_open_approvals(service, 1, "secret", &requests, &error));
-    EXPECT_NO_ENGINE(seconder_respond_to_approval(service, "a", 1, "s", "deny", &approval, &error));
+    EXPECT_NO_ENGINE(
+        seconder_respond_to_approval(service, "a", 1, "s", "deny", NULL, &approval, &error));
     EXPECT_NO_ENGINE(seconder_clear_sandbox(service, &error));
     EXPECT_NO_ENGINE(seconder_backup(service, "copy.db", &error));
     EXPECT_NO_ENGINE(seconder_run_jobs(service, 0, &run, &error));

@@ -110,6 +110,9 @@ static void invalid_options_of_engines(void)
     options.otp_domain = "https://example.com";
     rejects("sandbox:", "otp_domain", &options);
     options = zero;
+    options.push_hosts = "https://push.example";
+    rejects("sandbox:", "push_hosts", &options);
+    options = zero;
     options.replies = 3;
     rejects("sandbox:", "replies", &options);
     options = zero;
@@ -214,7 +217,7 @@ static void approve(seconder_service *service, uint64_t id)
     EXPECT(SECONDER_OK,
            seconder_respond_to_approval(service, seconder_approval_created_uuid(created),
                                         seconder_device_id(device), seconder_device_secret(device),
-                                        "approve", NULL, &error));
+                                        "approve", NULL, NULL, &error));
     seconder_approval_created_free(created);
     seconder_device_free(device);
 }
@@ -244,6 +247,7 @@ static void valid_options_of_engines(void)
     options.install_link = "https://app.example/get";
     options.texts = "{\"de\": {\"sms\": \"Geheim: {{code}}\"}}";
     options.otp_domain = "example.com";
+    options.push_hosts = "push.example *.push.example 127.0.0.1:8080";
     options.replies = SECONDER_GENERATION_OLDER;
     options.deliver = deliver;
     options.deliver_userdata = &outside;

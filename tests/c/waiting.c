@@ -28,7 +28,7 @@ static int32_t answer(void *userdata)
                seconder_respond_to_approval(program->service, program->uuid,
                                             seconder_device_id(program->device),
                                             seconder_device_secret(program->device), "approve",
-                                            NULL, &error));
+                                            NULL, NULL, &error));
     return 0;
 }
 

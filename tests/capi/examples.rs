@@ -162,7 +162,8 @@ fn respond_to_one(service: &Service, phone: &DeviceRegistered, response: Approva
         engine.open_approvals(phone.device_id, &phone.secret).unwrap().into_iter().next()
     });
     let (device_id, device_secret) = (phone.device_id, phone.secret.clone());
-    let response = RespondToApproval { uuid: request.uuid, device_id, device_secret, response };
+    let response =
+        RespondToApproval { uuid: request.uuid, device_id, device_secret, response, number: None };
     let _ = engine.respond_to_approval(&response).unwrap();
 }
 

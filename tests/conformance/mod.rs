@@ -212,6 +212,7 @@ impl World {
             device_id,
             device_secret: Secret::new(secret),
             response: response.parse().unwrap(),
+            number: None,
         });
         match result {
             Ok(approval) => approval.status.name().into(),

@@ -77,7 +77,7 @@ impl User {
     pub(crate) fn approve(&self, service: &Service) -> bool {
         let (device_id, device_secret) = (self.device.device_id, self.device.secret.clone());
         let (uuid, response) = (self.approval.clone(), ApprovalResponse::Approve);
-        let call = RespondToApproval { uuid, device_id, device_secret, response };
+        let call = RespondToApproval { uuid, device_id, device_secret, response, number: None };
         service.engine().unwrap().respond_to_approval(&call).is_ok()
     }
 

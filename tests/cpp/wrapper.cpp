@@ -22,6 +22,7 @@ static_assert(is_owner<Done>() && is_owner<UserStatusReply>() && is_owner<CodeRe
 static_assert(is_owner<Verification>() && is_owner<AuthenticatorEnrolled>());
 static_assert(is_owner<FoundUser>() && is_owner<RecoveryCodes>());
 static_assert(is_owner<OfflinePrepared>() && is_owner<RegisteredDevices>());
+static_assert(is_owner<DeviceInvited>());
 static_assert(is_owner<ApprovalCreated>() && is_owner<Approval>() && is_owner<Event>());
 static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>());
 static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
@@ -515,7 +516,7 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     request.details = "{\"amount\":\"12\"}";
     request.logos.push_back({"default", "https://app.example/logo.png"});
     const ApprovalCreated created = service.create_approval(id, "Log in?", request);
-    CHECK(created.message() == "Approval request created.");
+    CHECK(created.message() == "Approval request created." && created.number().empty());
     const Approval asked = service.check_approval(created.uuid());
     CHECK(asked.status() == ApprovalStatus::pending && asked.message() == "Log in?");
     CHECK(asked.details() == request.details.value_or("{}") && asked.hidden_details() == "{}");
@@ -571,6 +572,19 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     CHECK(signature.value() == received.signature);
     received.nonce += "1";
     CHECK(THROWN(verify_callback(key, received)) == Status::invalid_callback);
+
+    CreateApprovalOptions with_number;
+    with_number.number_digits = 3;
+    const ApprovalCreated numbered = service.create_approval(id, "Log in?", with_number);
+    CHECK(numbered.number().size() == 3);
+    const auto untyped = service.try_respond_to_approval(numbered.uuid(), device.id(),
+                                                         device.secret(), "approve");
+    CHECK(untyped.status() == Status::rejected);
+    CHECK(service.respond_to_approval(numbered.uuid(), device.id(), device.secret(), "approve",
+                                      numbered.number()).approved_by(id));
+    const auto invited = service.try_invite_device(id, InviteDeviceOptions{200});
+    CHECK(invited.status() == Status::rejected);
+    CHECK(invited.error()->service_code() == "no_public_url");
 }
 
 static void codes_are_made_and_checked()

@@ -120,6 +120,7 @@ fn every_field_of_every_reply_has_an_accessor() {
         reply::<Recognise>("browser_check", &recognition),
         reply::<Forget>("done", &[]),
         reply::<UnlockUser>("done", &[]),
+        reply::<InviteDevice>("device_invited", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
@@ -245,6 +246,7 @@ fn every_setting_is_an_option() {
         mapped("open", &[], "seconder_open() itself"),
         mapped("clock", &[], "only tests in Rust replace the clock"),
         mapped("random", &[], "only tests in Rust replace the random numbers"),
+        mapped("push", &[], "only tests in Rust replace what sends push messages"),
         mapped("timeout", &["timeout_ms"], "the name of a number includes its unit"),
         mapped("pin", &["pins"], "a list in place of many calls"),
         mapped("name_server", &["name_servers"], "a list in place of many calls"),

@@ -98,6 +98,7 @@ fn every_reply_has_its_fields() {
         Recognise::ROUTE.name,
         reply::<Forget>("Done", &[]),
         reply::<UnlockUser>("Done", &[]),
+        reply::<InviteDevice>("DeviceInvited", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
@@ -136,8 +137,9 @@ fn every_setting_is_a_parameter() {
     rust.extend(methods("src/service/https_settings.rs", "Settings"));
     rust.extend(methods("src/service/remote_settings.rs", "Settings"));
     rust.extend(["repeats".to_owned(), "url".to_owned()]);
-    let others: [Mapped; 7] = [
+    let others: [Mapped; 8] = [
         ("new", &[], "open() itself"),
+        ("push", &[], "only tests replace what sends push messages"),
         ("open", &[], "open() itself"),
         ("clock", &[], "only tests replace the clock"),
         ("random", &[], "only tests replace the random numbers"),

@@ -48,6 +48,7 @@ fn responded(path: &Path, outcomes: &[Outcome]) -> (Service, Receiver, ManualClo
             device_id: device.device_id,
             device_secret: device.secret,
             response: ApprovalResponse::Approve,
+            number: None,
         })
         .unwrap();
     assert_eq!(approval.status, ApprovalStatus::Approved);

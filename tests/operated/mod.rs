@@ -129,6 +129,7 @@ impl Operated {
             device_id: device.device_id,
             device_secret: device.secret,
             response: ApprovalResponse::Approve,
+            number: None,
         };
         let _ = engine.respond_to_approval(&response).unwrap();
     }

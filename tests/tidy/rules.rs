@@ -1,7 +1,7 @@
 //! What the project holds itself to, as lists.
 
 pub(crate) const FUNCTION_LINES: usize = 70;
-pub(crate) const FILE_LINES: usize = 450;
+pub(crate) const FILE_LINES: usize = 460;
 
 /// A call that is banned in `scope`, but for the places in `except`, and what stands in for it.
 pub(crate) struct Ban {
@@ -24,6 +24,8 @@ pub(crate) const BANS: &[Ban] = &[
           except: &["src/engine/clock.rs", "server/src/enrol.rs", "login/src/machine.rs",
                     "server/src/gateway/http/signed.rs", "server/src/certificate.rs",
                     "server/src/log.rs", "server/src/moment.rs", "server/src/traces.rs",
+                    // A device has a clock of its own.
+                    "server/src/approver/device.rs",
                     // Which is an engine's Clock.
                     "server/src/sandbox/clock.rs"],
           instead: "time is given: ask the engine's Clock" },

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         AuthenticatorEnrolled,
         CallRecord,
         CodeRequested,
+        DeviceInvited,
         DeviceRegistered,
         Done,
         FoundUser,
@@ -276,6 +277,7 @@ class AsyncService:
         hidden_details: Mapping[str, Any] | None = None,
         logos: Sequence[Logo] | None = None,
         seconds_to_expire: int | None = None,
+        number_digits: int | None = None,
     ) -> ApprovalCreated:
         """As :meth:`seconder.Service.create_approval`."""
         return await self._run(
@@ -286,6 +288,7 @@ class AsyncService:
             hidden_details=hidden_details,
             logos=logos,
             seconds_to_expire=seconds_to_expire,
+            number_digits=number_digits,
         )
 
     async def check_approval(self, uuid: str) -> Approval:
@@ -379,6 +382,11 @@ class AsyncService:
     async def remove_device(self, user_id: int, device_id: int) -> Done:
         """As :meth:`seconder.Service.remove_device`."""
         return await self._run(self._service.remove_device, user_id, device_id)
+
+    async def invite_device(self, user_id: int, *, qr_size: int | None = None) -> DeviceInvited:
+        """As :meth:`seconder.Service.invite_device`."""
+        return await self._run(self._service.invite_device, user_id, qr_size=qr_size)
+
     async def remember(self, user_id: int, *, days: int = 30) -> Remembered:
         """As :meth:`seconder.Service.remember`."""
         return await self._run(self._service.remember, user_id, days=days)
@@ -414,6 +422,7 @@ class AsyncService:
         device_id: int,
         device_secret: str,
         response: ApprovalResponse | Literal["approve", "deny", "report"],
+        number: str | None = None,
     ) -> Approval:
         """As :meth:`seconder.Service.respond_to_approval`."""
         return await self._run(
@@ -422,6 +431,7 @@ class AsyncService:
             device_id=device_id,
             device_secret=device_secret,
             response=response,
+            number=number,
         )
 
     async def api_key(self) -> str:
@@ -624,6 +634,7 @@ def open_async(
     limits: Mapping[str, int | Sequence[int] | Sequence[str]] | None = None,
     texts: Mapping[str, Mapping[str, str]] | None = None,
     otp_domain: str | None = None,
+    push_hosts: str | None = None,
     deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], _Returned] | None = None,

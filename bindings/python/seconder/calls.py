@@ -12,6 +12,7 @@ from seconder.results import (
     ApprovalCreated,
     AuthenticatorEnrolled,
     CodeRequested,
+    DeviceInvited,
     Done,
     FoundUser,
     OfflinePrepared,
@@ -434,6 +435,7 @@ class Calls:
         hidden_details: Mapping[str, Any] | None = None,
         logos: Sequence[Logo] | None = None,
         seconds_to_expire: int | None = None,
+        number_digits: int | None = None,
     ) -> ApprovalCreated:
         """Asks a user to approve something on their device (section 4.12). An engine keeps the five
         latest requests of a user open: a further one makes the oldest expire.
@@ -449,9 +451,13 @@ class Calls:
             logos: Images to show; if there are any, one must have ``res`` = ``default``.
             seconds_to_expire: How long the request can be answered, in seconds; 0 means that it
                 never expires. Default 86400.
+            number_digits: How many digits the number has that the reply carries, the login page
+                shows, and the user has to type on the phone to approve: 0 for none, 2, 3 or 6.
+                Default: that of the application, 0 at first.
 
         Returns:
-            The id of the request, for :meth:`check_approval` or :meth:`wait_for_approval`.
+            The id of the request, for :meth:`check_approval` or :meth:`wait_for_approval`, and
+            the number to show.
 
         Raises:
             Rejected: The user does not exist.
@@ -470,6 +476,7 @@ class Calls:
             hidden_details=hidden_details,
             logos=logos,
             seconds_to_expire=seconds_to_expire,
+            number_digits=number_digits,
         )
         return ApprovalCreated._read(reply)
 
@@ -879,6 +886,30 @@ class Calls:
         """
         reply = self._call("remove_device", user_id=user_id, device_id=device_id)
         return Done._read(reply)
+
+    def invite_device(self, user_id: int, *, qr_size: int | None = None) -> DeviceInvited:
+        """Makes an invitation, by which a user registers a phone that approves logins and shows codes
+        (section 4.31). It can be used once, within ten minutes.
+
+        Args:
+            user_id: The user.
+            qr_size: The width and height of the QR code, 100 to 1000 pixels. Default 300.
+
+        Returns:
+            The link that the user opens on the phone, a QR code of it, and the code in it, which can
+            be typed. They are secrets: whoever has one of them can register a phone.
+
+        Raises:
+            Rejected: Nobody has said where phones reach the service (``seconder serve
+                --public-url``); ``code`` is ``no_public_url``. Or the user does not exist.
+
+        Example:
+            >>> service.invite_device(user.user_id)
+            Traceback (most recent call last):
+            seconder.errors.Rejected: rejected by the service: Nobody has said where devices reach the service: set its public URL, as `seconder serve --public-url https://login.example` does. (status 503, code no_public_url). Do not retry: the same call will be rejected again
+        """
+        reply = self._call("invite_device", user_id=user_id, qr_size=qr_size)
+        return DeviceInvited._read(reply)
 
     def remember(self, user_id: int, *, days: int = 30) -> Remembered:
         """Remembers the browser of a user who has just proven the second factor, and returns a token

@@ -247,6 +247,8 @@ class Code(Word):
     """No such authenticator app."""
     DEVICE_NOT_FOUND = "device_not_found"
     """No such device."""
+    NO_PUBLIC_URL = "no_public_url"
+    """Nobody has said where devices reach the service."""
     COUNTRY_NOT_ALLOWED = "country_not_allowed"
     """No messages are sent to the country of the number."""
     FACTOR_LOCKED = "factor_locked"

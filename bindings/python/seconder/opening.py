@@ -59,6 +59,7 @@ def open(
     limits: Mapping[str, int | Sequence[int] | Sequence[str]] | None = None,
     texts: Mapping[str, Mapping[str, str]] | None = None,
     otp_domain: str | None = None,
+    push_hosts: str | None = None,
     deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], _Returned] | None = None,
@@ -176,6 +177,9 @@ def open(
             with a code then ends with a line such as ``@example.com #123456``, by which browsers offer
             the code on pages of that domain alone. An empty string removes the one in the database.
             Default: the one in the database, and none in a new one.
+        push_hosts: Further hosts of push services to which messages for phones are posted, beside
+            those of the makers of browsers, such as ``push.example *.push.example``;
+            ``127.0.0.1:8080`` for one on this machine.
         deliver: A function that delivers the SMS and voice calls of an engine. It returns None, the id
             that the provider gave to the message, or one of :mod:`seconder.outcomes`: after
             :class:`seconder.Retry` and :class:`seconder.Ambiguous`, the call that needed the code

@@ -394,6 +394,8 @@ class ApprovalCreated(Reply):
     """The id of the request, for reading its status."""
     message: str | None = None
     """The service's message. An engine says if the user has no device that could respond yet."""
+    number: str | None = field(default=None, repr=False)
+    """The number to show to whoever logs in, who types it on the phone. None if none is needed."""
 
 
 class Approval(Reply):
@@ -490,6 +492,20 @@ class AuthenticatorEnrolled(Reply):
     """The ``otpauth:`` URI that holds the secret."""
     qr_code: str = field(default="", repr=False)
     """The URI as a QR code: a ``data:`` or ``https:`` URL for an ``<img>``."""
+
+
+class DeviceInvited(Reply):
+    """An invitation to register a phone (section 4.31). Whoever has the link or the code can use it, so
+    ``repr`` does not show them."""
+
+    expires_in: int
+    """For how long the invitation is valid, in seconds."""
+    link: str = field(default="", repr=False)
+    """The link that the user opens on the phone."""
+    code: str = field(default="", repr=False)
+    """The code in it, which can be typed too: ten letters and digits in two groups."""
+    qr_code: str = field(default="", repr=False)
+    """The link as a QR code: a ``data:`` URL for an ``<img>``."""
 
 
 class FoundUser(Reply):

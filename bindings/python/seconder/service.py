@@ -185,6 +185,7 @@ class Service(Calls):
         device_id: int,
         device_secret: str,
         response: ApprovalResponse | Literal["approve", "deny", "report"],
+        number: str | None = None,
     ) -> Approval:
         """Responds to an approval request on behalf of a device, and posts the callback. Only an
         engine in this process supports it.
@@ -195,6 +196,7 @@ class Service(Calls):
             device_secret: The secret that :meth:`register_device` returned.
             response: The user's response. ``report`` denies the request and reports it as
                 fraudulent: the user is snoozed for 5 minutes.
+            number: The number of the request, if it has one: :attr:`ApprovalCreated.number`.
 
         Returns:
             The updated request.
@@ -216,6 +218,7 @@ class Service(Calls):
             device_id=device_id,
             device_secret=device_secret,
             response=response,
+            number=number,
         )
         return Approval._read(reply)
 

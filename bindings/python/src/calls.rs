@@ -43,6 +43,7 @@ const CALLS: &[(&str, Handler)] = &[
     (ReportOffline::ROUTE.name, handle::<ReportOffline>),
     (ConfirmAuthenticator::ROUTE.name, confirm_authenticator),
     (UnlockUser::ROUTE.name, handle::<UnlockUser>),
+    (InviteDevice::ROUTE.name, handle::<InviteDevice>),
     (RemoveAuthenticator::ROUTE.name, handle::<RemoveAuthenticator>),
     (Devices::ROUTE.name, handle::<Devices>),
     (RemoveDevice::ROUTE.name, handle::<RemoveDevice>),
@@ -200,13 +201,14 @@ struct ResponseParams {
     device_id: DeviceId,
     device_secret: Secret,
     response: String,
+    number: Option<String>,
 }
 
 fn respond_to_approval(service: &Service, params: Params) -> Result<Value, Failure> {
     service.require_engine()?;
-    let ResponseParams { uuid, device_id, device_secret, response } = read(params)?;
+    let ResponseParams { uuid, device_id, device_secret, response, number } = read(params)?;
     let response =
-        RespondToApproval { uuid, device_id, device_secret, response: response.parse()? };
+        RespondToApproval { uuid, device_id, device_secret, response: response.parse()?, number };
     let respond = |engine: &Engine| engine.respond_to_approval(&response);
     write(&service.with_engine("respond_to_approval", None, respond)?)
 }

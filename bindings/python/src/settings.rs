@@ -134,6 +134,9 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     if let Some(texts) = given.take::<Option<String>>("texts", "be a mapping")? {
         settings = settings.texts(texts);
     }
+    if let Some(hosts) = given.take::<Option<String>>("push_hosts", "be text")? {
+        settings = settings.push_hosts(hosts);
+    }
     if let Some(domain) = given.take::<Option<String>>("otp_domain", "be text")? {
         settings = settings.otp_domain(domain);
     }

@@ -74,7 +74,8 @@ def test_the_wait_for_another_code_is_that_of_its_channel_and_action(phone: Phon
     assert service.request_sms(user, action="pay:1").resend_after == 30
     started = service.start_phone_verification("sms", "555-010-0177", 1)
     assert started.resend_after == 30
-    service.register_device(user, "ios")
+    app = service.enrol_authenticator(user)
+    service.confirm_authenticator(user, seconder.totp.code(app.uri))
     ignored = service.request_sms(user, action="pay:2")
     assert ignored.ignored and ignored.resend_after is None
     with seconder.open("sandbox:") as sandbox:
@@ -269,6 +270,42 @@ def test_a_request_that_nobody_can_respond_to_yet_says_so(phone: Phone) -> None:
     phone.service.register_device(phone.user_id, "ios")
     created = phone.service.create_approval(phone.user_id, "Log in?")
     assert created.message == "Approval request created."
+
+
+def test_a_request_with_a_number_is_approved_by_typing_it(phone: Phone) -> None:
+    device = phone.service.register_device(phone.user_id, "ios")
+    request = phone.service.create_approval(phone.user_id, "Log in?", number_digits=6)
+    assert request.number is not None and len(request.number) == 6
+    assert request.number not in repr(request)
+    proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
+    with pytest.raises(seconder.Rejected, match="number is wrong"):
+        phone.service.respond_to_approval(request.uuid, **proof, response="approve")
+    found = phone.service.respond_to_approval(
+        request.uuid, **proof, response="approve", number=request.number
+    )
+    assert found.approved_by(phone.user_id)
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        phone.service.create_approval(phone.user_id, "Log in?", number_digits=4)
+    assert caught.value.parameter == "number_digits"
+
+
+def test_nobody_is_invited_to_a_service_that_phones_do_not_reach(phone: Phone) -> None:
+    with pytest.raises(seconder.Rejected) as rejected:
+        phone.service.invite_device(phone.user_id)
+    assert rejected.value.code == seconder.Code.NO_PUBLIC_URL
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        phone.service.invite_device(phone.user_id, qr_size=99)
+    assert caught.value.parameter == "qr_size"
+
+
+def test_an_invitation_of_a_remote_service_is_not_shown_by_its_repr(remote: RemoteService) -> None:
+    with remote.open() as service:
+        remote.body = {"success": True, "link": "https://login.example/a#ABCDE", "code": "ABCDE-FGHJK"}
+        remote.body |= {"qr_code": "data:image/png;base64,AA==", "expires_in": 600}
+        invited = service.invite_device(7)
+        assert (invited.link, invited.code) == ("https://login.example/a#ABCDE", "ABCDE-FGHJK")
+        assert invited.qr_code.startswith("data:") and invited.expires_in == 600
+        assert "ABCDE" not in repr(invited) and "data:" not in repr(invited)
 
 
 def test_a_denied_approval_lets_nobody_in(phone: Phone) -> None:

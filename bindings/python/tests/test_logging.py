@@ -51,6 +51,7 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "recognise": (1, COOKIE),
         "forget": (1,),
         "unlock_user": (1,),
+        "invite_device": (1,),
         "register_device": (1, "ios"),
         "devices": (1,),
         "remove_device": (1, 1),

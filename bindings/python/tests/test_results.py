@@ -27,6 +27,7 @@ SAMPLES: list[results.Result] = [
     seconder.AuthenticatorEnrolled(label="ada", uri="otpauth://hush", qr_code="data:hush"),
     seconder.CodeRequested(message="sent", cellphone="+1-XXX-XXX-XX23", resend_after=30),
     seconder.Device(id=1, city="Oslo", registration_date=SOON),
+    seconder.DeviceInvited(600, link="hush", code="hush", qr_code="data:hush"),
     seconder.DeviceRegistered(1, "hush"),
     seconder.Done("done", extra={"secret": "hush"}),
     seconder.Event("u", APPROVED, 7, seconder.Device(id=1), {"uuid": "u", "list": ["hush"]}),

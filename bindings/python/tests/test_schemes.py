@@ -41,6 +41,7 @@ OF_AN_ENGINE: dict[str, Any] = {
     "limits": {"number_day": 9},
     "texts": {},
     "otp_domain": "",
+    "push_hosts": "push.example",
     "deliver": lambda message: None,
     "post": lambda callback: None,
     "lookup": lambda number: None,

@@ -71,6 +71,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "recognise": ((1, TEXT), {}),
     "forget": ((1,), {"token": TEXT}),
     "unlock_user": ((1,), {}),
+    "invite_device": ((1,), {}),
 }
 
 

@@ -308,6 +308,7 @@ def test_the_settings_of_an_application_are_validated(tmp_path: Path) -> None:
         "offline_days": [8, -1, 256, "1"],
         "texts": [{"de": {"sms": "{{cod}}"}}, {"de": 7}, {"de": {"sms": {7}}}, "{}", 7],
         "otp_domain": ["https://example.com", "localhost", 7],
+        "push_hosts": ["https://push.example", "192.0.2.1:80", ["push.example"], 7],
         "limits": [{"code_life": 59}, {"tries": 11}, {"no": 1}, {"countries": ["x"]}, "tries=1", 7],
     }
     for parameter, wrong in settings.items():

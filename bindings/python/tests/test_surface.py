@@ -51,6 +51,7 @@ REQUIRED = {
     "recognise": ["user_id", "token"],
     "forget": ["user_id"],
     "unlock_user": ["user_id"],
+    "invite_device": ["user_id"],
 }
 
 

@@ -163,6 +163,29 @@ def test_a_user_responds(sandbox: Sandbox, ada: int, response: str, status: str)
         sandbox.approve(uuid=uuid)
 
 
+def test_a_number_is_typed_to_approve_a_request(sandbox: Sandbox, ada: int) -> None:
+    created = sandbox.service.create_approval(ada, "Log in?", number_digits=2)
+    assert created.number is not None and len(created.number) == 2
+    with pytest.raises(seconder.Rejected, match="can be typed once more"):
+        sandbox.approve(ada)
+    assert verified(sandbox, sandbox.approve(ada, number=created.number)).approved_by(ada)
+    twice = sandbox.service.create_approval(ada, "Log in?", number_digits=6)
+    for _ in range(2):
+        with pytest.raises(seconder.Rejected, match="The number"):
+            sandbox.approve(uuid=twice.uuid, number="no number")
+    assert sandbox.service.check_approval(twice.uuid).status == "denied"
+    assert sandbox.service.create_approval(ada, "Log in?").number is None
+
+
+def test_a_user_with_a_device_is_sent_codes_as_it_shows_none(sandbox: Sandbox, ada: int) -> None:
+    sandbox.add_device(ada)
+    assert not sandbox.service.request_sms(ada).ignored
+    app = sandbox.service.enrol_authenticator(ada)
+    sandbox.service.confirm_authenticator(ada, seconder.totp.code(app.uri, at=sandbox.now.timestamp()))
+    ignored = sandbox.service.request_sms(ada)
+    assert ignored.ignored and ignored.device == "android"
+
+
 def test_one_of_several_requests(sandbox: Sandbox, ada: int) -> None:
     phone = sandbox.add_device(ada, "ios")
     assert sandbox.service.user_status(ada).devices == ("ios",)

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 /// Maximum length of the question of an approval request, in bytes.
 const LONGEST_MESSAGE: usize = 1024;
-const REQUEST: &str = "Approve the request on your phone";
 
 impl Dialogue<'_> {
     /// Asks the user to approve the login on their phone, and waits for the response.
@@ -32,13 +31,14 @@ impl Dialogue<'_> {
                 return self.not_sent("The request could not be sent.", &error);
             }
         };
+        let request = request(&created);
         if self.conversation.holds_text_back() {
-            let typed = self.put(&format!("{REQUEST}, then press Enter, or type a code: "))?;
+            let typed = self.put(&format!("{request}, then press Enter, or type a code: "))?;
             if !typed.expose().trim().is_empty() {
                 return self.code(&typed);
             }
         } else {
-            self.show(&format!("{REQUEST}, or press Enter to give it up."), Style::Info)?;
+            self.show(&format!("{request}, or press Enter to give it up."), Style::Info)?;
         }
         self.wait(&created, began)
     }
@@ -90,6 +90,15 @@ impl Dialogue<'_> {
 
     fn remote(&self) -> String {
         short(self.login.remote.unwrap_or_default())
+    }
+}
+
+/// What the user is asked to do. A request that has a number is approved by typing it on the phone.
+fn request(created: &ApprovalCreated) -> String {
+    let number = created.number.as_ref().map(|number| short(number.expose()));
+    match number.filter(|number| !number.is_empty()) {
+        Some(number) => format!("To approve the request, type {number} on your phone"),
+        None => "Approve the request on your phone".to_owned(),
     }
 }
 

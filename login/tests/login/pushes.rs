@@ -4,6 +4,7 @@ use crate::stage::{Script, Stage};
 use seconder::Service;
 use seconder::engine::{ApprovalResponse, DeviceRegistered, RespondToApproval};
 use seconder_login::Outcome;
+use std::sync::mpsc::Receiver;
 
 /// Responds to the request that is open, as the user's phone.
 fn responding(stage: &Stage, response: ApprovalResponse) -> Box<dyn FnMut()> {
@@ -13,7 +14,8 @@ fn responding(stage: &Stage, response: ApprovalResponse) -> Box<dyn FnMut()> {
         for request in engine.open_approvals(phone.device_id, &phone.secret).unwrap() {
             let uuid = request.uuid.clone();
             let (device_id, device_secret) = (phone.device_id, phone.secret.clone());
-            let response = RespondToApproval { uuid, device_id, device_secret, response };
+            let response =
+                RespondToApproval { uuid, device_id, device_secret, response, number: None };
             let _ = engine.respond_to_approval(&response).unwrap();
         }
     })
@@ -30,6 +32,46 @@ fn an_approved_request_is_accepted() {
         assert!(ended.notice.ends_with("accepted (by an approval)"), "{}", ended.notice);
         let shown = "Approve the request on your phone, or press Enter to give it up.";
         assert_eq!(user.shown, [shown]);
+    }
+}
+
+/// Types the number on the phone that the user reads on the screen, before each question and in each pause.
+fn typing(stage: &Stage, screen: Receiver<String>) -> Box<dyn FnMut()> {
+    let (service, phone): (Service, DeviceRegistered) = (stage.service.clone(), stage.phone());
+    Box::new(move || {
+        let texts = screen.try_iter().collect::<Vec<String>>().join(" ");
+        let number = texts.split_once("type ").and_then(|(_, rest)| rest.split(' ').next());
+        let engine = service.engine().unwrap();
+        for request in engine.open_approvals(phone.device_id, &phone.secret).unwrap() {
+            let _ = engine.respond_to_approval(&RespondToApproval {
+                uuid: request.uuid.clone(),
+                device_id: phone.device_id,
+                device_secret: phone.secret.clone(),
+                response: ApprovalResponse::Approve,
+                number: number.map(str::to_owned),
+            });
+        }
+    })
+}
+
+#[test]
+fn a_request_with_a_number_is_approved_by_typing_it_on_the_phone() {
+    for holds_text_back in [false, true] {
+        let stage = Stage::with_limits("number_digits=3");
+        let (reader, screen) = std::sync::mpsc::channel();
+        let mut user = Script::of(&["1", ""]);
+        (user.reader, user.holds_text_back) = (Some(reader), holds_text_back);
+        user.meanwhile = Some(typing(&stage, screen));
+        assert_eq!(stage.log_in("", &mut user).outcome, Outcome::Accepted);
+        let text = if holds_text_back { &user.asked[1] } else { &user.shown[0] };
+        let rest = text.strip_prefix("To approve the request, type ").unwrap();
+        let (number, rest) = rest.split_at(3);
+        assert!(number.chars().all(|digit| digit.is_ascii_digit()), "{text}");
+        let end = match holds_text_back {
+            true => " on your phone, then press Enter, or type a code: ",
+            false => " on your phone, or press Enter to give it up.",
+        };
+        assert_eq!(rest, end);
     }
 }
 
@@ -102,7 +144,7 @@ fn an_approval_of_another_user_or_request_lets_nobody_in() {
     let uuid = stage.service.create_approval(other, "Log in?").unwrap().uuid;
     let (device_id, device_secret) = (phone.device_id, phone.secret);
     let response = ApprovalResponse::Approve;
-    let response = RespondToApproval { uuid, device_id, device_secret, response };
+    let response = RespondToApproval { uuid, device_id, device_secret, response, number: None };
     let _ = engine.respond_to_approval(&response).unwrap();
     stage.phone();
     let ended = stage.log_in("approval_timeout = 1\ntries = 1", &mut Script::of(&["1"]));

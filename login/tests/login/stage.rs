@@ -10,6 +10,7 @@ use seconder_login::{
 };
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -40,6 +41,10 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Stage {
+        Stage::with_limits("")
+    }
+
+    pub(crate) fn with_limits(more: &str) -> Stage {
         let clock = ManualClock(Arc::new(Mutex::new(1_000_000)));
         let sent = Arc::new(Mutex::new(Vec::new()));
         let codes = sent.clone();
@@ -49,7 +54,7 @@ impl Stage {
         };
         let settings = Settings::new("sandbox:?accept=right").clock(clock.clone()).deliver(deliver);
         // A test logs in often within a few minutes.
-        let settings = settings.limits("number_10_minutes=0 number_day=0");
+        let settings = settings.limits(format!("number_10_minutes=0 number_day=0 {more}"));
         let service = settings.offline_days(7).open().unwrap();
         let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
         let folder = tempfile::tempdir().unwrap();
@@ -154,6 +159,8 @@ pub(crate) struct Script {
     pub(crate) enters: bool,
     /// What happens on the phone before each question, and in each pause of a wait.
     pub(crate) meanwhile: Option<Box<dyn FnMut()>>,
+    /// Who looks at the screen.
+    pub(crate) reader: Option<Sender<String>>,
     pub(crate) passed_on: Option<String>,
 }
 
@@ -168,6 +175,12 @@ impl Script {
         self
     }
 
+    fn reads(&self, text: &str) {
+        if let Some(reader) = &self.reader {
+            reader.send(text.to_owned()).unwrap();
+        }
+    }
+
     fn meanwhile(&mut self) {
         if let Some(meanwhile) = &mut self.meanwhile {
             meanwhile();
@@ -179,6 +192,7 @@ impl Conversation for Script {
     fn ask(&mut self, prompt: &str, echo: bool) -> Typed {
         assert!(!echo);
         self.asked.push(prompt.to_owned());
+        self.reads(prompt);
         self.meanwhile();
         let text = match self.says.pop_front().ok_or(Silent)? {
             Says::Text(text) => text,
@@ -190,6 +204,7 @@ impl Conversation for Script {
 
     fn show(&mut self, text: &str, _: Style) -> Result<(), Silent> {
         self.shown.push(text.to_owned());
+        self.reads(text);
         Ok(())
     }
 

@@ -45,6 +45,10 @@ impl Deliver for LoggedSpool {
         log_trouble(&format!("the callback to {url} was not accepted: {reason}"));
     }
 
+    fn push_rejected(&self, reason: &str) {
+        log_trouble(&format!("a push message was rejected, as others will be: {reason}"));
+    }
+
     fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
         // The name may have several lines.
         let machine = machine.map_or("without a name".to_owned(), |name| format!("{name:?}"));

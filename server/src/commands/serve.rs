@@ -8,7 +8,7 @@ use super::supervision::Supervision;
 use super::{forwarding, invalid, sandbox};
 use crate::arguments::Serve;
 use crate::{LOGGER, config, log, log_trouble};
-use seconder::engine::ApplicationSettings;
+use seconder::engine::{ApplicationSettings, Engine};
 use seconder::{Result, Settings};
 use seconder_server::routes::Routes;
 use seconder_server::{Listeners, Metrics, Server, Signal, Signals, Tls, Workers};
@@ -31,8 +31,10 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let (settings, routes) =
         delivered(options.database.settings()?, &options.database, options.public_url.clone());
     let settings = of_messages(configured(settings, &options), &options)?;
+    let settings = settings.push_hosts(options.push_hosts.join(" "));
     let service = settings.open()?;
     let engine = &service.require_engine()?.clone();
+    publish(engine, &options)?;
     let metrics = Metrics::new(engine.clone(), routes.clone());
     let listeners = listeners.metrics(metrics.clone());
     let listeners = match &routes {
@@ -92,6 +94,14 @@ fn traces(options: &Serve) -> Result<Option<seconder_server::Traces>> {
     let Some(url) = &options.traces.otlp else { return Ok(None) };
     let traces = seconder_server::Traces::new(url, options.traces.otlp_ratio, log_trouble);
     traces.map(Some).map_err(|reason| invalid("otlp", reason))
+}
+
+/// Notes where phones reach the service, as others that use the database have to know too.
+fn publish(engine: &Engine, options: &Serve) -> Result<()> {
+    match &options.public_url {
+        Some(url) => engine.set_public_url(&url.to_string()),
+        None => Ok(()),
+    }
 }
 
 /// Creates the database that the options name, unless it is there, and stores the settings of the application.

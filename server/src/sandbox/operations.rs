@@ -195,7 +195,9 @@ fn respond(world: &World, params: &Params, response: ApprovalResponse) -> Result
         _ => return Err(invalid("user_id", "or uuid is needed, and not both")),
     };
     let DeviceRegistered { device_id, secret: device_secret, .. } = device;
-    let response = RespondToApproval { uuid: uuid.clone(), device_id, device_secret, response };
+    let number = params.text("number")?.map(Into::into);
+    let response =
+        RespondToApproval { uuid: uuid.clone(), device_id, device_secret, response, number };
     let approval = world.engine.respond_to_approval(&response)?;
     // The last one may be of another request.
     let kept = world.records.kept();

@@ -12,6 +12,8 @@ pub enum JobKind {
     Callback,
     /// A code, by voice.
     Call,
+    /// A push message, to a device.
+    Push,
     /// A code, as a text.
     Sms,
     /// The install message to a new user, as a text.
@@ -20,16 +22,17 @@ pub enum JobKind {
 
 impl JobKind {
     /// All of them.
-    pub const ALL: [JobKind; 4] =
-        [JobKind::Callback, JobKind::Call, JobKind::Sms, JobKind::Welcome];
+    pub const ALL: [JobKind; 5] =
+        [JobKind::Callback, JobKind::Call, JobKind::Push, JobKind::Sms, JobKind::Welcome];
 
-    /// Its name: `sms`, `calls`, `welcome` or `callback`.
+    /// Its name: `sms`, `calls`, `welcome`, `callback` or `push`.
     pub fn name(self) -> &'static str {
         match self {
             JobKind::Sms => "sms",
             JobKind::Call => "calls",
             JobKind::Welcome => "welcome",
             JobKind::Callback => "callback",
+            JobKind::Push => "push",
         }
     }
 }
@@ -39,7 +42,7 @@ impl FromStr for JobKind {
 
     fn from_str(name: &str) -> Result<JobKind> {
         JobKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            Error::invalid_argument("kind", "must be sms, calls, welcome or callback")
+            Error::invalid_argument("kind", "must be sms, calls, welcome, callback or push")
         })
     }
 }
@@ -62,6 +65,6 @@ mod tests {
             assert_eq!(kind.name().parse::<JobKind>().unwrap(), kind);
         }
         let error = "mail".parse::<JobKind>().unwrap_err().to_string();
-        assert!(error.contains("must be sms, calls, welcome or callback"), "{error}");
+        assert!(error.contains("must be sms, calls, welcome, callback or push"), "{error}");
     }
 }

@@ -15,6 +15,9 @@ const CALL_WAITS: Duration = Duration::from_secs(5);
 /// How the names of [`Engine::callback_lanes`] begin. No route has such a name.
 pub const CALLBACK_LANES: &str = jobs::CALLBACKS;
 
+/// The lane of push messages. No route has such a name.
+pub const PUSH_LANE: &str = jobs::PUSHES;
+
 impl Engine {
     /// Sends something that was leased: by this thread, unless there are [`Workers`].
     pub(in crate::engine) fn send(&self, claimed: Claimed) -> Result<Delivered> {
@@ -32,6 +35,24 @@ impl Engine {
                 Ok(Delivered::Accepted)
             }
         }
+    }
+
+    /// Has something sent that no call waits for: by [`Workers`], or else by whoever runs the jobs that are due.
+    pub(in crate::engine) fn hand_over(&self, claimed: Vec<Claimed>) -> Result<()> {
+        let workers = self.shared.workers.get().and_then(Weak::upgrade);
+        let mut left = Vec::new();
+        for claimed in claimed {
+            let Some(workers) = workers.as_ref().filter(|workers| workers.sends(&claimed.lane))
+            else {
+                left.push(claimed);
+                continue;
+            };
+            let job = LeasedJob { engine: self.clone(), claimed, done: None };
+            if let Err(job) = workers.take(Box::new(job)) {
+                left.push(job.claimed);
+            }
+        }
+        self.release(left.into_iter())
     }
 
     /// Has these workers send what calls decide, as long as they live. Once set, they cannot be replaced:

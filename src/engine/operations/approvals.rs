@@ -3,13 +3,19 @@
 use super::audit::Trail;
 use super::jobs::{self, Claimed, NewJob, What};
 use super::lookups::{self, Kind};
-use super::{AppId, Subject, browsers, count, user, users};
+use super::pushes::{self, About, NewPushes};
+use super::{AppId, Subject, browsers, budgets, count, user, users};
+use crate::calls::ApprovalStatus;
 use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
-use crate::engine::limits::CALLBACK_LIFE;
+use crate::engine::limits::{APPROVAL_LIFE, CALLBACK_LIFE, WRONG_NUMBERS};
 use crate::engine::store::{Approval, Decided, Device, OpenApproval, View};
 use crate::model::{ApprovalId, CallbackUrl, DeviceId, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::time::Duration;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
 #[derive(Clone)]
 pub(in crate::engine) struct NewApproval {
@@ -24,14 +30,26 @@ pub(in crate::engine) struct NewApproval {
     pub(in crate::engine) expires_at: Option<Time>,
     /// With more open requests than this, the oldest expires.
     pub(in crate::engine) most_open: u32,
+    /// The name of the application, as devices show it.
+    pub(in crate::engine) application: String,
+    /// The details as devices show them, in pairs of texts.
+    pub(in crate::engine) shown_details: Value,
+    /// The number that the user has to type on the device; empty for none.
+    pub(in crate::engine) number: Zeroizing<String>,
+    pub(in crate::engine) pushes: NewPushes,
+    /// How many requests are pushed to the devices of a user in five minutes; 0 is no limit.
+    pub(in crate::engine) most_pushes: u32,
     pub(in crate::engine) now: Now,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum AddApproval {
     /// `answerable` is false if the user has no device yet.
     Added {
         answerable: bool,
+        /// The push messages, for their first attempts.
+        pushes: Vec<Claimed>,
+        /// Whether there are none because of the limit.
+        over_limit: bool,
     },
     NoUser,
     /// The user reported that an earlier request was not theirs.
@@ -55,16 +73,56 @@ pub(in crate::engine) struct Response {
     pub(in crate::engine) uuid: ApprovalId,
     pub(in crate::engine) device: DeviceId,
     pub(in crate::engine) approved: bool,
+    /// The number that the user typed.
+    pub(in crate::engine) number: Option<Zeroizing<String>>,
+    /// What a device with a key has signed.
+    pub(in crate::engine) signed: Option<Signed>,
     /// Until when further requests are snoozed, if the user reported this one.
     pub(in crate::engine) snoozed_until: Option<Time>,
-    /// The id of the job of the callback, its URL, its body, and for how long it is attempted.
-    pub(in crate::engine) callback: Option<(i64, CallbackUrl, String, Duration)>,
+    pub(in crate::engine) callback: Option<NewCallback>,
     pub(in crate::engine) now: Now,
+}
+
+/// A response that a device has signed, as evidence.
+#[derive(Clone, Serialize, Deserialize)]
+pub(in crate::engine) struct Signed {
+    pub(in crate::engine) text: String,
+    /// In Base64 with the URL alphabet, as is the key that verifies it.
+    pub(in crate::engine) signature: String,
+    pub(in crate::engine) key: String,
+}
+
+impl Signed {
+    fn stored(&self) -> crate::Result<String> {
+        serde_json::to_string(self)
+            .map_err(|error| crate::Error::Internal { message: error.to_string() })
+    }
+
+    /// What is stored of a response; none if no device has signed it.
+    pub(in crate::engine) fn of(row: &Approval) -> Option<Signed> {
+        serde_json::from_str(row.evidence.as_deref()?).ok()
+    }
+}
+
+/// The callback that reports a response.
+#[derive(Clone)]
+pub(in crate::engine) struct NewCallback {
+    pub(in crate::engine) job_id: i64,
+    pub(in crate::engine) url: CallbackUrl,
+    pub(in crate::engine) body: String,
+    /// The body for a request that is denied because its number was wrong.
+    pub(in crate::engine) body_of_wrong_number: String,
+    /// For how long one attempt may take.
+    pub(in crate::engine) lease: Duration,
 }
 
 pub(in crate::engine) enum Responded {
     /// With the callback for its first attempt, if the application has a URL.
     Done(Option<Box<Claimed>>),
+    /// The number is wrong, and can be typed once more.
+    WrongNumber,
+    /// The number was wrong for the last time, so the request is denied.
+    DeniedByNumber(Option<Box<Claimed>>),
     NotPending,
     /// The device was removed.
     NoDevice,
@@ -76,7 +134,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
     if user.snoozed_until > new.now.steady {
         return Ok(AddApproval::Snoozed(user.snoozed_until));
     }
-    let answerable = !view.all::<Device>((id,))?.is_empty();
+    let devices = view.all::<Device>((id,))?;
     let mut open = pending(view, id, new.now)?;
     // The oldest ones make room.
     let room = new.most_open.saturating_sub(1) as usize;
@@ -104,8 +162,62 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
         expires_at: new.expires_at,
         processed_at: None,
         device_id: None,
+        shown: shown(new, &user.email),
+        number: new.number.clone().into(),
+        wrong_numbers: 0,
+        notified: false,
+        evidence: None,
     });
-    Ok(AddApproval::Added { answerable })
+    let mut pushes = Vec::new();
+    let mut over_limit = false;
+    if devices.iter().any(pushes::has_subscription) {
+        let steady = new.now.steady;
+        over_limit = !budgets::spend_push(view, new.user_id, new.most_pushes, steady)?;
+        if !over_limit {
+            let uuid = new.uuid.as_str().to_owned();
+            let end = new.expires_at;
+            let end = end.unwrap_or(steady.plus(Duration::from_secs(APPROVAL_LIFE)));
+            pushes = pushes::add(
+                view,
+                new.user_id,
+                &devices,
+                (&About::Request(uuid), end),
+                &new.pushes,
+            )?;
+        }
+    }
+    Ok(AddApproval::Added { answerable: !devices.is_empty(), pushes, over_limit })
+}
+
+/// The text that devices show, and nothing else: whoever changes it in the database changes its hash, which
+/// devices sign.
+fn shown(new: &NewApproval, email: &str) -> String {
+    let shown = json!({
+        "application": new.application,
+        "account": masked(email),
+        "message": new.message,
+        "details": new.shown_details,
+        "created": new.now.clock.seconds(),
+        "logo": new.logos != "[]",
+    });
+    shown.to_string()
+}
+
+/// What has become of a request.
+pub(in crate::engine) fn status(row: &Approval) -> ApprovalStatus {
+    match row.status.as_str() {
+        "approved" => ApprovalStatus::Approved,
+        "denied" => ApprovalStatus::Denied,
+        "expired" => ApprovalStatus::Expired,
+        "pending" => ApprovalStatus::Pending,
+        _ => ApprovalStatus::Unknown,
+    }
+}
+
+/// An e-mail of which users recognise their own.
+pub(in crate::engine) fn masked(email: &str) -> String {
+    let (name, domain) = email.rsplit_once('@').unwrap_or((email, ""));
+    format!("{}***@{domain}", name.chars().take(1).collect::<String>())
 }
 
 /// The open requests of a user, oldest first. Those that are past their end become expired for good:
@@ -204,11 +316,24 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
         .into_iter()
         .find(|(entry, row)| entry.uuid == response.uuid.as_str() && row.app_id == response.app);
     let Some((entry, mut row)) = found else { return Ok(Responded::NotPending) };
-    row.processed_at = Some(response.now.clock);
     row.updated_at = response.now.clock;
+    let is_wrong = response.approved && !is_number(&row, response.number.as_ref())?;
+    if is_wrong {
+        row.wrong_numbers = row.wrong_numbers.saturating_add(1);
+        if row.wrong_numbers < WRONG_NUMBERS {
+            view.put(row);
+            return Ok(Responded::WrongNumber);
+        }
+    }
+    let approved = response.approved && !is_wrong;
+    row.processed_at = Some(response.now.clock);
     row.device_id = Some(response.device.get());
-    end(view, &entry, row, if response.approved { "approved" } else { "denied" });
-    if response.approved {
+    row.evidence = match &response.signed {
+        Some(signed) => Some(signed.stored()?),
+        None => None,
+    };
+    end(view, &entry, row, if approved { "approved" } else { "denied" });
+    if approved {
         count(view, response.app, response.now, |counted| counted.auths += 1);
     }
     if let (Some(until), Some(mut user)) =
@@ -219,9 +344,32 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
         // Somebody else has the password, and perhaps the cookie of a browser.
         browsers::forget_those_of(view, response.user_id);
     }
-    let Some((job_id, url, body, lease)) = response.callback.clone() else {
-        return Ok(Responded::Done(None));
+    let callback = match response.callback.clone() {
+        Some(callback) => Some(Box::new(report(view, response, callback, is_wrong)?)),
+        None => None,
     };
+    Ok(match is_wrong {
+        true => Responded::DeniedByNumber(callback),
+        false => Responded::Done(callback),
+    })
+}
+
+/// Whether a request can be approved with this number. One that has none needs none.
+fn is_number(row: &Approval, typed: Option<&Zeroizing<String>>) -> Decided<bool> {
+    let number = row.number.get()?;
+    let typed = typed.map_or("", |typed| typed.as_str());
+    Ok(number.is_empty() || number.as_bytes().ct_eq(typed.as_bytes()).into())
+}
+
+/// Adds the callback.
+fn report(
+    view: &mut View,
+    response: &Response,
+    callback: NewCallback,
+    is_wrong: bool,
+) -> Decided<Claimed> {
+    let NewCallback { job_id, url, body, body_of_wrong_number, lease } = callback;
+    let body = if is_wrong { body_of_wrong_number } else { body };
     let new_job = NewJob {
         subject: &Subject::User(response.app, response.user_id),
         job_id,
@@ -233,5 +381,5 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
         deadline: response.now.steady.plus(CALLBACK_LIFE),
         now: response.now,
     };
-    Ok(Responded::Done(Some(Box::new(jobs::add(view, new_job)?))))
+    jobs::add(view, new_job)
 }

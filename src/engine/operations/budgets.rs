@@ -11,8 +11,10 @@ use super::AppId;
 use crate::engine::clock::Time;
 use crate::engine::limits::Limits;
 use crate::engine::store::{Budget, Decided, View};
+use crate::model::UserId;
 use std::time::Duration;
 
+const FIVE_MINUTES: Duration = Duration::from_secs(5 * 60);
 const TEN_MINUTES: Duration = Duration::from_secs(10 * 60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -68,7 +70,7 @@ impl Sending {
         let mut changed = Vec::new();
         for (subject, windows) in self.windows(limits) {
             let before = view.get::<Budget>((subject.clone(),))?;
-            match self.slide(before, subject, &windows) {
+            match slide(self.now, before, subject, &windows) {
                 Ok(row) => changed.extend(row),
                 Err(over) => return Ok(Err(over)),
             }
@@ -91,7 +93,7 @@ impl Sending {
         for (subject, windows) in self.windows(limits) {
             let failed = failures(&subject);
             let before = view.get::<Budget>((failed.clone(),))?;
-            let Ok(Some(failed)) = self.slide(before, failed, &windows) else { continue };
+            let Ok(Some(failed)) = slide(self.now, before, failed, &windows) else { continue };
             view.put(failed);
             let Some(mut row) = view.get::<Budget>((subject,))? else { continue };
             if let Some(place) = row.times.chunks_exact(8).rposition(|time| time == now) {
@@ -134,40 +136,53 @@ impl Sending {
             (format!("application:{}", self.app), "application_day", limits.application_day),
         ]
     }
+}
 
-    /// The row with this message, if there is a limit.
-    fn slide(
-        &self,
-        before: Option<Budget>,
-        subject: String,
-        windows: &[Window],
-    ) -> Result<Option<Budget>, Over> {
-        let times = before.map_or_else(Vec::new, |row| row.times);
-        let mut times: Vec<i64> = times
-            .chunks_exact(8)
-            .map(|time| time.try_into().map_or(0, i64::from_be_bytes))
-            .collect();
-        for window in windows.iter().filter(|window| window.most > 0) {
-            let first = times.len().checked_sub(window.most as usize);
-            let until = first.map(|first| Time(times[first]).plus(window.length));
-            if let Some(until) = until.filter(|until| *until > self.now) {
-                return Err(Over { limit: window.limit, until: Some(until) });
-            }
+/// The row with one more message now, if there is a limit.
+fn slide(
+    now: Time,
+    before: Option<Budget>,
+    subject: String,
+    windows: &[Window],
+) -> Result<Option<Budget>, Over> {
+    let times = before.map_or_else(Vec::new, |row| row.times);
+    let mut times: Vec<i64> =
+        times.chunks_exact(8).map(|time| time.try_into().map_or(0, i64::from_be_bytes)).collect();
+    for window in windows.iter().filter(|window| window.most > 0) {
+        let first = times.len().checked_sub(window.most as usize);
+        let until = first.map(|first| Time(times[first]).plus(window.length));
+        if let Some(until) = until.filter(|until| *until > now) {
+            return Err(Over { limit: window.limit, until: Some(until) });
         }
-        let most = windows.iter().map(|window| window.most).max().unwrap_or(0) as usize;
-        if most == 0 {
-            return Ok(None);
-        }
-        times.push(self.now.0);
-        times.drain(..times.len().saturating_sub(most));
-        let longest = windows.iter().map(|window| window.length).max().unwrap_or(DAY);
-        Ok(Some(Budget {
-            subject,
-            times: times.into_iter().flat_map(i64::to_be_bytes).collect(),
-            count: 0,
-            ends_at: self.now.plus(longest),
-        }))
     }
+    let most = windows.iter().map(|window| window.most).max().unwrap_or(0) as usize;
+    if most == 0 {
+        return Ok(None);
+    }
+    times.push(now.0);
+    times.drain(..times.len().saturating_sub(most));
+    let longest = windows.iter().map(|window| window.length).max().unwrap_or(DAY);
+    Ok(Some(Budget {
+        subject,
+        times: times.into_iter().flat_map(i64::to_be_bytes).collect(),
+        count: 0,
+        ends_at: now.plus(longest),
+    }))
+}
+
+/// Counts the push messages about one approval request of a user as one, unless it is over the limit. Returns
+/// whether they may be sent. Zero is no limit.
+pub(in crate::engine) fn spend_push(
+    view: &mut View,
+    user_id: UserId,
+    most: u32,
+    now: Time,
+) -> Decided<bool> {
+    let subject = format!("pushes:{user_id}");
+    let before = view.get::<Budget>((subject.clone(),))?;
+    let window = Window { limit: "pushes_5_minutes", most, length: FIVE_MINUTES };
+    let counted = slide(now, before, subject, &[window]);
+    Ok(counted.map(|row| row.into_iter().for_each(|row| view.put(row))).is_ok())
 }
 
 /// Counts a look-up of a number, unless so many were allowed on this day already. Zero allows none.

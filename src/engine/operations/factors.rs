@@ -5,7 +5,7 @@ use super::users::{self, Profile};
 use super::verify::Factor;
 use super::{AppId, DEVICES, browsers, next_id, recovery, user};
 use crate::engine::clock::Now;
-use crate::engine::store::{Authenticator, Decided, Device, View};
+use crate::engine::store::{Authenticator, Decided, Device, User, View};
 use crate::model::{DeviceId, UserId};
 use zeroize::Zeroizing;
 
@@ -26,8 +26,19 @@ pub(in crate::engine) struct NewDevice {
     pub(in crate::engine) app: AppId,
     pub(in crate::engine) user_id: UserId,
     pub(in crate::engine) os_type: &'static str,
-    pub(in crate::engine) secret_hash: [u8; 32],
+    pub(in crate::engine) credential: Credential,
+    pub(in crate::engine) name: Option<String>,
+    pub(in crate::engine) language: Option<String>,
     pub(in crate::engine) now: Now,
+}
+
+/// By what a device is known.
+#[derive(Clone)]
+pub(in crate::engine) enum Credential {
+    /// A secret, as a hash.
+    Secret([u8; 32]),
+    /// A public key.
+    Key(Vec<u8>),
 }
 
 #[derive(Clone)]
@@ -62,9 +73,10 @@ pub(in crate::engine) fn find(
     let locked =
         |factor: &Factor| row.as_ref().is_some_and(|row| row.wrong(*factor).are_too_many());
     let all = [Factor::Code, Factor::Authenticator, Factor::Recovery];
+    let authenticators = view.all::<Authenticator>((user_id.get(),))?;
     let factors = Factors {
         locked: all.into_iter().filter(locked).collect(),
-        authenticators: view.all::<Authenticator>((user_id.get(),))?,
+        authenticators: authenticators.into_iter().filter(Authenticator::is_app).collect(),
         devices: view.all::<Device>((user_id.get(),))?,
         recovery_codes: recovery::left(view, user_id)?,
     };
@@ -81,11 +93,19 @@ pub(in crate::engine) fn add_device(view: &mut View, new: &NewDevice) -> Decided
     let device_id = device_id.ok_or_else(|| super::damaged("sequences", "last"))?;
     let owner = i64::try_from(new.user_id.get()).unwrap_or(i64::MAX);
     lookups::set(view, Kind::Device, new.app, &device_id.to_string(), owner);
+    let (secret_hash, public_key) = match &new.credential {
+        Credential::Secret(hash) => (hash.to_vec(), Vec::new()),
+        Credential::Key(key) => (Vec::new(), key.clone()),
+    };
     view.put(Device {
         user_id: new.user_id.get(),
         device_id: device_id.get(),
         os_type: new.os_type.into(),
-        secret_hash: new.secret_hash.to_vec(),
+        secret_hash,
+        public_key,
+        name: new.name.clone(),
+        language: new.language.clone(),
+        push: "".into(),
         registered_at: new.now.clock,
     });
     Ok(Some(device_id))
@@ -111,7 +131,31 @@ pub(in crate::engine) fn add_authenticator(
 ) -> Decided<bool> {
     let Some(mut user) = user(view, new.app, new.user_id)? else { return Ok(false) };
     let apps = view.all::<Authenticator>((user.user_id,))?;
-    apps.iter().filter(|app| app.last_step.is_none()).for_each(|app| view.delete(app));
+    apps.iter().filter(|app| app.is_pending()).for_each(|app| view.delete(app));
+    put_authenticator(view, &mut user, new, None);
+    view.put(user);
+    Ok(true)
+}
+
+/// Gives a device a secret of which it shows the codes.
+pub(super) fn add_device_codes(
+    view: &mut View,
+    new: &NewAuthenticator,
+    device: DeviceId,
+) -> Decided<()> {
+    if let Some(mut user) = user(view, new.app, new.user_id)? {
+        put_authenticator(view, &mut user, new, Some(device.get()));
+        view.put(user);
+    }
+    Ok(())
+}
+
+fn put_authenticator(
+    view: &mut View,
+    user: &mut User,
+    new: &NewAuthenticator,
+    device_id: Option<u64>,
+) {
     user.last_authenticator += 1;
     view.put(Authenticator {
         user_id: user.user_id,
@@ -124,9 +168,20 @@ pub(in crate::engine) fn add_authenticator(
         used_at: None,
         prepared_step: None,
         created_at: new.now.clock,
+        device_id,
     });
-    view.put(user);
-    Ok(true)
+}
+
+impl Authenticator {
+    /// Whether it is an authenticator app, and not a device of the approver.
+    pub(in crate::engine) fn is_app(&self) -> bool {
+        self.device_id.is_none()
+    }
+
+    /// Whether it is an app of which no code was accepted yet.
+    pub(in crate::engine) fn is_pending(&self) -> bool {
+        self.is_app() && self.last_step.is_none()
+    }
 }
 
 pub(in crate::engine) fn remove_authenticator(
@@ -139,7 +194,7 @@ pub(in crate::engine) fn remove_authenticator(
         return Ok(Removed::NoUser);
     }
     let found = view.get::<Authenticator>((user_id.get(), authenticator_id))?;
-    let Some(found) = found else { return Ok(Removed::NotFound) };
+    let Some(found) = found.filter(Authenticator::is_app) else { return Ok(Removed::NotFound) };
     view.delete(&found);
     if found.last_step.is_some() {
         forget_browsers(view, user_id);
@@ -159,6 +214,11 @@ pub(in crate::engine) fn remove_device(
     let found = view.get::<Device>((user_id.get(), device.get()))?;
     let Some(found) = found else { return Ok(Removed::NotFound) };
     view.delete(&found);
+    for codes in view.all::<Authenticator>((user_id.get(),))? {
+        if codes.device_id == Some(device.get()) {
+            view.delete(&codes);
+        }
+    }
     lookups::remove(view, Kind::Device, app, &device.to_string());
     forget_browsers(view, user_id);
     Ok(Removed::Done)

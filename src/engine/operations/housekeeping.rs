@@ -7,8 +7,8 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::delivery::{HOST, SPOOL};
 use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{
-    Application, Audit, Browser, Budget, Decided, Document, Due, Job, KeptLine, NumberCheck,
-    Receipt, Retention, Row, SentCode, Value, View,
+    Application, Audit, Browser, Budget, Decided, Document, Due, Invitation, Job, KeptLine, Logo,
+    NumberCheck, Receipt, Retention, Row, SentCode, Value, View,
 };
 use std::time::Duration;
 
@@ -42,6 +42,8 @@ pub(in crate::engine) fn delete_expired(view: &mut View, now: Now, most: u32) ->
     sweep.each::<NumberCheck>(view, until, remove_name)?;
     sweep.each::<Budget>(view, until, |_, _| {})?;
     sweep.each::<KeptLine>(view, until, |_, _| {})?;
+    sweep.each::<Invitation>(view, until, |_, _| {})?;
+    sweep.each::<Logo>(view, until, |_, _| {})?;
     sweep.audit(view, now)?;
     Ok(sweep.deleted)
 }
@@ -96,7 +98,8 @@ impl Sweep {
         // workers.
         let apps = view.all_readable::<Application>()?;
         let callbacks = apps.into_iter().map(|app| jobs::callbacks(app.app_id));
-        for lane in [HOST, SPOOL].map(str::to_owned).into_iter().chain(callbacks) {
+        let others = [HOST, SPOOL, jobs::PUSHES].map(str::to_owned);
+        for lane in others.into_iter().chain(callbacks) {
             self.deleted.rows += jobs::bury_expired(view, &lane, self.left(), now)?;
         }
         Ok(())

@@ -7,6 +7,7 @@
 //! be attempted again; after a lease, when nobody is believed to be attempting it any more; and once it
 //! is over, when it is forgotten.
 
+mod carried;
 mod ended;
 mod kind;
 mod known;
@@ -15,18 +16,16 @@ mod next;
 mod reading;
 mod receipts;
 
-use super::{AppId, Subject, codes};
+use super::{AppId, Subject, codes, pushes};
 use crate::engine::clock::{Now, Time};
-use crate::engine::store::{Application, Decided, Due, Job, Sealed, SentCode, Stop, View};
-use crate::engine::texts::Wording;
+use crate::engine::store::{Application, Decided, Due, Job, SentCode, Stop, View};
 use crate::engine::{JobKind, Outcome};
-use crate::model::{CallbackUrl, UserId};
+use crate::model::UserId;
 use ended::{Undelivered, bury, discard, drop_void, sent};
-use next::{next_callback, next_message};
-use serde::{Deserialize, Serialize};
+use next::{next_callback, next_message, next_push};
 use std::time::Duration;
-use zeroize::Zeroizing;
 
+pub(in crate::engine) use carried::{Outgoing, What, what};
 pub(in crate::engine) use ended::forget_contents;
 pub(in crate::engine) use managing::{Refused, cancel, replay};
 pub(in crate::engine) use reading::{earliest, lane_before, read, state};
@@ -40,6 +39,8 @@ pub(in crate::engine) const FAILED: &str = "failed";
 pub(in crate::engine) const DEAD: &str = "dead";
 /// How the lanes of callbacks begin. No route has such a name.
 pub(in crate::engine) const CALLBACKS: &str = "callbacks:";
+/// The lane of push messages. No route has such a name.
+pub(in crate::engine) const PUSHES: &str = "push:";
 /// How many characters of an error are kept.
 const ERROR_LENGTH: usize = 200;
 
@@ -55,33 +56,6 @@ pub(in crate::engine) fn is_over(lane: &str) -> bool {
 
 pub(in crate::engine) fn is_of_callbacks(lane: &str) -> bool {
     lane.starts_with(CALLBACKS)
-}
-
-/// A message without its code, and what is needed to count it.
-#[derive(Clone, Serialize, Deserialize)]
-pub(in crate::engine) struct Outgoing {
-    pub(in crate::engine) to: String,
-    pub(in crate::engine) masked: String,
-    pub(in crate::engine) by_voice: bool,
-    pub(in crate::engine) text: Wording,
-    pub(in crate::engine) country: u16,
-    pub(in crate::engine) network: Option<String>,
-    /// That of the call, for the audit of what becomes of the message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::engine) user_ip: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct MessagePayload<M, C> {
-    message: M,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<C>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct CallbackPayload<T> {
-    url: T,
-    body: T,
 }
 
 /// The right to make one attempt, and to say what became of it.
@@ -103,19 +77,6 @@ pub(in crate::engine) struct Claimed {
     /// When the lease ends.
     pub(in crate::engine) until: Time,
     pub(in crate::engine) what: What,
-}
-
-#[derive(Clone)]
-pub(in crate::engine) enum What {
-    Message {
-        message: Outgoing,
-        /// None for the install message to a new user.
-        code: Option<Zeroizing<String>>,
-    },
-    Callback {
-        url: CallbackUrl,
-        body: String,
-    },
 }
 
 /// A job to add, which whoever adds it attempts at once.
@@ -160,16 +121,10 @@ pub(in crate::engine) enum Ended {
 
 /// Adds a job, and leases it.
 pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claimed> {
-    let payload = match &new.what {
-        What::Message { message, code } => {
-            let code = code.as_deref();
-            Sealed::json(&MessagePayload { message, code })?
-        }
-        What::Callback { url, body } => Sealed::json(&CallbackPayload { url: url.as_str(), body })?,
-    };
+    let payload = new.what.sealed()?;
     let number = match &new.what {
         What::Message { message, .. } => Some(message.masked.clone()),
-        What::Callback { .. } => None,
+        What::Callback { .. } | What::Push { .. } => None,
     };
     let job = Job {
         subject: new.subject.key(),
@@ -341,23 +296,24 @@ pub(in crate::engine) fn finish(
         Outcome::NotAttempted { .. } => {}
         _ => job.attempts = job.attempts.saturating_add(1),
     }
-    let is_callback = job.kind == JobKind::Callback;
+    let is_message = job.kind.is_message();
     let next = match outcome {
         Outcome::Sent(id) => {
             sent(view, job, id.clone(), now)?;
             return Ok(Ended::Sent);
         }
-        Outcome::Permanent(_) if is_callback => None,
-        _ if is_callback => next_callback(&job, outcome, now),
+        Outcome::Permanent(_) if !is_message => None,
+        _ if job.kind == JobKind::Callback => next_callback(&job, outcome, now),
+        _ if job.kind == JobKind::Push => Some(next_push(&job, outcome, now)),
         _ => next_message(&mut job, outcome, plan, now),
     };
     let Some(due_at) = next.filter(|due_at| *due_at < job.deadline) else {
         // A message has another attempt as long as a route is left, and a callback as its schedule says.
         let why = match (next, outcome) {
             // Whatever the last attempt says, an earlier one may have sent it.
-            (None, _) if !is_callback && job.ambiguous > 0 => Undelivered::Ambiguous,
+            (None, _) if is_message && job.ambiguous > 0 => Undelivered::Ambiguous,
             (None, Outcome::Permanent(_)) => Undelivered::Rejected,
-            (None, _) if !is_callback => Undelivered::Rejected,
+            (None, _) if is_message => Undelivered::Rejected,
             _ => Undelivered::Expired,
         };
         bury(view, job, why, plan, now)?;
@@ -411,18 +367,6 @@ fn claimed(job: &Job, what: What) -> Claimed {
     }
 }
 
-pub(in crate::engine) fn what(job: &Job) -> crate::Result<What> {
-    let damaged = || super::damaged("jobs", "payload");
-    let payload = job.payload.get()?;
-    if job.kind == JobKind::Callback {
-        let read: CallbackPayload<String> = serde_json::from_str(payload).map_err(|_| damaged())?;
-        return Ok(What::Callback { url: CallbackUrl::stored(read.url), body: read.body });
-    }
-    let read: MessagePayload<Outgoing, String> =
-        serde_json::from_str(payload).map_err(|_| damaged())?;
-    Ok(What::Message { message: read.message, code: read.code.map(Zeroizing::new) })
-}
-
 /// The user whom it is about.
 pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
     Subject::user_of(&job.subject)
@@ -430,7 +374,13 @@ pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
 
 /// Whether what it carries is still of use.
 fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool> {
-    let What::Message { code: Some(carried), .. } = what else { return Ok(true) };
+    let carried = match what {
+        What::Message { code: Some(carried), .. } => carried,
+        What::Message { .. } | What::Callback { .. } => return Ok(true),
+        What::Push { device, request } => {
+            return pushes::is_wanted(view, user_id(job), *device, request.as_ref(), now);
+        }
+    };
     let key = (job.subject.clone(), job.action.clone());
     codes::is_code(view, key, job.app_id, carried, now)
 }

@@ -250,6 +250,10 @@ fn rows(app_id: AppId, user: &UserRecord, now: Now) -> Account {
         device_id: device.device_id.get(),
         os_type: device.kind.name().to_owned(),
         secret_hash: device.secret_hash.to_vec(),
+        public_key: Vec::new(),
+        name: None,
+        language: None,
+        push: "".into(),
         registered_at: device.registered.map_or(now.clock, Time),
     };
     Account {
@@ -284,6 +288,7 @@ fn authenticator(
         used_at: None,
         prepared_step: None,
         created_at: app.created.map_or(now.clock, Time),
+        device_id: None,
     }
 }
 

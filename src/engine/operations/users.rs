@@ -1,5 +1,6 @@
 //! Users.
 
+use super::approver::{self, NewInvitation};
 use super::budgets::{Over, Sending};
 use super::forwarding;
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
@@ -33,6 +34,8 @@ pub(in crate::engine) struct EnrolUser {
 #[derive(Clone)]
 pub(in crate::engine) struct Welcome {
     pub(in crate::engine) message: Outgoing,
+    /// The invitation in it.
+    pub(in crate::engine) invitation: Option<NewInvitation>,
     /// The id of its job, the route that it tries first, and for how long.
     pub(in crate::engine) job: (i64, String, Duration),
     pub(in crate::engine) sending: Sending,
@@ -56,6 +59,8 @@ pub(in crate::engine) struct Profile {
     pub(in crate::engine) confirmed: bool,
     pub(in crate::engine) sms_used: bool,
     pub(in crate::engine) authenticator_used: bool,
+    /// Whether one of the devices shows codes.
+    pub(in crate::engine) device_shows_codes: bool,
     /// The types of the user's devices, oldest first.
     pub(in crate::engine) devices: Vec<String>,
 }
@@ -84,11 +89,14 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
     count(view, new.app, new.now, |counted| counted.users += 1);
     count_users(view, new.app, 1);
     let mut welcome = None;
-    if let Some(Welcome { message, job, sending }) = &new.welcome {
+    if let Some(Welcome { message, invitation, job, sending }) = &new.welcome {
         welcome = Some(match sending.spend(view)? {
             Err(over) => Err(over),
             Ok(()) => {
                 let (job_id, lane, lease) = job.clone();
+                if let Some(invitation) = invitation {
+                    approver::invite(view, new.app, user_id, invitation, new.now);
+                }
                 let new_job = NewJob {
                     subject: &Subject::User(new.app, user_id),
                     job_id,
@@ -136,7 +144,10 @@ pub(in crate::engine) fn profile(
         email: found.email,
         confirmed: found.confirmed,
         sms_used: found.sms_used,
-        authenticator_used: authenticators.iter().any(|app| app.last_step.is_some()),
+        authenticator_used: authenticators
+            .iter()
+            .any(|app| app.is_app() && app.last_step.is_some()),
+        device_shows_codes: authenticators.iter().any(|codes| !codes.is_app()),
         devices: devices.into_iter().map(|device| device.os_type).collect(),
     }))
 }

@@ -317,8 +317,14 @@ fn forget_where_lost(view: &mut View, user_id: UserId, apps: &[EnrolledApp], fou
     match found {
         Match::Recovery { .. } => browsers::forget_those_of(view, user_id),
         Match::Step { authenticator_id, .. } => {
+            let is_app = |app: &&EnrolledApp| app.row.is_app();
+            if !apps.iter().filter(is_app).any(|app| app.row.authenticator_id == *authenticator_id)
+            {
+                return;
+            }
             // The app evidently has this secret, so earlier ones are obsolete.
-            let earlier = apps.iter().filter(|app| app.row.authenticator_id < *authenticator_id);
+            let earlier = apps.iter().filter(is_app);
+            let earlier = earlier.filter(|app| app.row.authenticator_id < *authenticator_id);
             let mut replaced = false;
             for app in earlier {
                 view.delete(&app.row);

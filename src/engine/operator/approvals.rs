@@ -2,7 +2,7 @@
 
 use super::users::{MOST_READ, check_most};
 use super::{Nothing, Operation, operation};
-use crate::engine::operations::approvals as stored;
+use crate::engine::operations::approvals::{self as stored, Signed};
 use crate::engine::operations::listing;
 use crate::engine::store::Approval;
 use crate::engine::{Engine, rejections};
@@ -91,6 +91,61 @@ fn place_of(text: &str) -> Result<(u64, u64)> {
 }
 
 operation! {
+    /// Returns what a device has signed when it responded to an approval request, so that others can verify who
+    /// responded, to what, and how.
+    ShowEvidence = "approval.evidence" -> Evidence {
+        /// The id of the request.
+        uuid: String,
+    }
+}
+
+/// A signed response to an approval request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Evidence {
+    /// The id of the request.
+    pub uuid: String,
+    /// The user who was asked.
+    pub user_id: u64,
+    /// What has become of it: `approved` or `denied`.
+    pub status: String,
+    /// What the device has shown. Its SHA-256 is in the signed text.
+    pub shown: String,
+    /// The signed text: docs/approver.md describes its lines.
+    pub signed: String,
+    /// The signature, ECDSA with P-256 and SHA-256, in Base64 with the URL alphabet.
+    pub signature: String,
+    /// The public key, an uncompressed point, in the same.
+    pub key: String,
+}
+
+impl ShowEvidence {
+    fn run(&self, engine: &Engine) -> Result<Evidence> {
+        let uuid = id(&self.uuid)?;
+        let found = engine.find_approval(&uuid, engine.now())?;
+        let row = found.ok_or_else(|| rejections::approval_not_found(Some(&uuid)))?.row;
+        let Some(Signed { text, signature, key }) = Signed::of(&row) else {
+            let reason = "is that of a request to which no device has responded that signs";
+            return Err(Error::invalid_argument("uuid", reason));
+        };
+        Ok(Evidence {
+            uuid: row.uuid,
+            user_id: row.user_id,
+            status: row.status,
+            shown: row.shown,
+            signed: text,
+            signature,
+            key,
+        })
+    }
+}
+
+/// The id of a request, as a parameter.
+fn id(text: &str) -> Result<ApprovalId> {
+    text.parse().map_err(|error: Error| error.of_parameter("uuid"))
+}
+
+operation! {
     /// Ends an open approval request: it has expired. Nobody can respond to it any more, and there is no
     /// callback.
     CancelApproval = "approval.cancel" -> Nothing {
@@ -101,8 +156,7 @@ operation! {
 
 impl CancelApproval {
     fn run(&self, engine: &Engine) -> Result<Nothing> {
-        let uuid: ApprovalId =
-            self.uuid.parse().map_err(|error: Error| error.of_parameter("uuid"))?;
+        let uuid = id(&self.uuid)?;
         let trail = engine.trail_of(CancelApproval::NAME, engine.now(), None)?;
         let sought = uuid.clone();
         match engine.run(move |view| stored::cancel(view, &sought, &trail))? {

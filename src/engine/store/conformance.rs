@@ -377,7 +377,13 @@ impl World {
                 (Some((_, device)), Some(uuid)) => {
                     let (device_id, device_secret) = (device.device_id, device.secret.clone());
                     let open = self.engine.open_approvals(device_id, &device_secret);
-                    let call = RespondToApproval { uuid, device_id, device_secret, response };
+                    let call = RespondToApproval {
+                        uuid,
+                        device_id,
+                        device_secret,
+                        response,
+                        number: None,
+                    };
                     format!("{open:?} {:?}", self.engine.respond_to_approval(&call))
                 }
                 _ => String::new(),

@@ -105,6 +105,8 @@ tables! {
         /// The step of the code that has prepared logins without the service.
         prepared_step: Option<u64>,
         created_at: Time,
+        /// The device of the approver whose codes these are; none for an authenticator app.
+        device_id: Option<u64>,
     }
 
     /// The steps whose codes a machine may accept while the service is unreachable. They stay when
@@ -147,12 +149,47 @@ tables! {
         expires_at: Time,
     }
 
+    /// A device, with a secret or a public key.
     Device in devices, key 2 {
         user_id: u64,
         device_id: u64,
         os_type: String,
+        /// Of the two, one is empty.
         secret_hash: Vec<u8>,
+        public_key: Vec<u8>,
+        name: Option<String>,
+        language: Option<String>,
+        /// Its subscription to push messages, as JSON; empty if it has none.
+        push: Sealed<String>,
         registered_at: Time,
+    }
+
+    /// What devices need of the service, in one row: its URL, the key that signs the messages to push
+    /// services, and that of the hashes of invitations.
+    Approver in approver, key 1 {
+        one: u8,
+        public_url: Option<String>,
+        push_key: Sealed<Vec<u8>>,
+        code_key: Sealed<Vec<u8>>,
+    }
+
+    /// The right to register a device, by the hash of a code: see `operations/approver.rs`.
+    Invitation in invitations, key 1, due forget_at {
+        code_hash: Vec<u8>,
+        app_id: i64,
+        user_id: u64,
+        expires_at: Time,
+        forget_at: Time,
+        spent: bool,
+    }
+
+    /// A picture that was fetched for approval requests, or that could not be.
+    Logo in logos, key 1, due forget_at {
+        url_hash: Vec<u8>,
+        /// None if there is no such picture.
+        media_type: Option<String>,
+        content: Vec<u8>,
+        forget_at: Time,
     }
 
     /// An approval request.
@@ -171,6 +208,15 @@ tables! {
         expires_at: Option<Time>,
         processed_at: Option<Time>,
         device_id: Option<u64>,
+        /// The exact text that devices show, and sign the hash of.
+        shown: String,
+        /// The number that the user has to type on the device; empty if there is none.
+        number: Sealed<String>,
+        wrong_numbers: u32,
+        /// Whether a push service has accepted a message about it.
+        notified: bool,
+        /// What the device has signed, as JSON.
+        evidence: Option<String>,
     }
 
     /// An approval request that is pending, so that those of a user are found without a look at all

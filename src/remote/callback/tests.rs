@@ -71,9 +71,9 @@ fn housekeeping_closes_connections_that_were_idle_for_too_long() {
     let callbacks = Callbacks::new().unwrap();
     assert_eq!(callbacks.attempt(&callback(&server.url("/callback"))), Outcome::Sent(None));
     callbacks.housekeep();
-    assert_eq!(callbacks.receivers().age(Duration::from_secs(16)), 1);
+    assert_eq!(callbacks.0.age(Duration::from_secs(16)), 1);
     callbacks.housekeep();
-    assert_eq!(callbacks.receivers().age(Duration::ZERO), 0);
+    assert_eq!(callbacks.0.age(Duration::ZERO), 0);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
     other.set_nonblocking(true).unwrap();
     let server = rebinding([127, 0, 0, 1].into(), [127, 0, 0, 2].into());
     let lookup = Lookup::new(&[server]).unwrap().with_files("/nowhere".into(), "/nowhere".into());
-    let host: Authority = format!("app.example:{port}").parse().unwrap();
+    let host: http::uri::Authority = format!("app.example:{port}").parse().unwrap();
     let network = Network::new(host, Trust::ThisMachine, None, lookup);
     let connection = network.connect(&None, Deadline::within(Duration::from_secs(5)));
     assert!(connection.is_ok() && listener.accept().is_ok() && other.accept().is_err());

@@ -194,7 +194,11 @@ class Inside(Waits):
         return self.own.open_approvals(device_id=device.device_id, device_secret=device.secret)
 
     def respond(
-        self, response: Literal["approve", "deny", "report"], user_id: int | None, uuid: str | None
+        self,
+        response: Literal["approve", "deny", "report"],
+        user_id: int | None,
+        uuid: str | None,
+        number: str | None,
     ) -> Callback | None:
         """Responds to a request; None if the user has none."""
         if uuid is None:
@@ -207,7 +211,11 @@ class Inside(Waits):
             user_id = int(self.engine.call("check_approval", {"uuid": uuid})["user_id"])
         device = self._device(user_id)
         self.own.respond_to_approval(
-            uuid, device_id=device.device_id, device_secret=device.secret, response=response
+            uuid,
+            device_id=device.device_id,
+            device_secret=device.secret,
+            response=response,
+            number=number,
         )
         # The callback list may already hold one of another thread, so match the request.
         id_in_body = uuid.encode()

@@ -249,10 +249,14 @@ class Remote(Waits):
         return tuple(ApprovalRequest._read(each) for each in pending)
 
     def respond(
-        self, response: Literal["approve", "deny", "report"], user_id: int | None, uuid: str | None
+        self,
+        response: Literal["approve", "deny", "report"],
+        user_id: int | None,
+        uuid: str | None,
+        number: str | None,
     ) -> Callback | None:
         try:
-            reply = self.ask(response, user_id=user_id, uuid=uuid)
+            reply = self.ask(response, user_id=user_id, uuid=uuid, number=number)
         except LookupError:
             return None
         callback = _callback(reply["callback"])

@@ -339,8 +339,8 @@ class Sandbox:
         device_type: DeviceType
         | Literal["android", "android_tablet", "ios", "svc_chrome"] = DeviceType.ANDROID,
     ) -> DeviceRegistered:
-        """Registers a device with which a user responds to approval requests. From then on the user
-        has an app and needs no SMS: a request for one is ignored unless forced (section 4.2).
+        """Registers a device with which a user responds to approval requests. It shows no codes, so the
+        user is still sent those that are requested (section 4.2).
 
         Raises:
             seconder.Rejected: The user does not exist.
@@ -352,21 +352,25 @@ class Sandbox:
         device gets one: see :meth:`add_device`."""
         return self._inside.pending(user_id)
 
-    def approve(self, user_id: int | None = None, *, uuid: str | None = None) -> Callback:
+    def approve(
+        self, user_id: int | None = None, *, uuid: str | None = None, number: str | None = None
+    ) -> Callback:
         """Approves a request on the user's device.
 
         Args:
             user_id: The user whose latest pending request is approved.
             uuid: The request to approve, instead of a user.
+            number: What the user types on the device, if the request has a number.
 
         Returns:
             The callback that notifies the application. Send it to the application's endpoint.
 
         Raises:
             AssertionError: The user has no pending request.
-            seconder.Rejected: The request does not exist, or is no longer pending.
+            seconder.Rejected: The request does not exist, or is no longer pending, or the number is
+                wrong.
         """
-        return self._say("approve", user_id, uuid)
+        return self._say("approve", user_id, uuid, number)
 
     def deny(self, user_id: int | None = None, *, uuid: str | None = None) -> Callback:
         """Denies a request. Otherwise as :meth:`approve`."""
@@ -540,11 +544,15 @@ class Sandbox:
         return f"<seconder.testing.Sandbox at {self.now:%Y-%m-%d %H:%M:%S} UTC>"
 
     def _say(
-        self, response: Literal["approve", "deny", "report"], user_id: int | None, uuid: str | None
+        self,
+        response: Literal["approve", "deny", "report"],
+        user_id: int | None,
+        uuid: str | None,
+        number: str | None = None,
     ) -> Callback:
         if (uuid is None) == (user_id is None):
             raise TypeError("name either the user or the request, but not both")
-        callback = self._inside.respond(response, user_id, uuid)
+        callback = self._inside.respond(response, user_id, uuid, number)
         if callback is None:
             raise AssertionError(f"user {user_id} has no pending approval request")
         return callback

@@ -3,7 +3,7 @@
 use super::super::audit::{Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
-use super::super::{AppId, Subject, applications};
+use super::super::{AppId, Subject, applications, pushes};
 use super::{
     DEAD, FAILED, Outgoing, Plan, SENT, What, free, receipts, unless_damaged, user_id, what,
 };
@@ -27,6 +27,9 @@ pub(super) fn sent(
     now: Now,
 ) -> Decided<()> {
     job.kind.count_sent(view, job.app_id, now);
+    if let Ok(What::Push { request: Some(uuid), .. }) = what(&job) {
+        pushes::accepted(view, user_id(&job), &uuid)?;
+    }
     let Some(provider_id) = provider_id else {
         view.delete(&job);
         return Ok(());
@@ -82,12 +85,12 @@ pub(super) fn bury(
 ) -> Decided<()> {
     give_up(view, &job, why, plan, now)?;
     job.ended_at = Some(now.steady);
-    if job.kind != JobKind::Callback && job.deadline <= now.steady {
+    if job.kind.is_message() && job.deadline <= now.steady {
         forget_contents(view, job, now);
         return Ok(());
     }
     let (lane, until) = match job.kind {
-        JobKind::Callback => (DEAD, now.steady.plus(KEPT_DEAD)),
+        JobKind::Callback | JobKind::Push => (DEAD, now.steady.plus(KEPT_DEAD)),
         // No code lives longer, unless it was made while the clock was wrong.
         _ => (FAILED, job.deadline.min(now.steady.plus(LONGEST_CODE_LIFE))),
     };

@@ -12,6 +12,11 @@ impl JobKind {
         if by_voice { JobKind::Call } else { JobKind::Sms }
     }
 
+    /// Whether it goes to a phone by a route, and counts for the limits of messages.
+    pub(super) fn is_message(self) -> bool {
+        !matches!(self, JobKind::Callback | JobKind::Push)
+    }
+
     pub(super) fn has_code(self) -> bool {
         matches!(self, JobKind::Sms | JobKind::Call)
     }
@@ -20,6 +25,7 @@ impl JobKind {
     pub(super) fn call(self, has_user: bool) -> &'static str {
         match (self, has_user) {
             (JobKind::Callback, _) => "respond_to_approval",
+            (JobKind::Push, _) => "create_approval",
             (JobKind::Welcome, _) => "create_user",
             (JobKind::Sms | JobKind::Call, false) => "start_phone_verification",
             (JobKind::Sms, true) => "request_sms",
@@ -30,7 +36,7 @@ impl JobKind {
     /// Counts one that was sent, for the statistics of the application.
     pub(super) fn count_sent(self, view: &mut View, app: AppId, now: Now) {
         match self {
-            JobKind::Callback => {}
+            JobKind::Callback | JobKind::Push => {}
             JobKind::Call => count(view, app, now, |counted| counted.calls += 1),
             JobKind::Sms | JobKind::Welcome => count(view, app, now, |counted| counted.sms += 1),
         }

@@ -3,7 +3,7 @@
 use super::super::audit::{Noted, Trail};
 use super::super::budgets::Over;
 use super::ended::{Undelivered, give_up, sending};
-use super::{Outgoing, Plan, What, callbacks, free, is_wanted, state, user_id, what};
+use super::{Outgoing, PUSHES, Plan, What, callbacks, free, is_wanted, state, user_id, what};
 use crate::engine::clock::Now;
 use crate::engine::limits::CALLBACK_LIFE;
 use crate::engine::store::{Decided, Job, SentCode, View};
@@ -53,7 +53,7 @@ pub(in crate::engine) fn replay(
             begin_anew(&mut job, lane);
         }
         What::Callback { .. } => {}
-        What::Message { .. } if !is_wanted(view, &job, &what, now)? => {
+        What::Message { .. } | What::Push { .. } if !is_wanted(view, &job, &what, now)? => {
             return Ok(Err(Refused::Void));
         }
         What::Message { message, code } if has_failed => {
@@ -67,7 +67,8 @@ pub(in crate::engine) fn replay(
             job.created_at = now.steady;
             begin_anew(&mut job, route.clone());
         }
-        What::Message { .. } => {}
+        What::Push { .. } if has_failed => begin_anew(&mut job, PUSHES.to_owned()),
+        What::Message { .. } | What::Push { .. } => {}
     }
     free(&mut job, now.steady);
     let (user_id, number) = (user_id(&job), job.number.clone());

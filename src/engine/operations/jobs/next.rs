@@ -42,6 +42,12 @@ pub(super) fn next_callback(job: &Job, outcome: &Outcome, now: Now) -> Option<Ti
     Some(now.steady.plus(spread(*wait, job).max(asked_for)))
 }
 
+/// When a push message is sent again, as long as its request can be responded to.
+pub(super) fn next_push(job: &Job, outcome: &Outcome, now: Now) -> Time {
+    let wait = Duration::from_secs(1 << job.attempts.min(6)).min(LONGEST_WAIT);
+    now.steady.plus(spread(wait, job).max(asked_for(outcome)))
+}
+
 /// When a message is attempted again, and by which route: at once by the preferred one of those that were
 /// not asked since it waited, and otherwise by the one that can be asked first. Each route has waits of
 /// its own, which double with its attempts: what one provider asks for is nothing to others. A message

@@ -331,6 +331,7 @@ fn what_is_spent_after_a_restore_stays_so_whatever_another_node_decides_meanwhil
         used_at: None,
         prepared_step: None,
         created_at: Time(0),
+        device_id: None,
     };
     let change = |kind, last_step| {
         let mut values = app(last_step).values();

@@ -6,11 +6,12 @@ use super::{Connections, Sqlite, open};
 use crate::calls::{
     ActivityType, AppDetails, AppStats, ApprovalStatus, Channel, CheckApproval,
     CheckPhoneVerification, CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser,
-    EnrolAuthenticator, FindUser, Forget, OfflineLogin, PhoneInfo, PhoneVerificationStatus,
-    Recognise, Recognition, RegisterActivity, Remember, RemoveAuthenticator, RemoveDevice,
-    RemoveLogin, ReportOffline, RequestCall, RequestSms, RouteMatch, SetLogin,
-    StartPhoneVerification, UserStatus, match_route,
+    EnrolAuthenticator, FindUser, Forget, InviteDevice, OfflineLogin, PhoneInfo,
+    PhoneVerificationStatus, Recognise, Recognition, RegisterActivity, Remember,
+    RemoveAuthenticator, RemoveDevice, RemoveLogin, ReportOffline, RequestCall, RequestSms,
+    RouteMatch, SetLogin, StartPhoneVerification, UserStatus, match_route,
 };
+use crate::engine::approver::SignedRequest;
 use crate::engine::operations::offline::{self, Preparation};
 use crate::engine::operations::users;
 use crate::engine::operator::{AddOperator, Operation, RemoveOperator, Role};
@@ -206,7 +207,8 @@ fn use_approvals(world: &World, user: UserId) {
     };
     let respond = |response| {
         let (device_id, device_secret) = (device.device_id, device.secret.clone());
-        let call = RespondToApproval { uuid: ask(), device_id, device_secret, response };
+        let call =
+            RespondToApproval { uuid: ask(), device_id, device_secret, response, number: None };
         let _ = engine.respond_to_approval(&call).unwrap();
     };
     respond(ApprovalResponse::Approve);
@@ -220,6 +222,24 @@ fn use_approvals(world: &World, user: UserId) {
     let checked = engine.handle(&CheckApproval::new(late)).unwrap();
     assert_eq!(checked.status, ApprovalStatus::Expired);
     engine.handle(&RemoveDevice::new(user, device.device_id)).unwrap();
+}
+
+/// A device that is registered by an invitation, a code that nobody was invited with, and a picture.
+fn use_approver(world: &World, user: UserId) {
+    let engine = &world.engine;
+    engine.set_public_url("https://login.example").unwrap();
+    engine.handle(&InviteDevice::new(user)).unwrap();
+    engine.keep_logo("https://app.example/logo.png", None).unwrap();
+    assert_eq!(engine.kept_logo("https://app.example/logo.png").unwrap(), Some(None));
+    let signed = SignedRequest {
+        device: "1.1",
+        time: 0,
+        signature: b"",
+        method: "GET",
+        path: "api/requests",
+        body: b"",
+    };
+    assert!(engine.device_that_signed(&signed).is_err());
 }
 
 /// What failed and what waits: it is listed, replayed and cancelled.
@@ -266,6 +286,7 @@ fn use_all(world: &World) {
     use_browsers(world, user);
     use_a_number(world);
     use_approvals(world, user);
+    use_approver(world, user);
     use_jobs(world);
     use_receipts(world);
     let factors = engine.handle(&UserStatus::new(user)).unwrap().factors.unwrap();

@@ -100,6 +100,7 @@ CREATE TABLE authenticators (
     used_at INTEGER,
     prepared_step INTEGER,
     created_at INTEGER NOT NULL,
+    device_id INTEGER,
     PRIMARY KEY (user_id, authenticator_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -144,9 +145,38 @@ CREATE TABLE devices (
     device_id INTEGER NOT NULL,
     os_type TEXT NOT NULL,
     secret_hash BLOB NOT NULL,
+    public_key BLOB NOT NULL,
+    name TEXT,
+    language TEXT,
+    push BLOB NOT NULL,
     registered_at INTEGER NOT NULL,
     PRIMARY KEY (user_id, device_id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE approver (
+    one INTEGER PRIMARY KEY,
+    public_url TEXT,
+    push_key BLOB NOT NULL,
+    code_key BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE invitations (
+    code_hash BLOB PRIMARY KEY,
+    app_id INTEGER NOT NULL,
+    user_id INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    forget_at INTEGER NOT NULL,
+    spent INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX invitations_due ON invitations (forget_at);
+
+CREATE TABLE logos (
+    url_hash BLOB PRIMARY KEY,
+    media_type TEXT,
+    content BLOB NOT NULL,
+    forget_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX logos_due ON logos (forget_at);
 
 CREATE TABLE approvals (
     user_id INTEGER NOT NULL,
@@ -163,6 +193,11 @@ CREATE TABLE approvals (
     expires_at INTEGER,
     processed_at INTEGER,
     device_id INTEGER,
+    shown TEXT NOT NULL,
+    number BLOB NOT NULL,
+    wrong_numbers INTEGER NOT NULL,
+    notified INTEGER NOT NULL,
+    evidence TEXT,
     PRIMARY KEY (user_id, uuid)
 ) STRICT, WITHOUT ROWID;
 

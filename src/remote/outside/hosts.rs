@@ -1,13 +1,12 @@
-//! The applications to which callbacks were sent: connections that are kept for the next ones, and the
-//! authorities that are trusted for them.
+//! The hosts to which requests were sent: connections that are kept for the next ones, and the authorities that
+//! are trusted for them.
 
 use super::super::connect::{Connections, Connector};
 use super::super::lookup::Lookup;
 use super::super::network::Network;
 use super::super::reach::Reach;
 use super::super::trust::Trust;
-use crate::engine::SignedCallback;
-use crate::model::CallbackUrl;
+use super::To;
 use crate::{Error, Result};
 use http::uri::Authority;
 use rustls::ClientConfig;
@@ -16,24 +15,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How many applications are remembered, and files of authorities.
+/// How many hosts are remembered, and files of authorities.
 const MOST: usize = 32;
-/// How many connections to one application are kept.
+/// How many connections to one host are kept.
 const KEPT: usize = 4;
 /// How long a connection is kept. Most servers keep idle ones for longer.
 const IDLE: Duration = Duration::from_secs(15);
 
 #[derive(Default)]
-pub(super) struct Receivers(Mutex<Known>);
+pub(super) struct Hosts(Mutex<Known>);
 
 /// The last ones are those that were used last.
 #[derive(Default)]
 struct Known {
-    receivers: Vec<(Key, Arc<Connections>)>,
+    hosts: Vec<(Key, Arc<Connections>)>,
     files: Vec<(Authorities, Box<ClientConfig>)>,
 }
 
-/// What decides whether a connection can carry a callback.
+/// What decides whether a connection can carry a request.
 #[derive(Clone, PartialEq)]
 struct Key {
     https: bool,
@@ -59,45 +58,38 @@ struct Stamp {
     replaced: (u64, u64, i64, i64),
 }
 
-impl Receivers {
-    /// The connections for a callback.
-    pub(super) fn find(
-        &self,
-        callback: &SignedCallback,
-        host: &Authority,
-        lookup: &Lookup,
-    ) -> Result<Arc<Connections>> {
-        let https = callback.url.is_encrypted();
-        let file = callback.ca_file.as_deref().filter(|_| https);
-        let authorities = file.map(Authorities::now).transpose()?;
-        let reach = reach(&callback.url, callback.private);
-        let key = Key { https, host: host.clone(), reach, authorities };
-        if let Some(known) = self.known().receiver(&key) {
+impl Hosts {
+    /// The connections for a request.
+    pub(super) fn find(&self, to: &To<'_>, lookup: &Lookup) -> Result<Arc<Connections>> {
+        let To { https, host, reach, ca_file, .. } = to;
+        let authorities = ca_file.filter(|_| *https).map(Authorities::now).transpose()?;
+        let key = Key { https: *https, host: host.clone(), reach: *reach, authorities };
+        if let Some(known) = self.known().host(&key) {
             return Ok(known);
         }
         let network = Network::new(host.clone(), self.trust(&key)?, None, lookup.clone());
-        let connector = Connector::Network(Box::new(network.within(reach)));
+        let connector = Connector::Network(Box::new(network.within(*reach)));
         let connections = Arc::new(Connections::new(connector, IDLE, KEPT));
         let mut known = self.known();
         // Another thread may have come first.
-        if let Some(known) = known.receiver(&key) {
+        if let Some(known) = known.host(&key) {
             return Ok(known);
         }
-        add(&mut known.receivers, (key, Arc::clone(&connections)));
+        add(&mut known.hosts, (key, Arc::clone(&connections)));
         Ok(connections)
     }
 
     /// Closes the connections that were idle for too long.
     pub(super) fn close_old(&self) {
-        let receivers: Vec<_> =
-            self.known().receivers.iter().map(|(_, connections)| Arc::clone(connections)).collect();
-        receivers.iter().for_each(|connections| connections.close_old());
+        let hosts: Vec<_> =
+            self.known().hosts.iter().map(|(_, connections)| Arc::clone(connections)).collect();
+        hosts.iter().for_each(|connections| connections.close_old());
     }
 
     /// As if so much time had passed. Returns how many connections are idle.
     #[cfg(test)]
     pub(super) fn age(&self, by: Duration) -> usize {
-        self.known().receivers.iter().map(|(_, connections)| connections.age(by)).sum()
+        self.known().hosts.iter().map(|(_, connections)| connections.age(by)).sum()
     }
 
     /// Whom to trust. No lock is held while a file is read, which may take long.
@@ -124,10 +116,10 @@ impl Receivers {
 }
 
 impl Known {
-    fn receiver(&mut self, key: &Key) -> Option<Arc<Connections>> {
-        let at = self.receivers.iter().position(|(known, _)| known == key)?;
-        self.receivers[at..].rotate_left(1);
-        self.receivers.last().map(|(_, connections)| Arc::clone(connections))
+    fn host(&mut self, key: &Key) -> Option<Arc<Connections>> {
+        let at = self.hosts.iter().position(|(known, _)| known == key)?;
+        self.hosts[at..].rotate_left(1);
+        self.hosts.last().map(|(_, connections)| Arc::clone(connections))
     }
 
     fn config(&self, authorities: &Authorities) -> Option<Box<ClientConfig>> {
@@ -166,16 +158,6 @@ impl Stamp {
             #[cfg(unix)]
             replaced: (found.dev(), found.ino(), found.ctime(), found.ctime_nsec()),
         }
-    }
-}
-
-/// The addresses to which a callback may go. Whoever writes the address of this machine into the URL
-/// means it; a name that resolves to it may be somebody else's doing.
-fn reach(url: &CallbackUrl, private: bool) -> Reach {
-    match (url.is_this_machine(), private) {
-        (true, _) => Reach::ThisMachine,
-        (false, true) => Reach::Anywhere,
-        (false, false) => Reach::Public,
     }
 }
 

@@ -1,21 +1,26 @@
-//! How often an address may send API keys that no application has, so that whoever tries keys, or repeats one
-//! that was changed, costs little.
+//! How often an address may try what it does not know: API keys, so that whoever tries them, or repeats one that
+//! was changed, costs little; and the codes of invitations, of which somebody else's would be found otherwise.
 
 use crate::places::Client;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many an address may send at once.
-pub(crate) const BURST: u32 = 30;
+/// How many API keys that no application has an address may send at once.
+pub(crate) const KEYS: u32 = 30;
 /// After what time it may send another one.
-pub(crate) const EACH: Duration = Duration::from_secs(2);
-/// The most addresses that are counted: whoever has more costs a look-up for each key.
+pub(crate) const EACH_KEY: Duration = Duration::from_secs(2);
+/// The most addresses that are counted: whoever has more costs a look-up for each try.
 const MOST: usize = 8192;
 
 /// The addresses that have sent some lately.
-#[derive(Default)]
-pub(crate) struct WrongKeys(Mutex<Counts>);
+pub(crate) struct WrongTries {
+    /// How many an address may send at once.
+    burst: u32,
+    /// After what time it may send another one.
+    each: Duration,
+    counts: Mutex<Counts>,
+}
 
 #[derive(Default)]
 struct Counts {
@@ -25,12 +30,18 @@ struct Counts {
     refused: u64,
 }
 
-impl WrongKeys {
+impl WrongTries {
+    pub(crate) fn new(burst: u32, each: Duration) -> WrongTries {
+        WrongTries { burst, each, counts: Mutex::default() }
+    }
+
     /// How long this address has to wait before another one is looked up, if it has to.
     pub(crate) fn wait(&self, client: Client, now: Instant) -> Option<Duration> {
         let counts = self.lock();
         let due = counts.due.get(&client)?;
-        let early = (*due + EACH).saturating_duration_since(now).checked_sub(EACH * BURST)?;
+        let early = (*due + self.each)
+            .saturating_duration_since(now)
+            .checked_sub(self.each * self.burst)?;
         (!early.is_zero()).then_some(early)
     }
 
@@ -45,9 +56,9 @@ impl WrongKeys {
             }
         }
         let due = counts.due.entry(client).or_insert(now);
-        let was_under = (*due + EACH).saturating_duration_since(now) <= EACH * BURST;
-        *due = (*due).max(now) + EACH;
-        was_under && (*due + EACH).saturating_duration_since(now) > EACH * BURST
+        let was_under = (*due + self.each).saturating_duration_since(now) <= self.each * self.burst;
+        *due = (*due).max(now) + self.each;
+        was_under && (*due + self.each).saturating_duration_since(now) > self.each * self.burst
     }
 
     /// Counts a request that was refused because of those before it.
@@ -63,7 +74,7 @@ impl WrongKeys {
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
         // What it protects is complete at all times.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,29 +88,29 @@ mod tests {
 
     #[test]
     fn an_address_may_send_some_and_then_one_every_two_seconds() {
-        let (keys, now) = (WrongKeys::default(), Instant::now());
-        for number in 1..=BURST {
+        let (keys, now) = (WrongTries::new(KEYS, EACH_KEY), Instant::now());
+        for number in 1..=KEYS {
             assert_eq!(keys.wait(client(1), now), None, "{number}");
-            assert_eq!(keys.add(client(1), now), number == BURST, "{number}");
+            assert_eq!(keys.add(client(1), now), number == KEYS, "{number}");
         }
-        assert_eq!(keys.wait(client(1), now), Some(EACH));
+        assert_eq!(keys.wait(client(1), now), Some(EACH_KEY));
         assert_eq!(keys.wait(client(2), now), None, "another address");
-        assert_eq!(keys.wait(client(1), now + EACH), None);
-        assert!(keys.add(client(1), now + EACH));
-        assert_eq!(keys.wait(client(1), now + EACH), Some(EACH));
-        assert_eq!(keys.wait(client(1), now + EACH * 2 * BURST), None);
-        assert_eq!(keys.counts(), (u64::from(BURST) + 1, 0));
+        assert_eq!(keys.wait(client(1), now + EACH_KEY), None);
+        assert!(keys.add(client(1), now + EACH_KEY));
+        assert_eq!(keys.wait(client(1), now + EACH_KEY), Some(EACH_KEY));
+        assert_eq!(keys.wait(client(1), now + EACH_KEY * 2 * KEYS), None);
+        assert_eq!(keys.counts(), (u64::from(KEYS) + 1, 0));
     }
 
     #[test]
     fn a_flood_of_addresses_is_bounded_and_makes_room_for_others() {
-        let (keys, now) = (WrongKeys::default(), Instant::now());
+        let (keys, now) = (WrongTries::new(KEYS, EACH_KEY), Instant::now());
         let most = u32::try_from(MOST).unwrap();
         for number in 0..2 * most {
             keys.add(client(number), now);
         }
         assert_eq!(keys.lock().due.len(), MOST);
-        keys.add(client(2 * most), now + EACH);
+        keys.add(client(2 * most), now + EACH_KEY);
         assert_eq!(keys.lock().due.len(), 1);
     }
 }

@@ -1,0 +1,104 @@
+// The accounts of this device, their open requests, and what became of earlier ones.
+
+import { call, json, now } from "./api.js";
+import { all, put, remove } from "./keys.js";
+
+const HISTORY = 100;
+
+export const accounts = [];
+export let past = []; // The latest first.
+// The word of the error that the last poll met, if it met one.
+export let trouble;
+
+const lists = new Map(); // By device: the requests and the ETag of the last reply.
+
+export async function load() {
+  accounts.push(...(await all("accounts")).sort((a, b) => a.added - b.added));
+  past = (await all("history")).sort((a, b) => b.seen - a.seen);
+}
+
+export const active = () => accounts.filter((account) => !account.removed);
+
+export async function save(account, change) {
+  await put("accounts", Object.assign(account, change));
+  if (!accounts.includes(account)) accounts.push(account);
+}
+
+export async function forget(account) {
+  await remove("accounts", account.device);
+  accounts.splice(accounts.indexOf(account), 1);
+  await drop((entry) => entry.device === account.device);
+}
+
+const read = (account, request) => ({ ...request, account, about: JSON.parse(request.shown) });
+
+export const open = () =>
+  active().flatMap((account) => (lists.get(account.device)?.requests ?? []).map((request) => read(account, request)))
+    .filter(({ expires }) => !expires || expires > now())
+    .sort((a, b) => a.about.created - b.about.created);
+
+export const isOpen = (uuid) => open().some((request) => request.uuid === uuid);
+
+export async function poll() {
+  trouble = undefined;
+  for (const account of active()) {
+    await pollOne(account).catch(({ message }) => { if (message !== "unauthorized") trouble = message; });
+  }
+}
+
+async function pollOne(account) {
+  const { device } = account;
+  const etag = lists.get(device)?.etag;
+  const reply = await call(account, "GET", "api/requests", undefined, etag && { "If-None-Match": etag });
+  if (reply.status === 304) return;
+  const { requests } = await reply.json();
+  // The tag is kept once all of this has succeeded: with it, the next reply may have no list.
+  lists.set(device, { requests });
+  for (const { uuid, shown } of requests) {
+    const entry = find(account, uuid) ?? { device, uuid, seen: now(), status: "pending" };
+    if (entry.shown !== shown) await keep(Object.assign(entry, { shown }));
+  }
+  for (const entry of past) {
+    if (entry.device === device && entry.status === "pending" && !isOpen(entry.uuid)) await look(account, entry.uuid);
+  }
+  lists.get(device).etag = reply.headers.get("ETag");
+}
+
+const find = (account, uuid) => past.find((entry) => entry.device === account.device && entry.uuid === uuid);
+
+async function keep(entry) {
+  if (!past.includes(entry)) past.unshift(entry);
+  await put("history", entry);
+  await drop((_, index) => index >= HISTORY);
+}
+
+async function drop(which) {
+  const dropped = past.filter(which);
+  past = past.filter((entry) => !dropped.includes(entry));
+  for (const { device, uuid } of dropped) await remove("history", [device, uuid]);
+}
+
+// Open requests stay, because the next poll would bring them back.
+export const clear = () => drop(({ status }) => status !== "pending");
+
+// Notes what became of a request. What was answered here is known in more detail than the service
+// reports, so the first note stays.
+export async function note(account, uuid, status, otherDevice) {
+  const list = lists.get(account.device);
+  if (list) lists.set(account.device, { requests: list.requests.filter((request) => request.uuid !== uuid) });
+  const entry = find(account, uuid);
+  if (entry?.status === "pending") await keep(Object.assign(entry, { status, otherDevice }));
+}
+
+// Asks what became of a request. Returns nothing if the account has no such request.
+export async function look(account, uuid) {
+  try {
+    const request = await json(account, "GET", `api/requests/${uuid}`);
+    const { status, by_this_device: here } = request;
+    if (status !== "pending") await note(account, uuid, status, !here && status !== "expired");
+    return read(account, request);
+  } catch (error) {
+    if (error.message !== "not_found") throw error;
+    await note(account, uuid, "unknown");
+  }
+}

@@ -1,0 +1,235 @@
+//! The approver: the page at which users respond to approval requests on their phones, and what it asks the
+//! service for. docs/approver.md describes both.
+
+mod api;
+mod assets;
+mod device;
+mod logo;
+
+pub use device::{ApproverDevice, PendingRequest};
+
+use crate::inbound::read_body;
+use crate::journal::Journal;
+use crate::places::Client;
+use crate::pool::{Lane, Pools, Unhandled};
+use crate::requests::Record;
+use crate::wrong_tries::WrongTries;
+use api::{Reply, Resource};
+use assets::Assets;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use seconder::Result;
+use seconder::engine::Engine;
+use seconder::engine::approver::{APPROVER_PATH, Refused};
+use seconder::http::BodyError;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How many codes that nobody was invited with an address may send at once.
+const TRIES: u32 = 5;
+/// After what time it may send another one, so that it is as many in a minute.
+const EACH: Duration = Duration::from_secs(12);
+/// After what time a device may try again, if there were too many requests.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Responds to devices. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Approver(Arc<Inner>);
+
+struct Inner {
+    engine: Engine,
+    journal: Arc<Journal>,
+    pools: Pools,
+    assets: Assets,
+    wrong_codes: WrongTries,
+}
+
+impl Approver {
+    /// That of an engine; none if nobody has said where devices reach the service.
+    pub(crate) fn of(
+        engine: Option<&Engine>,
+        journal: &Arc<Journal>,
+        pools: &Pools,
+    ) -> Result<Option<Approver>> {
+        let Some(engine) = engine else { return Ok(None) };
+        if engine.public_url()?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Approver(Arc::new(Inner {
+            engine: engine.clone(),
+            journal: Arc::clone(journal),
+            pools: pools.clone(),
+            assets: Assets::new(),
+            wrong_codes: WrongTries::new(TRIES, EACH),
+        }))))
+    }
+
+    /// The response to a request for something below the path of the approver, or the request of somebody else.
+    pub(crate) async fn handle(
+        &self,
+        client: Option<Client>,
+        request: Request,
+        record: &Record,
+    ) -> std::result::Result<Response, Request> {
+        let path = request.uri().path();
+        if path == APPROVER_PATH.trim_end_matches('/') {
+            return Ok(redirect());
+        }
+        let Some(rest) = path.strip_prefix(APPROVER_PATH).map(str::to_owned) else {
+            return Err(request);
+        };
+        if let Some(asked) = Resource::of(&rest) {
+            record.note_path(asked.path());
+            return Ok(self.ask(client, asked, request).await);
+        }
+        record.note_path(assets::PATH);
+        Ok(self.0.assets.response(&rest, request.method(), request.headers()))
+    }
+
+    async fn ask(&self, client: Option<Client>, asked: Resource, request: Request) -> Response {
+        if !asked.allows(request.method()) {
+            return problem(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method",
+                "there is no such method here",
+            );
+        }
+        if let Some(wait) = self.wait(&asked, request.method(), client) {
+            return wait_for(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", wait);
+        }
+        let (head, body) = request.into_parts();
+        let body = match read_body(body).await {
+            Ok(body) => body,
+            Err(error) => return unread(error),
+        };
+        // A picture may have to be fetched.
+        let pool = match asked.waits_for_others() {
+            true => self.0.pools.of_waiting(),
+            false => self.0.pools.of_database(),
+        };
+        if pool.is_full(Lane::Network) {
+            return wait_for(StatusCode::SERVICE_UNAVAILABLE, "overloaded", RETRY_AFTER);
+        }
+        let inner = Arc::clone(&self.0);
+        let replied = pool.run(Lane::Network, move || {
+            let replied = api::reply(&inner.engine, &asked, &head, &body);
+            if let (Err(Refused::InvitationUnknown), Some(client)) = (&replied, client) {
+                inner.wrong_codes.add(client, Instant::now());
+            }
+            (replied, head)
+        });
+        match replied.await {
+            Ok((Ok(reply), head)) => written(reply, &head.headers),
+            Ok((Err(refused), _)) => self.refused(&refused),
+            Err(Unhandled::Full) => {
+                wait_for(StatusCode::SERVICE_UNAVAILABLE, "overloaded", RETRY_AFTER)
+            }
+            Err(Unhandled::Panicked) => {
+                problem(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the service failed")
+            }
+        }
+    }
+
+    /// How long an address has to wait that has tried too many codes.
+    fn wait(&self, asked: &Resource, method: &Method, client: Option<Client>) -> Option<Duration> {
+        let enrols = matches!(asked, Resource::Devices) && method == Method::POST;
+        client.filter(|_| enrols).and_then(|client| {
+            let wait = self.0.wrong_codes.wait(client, Instant::now());
+            wait.inspect(|_| self.0.wrong_codes.add_refused())
+        })
+    }
+
+    fn refused(&self, refused: &Refused) -> Response {
+        let status = match refused {
+            Refused::InvitationUnknown | Refused::NotFound => StatusCode::NOT_FOUND,
+            Refused::InvitationExpired => StatusCode::GONE,
+            Refused::InvitationSpent
+            | Refused::TooManyDevices
+            | Refused::NotPending(_)
+            | Refused::Changed
+            | Refused::WrongNumberDenied => StatusCode::CONFLICT,
+            Refused::Signature | Refused::Unauthorized | Refused::Clock => StatusCode::UNAUTHORIZED,
+            Refused::WrongNumber => StatusCode::UNPROCESSABLE_ENTITY,
+            Refused::Failed(error) => return self.failed(refused, error),
+            _ => StatusCode::BAD_REQUEST,
+        };
+        problem(status, refused.name(), &refused.to_string())
+    }
+
+    /// The reasons of what failed in the service are for its operator alone.
+    fn failed(&self, refused: &Refused, error: &seconder::Error) -> Response {
+        if let seconder::Error::InvalidArgument { .. } = error {
+            return problem(StatusCode::BAD_REQUEST, refused.name(), &refused.to_string());
+        }
+        self.0.journal.note(&format!("a request of a device failed: {error}"));
+        wait_for(StatusCode::SERVICE_UNAVAILABLE, "failed", RETRY_AFTER)
+    }
+}
+
+fn redirect() -> Response {
+    let mut response = assets::empty(StatusCode::PERMANENT_REDIRECT);
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static(APPROVER_PATH));
+    response
+}
+
+fn unread(error: BodyError) -> Response {
+    match error {
+        BodyError::TooLarge => {
+            problem(StatusCode::PAYLOAD_TOO_LARGE, "invalid", "the body is larger than 64 KiB")
+        }
+        BodyError::TooSlow => {
+            problem(StatusCode::REQUEST_TIMEOUT, "invalid", "the body did not arrive in time")
+        }
+        _ => problem(StatusCode::BAD_REQUEST, "invalid", "the body is incomplete"),
+    }
+}
+
+/// The response with a reply. What a device has already is not sent again.
+fn written(reply: Reply, asked: &HeaderMap) -> Response {
+    let Reply { status, media_type, body, tag } = reply;
+    let known = asked.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
+    let is_known = tag.is_some() && known == tag.as_deref();
+    let mut response = Response::new(if is_known { Body::empty() } else { Body::from(body) });
+    *response.status_mut() = if is_known { StatusCode::NOT_MODIFIED } else { status };
+    let headers = response.headers_mut();
+    if let Ok(media_type) = HeaderValue::from_str(&media_type) {
+        headers.insert(header::CONTENT_TYPE, media_type);
+    }
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
+        headers.insert(header::ETAG, tag);
+    }
+    protect(headers);
+    response
+}
+
+/// A response of the API that is an error.
+fn problem(status: StatusCode, name: &str, message: &str) -> Response {
+    let body = serde_json::json!({ "error": name, "message": message }).to_string();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(api::JSON));
+    protect(headers);
+    response
+}
+
+fn wait_for(status: StatusCode, name: &str, wait: Duration) -> Response {
+    let mut response = problem(status, name, "there were too many requests: try again later");
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    response
+}
+
+/// What no response of the API goes without: nobody keeps it, and no browser takes it for anything else.
+fn protect(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}

@@ -1,0 +1,320 @@
+//! What devices ask for, and the replies, as JSON.
+
+use super::logo;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use seconder::calls::ApprovalStatus;
+use seconder::engine::approver::{
+    APPROVER_PATH, DeviceOverview, DeviceSettings, PresentedDevice, Refused, ShownRequest,
+    SignedDevice, SignedRequest, SignedResponse, Subscription,
+};
+use seconder::engine::{DeviceType, Engine};
+use seconder::model::{ApprovalId, Secret};
+use seconder::{Error, Result};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer};
+use serde_json::{Value, json};
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+pub(super) const JSON: &str = "application/json; charset=utf-8";
+
+/// What is asked for, by the path.
+pub(super) enum Resource {
+    /// To register a device.
+    Devices,
+    Device,
+    Requests,
+    Request(String),
+    Respond(String),
+    Logo(String),
+    Nothing,
+}
+
+/// A reply that is no error.
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    pub(super) media_type: String,
+    pub(super) body: Vec<u8>,
+    /// By which a device that has the same already says so.
+    pub(super) tag: Option<String>,
+}
+
+impl Resource {
+    /// What a path below that of the approver asks for; none if it is that of a file.
+    pub(super) fn of(path: &str) -> Option<Resource> {
+        let steps: Vec<&str> = path.strip_prefix("api/")?.split('/').collect();
+        Some(match steps.as_slice() {
+            ["devices"] => Resource::Devices,
+            ["device"] => Resource::Device,
+            ["requests"] => Resource::Requests,
+            ["requests", uuid] => Resource::Request((*uuid).to_owned()),
+            ["requests", uuid, "respond"] => Resource::Respond((*uuid).to_owned()),
+            ["requests", uuid, "logo"] => Resource::Logo((*uuid).to_owned()),
+            _ => Resource::Nothing,
+        })
+    }
+
+    /// The path, as the log has it.
+    pub(super) fn path(&self) -> &'static str {
+        match self {
+            Resource::Devices => "/-/approver/api/devices",
+            Resource::Device => "/-/approver/api/device",
+            Resource::Requests => "/-/approver/api/requests",
+            Resource::Request(_) => "/-/approver/api/requests/{uuid}",
+            Resource::Respond(_) => "/-/approver/api/requests/{uuid}/respond",
+            Resource::Logo(_) => "/-/approver/api/requests/{uuid}/logo",
+            Resource::Nothing => "/-/approver/api/",
+        }
+    }
+
+    pub(super) fn allows(&self, method: &Method) -> bool {
+        match self {
+            Resource::Devices | Resource::Respond(_) => method == Method::POST,
+            Resource::Device => [Method::GET, Method::POST, Method::DELETE].contains(method),
+            Resource::Requests | Resource::Request(_) | Resource::Logo(_) => method == Method::GET,
+            Resource::Nothing => true,
+        }
+    }
+
+    pub(super) fn waits_for_others(&self) -> bool {
+        matches!(self, Resource::Logo(_))
+    }
+}
+
+/// The reply to a device. It blocks.
+pub(super) fn reply(
+    engine: &Engine,
+    asked: &Resource,
+    head: &Parts,
+    body: &[u8],
+) -> Result<Reply, Refused> {
+    match asked {
+        Resource::Devices => register(engine, body),
+        Resource::Respond(uuid) => respond(engine, uuid, body),
+        Resource::Nothing => Err(Refused::NotFound),
+        signed => {
+            let device = signer(engine, head, body)?;
+            match signed {
+                Resource::Requests => requests(&device),
+                Resource::Request(uuid) => {
+                    Ok(object(StatusCode::OK, &shown(&device.request(&id(uuid)?)?)))
+                }
+                Resource::Logo(uuid) => logo::reply(engine, device.logo(&id(uuid)?)?),
+                _ => of_itself(device, &head.method, body),
+            }
+        }
+    }
+}
+
+/// Bytes in Base64 with the URL alphabet.
+struct Bytes(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Bytes, D::Error> {
+        let text = String::deserialize(from)?;
+        URL_SAFE_NO_PAD.decode(text).map(Bytes).map_err(serde::de::Error::custom)
+    }
+}
+
+#[derive(Deserialize)]
+struct NewDevice {
+    code: Secret,
+    key: String,
+    name: String,
+    language: String,
+    platform: String,
+    time: u64,
+    signature: Bytes,
+}
+
+#[derive(Deserialize)]
+struct Responded {
+    device: String,
+    response: String,
+    number: Option<String>,
+    shown: String,
+    time: u64,
+    signature: Bytes,
+}
+
+#[derive(Deserialize)]
+struct Changed {
+    name: Option<String>,
+    language: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    subscription: Option<Option<Subscription>>,
+}
+
+/// `null` is something else than nothing.
+fn given<'de, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Option<Option<Subscription>>, D::Error> {
+    Option::deserialize(from).map(Some)
+}
+
+/// An error about a body repeats nothing of it.
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
+    serde_json::from_slice(body).map_err(|error| {
+        let reason = format!("is not the JSON of this request, at column {}", error.column());
+        Error::InvalidArgument { parameter: "body".into(), reason: reason.into() }.into()
+    })
+}
+
+fn id(text: &str) -> Result<ApprovalId, Refused> {
+    text.parse().map_err(|_| Refused::NotFound)
+}
+
+fn register(engine: &Engine, body: &[u8]) -> Result<Reply, Refused> {
+    let new: NewDevice = read(body)?;
+    let kind = match new.platform.as_str() {
+        "ios" => DeviceType::Ios,
+        "android" => DeviceType::Android,
+        _ => DeviceType::Chrome,
+    };
+    let registered = engine.register_by_invitation(&PresentedDevice {
+        code: new.code,
+        key: URL_SAFE_NO_PAD.decode(&new.key).unwrap_or_default(),
+        key_text: new.key,
+        kind,
+        name: new.name,
+        language: new.language,
+        time: new.time,
+        signature: new.signature.0,
+    })?;
+    let reply = json!({
+        "device": registered.device,
+        "application": registered.application,
+        "account": registered.account,
+        "codes": {
+            "secret": registered.codes.secret.expose(),
+            "digits": registered.codes.digits,
+            "period": registered.codes.period,
+        },
+        "push_key": URL_SAFE_NO_PAD.encode(registered.push_key),
+    });
+    Ok(object(StatusCode::CREATED, &reply))
+}
+
+fn respond(engine: &Engine, uuid: &str, body: &[u8]) -> Result<Reply, Refused> {
+    let responded: Responded = read(body)?;
+    let status = engine.respond_signed(&SignedResponse {
+        device: responded.device,
+        uuid: id(uuid)?,
+        response: responded.response.parse()?,
+        number: responded.number,
+        shown: responded.shown,
+        time: responded.time,
+        signature: responded.signature.0,
+    })?;
+    Ok(object(StatusCode::OK, &json!({ "status": status })))
+}
+
+/// The device that has signed a request with its header `Authorization`.
+fn signer(engine: &Engine, head: &Parts, body: &[u8]) -> Result<SignedDevice, Refused> {
+    let (device, time, signature) = authorization(&head.headers).ok_or(Refused::Unauthorized)?;
+    let target = head.uri.path_and_query().map_or("", |target| target.as_str());
+    engine.device_that_signed(&SignedRequest {
+        device,
+        time,
+        signature: &signature,
+        method: head.method.as_str(),
+        path: target.strip_prefix(APPROVER_PATH).unwrap_or_default(),
+        body,
+    })
+}
+
+/// `Seconder device=1.12, time=1790000000, signature=…`
+fn authorization(headers: &HeaderMap) -> Option<(&str, u64, Vec<u8>)> {
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(one), None) = (all.next(), all.next()) else { return None };
+    let parameters = one.to_str().ok()?.strip_prefix("Seconder ")?;
+    let (mut device, mut time, mut signature) = (None, None, None);
+    for parameter in parameters.split(',') {
+        let (name, value) = parameter.trim().split_once('=')?;
+        let place = match name {
+            "device" => &mut device,
+            "time" => &mut time,
+            "signature" => &mut signature,
+            _ => return None,
+        };
+        if place.replace(value).is_some() {
+            return None;
+        }
+    }
+    let signature = URL_SAFE_NO_PAD.decode(signature?).ok()?;
+    Some((device?, time?.parse().ok()?, signature))
+}
+
+fn requests(device: &SignedDevice) -> Result<Reply, Refused> {
+    let open = device.requests()?;
+    let open: Vec<Value> = open.iter().map(shown).collect();
+    let mut reply = object(StatusCode::OK, &json!({ "requests": open }));
+    let mut hasher = DefaultHasher::new();
+    reply.body.hash(&mut hasher);
+    reply.tag = Some(format!("\"{:016x}\"", hasher.finish()));
+    Ok(reply)
+}
+
+fn shown(request: &ShownRequest) -> Value {
+    json!({
+        "uuid": request.uuid,
+        "shown": request.shown,
+        "expires": request.expires,
+        "number_digits": request.number_digits,
+        "status": match request.status {
+            ApprovalStatus::Unknown => "expired",
+            status => status.name(),
+        },
+        "decided": request.decided,
+        "by_this_device": request.by_this_device,
+    })
+}
+
+/// What a device reads and changes of itself.
+fn of_itself(device: SignedDevice, method: &Method, body: &[u8]) -> Result<Reply, Refused> {
+    if method == Method::DELETE {
+        device.remove()?;
+        return Ok(Reply {
+            status: StatusCode::NO_CONTENT,
+            media_type: JSON.to_owned(),
+            body: Vec::new(),
+            tag: None,
+        });
+    }
+    if method == Method::POST {
+        let Changed { name, language, subscription } = read(body)?;
+        device.change(&DeviceSettings { name, language, subscription })?;
+    }
+    Ok(object(StatusCode::OK, &overview(&device.overview()?)))
+}
+
+fn overview(overview: &DeviceOverview) -> Value {
+    let devices = overview.devices.iter().map(|device| {
+        json!({
+            "device": device.device,
+            "name": device.name,
+            "created": device.created,
+            "this": device.this,
+            "push": device.push,
+        })
+    });
+    json!({
+        "device": overview.device,
+        "name": overview.name,
+        "application": overview.application,
+        "account": overview.account,
+        "language": overview.language,
+        "push": overview.devices.iter().any(|device| device.this && device.push),
+        "push_key": URL_SAFE_NO_PAD.encode(&overview.push_key),
+        "created": overview.devices.iter().find(|device| device.this).map(|device| device.created),
+        "devices": devices.collect::<Vec<_>>(),
+    })
+}
+
+fn object(status: StatusCode, body: &Value) -> Reply {
+    let body = body.to_string().into_bytes();
+    Reply { status, media_type: JSON.to_owned(), body, tag: None }
+}

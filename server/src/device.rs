@@ -1,0 +1,300 @@
+//! `seconder device`: the devices of users, and a device that is this program.
+
+use crate::arguments::Database;
+use crate::commands::{self, invalid, print};
+use crate::qr::{self, Screen};
+use crate::table::{Json, print_json, table, utc};
+use clap::{Args, Subcommand};
+use seconder::engine::{ApprovalResponse, DeviceType};
+use seconder::model::{ApprovalId, Secret, UserId};
+use seconder::{Error, Result};
+use seconder_server::{ApproverDevice, PendingRequest};
+use serde_json::{Value, json};
+use std::fs::OpenOptions;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Invite a user to register a phone: print a link, a QR code of it at a terminal, and the code in it, which
+    /// can be typed too. The invitation is valid for ten minutes, and can be used once. `seconder serve` has to
+    /// have been started with --public-url.
+    Invite {
+        #[command(flatten)]
+        database: Database,
+        /// Id of the user.
+        #[arg(long, value_name = "ID")]
+        user: UserId,
+        /// Exchange dark and light in the QR code, for a reader that does not find it.
+        #[arg(long)]
+        invert: bool,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Register a device for a user, and print its id and the secret that authenticates it; the
+    /// secret is shown only once.
+    Register {
+        #[command(flatten)]
+        database: Database,
+        /// Id of the user.
+        #[arg(long, value_name = "ID")]
+        user: UserId,
+        /// Type of the device: android, android_tablet, ios or svc_chrome.
+        #[arg(long = "type", value_name = "TYPE")]
+        kind: DeviceType,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Register this program as a device by the link of an invitation, which is read from standard input. Its key
+    /// is written to a new file, which only its owner can read.
+    Enrol {
+        #[command(flatten)]
+        this: This,
+        /// What the user's other devices call it.
+        #[arg(long, default_value = "seconder device")]
+        name: String,
+        /// PEM file with the authorities or the certificate to trust, instead of the system's.
+        #[arg(long, value_name = "FILE")]
+        ca_file: Option<PathBuf>,
+        /// File with the link, instead of standard input.
+        #[arg(long, value_name = "FILE")]
+        link_file: Option<PathBuf>,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Print the approval requests that this device can respond to, the oldest first.
+    Pending {
+        #[command(flatten)]
+        this: This,
+        /// Print each request as a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Approve a request.
+    Approve {
+        #[command(flatten)]
+        this: This,
+        #[command(flatten)]
+        which: Which,
+        /// The number that the login shows, if it shows one.
+        #[arg(long, value_name = "NUMBER")]
+        number: Option<String>,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Deny a request.
+    Deny {
+        #[command(flatten)]
+        this: This,
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Deny a request, and report that it was not the user's. Further requests are snoozed for 5 minutes.
+    Report {
+        #[command(flatten)]
+        this: This,
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Print the code that this device shows now.
+    Code {
+        #[command(flatten)]
+        this: This,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Remove this device from the service, and then its file.
+    Remove {
+        #[command(flatten)]
+        this: This,
+        #[command(flatten)]
+        json: Json,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct This {
+    /// File with the key of this device.
+    #[arg(long, value_name = "FILE", default_value = "seconder-device.json")]
+    device_file: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Which {
+    /// UUID of the approval request. By default the only one that there is.
+    #[arg(value_name = "UUID")]
+    uuid: Option<ApprovalId>,
+}
+
+pub(crate) fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Invite { database, user, invert, json } => invite(&database, user, invert, json),
+        Command::Register { database, user, kind, json } => {
+            commands::register_device(&database, user, kind, json)
+        }
+        Command::Enrol { this, name, ca_file, link_file, json } => {
+            let link = commands::secret_from(link_file.as_deref(), "link-file")?;
+            enrol(&this, &link, &name, ca_file.as_deref(), json)
+        }
+        Command::Pending { this, json } => pending(&this.open()?, json),
+        Command::Approve { this, which, number, json } => {
+            respond(&this, &which, ApprovalResponse::Approve, number.as_deref(), json)
+        }
+        Command::Deny { this, which, json } => {
+            respond(&this, &which, ApprovalResponse::Deny, None, json)
+        }
+        Command::Report { this, which, json } => {
+            respond(&this, &which, ApprovalResponse::Report, None, json)
+        }
+        Command::Code { this, json } => {
+            let code = this.open()?.code()?;
+            json.print(&json!({ "code": code.expose() }), code.expose())
+        }
+        Command::Remove { this, json } => remove(&this, json),
+    }
+}
+
+fn invite(database: &Database, user: UserId, invert: bool, json: Json) -> Result<()> {
+    let invited = database.existing()?.invite_device(user)?;
+    let (link, code) = (invited.link.expose(), invited.code.expose());
+    let minutes = invited.expires_in / 60;
+    let mut text = String::new();
+    if std::io::stdout().is_terminal() {
+        // A link is short enough for every terminal but the narrowest, and is printed below in any case.
+        text = qr::draw(link, Screen::of_output(), invert).map_or_else(String::new, |qr| qr + "\n");
+    }
+    text += &format!("{link}\ncode: {code}\nvalid for {minutes} minutes, for one phone");
+    let object = json!({ "link": link, "code": code, "expires_in": invited.expires_in });
+    json.print(&object, &text)
+}
+
+impl This {
+    fn open(&self) -> Result<ApproverDevice> {
+        ApproverDevice::read(&commands::secret_file("device-file", &self.device_file)?)
+    }
+}
+
+fn enrol(this: &This, link: &Secret, name: &str, ca_file: Option<&Path>, json: Json) -> Result<()> {
+    // Before the invitation is used up.
+    let file = new_file(&this.device_file)?;
+    let registered = ApproverDevice::register(link, name, ca_file);
+    let device = registered.inspect_err(|_| drop(std::fs::remove_file(&this.device_file)))?;
+    write(file, &device).map_err(|error| {
+        let file = this.device_file.display();
+        invalid(
+            "device-file",
+            format!("{file} cannot be written, so the device is of no use: {error}"),
+        )
+    })?;
+    let (application, account) = device.account();
+    let object = json!({ "device": device.id(), "application": application, "account": account });
+    json.print(&object, &format!("device {} of {account} at {application}", device.id()))
+}
+
+/// A new file for its owner alone: a key that exists is not replaced.
+fn new_file(path: &Path) -> Result<std::fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(|error| {
+        invalid("device-file", format!("{} cannot be created: {error}", path.display()))
+    })
+}
+
+fn write(mut file: std::fs::File, device: &ApproverDevice) -> std::io::Result<()> {
+    file.write_all(device.written().expose().as_bytes())?;
+    file.sync_all()
+}
+
+fn pending(device: &ApproverDevice, as_json: bool) -> Result<()> {
+    let open = device.pending()?;
+    if as_json {
+        return open.iter().try_for_each(|request| {
+            let mut object = json!(request);
+            object["shown"] = shown(request);
+            print_json(serde_json::to_string(&object))
+        });
+    }
+    let row = |request: &PendingRequest| {
+        let shown = shown(request);
+        let text = |name: &str| one_line(shown[name].as_str().unwrap_or_default());
+        let details = shown["details"].as_array().into_iter().flatten();
+        let details = details.map(|pair| {
+            let part = |at: usize| one_line(pair[at].as_str().unwrap_or_default());
+            format!("{}: {}", part(0), part(1))
+        });
+        let number = match request.number_digits {
+            0 => "none".to_owned(),
+            digits => format!("{digits} digits"),
+        };
+        let expires = request.expires.map_or_else(|| "never".to_owned(), utc);
+        let details = details.collect::<Vec<_>>().join(", ");
+        vec![
+            request.uuid.to_string(),
+            text("application"),
+            text("message"),
+            details,
+            number,
+            expires,
+        ]
+    };
+    let rows: Vec<_> = open.iter().map(row).collect();
+    print(&table(&["UUID", "APPLICATION", "MESSAGE", "DETAILS", "NUMBER", "EXPIRES"], &rows))
+}
+
+fn shown(request: &PendingRequest) -> Value {
+    serde_json::from_str(&request.shown).unwrap_or_default()
+}
+
+/// What an application has sent must not control a terminal.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+fn respond(
+    this: &This,
+    which: &Which,
+    response: ApprovalResponse,
+    number: Option<&str>,
+    json: Json,
+) -> Result<()> {
+    let device = this.open()?;
+    let mut open = device.pending()?;
+    let request = match &which.uuid {
+        Some(uuid) => open.into_iter().find(|request| request.uuid == *uuid),
+        None if open.len() > 1 => {
+            let reason =
+                "is missing: several requests are open. `seconder device pending` lists them";
+            return Err(invalid("UUID", reason.to_owned()));
+        }
+        None => open.pop(),
+    };
+    let request =
+        request.ok_or_else(|| invalid("UUID", "is that of no open request".to_owned()))?;
+    if response == ApprovalResponse::Approve && request.number_digits > 0 && number.is_none() {
+        let reason = format!("is missing: the login shows one of {} digits", request.number_digits);
+        return Err(invalid("number", reason));
+    }
+    let status = device.respond(&request, response, number)?;
+    json.print(&json!({ "uuid": request.uuid, "status": status }), &status)
+}
+
+fn remove(this: &This, json: Json) -> Result<()> {
+    let device = this.open()?;
+    match device.remove() {
+        Ok(()) => {}
+        // It was removed by somebody else.
+        Err(Error::Rejected(rejection)) if rejection.status == 401 => {}
+        Err(error) => return Err(error),
+    }
+    std::fs::remove_file(&this.device_file).map_err(|error| {
+        let file = this.device_file.display();
+        invalid("device-file", format!("the device was removed, but {file} was not: {error}"))
+    })?;
+    json.print(&json!({ "device": device.id() }), "removed")
+}

@@ -1,0 +1,200 @@
+//! The approver: devices of users that sign what they send, with a key that never leaves them. They register by
+//! an invitation, show the open approval requests of their user and respond to them, and show codes.
+//! docs/approver.md describes the protocol, of which this is all but the HTTP.
+
+mod invitations;
+mod logos;
+mod pushes;
+mod signed;
+
+pub use invitations::{CodesOfDevice, PresentedDevice, RegisteredBy};
+pub use logos::KeptLogo;
+pub use pushes::Subscription;
+pub use signed::{
+    DeviceOverview, DeviceSettings, OtherDevice, ShownRequest, SignedDevice, SignedRequest,
+    SignedResponse,
+};
+
+use super::clock::Now;
+use super::operations::approver as stored;
+use super::store::Approver;
+use super::{Engine, rejections};
+use crate::calls::ApprovalStatus;
+use crate::model::Secret;
+use crate::webpush::VapidKey;
+use crate::{Error, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// Where devices reach the approver, below the public URL. No path of the interface begins so.
+pub const APPROVER_PATH: &str = "/-/approver/";
+
+/// Why a device does not get what it asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// Nobody was invited with this code.
+    InvitationUnknown,
+    /// A device was registered with this code already.
+    InvitationSpent,
+    /// The code is too old.
+    InvitationExpired,
+    /// The user has as many devices as one can have.
+    TooManyDevices,
+    /// The signature of a new device is not that of its key.
+    Signature,
+    /// The device is not registered, or the signature is not that of its key.
+    Unauthorized,
+    /// The signature is right, and the time in it is more than a minute off.
+    Clock,
+    /// The user has no such request.
+    NotFound,
+    /// The request cannot be responded to any more.
+    NotPending(ApprovalStatus),
+    /// The request is another one than the device has shown.
+    Changed,
+    /// The number is not that of the request, and can be typed once more.
+    WrongNumber,
+    /// The number was wrong for the last time, and the request is denied.
+    WrongNumberDenied,
+    /// Something in the request is invalid, or the service failed.
+    Failed(Error),
+}
+
+impl Refused {
+    /// Its name in the protocol.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Refused::InvitationUnknown => "invitation_unknown",
+            Refused::InvitationSpent => "invitation_spent",
+            Refused::InvitationExpired => "invitation_expired",
+            Refused::TooManyDevices => "too_many_devices",
+            Refused::Signature => "signature",
+            Refused::Unauthorized => "unauthorized",
+            Refused::Clock => "clock",
+            Refused::NotFound => "not_found",
+            Refused::NotPending(ApprovalStatus::Expired) => "expired",
+            Refused::NotPending(_) => "not_pending",
+            Refused::Changed => "changed",
+            Refused::WrongNumber => "wrong_number",
+            Refused::WrongNumberDenied => "wrong_number_denied",
+            Refused::Failed(Error::InvalidArgument { .. }) => "invalid",
+            Refused::Failed(_) => "failed",
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Refused::InvitationUnknown => "there is no such invitation",
+            Refused::InvitationSpent => "a device was registered by this invitation already",
+            Refused::InvitationExpired => "the invitation has expired",
+            Refused::TooManyDevices => "the user has five devices: remove one of them first",
+            Refused::Signature => "the signature is not that of the key",
+            Refused::Unauthorized => "the device is not registered, or did not sign this",
+            Refused::Clock => "the time is more than a minute off: see the header Date",
+            Refused::NotFound => "there is no such request",
+            Refused::NotPending(ApprovalStatus::Expired) => "the request has expired",
+            Refused::NotPending(_) => "somebody has responded to the request already",
+            Refused::Changed => "the request is another one than was shown",
+            Refused::WrongNumber => "the number is wrong: it can be typed once more",
+            Refused::WrongNumberDenied => "the number was wrong twice, so the request is denied",
+            Refused::Failed(error) => return error.fmt(f),
+        };
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Failed(error)
+    }
+}
+
+impl Engine {
+    /// Notes the public URL of the service, such as `https://login.example`, in the database: invitations lead
+    /// there, and devices sign it.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be written.
+    pub fn set_public_url(&self, url: &str) -> Result<()> {
+        let mut code_key = Zeroizing::new(vec![0; 32]);
+        self.random().fill(&mut code_key)?;
+        let push_key = VapidKey::generate()?.to_bytes();
+        let keys = stored::NewKeys { push_key, code_key };
+        let url = url.trim_end_matches('/').to_owned();
+        self.run(move |view| stored::set_public_url(view, &url, &keys))
+    }
+
+    /// The public URL of the service, if anybody has set it.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be read.
+    pub fn public_url(&self) -> Result<Option<String>> {
+        Ok(self.look(stored::find)?.and_then(|row| row.public_url))
+    }
+
+    /// What the service has for its devices.
+    fn approver(&self) -> Result<Published> {
+        let row = self.look(stored::find)?;
+        row.and_then(Published::of).ok_or_else(rejections::no_public_url)
+    }
+}
+
+/// What a service whose public URL is known has for its devices.
+#[derive(Clone)]
+struct Published {
+    url: String,
+    row: Approver,
+}
+
+impl Published {
+    fn of(row: Approver) -> Option<Published> {
+        Some(Published { url: row.public_url.clone()?, row })
+    }
+
+    /// Where the page is.
+    fn page(&self) -> String {
+        format!("{}{APPROVER_PATH}", self.url)
+    }
+
+    /// What devices sign as the place of the page.
+    fn origin(&self) -> String {
+        origin(&self.url)
+    }
+
+    /// The public key of the messages to push services.
+    fn push_key(&self) -> Result<VapidKey> {
+        VapidKey::from_bytes(self.row.push_key.get()?)
+    }
+}
+
+/// The origin of a public URL: its scheme, host and port, as browsers write them. Devices sign it, so that what
+/// they have signed for one service is of no use to another.
+pub fn origin(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
+    let host = rest.split('/').next().unwrap_or_default();
+    let host = host.strip_suffix(":443").unwrap_or(host);
+    format!("{scheme}://{host}").to_ascii_lowercase()
+}
+
+/// The SHA-256 of something, in hexadecimal digits, as devices sign it.
+pub fn hash_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes in Base64 with the URL alphabet.
+fn text_of(bytes: &[u8]) -> Secret {
+    Secret::new(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// Whether a time that a device has signed is that of now.
+fn is_now(time: u64, now: Now) -> bool {
+    now.clock.seconds().abs_diff(time) <= super::limits::DEVICE_CLOCK.as_secs()
+}

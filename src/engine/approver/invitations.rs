@@ -1,0 +1,272 @@
+//! Invitations: a code, typed or in a link, by which a user registers a device.
+
+use super::super::clock::Random;
+use super::super::operations::approver::{self as stored, NewInvitation, Presented, Registered};
+use super::super::operations::{approvals, user};
+use super::super::{Engine, authenticators, limits, rejections};
+use super::{Published, Refused, hash_of, is_now};
+use crate::calls::{DeviceInvited, InviteDevice};
+use crate::engine::DeviceType;
+use crate::model::Secret;
+use crate::webpush;
+use crate::{Error, Handle, Result};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// The digits and letters of codes, without those that look like others (Crockford's Base32).
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// How many of them a code has: 50 bits.
+const LENGTH: usize = 10;
+/// The default width and height of a QR code, in pixels.
+const QR_SIZE: u64 = 300;
+/// The longest name of a device, in characters.
+const LONGEST_NAME: usize = 64;
+/// What is hashed with a code, so that the key has no other use.
+const PURPOSE: &[u8] = b"invitation:";
+
+/// A device that a user wants to register by an invitation.
+#[derive(Clone, Debug)]
+pub struct PresentedDevice {
+    /// The code of the invitation, as it was typed.
+    pub code: Secret,
+    /// The public key: an uncompressed point on P-256.
+    pub key: Vec<u8>,
+    /// The public key as the device has signed it.
+    pub key_text: String,
+    /// What it is.
+    pub kind: DeviceType,
+    /// What its user calls it. 1 to 64 characters.
+    pub name: String,
+    /// The language of its messages, as in BCP 47.
+    pub language: String,
+    /// When it signed this, in Unix seconds.
+    pub time: u64,
+    /// The signature of the key.
+    pub signature: Vec<u8>,
+}
+
+/// A device that was registered by an invitation.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RegisteredBy {
+    /// By what it is known from now on.
+    pub device: String,
+    /// The name of the application.
+    pub application: String,
+    /// The e-mail of the user, masked.
+    pub account: String,
+    /// The codes that it shows.
+    pub codes: CodesOfDevice,
+    /// The public key of messages to push services.
+    pub push_key: Vec<u8>,
+}
+
+/// What a device needs to show codes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CodesOfDevice {
+    /// The secret.
+    pub secret: Secret,
+    /// How many digits they have.
+    pub digits: u8,
+    /// How long each is shown, in seconds.
+    pub period: u64,
+}
+
+/// A code that was made for somebody.
+pub(in crate::engine) struct NewCode {
+    /// In two groups, as it is shown.
+    pub(in crate::engine) shown: Secret,
+    pub(in crate::engine) link: Secret,
+    pub(in crate::engine) invitation: NewInvitation,
+}
+
+impl Engine {
+    /// A code for an invitation that lives so long.
+    ///
+    /// # Errors
+    /// [`Error::Rejected`] if nobody knows where devices reach the service.
+    pub(in crate::engine) fn new_invitation(&self, life: Duration) -> Result<NewCode> {
+        let approver = self.approver()?;
+        let code = new_code(self.random())?;
+        let code_hash = hash(&approver, &code)?;
+        let (first, second) = code.split_at(LENGTH / 2);
+        let shown = Secret::new(format!("{first}-{second}"));
+        let link = Secret::new(format!("{}#{}", approver.page(), shown.expose()));
+        Ok(NewCode { shown, link, invitation: NewInvitation { code_hash, life } })
+    }
+
+    /// Registers a device by an invitation, which is used up then. The user's other devices are notified.
+    ///
+    /// # Errors
+    /// Why it is not registered. Nothing is changed then.
+    pub fn register_by_invitation(
+        &self,
+        presented: &PresentedDevice,
+    ) -> Result<RegisteredBy, Refused> {
+        let now = self.now();
+        let approver = self.approver()?;
+        let (name, language) = (name(&presented.name)?, language(&presented.language)?);
+        let key =
+            webpush::check_point(&presented.key).map_err(|error| error.of_parameter("key"))?;
+        let code = normal(presented.code.expose()).ok_or(Refused::InvitationUnknown)?;
+        let text = format!(
+            "seconder-enrol-v1\n{}\n{}\n{}\n{}",
+            approver.origin(),
+            hash_of(code.as_bytes()),
+            presented.key_text,
+            presented.time,
+        );
+        if !webpush::verify_p256(&key, text.as_bytes(), &presented.signature) {
+            return Err(Refused::Signature);
+        }
+        if !is_now(presented.time, now) {
+            return Err(Refused::Clock);
+        }
+        let mut secret = Zeroizing::new(vec![0; limits::SECRET_LENGTH]);
+        self.random().fill(&mut secret)?;
+        let (digits, period) = self.shared.authenticator;
+        let push_key = approver.push_key()?.public_point().to_vec();
+        let new = Presented {
+            code_hash: hash(&approver, &code)?,
+            key: key.to_vec(),
+            os_type: presented.kind.name(),
+            name,
+            language,
+            secret: secret.clone(),
+            digits,
+            period,
+            first_push: self.nonce()?,
+            push_lease: self.push_lease(),
+            trail: self.trail_of("register_device", now, None)?,
+        };
+        let registered = self.run(move |view| stored::register(view, &new))?;
+        let (app, device, email, pushes) = match registered {
+            Registered::Done { app, device, email, pushes } => (app, device, email, pushes),
+            Registered::Unknown => return Err(Refused::InvitationUnknown),
+            Registered::Spent => return Err(Refused::InvitationSpent),
+            Registered::Expired => return Err(Refused::InvitationExpired),
+            Registered::TooMany => return Err(Refused::TooManyDevices),
+        };
+        self.hand_over(pushes)?;
+        let application = self.application(app)?.map(|app| app.name.clone()).unwrap_or_default();
+        Ok(RegisteredBy {
+            device: format!("{app}.{device}"),
+            application,
+            account: approvals::masked(&email),
+            codes: CodesOfDevice { secret: super::text_of(&secret), digits, period },
+            push_key,
+        })
+    }
+}
+
+impl Handle<InviteDevice> for Engine {
+    fn handle(&self, call: &InviteDevice) -> Result<DeviceInvited> {
+        let now = self.begin();
+        let life = limits::INVITATION_LIFE;
+        let NewCode { shown, link, invitation } = self.new_invitation(life)?;
+        let qr_code = authenticators::picture(&link, call.qr_size.unwrap_or(QR_SIZE))?;
+        let (app, user_id) = (self.app.app_id, call.user_id);
+        let trail = self.trail::<InviteDevice>(now, None)?;
+        let invited = self.run(move |view| {
+            if user(view, app, user_id)?.is_none() {
+                return Ok(false);
+            }
+            stored::invite(view, app, user_id, &invitation, now);
+            trail.done(view, user_id);
+            Ok(true)
+        })?;
+        match invited {
+            true => Ok(DeviceInvited::new(link, shown, qr_code, life.as_secs())),
+            false => Err(rejections::user_not_found()),
+        }
+    }
+}
+
+fn new_code(random: &dyn Random) -> Result<Zeroizing<String>> {
+    let mut bytes = Zeroizing::new([0; LENGTH]);
+    random.fill(&mut *bytes)?;
+    let letter = |byte: &u8| char::from(ALPHABET[usize::from(byte % 32)]);
+    Ok(Zeroizing::new(bytes.iter().map(letter).collect()))
+}
+
+/// A typed code as it is hashed, or `None` for what cannot be one: in capitals, without what separates the
+/// groups, and with the letters that look like digits read as those.
+fn normal(typed: &str) -> Option<Zeroizing<String>> {
+    let mut code = Zeroizing::new(String::with_capacity(LENGTH));
+    for letter in typed.chars().filter(|letter| !"- ".contains(*letter)) {
+        let letter = match letter.to_ascii_uppercase() {
+            'O' => '0',
+            'I' | 'L' => '1',
+            other => other,
+        };
+        if code.len() == LENGTH || !ALPHABET.contains(&u8::try_from(letter).ok()?) {
+            return None;
+        }
+        code.push(letter);
+    }
+    (code.len() == LENGTH).then_some(code)
+}
+
+/// The hash of a code. Whoever reads the database can try all codes against a hash without a key.
+fn hash(approver: &Published, code: &str) -> Result<Vec<u8>> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(approver.row.code_key.get()?)
+        .map_err(|_| Error::storage("the key of invitations is damaged"))?;
+    mac.update(PURPOSE);
+    mac.update(code.as_bytes());
+    Ok(mac.finalize().into_bytes().to_vec())
+}
+
+/// What a user calls a device, without what could be mistaken for something else on a page.
+pub(super) fn name(given: &str) -> Result<String> {
+    let name = given.trim();
+    let is_long = name.chars().count() > LONGEST_NAME;
+    match name.is_empty() || is_long || name.chars().any(char::is_control) {
+        true => Err(Error::invalid_argument(
+            "name",
+            "must be 1 to 64 characters, without control characters",
+        )),
+        false => Ok(name.to_owned()),
+    }
+}
+
+/// A language that a device names.
+pub(super) fn language(given: &str) -> Result<String> {
+    let is_tag = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    match (2..=35).contains(&given.len()) && given.bytes().all(is_tag) {
+        true => Ok(given.to_owned()),
+        false => {
+            Err(Error::invalid_argument("language", "must be a tag of BCP 47, such as en or pt-BR"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_read_as_people_type_it() {
+        for typed in ["01234-ABCDE", "o1234abcde", " OI2 34-ab cde ", "0L234ABCDE"] {
+            assert_eq!(normal(typed).unwrap().as_str(), "01234ABCDE", "{typed}");
+        }
+        for typed in ["", "01234-ABCD", "01234-ABCDEF", "01234-ABCDU", "01234_ABCDE", "01234-ABCDÄ"]
+        {
+            assert!(normal(typed).is_none(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn names_and_languages_of_devices_are_bounded() {
+        assert_eq!(name(" Ada's phone ").unwrap(), "Ada's phone");
+        for wrong in ["", "  ", "a\u{202e}\u{7}", &"x".repeat(65), &"x".repeat(1 << 20)] {
+            assert!(name(wrong).is_err());
+        }
+        assert!(["en", "pt-BR", "zh-Hant-TW"].iter().all(|tag| language(tag).is_ok()));
+        assert!(
+            ["", "e", "en_US", "en ", &"x".repeat(36)].iter().all(|tag| language(tag).is_err())
+        );
+    }
+}

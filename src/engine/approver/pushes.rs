@@ -1,0 +1,176 @@
+//! Push messages to devices (RFC 8030): subscriptions, and what a message says.
+
+use super::super::clock::Now;
+use super::super::operations::Subject;
+use super::super::operations::approver as stored;
+use super::super::operations::jobs::Claimed;
+use super::super::operations::pushes as changes;
+use super::super::push::{PushMessage, PushOutcome};
+use super::super::{Engine, Outcome, jobs, store, texts};
+use super::Published;
+use crate::webpush::{self, SubscriptionKeys};
+use crate::{Error, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::time::Duration;
+
+/// No endpoint of a browser is longer.
+const LONGEST_ENDPOINT: usize = 2048;
+/// How much of a question a notification shows, in characters.
+const LONGEST_BODY: usize = 240;
+
+/// A subscription to push messages, as a browser has it.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Subscription {
+    /// Where messages are posted.
+    pub endpoint: String,
+    /// The public key of the browser, in Base64 with the URL alphabet.
+    pub p256dh: String,
+    /// The secret that messages are authenticated with, in the same.
+    pub auth: String,
+}
+
+/// Whoever has an endpoint can send messages to it.
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscription").finish_non_exhaustive()
+    }
+}
+
+impl Subscription {
+    fn keys(&self) -> Result<SubscriptionKeys> {
+        let bytes =
+            |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).unwrap_or_default();
+        SubscriptionKeys::new(&bytes(&self.p256dh), &bytes(&self.auth))
+            .map_err(|error| error.of_parameter("subscription"))
+    }
+}
+
+impl Engine {
+    /// A subscription as it is stored, if messages can be sent to it.
+    pub(super) fn checked(&self, subscription: &Subscription) -> Result<String> {
+        if subscription.endpoint.len() > LONGEST_ENDPOINT {
+            return Err(Error::invalid_argument(
+                "subscription",
+                "has an endpoint that is too long",
+            ));
+        }
+        self.shared
+            .push_hosts
+            .check(&subscription.endpoint)
+            .map_err(|error| error.of_parameter("subscription"))?;
+        subscription.keys()?;
+        serde_json::to_string(subscription)
+            .map_err(|error| Error::Internal { message: error.to_string() })
+    }
+
+    /// How long nobody else sends a message that somebody is sending.
+    pub(in crate::engine) fn push_lease(&self) -> Duration {
+        self.lease(jobs::PUSH_LANE)
+    }
+
+    /// Sends a message to a device.
+    pub(in crate::engine) fn push(
+        &self,
+        claimed: &Claimed,
+        (device, request): (u64, Option<&str>),
+        now: Now,
+    ) -> Result<Outcome> {
+        let Some(sender) = &self.shared.push else {
+            let reason = "this process does not send push messages".to_owned();
+            return Ok(Outcome::NotAttempted { after: None, reason });
+        };
+        let Some(user_id) = Subject::user_of(&claimed.lease.subject) else {
+            return Ok(Outcome::Permanent("it is for no user".into()));
+        };
+        let uuid = request.map(str::to_owned);
+        let found = self.look(move |view| {
+            let approver = stored::find(view)?.and_then(Published::of);
+            let device = view.get::<store::Device>((user_id.get(), device))?;
+            let request = match &uuid {
+                Some(uuid) => view.get::<store::Approval>((user_id.get(), uuid.clone()))?,
+                None => None,
+            };
+            Ok((approver, device, request))
+        })?;
+        let (Some(approver), Some(row), approval) = found else {
+            return Ok(Outcome::Permanent("the device was removed".into()));
+        };
+        let Some(app) = self.application(claimed.app)? else {
+            return Ok(Outcome::Permanent("the application was removed".into()));
+        };
+        let stored = row.push.get()?.clone();
+        let Ok(subscription) = serde_json::from_str::<Subscription>(&stored) else {
+            return Ok(Outcome::Permanent("the device has no subscription".into()));
+        };
+        let question = approval.filter(|_| app.limits.push_shows_message == 1);
+        let language = row.language.as_deref().unwrap_or("en");
+        let body = notification(&approver, &app.name, language, request, question.as_ref());
+        let left = claimed.deadline.after(now.steady).unwrap_or_default();
+        let message = PushMessage {
+            authorization: self.authorization(&approver, &subscription.endpoint, now)?,
+            body: webpush::encrypt(&subscription.keys()?, body.as_bytes())?,
+            endpoint: subscription.endpoint,
+            ttl: left,
+            // A request replaces what was said of it before, on a phone that was off.
+            topic: request.map(|uuid| uuid.replace('-', "")),
+        };
+        let outcome = sender.send(&message);
+        if outcome == PushOutcome::Gone {
+            let ended = stored.clone();
+            self.run(move |view| changes::end_subscription(view, user_id, device, &ended))?;
+        }
+        if let PushOutcome::Rejected(reason) = &outcome {
+            self.shared.deliver.push_rejected(reason);
+        }
+        Ok(match outcome {
+            PushOutcome::Accepted => Outcome::Sent(None),
+            PushOutcome::Gone => Outcome::Permanent("the subscription has ended".into()),
+            PushOutcome::Rejected(reason) => Outcome::Permanent(reason),
+            PushOutcome::Retry { after, reason } => Outcome::Retry { after, reason },
+        })
+    }
+
+    /// What says to a push service whose message it is (RFC 8292).
+    fn authorization(&self, approver: &Published, endpoint: &str, now: Now) -> Result<String> {
+        let audience = super::origin(endpoint);
+        self.shared.push_tokens.get(
+            &approver.push_key()?,
+            &audience,
+            &approver.url,
+            now.clock.seconds(),
+        )
+    }
+}
+
+/// What a notification says, in the form that browsers also show without the app (declarative push).
+fn notification(
+    approver: &Published,
+    application: &str,
+    language: &str,
+    request: Option<&str>,
+    question: Option<&store::Approval>,
+) -> String {
+    let (asks, added) = texts::notices(language);
+    let page = approver.page();
+    let (body, navigate, tag) = match request {
+        Some(uuid) => (asks, format!("{page}#r={uuid}"), uuid),
+        None => (added, format!("{page}#devices"), "devices"),
+    };
+    let body = match question {
+        Some(row) => row.message.chars().take(LONGEST_BODY).collect(),
+        None => body.to_owned(),
+    };
+    let notification = json!({
+        "title": application,
+        "body": body,
+        "navigate": navigate,
+        "lang": language,
+        "dir": "auto",
+        "tag": tag,
+        "silent": false,
+    });
+    json!({ "web_push": 8030, "notification": notification }).to_string()
+}

@@ -1,0 +1,370 @@
+//! What a device asks for, in requests that it has signed.
+
+use super::super::Engine;
+use super::super::approvals::{ApprovalResponse, Decision, Responder};
+use super::super::operations::approvals::{self, Request, Signed};
+use super::super::operations::approver::{self as stored, DeviceChange};
+use super::super::operations::{factors, pushes, user};
+use super::super::store;
+use super::invitations::{language, name};
+use super::{Published, Refused, Subscription, hash_of, is_now};
+use crate::calls::{ApprovalStatus, Logo};
+use crate::engine::clock::Now;
+use crate::model::{ApprovalId, DeviceId, UserId};
+use crate::{Result, webpush};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use zeroize::Zeroizing;
+
+/// A request of a device, and the signature of its method, path, body and time.
+#[derive(Clone, Copy, Debug)]
+pub struct SignedRequest<'a> {
+    /// By what the device is known.
+    pub device: &'a str,
+    /// When it signed this, in Unix seconds.
+    pub time: u64,
+    /// The signature.
+    pub signature: &'a [u8],
+    /// The method.
+    pub method: &'a str,
+    /// The path and the query, after [`APPROVER_PATH`](super::APPROVER_PATH).
+    pub path: &'a str,
+    /// The body; empty if there is none.
+    pub body: &'a [u8],
+}
+
+/// A response to an approval request, signed by a device.
+#[derive(Clone, Debug)]
+pub struct SignedResponse {
+    /// By what the device is known.
+    pub device: String,
+    /// The id of the request.
+    pub uuid: ApprovalId,
+    /// The user's response.
+    pub response: ApprovalResponse,
+    /// The number that the user typed.
+    pub number: Option<String>,
+    /// The SHA-256 of what the device has shown, in hexadecimal digits.
+    pub shown: String,
+    /// When it signed this, in Unix seconds.
+    pub time: u64,
+    /// The signature.
+    pub signature: Vec<u8>,
+}
+
+/// A device whose signature was right.
+pub struct SignedDevice {
+    engine: Engine,
+    approver: Published,
+    user_id: UserId,
+    device_id: DeviceId,
+    row: store::Device,
+}
+
+/// An approval request as a device shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShownRequest {
+    /// Its id.
+    pub uuid: ApprovalId,
+    /// What is shown, and signed: a JSON object.
+    pub shown: String,
+    /// When it expires, in Unix seconds; `None` means never.
+    pub expires: Option<u64>,
+    /// How many digits the number has that the user has to type to approve it; 0 for none.
+    pub number_digits: usize,
+    /// What has become of it.
+    pub status: ApprovalStatus,
+    /// When somebody responded, in Unix seconds.
+    pub decided: Option<u64>,
+    /// Whether that was this device.
+    pub by_this_device: bool,
+}
+
+/// What a device learns of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceOverview {
+    /// By what it is known.
+    pub device: String,
+    /// What its user calls it.
+    pub name: String,
+    /// The name of the application.
+    pub application: String,
+    /// The e-mail of the user, masked.
+    pub account: String,
+    /// The language of its messages.
+    pub language: String,
+    /// The public key of messages to push services.
+    pub push_key: Vec<u8>,
+    /// All devices of the user that have a key, the oldest first.
+    pub devices: Vec<OtherDevice>,
+}
+
+/// A device of the same user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OtherDevice {
+    /// By what it is known.
+    pub device: String,
+    /// What its user calls it.
+    pub name: String,
+    /// When it was registered, in Unix seconds.
+    pub created: u64,
+    /// Whether it is the device that asks.
+    pub this: bool,
+    /// Whether it has a subscription to push messages.
+    pub push: bool,
+}
+
+/// What a device changes of itself. What is `None` stays.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceSettings {
+    /// What its user calls it. 1 to 64 characters.
+    pub name: Option<String>,
+    /// The language of its messages, as in BCP 47.
+    pub language: Option<String>,
+    /// Its subscription to push messages; `Some(None)` for none.
+    pub subscription: Option<Option<Subscription>>,
+}
+
+impl Engine {
+    /// The device that has signed a request.
+    ///
+    /// # Errors
+    /// [`Refused::Unauthorized`] for a device that is not registered and for a wrong signature, between which
+    /// nobody can distinguish; [`Refused::Clock`]; [`Refused::Failed`].
+    pub fn device_that_signed(&self, request: &SignedRequest<'_>) -> Result<SignedDevice, Refused> {
+        let now = self.now();
+        let signer = self.signer(request.device)?;
+        let text = format!(
+            "seconder-call-v1\n{}\n{}\n{} {}\n{}\n{}",
+            signer.approver.origin(),
+            request.device,
+            request.method,
+            request.path,
+            hash_of(request.body),
+            request.time,
+        );
+        signer.check(&text, request.signature, request.time, now)?;
+        Ok(signer)
+    }
+
+    /// Responds to an approval request by a device that has signed the response. The response is stored first;
+    /// then the callback is sent.
+    ///
+    /// # Errors
+    /// Why nothing is changed; but the first wrong number is counted, and the second one denies the request.
+    pub fn respond_signed(&self, response: &SignedResponse) -> Result<ApprovalStatus, Refused> {
+        let now = self.now();
+        let signer = self.signer(&response.device)?;
+        let text = format!(
+            "seconder-response-v1\n{}\n{}\n{}\n{}\n{}\n{}\n{}",
+            signer.approver.origin(),
+            response.device,
+            response.uuid,
+            response.response.name(),
+            response.number.as_deref().unwrap_or("-"),
+            response.shown,
+            response.time,
+        );
+        signer.check(&text, &response.signature, response.time, now)?;
+        let request = signer.find(&response.uuid, now)?;
+        let status = approvals::status(&request.row);
+        if status != ApprovalStatus::Pending {
+            return Err(Refused::NotPending(status));
+        }
+        if hash_of(request.row.shown.as_bytes()) != response.shown {
+            return Err(Refused::Changed);
+        }
+        let [signature, key] = [&response.signature, &signer.row.public_key]
+            .map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
+        let responder = Responder {
+            number: response.number.clone().map(Zeroizing::new),
+            signed: Some(Signed { text, signature, key }),
+            device: signer.row,
+        };
+        match signer.engine.decide(&request, responder, response.response, now)? {
+            Decision::Done if response.response == ApprovalResponse::Approve => {
+                Ok(ApprovalStatus::Approved)
+            }
+            Decision::Done => Ok(ApprovalStatus::Denied),
+            Decision::WrongNumber => Err(Refused::WrongNumber),
+            Decision::DeniedByNumber => Err(Refused::WrongNumberDenied),
+            Decision::NoDevice => Err(Refused::Unauthorized),
+            Decision::NotPending => {
+                // Another device was a moment sooner.
+                let request = signer.engine.find_approval(&response.uuid, now)?;
+                let status = request.map_or(ApprovalStatus::Unknown, |r| approvals::status(&r.row));
+                Err(Refused::NotPending(status))
+            }
+        }
+    }
+
+    /// The device that is known by this, before its signature is checked.
+    fn signer(&self, device: &str) -> Result<SignedDevice, Refused> {
+        let (app, id) = parse(device).ok_or(Refused::Unauthorized)?;
+        let found = self.look(move |view| {
+            let approver = stored::find(view)?;
+            Ok((approver, factors::device(view, app, id)?))
+        })?;
+        let (Some(approver), Some(row)) = (found.0.and_then(Published::of), found.1) else {
+            return Err(Refused::Unauthorized);
+        };
+        let Some(app) = self.application(app)?.filter(|_| stored::has_key(&row)) else {
+            return Err(Refused::Unauthorized);
+        };
+        let user_id = row.user_id.try_into()?;
+        Ok(SignedDevice { engine: self.of(app), approver, user_id, device_id: id, row })
+    }
+}
+
+/// The application and the device of a text by which a device is known.
+fn parse(text: &str) -> Option<(i64, DeviceId)> {
+    let (app, id) = text.split_once('.')?;
+    let (app, id): (i64, DeviceId) = (app.parse().ok()?, id.parse().ok()?);
+    (known_as(app, id.get()) == text).then_some((app, id))
+}
+
+/// By what a device is known.
+fn known_as(app: i64, device: u64) -> String {
+    format!("{app}.{device}")
+}
+
+impl SignedDevice {
+    fn check(&self, text: &str, signature: &[u8], time: u64, now: Now) -> Result<(), Refused> {
+        let key = webpush::check_length(&self.row.public_key)?;
+        if !webpush::verify_p256(&key, text.as_bytes(), signature) {
+            return Err(Refused::Unauthorized);
+        }
+        is_now(time, now).then_some(()).ok_or(Refused::Clock)
+    }
+
+    /// The open requests of the user, the oldest first.
+    ///
+    /// # Errors
+    /// [`Refused::Failed`].
+    pub fn requests(&self) -> Result<Vec<ShownRequest>, Refused> {
+        let now = self.engine.now();
+        let (app, user_id) = (self.engine.app.app_id, self.user_id);
+        let open = self.engine.look(move |view| approvals::open(view, app, user_id, now))?;
+        open.into_iter().map(|request| Ok(self.shown(request, now)?)).collect()
+    }
+
+    /// A request of the user, also one that is not open any more.
+    ///
+    /// # Errors
+    /// [`Refused::NotFound`], [`Refused::Failed`].
+    pub fn request(&self, uuid: &ApprovalId) -> Result<ShownRequest, Refused> {
+        let now = self.engine.now();
+        Ok(self.shown(self.find(uuid, now)?, now)?)
+    }
+
+    /// The URL of the picture of a request of the user, if it has one.
+    ///
+    /// # Errors
+    /// [`Refused::NotFound`], [`Refused::Failed`].
+    pub fn logo(&self, uuid: &ApprovalId) -> Result<Option<String>, Refused> {
+        let request = self.find(uuid, self.engine.now())?;
+        let logos: Vec<Logo> = serde_json::from_str(&request.row.logos).unwrap_or_default();
+        // Shown at 48 points, of which most phones make 144 pixels.
+        let of = |res: &str| logos.iter().find(|logo| logo.res == res);
+        Ok(["med", "default"].into_iter().find_map(of).map(|logo| logo.url.clone()))
+    }
+
+    fn find(&self, uuid: &ApprovalId, now: Now) -> Result<Request, Refused> {
+        let found = self.engine.find_approval(uuid, now)?;
+        found.filter(|request| request.user_id == self.user_id).ok_or(Refused::NotFound)
+    }
+
+    fn shown(&self, request: Request, now: Now) -> Result<ShownRequest> {
+        let Request { row, uuid, .. } = request;
+        Ok(ShownRequest {
+            uuid,
+            expires: row.expires_at.map(|end| now.shown(end).seconds()),
+            number_digits: row.number.get()?.len(),
+            status: approvals::status(&row),
+            decided: row.processed_at.map(|time| time.seconds()),
+            by_this_device: row.device_id == Some(self.row.device_id),
+            shown: row.shown,
+        })
+    }
+
+    /// What the device is, and the other devices of the user.
+    ///
+    /// # Errors
+    /// [`Refused::Unauthorized`] if it was removed, [`Refused::Failed`].
+    pub fn overview(&self) -> Result<DeviceOverview, Refused> {
+        let (app, user_id, id) = (self.engine.app.app_id, self.user_id, self.device_id);
+        let found = self.engine.look(move |view| {
+            let email = user(view, app, user_id)?.map(|user| user.email);
+            Ok(email.zip(stored::devices(view, user_id, id)?))
+        })?;
+        let (email, devices) = found.ok_or(Refused::Unauthorized)?;
+        let this = devices.iter().find(|row| row.device_id == id.get());
+        let this = this.unwrap_or(&self.row).clone();
+        let devices = devices.into_iter().filter(stored::has_key);
+        Ok(DeviceOverview {
+            device: known_as(app, id.get()),
+            name: this.name.unwrap_or_default(),
+            application: self.engine.app.name.clone(),
+            account: approvals::masked(&email),
+            language: this.language.unwrap_or_default(),
+            push_key: self.approver.push_key()?.public_point().to_vec(),
+            devices: devices.map(|row| self.other(row)).collect(),
+        })
+    }
+
+    fn other(&self, row: store::Device) -> OtherDevice {
+        OtherDevice {
+            device: known_as(self.engine.app.app_id, row.device_id),
+            created: row.registered_at.seconds(),
+            this: row.device_id == self.row.device_id,
+            push: pushes::has_subscription(&row),
+            name: row.name.unwrap_or_default(),
+        }
+    }
+
+    /// Changes what is stored of the device.
+    ///
+    /// # Errors
+    /// [`Refused::Failed`] if something is invalid, and nothing is changed; [`Refused::Unauthorized`] if it was
+    /// removed.
+    pub fn change(&self, settings: &DeviceSettings) -> Result<(), Refused> {
+        let push = match &settings.subscription {
+            None => None,
+            Some(None) => Some(String::new()),
+            Some(Some(subscription)) => Some(self.engine.checked(subscription)?),
+        };
+        let change = DeviceChange {
+            name: settings.name.as_deref().map(name).transpose()?,
+            language: settings.language.as_deref().map(language).transpose()?,
+            push,
+        };
+        let (user_id, id) = (self.user_id, self.device_id);
+        let changed =
+            self.engine.run(move |view| stored::change_device(view, user_id, id, &change))?;
+        changed.then_some(()).ok_or(Refused::Unauthorized)
+    }
+
+    /// Removes the device.
+    ///
+    /// # Errors
+    /// [`Refused::Unauthorized`] if it was removed already, [`Refused::Failed`].
+    pub fn remove(self) -> Result<(), Refused> {
+        let now = self.engine.now();
+        let (app, user_id, id) = (self.engine.app.app_id, self.user_id, self.device_id);
+        let trail = self.engine.trail_of("remove_device", now, None)?;
+        let removed = self.engine.run(move |view| {
+            let removed = factors::remove_device(view, app, user_id, id)?;
+            if removed == factors::Removed::Done {
+                trail.done(view, user_id);
+            }
+            Ok(removed)
+        })?;
+        match removed {
+            factors::Removed::Done => Ok(()),
+            _ => Err(Refused::Unauthorized),
+        }
+    }
+}

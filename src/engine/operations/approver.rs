@@ -1,0 +1,202 @@
+//! The approver: what its devices need of the service, the invitations by which they are registered, and what
+//! they may change of themselves.
+
+use super::audit::Trail;
+use super::factors::{self, Credential, NewAuthenticator, NewDevice};
+use super::jobs::Claimed;
+use super::pushes::{self, About, NewPushes};
+use super::{AppId, user};
+use crate::engine::clock::Now;
+use crate::engine::limits::{APPROVAL_LIFE, DEVICES, INVITATION_RECORD};
+use crate::engine::store::{Approver, Decided, Device, Invitation, View};
+use crate::model::{DeviceId, UserId};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// The key of the only row.
+const ONE: u8 = 1;
+
+/// The keys of a service that has none yet.
+#[derive(Clone)]
+pub(in crate::engine) struct NewKeys {
+    pub(in crate::engine) push_key: Zeroizing<Vec<u8>>,
+    pub(in crate::engine) code_key: Zeroizing<Vec<u8>>,
+}
+
+/// What the service has; none if nobody has said where it is reached.
+pub(in crate::engine) fn find(view: &mut View) -> Decided<Option<Approver>> {
+    view.get::<Approver>((ONE,))
+}
+
+/// Notes where the service is reached. The keys are for a service that has none: devices and invitations
+/// rely on those that it has.
+pub(in crate::engine) fn set_public_url(
+    view: &mut View,
+    public_url: &str,
+    keys: &NewKeys,
+) -> Decided<()> {
+    let public_url = Some(public_url.to_owned());
+    let row = match find(view)? {
+        Some(row) if row.public_url == public_url => return Ok(()),
+        Some(row) => Approver { public_url, ..row },
+        None => Approver {
+            one: ONE,
+            public_url,
+            push_key: keys.push_key.clone().into(),
+            code_key: keys.code_key.clone().into(),
+        },
+    };
+    view.put(row);
+    Ok(())
+}
+
+/// The right to register a device, for whoever has the code of this hash.
+#[derive(Clone)]
+pub(in crate::engine) struct NewInvitation {
+    pub(in crate::engine) code_hash: Vec<u8>,
+    pub(in crate::engine) life: Duration,
+}
+
+/// Adds an invitation for a user who exists.
+pub(in crate::engine) fn invite(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+    new: &NewInvitation,
+    now: Now,
+) {
+    let expires_at = now.steady.plus(new.life);
+    view.append(Invitation {
+        code_hash: new.code_hash.clone(),
+        app_id: app,
+        user_id: user_id.get(),
+        expires_at,
+        forget_at: expires_at.plus(INVITATION_RECORD),
+        spent: false,
+    });
+}
+
+/// A device that presents the code of an invitation.
+#[derive(Clone)]
+pub(in crate::engine) struct Presented {
+    pub(in crate::engine) code_hash: Vec<u8>,
+    pub(in crate::engine) key: Vec<u8>,
+    pub(in crate::engine) os_type: &'static str,
+    pub(in crate::engine) name: String,
+    pub(in crate::engine) language: String,
+    /// The secret of its codes.
+    pub(in crate::engine) secret: Zeroizing<Vec<u8>>,
+    pub(in crate::engine) digits: u8,
+    pub(in crate::engine) period: u64,
+    /// The messages to the other devices of the user.
+    pub(in crate::engine) first_push: i64,
+    pub(in crate::engine) push_lease: Duration,
+    /// Of the application of the invitation, which is not known before.
+    pub(in crate::engine) trail: Trail,
+}
+
+pub(in crate::engine) enum Registered {
+    Done {
+        app: AppId,
+        device: DeviceId,
+        email: String,
+        pushes: Vec<Claimed>,
+    },
+    /// There is no such invitation, or no such user any more.
+    Unknown,
+    Spent,
+    Expired,
+    /// The user has as many devices as one can have.
+    TooMany,
+}
+
+/// Registers a device by an invitation, which is spent then.
+pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<Registered> {
+    let now = new.trail.now;
+    let found = view.get::<Invitation>((new.code_hash.clone(),))?;
+    let Some(mut invitation) = found else { return Ok(Registered::Unknown) };
+    let (app, user_id) = (invitation.app_id, UserId::try_from(invitation.user_id)?);
+    if invitation.spent {
+        return Ok(Registered::Spent);
+    }
+    if invitation.expires_at <= now.steady {
+        return Ok(Registered::Expired);
+    }
+    let Some(user) = user(view, app, user_id)? else { return Ok(Registered::Unknown) };
+    let devices = view.all::<Device>((user_id.get(),))?;
+    if devices.iter().filter(|device| has_key(device)).count() >= DEVICES {
+        return Ok(Registered::TooMany);
+    }
+    let device = NewDevice {
+        app,
+        user_id,
+        os_type: new.os_type,
+        credential: Credential::Key(new.key.clone()),
+        name: Some(new.name.clone()),
+        language: Some(new.language.clone()),
+        now,
+    };
+    let Some(device) = factors::add_device(view, &device)? else { return Ok(Registered::Unknown) };
+    let codes = NewAuthenticator {
+        app,
+        user_id,
+        label: None,
+        secret: new.secret.clone(),
+        digits: new.digits,
+        period: new.period,
+        now,
+    };
+    factors::add_device_codes(view, &codes, device)?;
+    invitation.spent = true;
+    view.put(invitation);
+    Trail { app, ..new.trail.clone() }.done(view, user_id);
+    let (first_job, lease) = (new.first_push, new.push_lease);
+    let others = NewPushes { app, first_job, lease, now };
+    let about = (&About::Device(device.get()), now.steady.plus(Duration::from_secs(APPROVAL_LIFE)));
+    let pushes = pushes::add(view, user_id, &devices, about, &others)?;
+    Ok(Registered::Done { app, device, email: user.email, pushes })
+}
+
+/// Whether a device signs what it sends.
+pub(in crate::engine) fn has_key(device: &Device) -> bool {
+    !device.public_key.is_empty()
+}
+
+/// What a device changes of itself. What is not given stays.
+#[derive(Clone, Default)]
+pub(in crate::engine) struct DeviceChange {
+    pub(in crate::engine) name: Option<String>,
+    pub(in crate::engine) language: Option<String>,
+    /// Its subscription; empty to end it.
+    pub(in crate::engine) push: Option<String>,
+}
+
+/// Changes a device. Returns whether it is registered.
+pub(in crate::engine) fn change_device(
+    view: &mut View,
+    user_id: UserId,
+    device: DeviceId,
+    change: &DeviceChange,
+) -> Decided<bool> {
+    let Some(mut row) = view.get::<Device>((user_id.get(), device.get()))? else {
+        return Ok(false);
+    };
+    row.name = change.name.clone().or(row.name);
+    row.language = change.language.clone().or(row.language);
+    if let Some(push) = &change.push {
+        row.push = push.clone().into();
+    }
+    view.put(row);
+    Ok(true)
+}
+
+/// The devices of a user, the one that asks among them; none if it is not registered any more.
+pub(in crate::engine) fn devices(
+    view: &mut View,
+    user_id: UserId,
+    device: DeviceId,
+) -> Decided<Option<Vec<Device>>> {
+    let devices = view.all::<Device>((user_id.get(),))?;
+    let is_registered = devices.iter().any(|row| row.device_id == device.get());
+    Ok(is_registered.then_some(devices))
+}

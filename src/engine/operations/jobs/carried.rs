@@ -1,0 +1,95 @@
+//! What a job carries: a message, a callback or a push message, sealed in its row.
+
+use crate::engine::JobKind;
+use crate::engine::store::{Job, Sealed};
+use crate::engine::texts::Wording;
+use crate::model::CallbackUrl;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+#[derive(Clone)]
+pub(in crate::engine) enum What {
+    Message {
+        message: Outgoing,
+        /// None for the install message to a new user.
+        code: Option<Zeroizing<String>>,
+    },
+    Callback {
+        url: CallbackUrl,
+        body: String,
+    },
+    /// To a device, about an approval request, or that another device was registered.
+    Push {
+        device: u64,
+        request: Option<String>,
+    },
+}
+
+impl What {
+    /// As it is stored.
+    pub(super) fn sealed(&self) -> crate::Result<Sealed<String>> {
+        match self {
+            What::Message { message, code } => {
+                let code = code.as_deref();
+                Sealed::json(&MessagePayload { message, code })
+            }
+            What::Callback { url, body } => {
+                Sealed::json(&CallbackPayload { url: url.as_str(), body })
+            }
+            What::Push { device, request } => {
+                Sealed::json(&PushPayload { device: *device, request: request.clone() })
+            }
+        }
+    }
+}
+
+/// A message without its code, and what is needed to count it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(in crate::engine) struct Outgoing {
+    pub(in crate::engine) to: String,
+    pub(in crate::engine) masked: String,
+    pub(in crate::engine) by_voice: bool,
+    pub(in crate::engine) text: Wording,
+    pub(in crate::engine) country: u16,
+    pub(in crate::engine) network: Option<String>,
+    /// That of the call, for the audit of what becomes of the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::engine) user_ip: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MessagePayload<M, C> {
+    message: M,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<C>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PushPayload {
+    device: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CallbackPayload<T> {
+    url: T,
+    body: T,
+}
+
+/// What a job carries.
+pub(in crate::engine) fn what(job: &Job) -> crate::Result<What> {
+    let damaged = || super::super::damaged("jobs", "payload");
+    let payload = job.payload.get()?;
+    if job.kind == JobKind::Callback {
+        let read: CallbackPayload<String> = serde_json::from_str(payload).map_err(|_| damaged())?;
+        return Ok(What::Callback { url: CallbackUrl::stored(read.url), body: read.body });
+    }
+    if job.kind == JobKind::Push {
+        let read: PushPayload = serde_json::from_str(payload).map_err(|_| damaged())?;
+        return Ok(What::Push { device: read.device, request: read.request });
+    }
+    let read: MessagePayload<Outgoing, String> =
+        serde_json::from_str(payload).map_err(|_| damaged())?;
+    Ok(What::Message { message: read.message, code: read.code.map(Zeroizing::new) })
+}

@@ -1,0 +1,133 @@
+//! Requests to hosts that somebody else has named: those that receive callbacks, push services, and those of
+//! pictures. Connections are kept for the next request to the same host.
+
+mod hosts;
+
+use super::connect::Connection;
+use super::deadline::Deadline;
+use super::error_mapping::Fault;
+use super::http1::Head;
+use super::lookup::Lookup;
+use super::process::PerProcess;
+use super::raw_request::{RawRequest, unsendable};
+use super::reach::Reach;
+use crate::{Error, Result, Stage};
+use hosts::Hosts;
+use http::Uri;
+use http::uri::{Authority, PathAndQuery};
+use std::path::Path;
+use std::time::Duration;
+
+/// Sends requests to such hosts.
+pub(super) struct Outside {
+    hosts: PerProcess<Hosts>,
+    lookup: Lookup,
+}
+
+/// Where a request goes, and whom it trusts.
+pub(super) struct To<'a> {
+    pub(super) https: bool,
+    pub(super) host: Authority,
+    /// The path and the query.
+    pub(super) target: String,
+    pub(super) reach: Reach,
+    /// The authorities that are trusted instead of the system's.
+    pub(super) ca_file: Option<&'a Path>,
+}
+
+impl To<'_> {
+    /// Where a URL leads, to addresses of the public Internet.
+    pub(super) fn url(url: &str) -> Result<To<'static>> {
+        let uri: Uri = url.parse().map_err(|_| unsendable())?;
+        let host = uri.authority().cloned().ok_or_else(unsendable)?;
+        let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        // A URL may have no path, and then a query follows the host.
+        let target = match target.starts_with('?') {
+            true => format!("/{target}"),
+            false => target.to_owned(),
+        };
+        let https = uri.scheme_str() == Some("https");
+        Ok(To { https, host, target, reach: Reach::Public, ca_file: None })
+    }
+}
+
+/// A response.
+pub(super) struct Responded {
+    pub(super) head: Head,
+    /// Its body; `None` if it did not arrive in time, or is too large.
+    pub(super) body: Option<Vec<u8>>,
+}
+
+impl Outside {
+    pub(super) fn new(lookup: Lookup) -> Outside {
+        Outside { hosts: PerProcess::new(Hosts::default()), lookup }
+    }
+
+    fn hosts(&self) -> &Hosts {
+        self.hosts.get(Hosts::default)
+    }
+
+    /// Closes the connections that were idle for too long.
+    pub(super) fn close_old(&self) {
+        self.hosts().close_old();
+    }
+
+    /// As if so much time had passed. Returns how many connections are idle.
+    #[cfg(test)]
+    pub(super) fn age(&self, by: Duration) -> usize {
+        self.hosts().age(by)
+    }
+
+    /// Sends a request. The rest of the response, after its head, may take so long.
+    pub(super) fn send(
+        &self,
+        to: &To<'_>,
+        request: &RawRequest,
+        deadline: Deadline,
+        rest: Duration,
+    ) -> Result<Responded> {
+        self.close_old();
+        let connections = self.hosts().find(to, &self.lookup)?;
+        let process = connections.process();
+        let failed = |fault: Fault| renamed(fault.at(Stage::Response, to.host.as_str()));
+        let fresh = || connections.connect(process, deadline).map_err(renamed);
+        let (mut connection, is_kept) = match connections.kept(process, deadline) {
+            Some(kept) => (kept, true),
+            None => (fresh()?, false),
+        };
+        let mut head = exchange(&mut connection, request);
+        // Servers close connections that are idle for too long, which may cross the request. What was sent
+        // may have arrived nevertheless, so it has to be something that the receiver recognises, or that may
+        // arrive twice.
+        if is_kept && head.as_ref().is_err_and(Fault::is_closed) {
+            connection = fresh()?;
+            head = exchange(&mut connection, request);
+        }
+        let head = head.map_err(failed)?;
+        // The next request does not go to where a redirect leads, so whatever follows is not read.
+        if head.is_redirect() {
+            return Ok(Responded { head, body: None });
+        }
+        connection.stream().socket().set_deadline(deadline.sooner(rest));
+        let body = connection.body(&head).ok();
+        if body.is_some() && head.stays_open() {
+            connections.keep(process, connection);
+        }
+        Ok(Responded { head, body })
+    }
+}
+
+fn exchange(connection: &mut Connection, request: &RawRequest) -> Result<Head, Fault> {
+    connection.send(request.bytes())?;
+    connection.head()
+}
+
+/// The same error, without the settings of the client of a service.
+fn renamed(error: Error) -> Error {
+    let Error::Unavailable { stage, message, .. } = error else { return error };
+    let message = message
+        .replace(", or its key in the setting pin", "")
+        .replace(", or name its key in the setting pin", "")
+        .replace(", or another one than that of the setting client_certificate", "");
+    Error::unavailable(stage, message)
+}
