@@ -58,7 +58,7 @@ demo: tools-demo rust-demo c-library python-module ## Runs the demonstration in 
 	@$(PY) examples/demo.py
 
 .PHONY: test
-test: tools-test lint test-rust test-features test-c test-python test-free-threaded docs test-readme test-install test-bench test-pam test-safety ## Runs every test, quickest first; installs what they require
+test: tools-test lint test-rust test-features test-c test-python test-approver test-free-threaded docs test-readme test-install test-bench test-pam test-safety ## Runs every test, quickest first; installs what they require
 	$(call say,Everything was tested)
 
 .PHONY: lint
@@ -160,6 +160,14 @@ test-python: tools-python python-module
 		--allowlist bindings/python/tests/stubtest.txt
 	PATH="$$PWD/$(VENV)/bin:$$PATH" PYRIGHT_PYTHON_IGNORE_WARNINGS=1 \
 		pyright --verifytypes seconder --ignoreexternal
+
+# The page that phones show, in three browsers, with a real service and a push service of the tests.
+.PHONY: test-approver
+test-approver: tools-approver python-module
+	$(call say,The approver in browsers)
+	$(CARGO) build -q -p seconder-server
+	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest tests/approver
+	$(PY) -m mypy --strict --config-file= --cache-dir build/mypy-approver tests/approver
 
 .PHONY: test-free-threaded
 test-free-threaded: tools-demo
@@ -276,7 +284,7 @@ fuzz: tools-demo python-module ## Fuzzes everything that reads what others sent,
 	fuzz/run $(or $(SECONDS),60) $(PY)
 
 # A target for each kind of work of tests/tools.sh, which sets up what that requires and nothing else.
-TOOLS := $(addprefix tools-,demo docs web python wheels bench test)
+TOOLS := $(addprefix tools-,demo docs web python approver wheels bench test)
 .PHONY: $(TOOLS)
 $(TOOLS): tools-%:
 	@tests/tools.sh $*

@@ -10,9 +10,10 @@ declare -A lists=(
     [docs]="build documents"
     [web]="build modules"
     [python]="build modules services"
+    [approver]="build modules services phones"
     [wheels]="build platforms"
     [bench]="build peers"
-    [test]="build modules services documents peers checks logins smsc proxy"
+    [test]="build modules services phones documents peers checks logins smsc proxy"
 )
 
 # Builds the library and the Python module.
@@ -45,6 +46,20 @@ services() {
         need chromium-driver command -v chromedriver
     elif ! { command -v chromium && command -v chromedriver; } >/dev/null; then
         echo "Without chromium and chromium-driver, the test that needs a browser is skipped."
+    fi
+}
+
+# Further browsers, in which the page of the approver is tested, and what finds faults of accessibility in it.
+phones() {
+    need nodejs node --version
+    need npm npm --version
+    node_modules+=("build/axe tests/approver/axe")
+    if can_install; then
+        need firefox-esr command -v firefox-esr
+        need webkit2gtk-driver command -v WebKitWebDriver
+        need xvfb command -v Xvfb
+    elif ! { command -v firefox-esr && command -v WebKitWebDriver && command -v Xvfb; } >/dev/null; then
+        echo "Without firefox-esr, webkit2gtk-driver and xvfb, the approver is not tested in these browsers."
     fi
 }
 

@@ -1,0 +1,47 @@
+"""The app shows codes, also where there is no network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from app import App
+from phone import Phone
+from push_service import PushService
+from service import Service
+
+
+@pytest.fixture
+def own_service(tmp_path: Path, push_service: PushService) -> Iterator[Service]:
+    """A service to stop."""
+    service = Service(tmp_path, push_service.host)
+    yield service
+    service.close()
+
+
+def test_the_code_is_right_without_a_network(
+    own_service: Service, new_phone: Callable[[Service], Phone]
+) -> None:
+    user = own_service.add_user()
+    phone = new_phone(own_service)
+    try:
+        app = App(phone, own_service)
+        app.enrol(user)
+        phone.wait(lambda: phone.script(KEPT), "the app to be kept")
+        own_service.stop()
+        app.reload()
+        code = app.code()
+        own_service.start()
+        wrong = f"{(int(code) + 1) % 1_000_000:06}"
+        assert not user.accepts(wrong) and user.accepts(code)
+        # Without a network, it is right that a browser complains.
+        assert [text for text in phone.complaints() if "blocked" in text] == []
+    finally:
+        phone.close()
+
+
+KEPT = """
+  const worker = await navigator.serviceWorker.ready;
+  return worker.active.state === "activated" && Boolean(navigator.serviceWorker.controller);
+"""

@@ -1,0 +1,145 @@
+"""A phone becomes one of the user's, in each browser."""
+
+from __future__ import annotations
+
+from app import App
+from conftest import NewApp
+from driven import Chromium
+from service import Service, User
+
+IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_4 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1"
+
+
+def test_a_link_enrols_a_phone_and_is_in_no_address_afterwards(app: App, user: User) -> None:
+    invitation = user.invite()
+    assert invitation.link == f"{app.service.base}#{invitation.code}"
+    app.phone.open(invitation.link)
+    app.on("welcome")
+    address = app.phone.script("return location.href")
+    assert address == f"{app.service.base}#welcome"
+    # To open a link uses nothing up: messengers do, to show what is behind it.
+    app.phone.open(invitation.link)
+    app.register()
+    app.show(user.ask())
+
+
+def test_a_typed_code_enrols_a_phone_however_it_is_written(app: App, user: User) -> None:
+    app.open()
+    code = user.invite().code.lower().replace("-", " ").replace("0", "o").replace("1", "l")
+    app.register(code)
+    app.show(user.ask())
+
+
+def test_an_invitation_is_for_one_phone(new_app: NewApp, user: User) -> None:
+    invitation = user.invite()
+    first, second = new_app(), new_app()
+    first.open()
+    first.register(invitation.code)
+    second.phone.open(invitation.link)
+    second.phone.press("#start")
+    second.phone.press("#next")
+    second.phone.press("#add")
+    second.on("code")
+    assert "already" in second.problem()
+
+
+def test_a_guessed_code_is_rejected_and_can_be_corrected(app: App, user: User) -> None:
+    app.open()
+    app.phone.press("#start")
+    app.phone.fill("#code-field", "ABCDE")
+    app.phone.press("#next")
+    assert app.problem() and app.screen() == "code"
+    app.phone.fill("#code-field", "ABCDE-FGHJK")
+    app.phone.press("#next")
+    app.phone.press("#add")
+    app.on("code")
+    assert app.problem()
+    app.phone.fill("#code-field", user.invite().code)
+    app.phone.press("#next")
+    app.phone.press("#add")
+    app.phone.wait(lambda: app.screen() in ("notifications", "done"), "the end")
+
+
+def test_the_account_is_still_there_when_the_app_starts_again(enrolled: App, user: User) -> None:
+    enrolled.reload()
+    request = user.ask()
+    enrolled.show(request)
+    enrolled.respond("approve")
+    assert enrolled.result() == "approved" and request.status == "approved"
+
+
+def test_a_browser_that_keeps_no_keys_is_not_enrolled(app: App, user: User) -> None:
+    invitation = user.invite()
+    app.phone.open(invitation.link)
+    app.phone.press("#start")
+    app.phone.press("#next")
+    app.on("name")
+    # As in the private windows and the Lockdown Mode of Safari.
+    app.phone.script(
+        "window.put = IDBObjectStore.prototype.put;"
+        "IDBObjectStore.prototype.put = () => { throw new DOMException('', 'DataCloneError'); }"
+    )
+    app.phone.press("#add")
+    app.on("nokeys")
+    app.phone.script("IDBObjectStore.prototype.put = window.put")
+    app.open()
+    app.register(invitation.code)
+
+
+def test_refused_notifications_leave_an_app_that_polls(app: App, user: User) -> None:
+    app.enrol(user, notifications=False)
+    request = user.ask()
+    app.show(request)
+    app.respond("approve")
+    assert app.result() == "approved" and not request.notified
+    app.phone.press("#close")
+    app.go("settings")
+    wanted = "denied" if app.phone.pushes else "unsupported"
+    assert app.phone.script("return document.querySelector('#push').dataset.push") == wanted
+
+
+def test_one_app_has_several_accounts(enrolled: App, service: Service, user: User) -> None:
+    other = service.add_user()
+    enrolled.go("settings")
+    enrolled.phone.press("#add-account")
+    enrolled.phone.fill("#code-field", other.invite().code)
+    enrolled.phone.press("#next")
+    enrolled.phone.press("#add")
+    enrolled.phone.wait(lambda: enrolled.screen() in ("notifications", "done"), "the end")
+    enrolled.open("#requests")
+    for asked in (user.ask(), other.ask()):
+        enrolled.show(asked)
+        enrolled.respond("deny")
+        assert enrolled.result() == "denied" and asked.status == "denied"
+        enrolled.phone.press("#close")
+
+
+def test_an_app_that_is_removed_here_asks_nothing_any_more(enrolled: App, user: User) -> None:
+    enrolled.go("settings")
+    enrolled.phone.press("#show-devices")
+    enrolled.phone.press(".ask summary")
+    enrolled.phone.press("[data-do=remove]")
+    enrolled.on("welcome")
+    assert user.devices() == []
+    enrolled.reload()
+    enrolled.on("welcome")
+
+
+def test_an_app_that_is_removed_by_the_application_says_so(enrolled: App, user: User) -> None:
+    user.remove_devices()
+    enrolled.phone.see(".notice.bad")
+    enrolled.phone.press("nav a[href='#codes']")
+    enrolled.on("codes")
+    assert not enrolled.phone.script("return document.querySelectorAll('.digits').length")
+
+
+def test_an_iphone_is_shown_how_to_install_the_app_and_what_to_type(
+    chromium: Chromium, user: User
+) -> None:
+    chromium.cdp("Emulation.setUserAgentOverride", userAgent=IPHONE, platform="iPhone")
+    source = "Object.defineProperty(navigator, 'standalone', {get: () => false})"
+    chromium.cdp("Page.addScriptToEvaluateOnNewDocument", source=source)
+    invitation = user.invite()
+    chromium.open(invitation.link)
+    chromium.press("#start")
+    assert chromium.see("#invitation") == invitation.code

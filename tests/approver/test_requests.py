@@ -1,0 +1,197 @@
+"""A request is shown and answered, in each browser."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from app import App
+from conftest import NewApp
+from service import NAME, Service, User
+
+DETAILS = {"Zone": "Bern", "Amount": "9.50 CHF", "Device": "Firefox on Linux"}
+
+
+def test_a_request_shows_who_asks_what_for_and_for_which_account(
+    enrolled: App, user: User
+) -> None:
+    enrolled.show(user.ask("Log in to the shop?", DETAILS))
+    assert NAME in enrolled.phone.see("h1")
+    assert enrolled.phone.see("#message") == "Log in to the shop?"
+    rows = "return [...document.querySelectorAll('#details > *')].map((row) => row.innerText.trim())"
+    assert [tuple(row.split("\n")) for row in enrolled.phone.script(rows)] == list(DETAILS.items())
+    account = enrolled.phone.see("#account")
+    assert account.endswith("@example.com") and "*" in account and "ada" not in account
+    left = enrolled.phone.see("#left")
+    assert left[0] in "19" and ":" in left, "ten minutes are left"
+
+
+@pytest.mark.parametrize(
+    ("response", "result", "status"),
+    [("approve", "approved", "approved"), ("deny", "denied", "denied"), ("report", "reported", "denied")],
+)
+def test_a_response_reaches_the_application(
+    enrolled: App, user: User, response: str, result: str, status: str
+) -> None:
+    request = user.ask()
+    enrolled.show(request)
+    enrolled.respond(response)
+    assert enrolled.result() == result
+    assert request.status == status
+    assert request.called_back() == [status]
+    enrolled.phone.press("#close")
+    enrolled.go("history")
+    script = "return [...document.querySelectorAll('[data-status]')].map((one) => one.dataset.status)"
+    assert enrolled.phone.script(script) == [result]
+
+
+def wrong(number: str) -> str:
+    return f"{(int(number) + 1) % 10 ** len(number):0{len(number)}}"
+
+
+@pytest.mark.parametrize("digits", [2, 3, 6])
+def test_the_number_on_the_screen_approves(enrolled: App, user: User, digits: int) -> None:
+    request = user.ask(number_digits=digits)
+    assert len(request.number) == digits
+    enrolled.show(request)
+    enrolled.respond("approve", request.number)
+    assert enrolled.result() == "approved" and request.status == "approved"
+
+
+def test_a_wrong_number_can_be_corrected_once(enrolled: App, user: User) -> None:
+    request = user.ask(number_digits=2)
+    enrolled.show(request)
+    enrolled.respond("approve", wrong(request.number))
+    assert enrolled.problem() and request.status == "pending"
+    enrolled.respond("approve", request.number)
+    assert enrolled.result() == "approved" and request.status == "approved"
+
+
+def test_the_second_wrong_number_denies(enrolled: App, user: User) -> None:
+    request = user.ask(number_digits=2)
+    enrolled.show(request)
+    enrolled.respond("approve", wrong(request.number))
+    assert enrolled.problem()
+    enrolled.respond("approve", wrong(request.number))
+    assert enrolled.result() == "flagged" and request.status == "denied"
+    assert request.called_back() == ["denied"]
+
+
+def test_no_number_is_needed_to_deny(enrolled: App, user: User) -> None:
+    request = user.ask(number_digits=6)
+    enrolled.show(request)
+    enrolled.respond("deny")
+    assert enrolled.result() == "denied" and request.status == "denied"
+
+
+def test_the_first_of_two_phones_decides(new_app: NewApp, user: User) -> None:
+    apps = new_app(), new_app()
+    for app in apps:
+        app.enrol(user)
+    request = user.ask()
+    for app in apps:
+        app.show(request)
+        app.phone.see("#deny")
+    first, second = apps
+    first.phone.click("#approve")
+    second.phone.click("#deny")
+    results = {first.result(), second.result()}
+    decided = request.status
+    assert decided in ("approved", "denied")
+    assert results == {decided, f"other_{decided}"}
+    assert request.called_back() == [decided]
+    # Whoever is late with a phone that did not notice changes nothing.
+    request = user.ask()
+    for app in apps:
+        app.phone.press("#close")
+        app.show(request)
+    first.respond("approve")
+    assert first.result() == "approved"
+    assert second.result() == "other_approved"
+
+
+def test_a_request_that_is_over_says_how_it_ended(enrolled: App, user: User) -> None:
+    late = user.ask(seconds_to_expire=7)
+    enrolled.show(late)
+    assert enrolled.result() == "expired"
+    # The two clocks may differ by a part of a second.
+    enrolled.phone.wait(lambda: late.status == "expired", "the service")
+    enrolled.open(late.fragment)
+    assert enrolled.result() == "expired"
+
+
+def test_a_request_of_somebody_else_is_not_shown(
+    enrolled: App, service: Service
+) -> None:
+    enrolled.open(service.add_user().ask("Whose is it?").fragment)
+    enrolled.phone.wait(lambda: enrolled.screen() in ("result", "search"), "an answer")
+    assert "Whose is it?" not in enrolled.phone.see("main")
+
+
+def test_a_notification_leads_to_the_request(enrolled: App, user: User) -> None:
+    request = user.ask()
+    enrolled.open(request.fragment)
+    enrolled.on("request")
+    enrolled.respond("approve")
+    assert enrolled.result() == "approved"
+
+
+def test_a_click_meant_for_what_was_there_before_does_nothing(enrolled: App, user: User) -> None:
+    request = user.ask()
+    enrolled.phone.see(f"a[href='#r={request.uuid}']")
+    clicked = """
+      const [uuid, name] = arguments;
+      location.hash = `#r=${uuid}`;
+      let button;
+      while (!(button = document.querySelector(name))) await new Promise(requestAnimationFrame);
+      const start = performance.now();
+      while (performance.now() - start < 450) {
+        button.click();
+        await new Promise(requestAnimationFrame);
+      }
+      return document.body.dataset.screen;
+    """
+    for button in ("#approve", "#deny", "#report"):
+        assert enrolled.phone.script(clicked, request.uuid, button) == "request"
+        enrolled.phone.press("#back")
+        enrolled.on("requests")
+    assert request.status == "pending"
+
+
+def test_what_an_application_sends_stays_text(enrolled: App, user: User) -> None:
+    message = "<b onclick=x>Bold</b> https://evil.example\u202eneves\u202c &amp;"
+    enrolled.show(user.ask(message, {"<i>Zone</i>": "a\u200bb\u2066c"}))
+    drawn = message.replace("\u202e", "⟨U+202E⟩").replace("\u202c", "⟨U+202C⟩")
+    assert enrolled.phone.see("#message") == drawn
+    assert enrolled.phone.see("#details dt") == "<i>Zone</i>"
+    assert enrolled.phone.see("#details dd") == "a⟨U+200B⟩b⟨U+2066⟩c"
+    script = """
+      const quoted = document.querySelectorAll(":is(#message, #details) *");
+      return [...new Set([...quoted].map((one) => one.localName))].sort();
+    """
+    assert enrolled.phone.script(script) == ["bdi", "dd", "div", "dt", "span"]
+
+
+def test_a_long_request_leaves_the_buttons_in_sight(enrolled: App, user: User) -> None:
+    enrolled.show(user.ask("x" * 200, {f"Detail {n}": "word " * 30 for n in range(12)}))
+    script = "return document.querySelector('#report').getBoundingClientRect().bottom <= innerHeight"
+    enrolled.phone.see("#report")
+    assert enrolled.phone.script(script)
+
+
+def test_a_hidden_page_does_not_poll(enrolled: App, user: User) -> None:
+    polls = """
+      return performance.getEntriesByType("resource").filter((one) => /api.requests$/.test(one.name)).length;
+    """
+    hide = """
+      Object.defineProperty(document, "hidden", {configurable: true, get: () => arguments[0]});
+      document.dispatchEvent(new Event("visibilitychange"));
+    """
+    enrolled.phone.script(hide, True)
+    time.sleep(1)
+    before = enrolled.phone.script(polls)
+    request = user.ask()
+    time.sleep(4)
+    assert enrolled.phone.script(polls) == before
+    enrolled.phone.script(hide, False)
+    enrolled.show(request)
