@@ -1465,6 +1465,10 @@ typedef struct seconder_approval_request {
      * When the request expires, in Unix seconds, or SECONDER_FOREVER.
      */
     int64_t expires_at;
+    /**
+     * How many digits the number has that the user has to type to approve it; 0 for none.
+     */
+    uint32_t number_digits;
 } seconder_approval_request;
 
 /**

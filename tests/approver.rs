@@ -17,6 +17,7 @@ use seconder::calls::{
 };
 use seconder::engine::approver::{Refused, ShownRequest};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
+use seconder::model::Secret;
 use seconder::{Error, Handle, Settings, Verdict};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -103,6 +104,28 @@ fn an_invitation_is_of_use_once_and_for_ten_minutes() {
 }
 
 #[test]
+fn a_phone_that_missed_the_reply_is_registered_once_and_shows_the_same_codes() {
+    let world = World::new();
+    let (code, key) = (world.code(), new_key());
+    let register =
+        |key: &_, time| world.engine().register_by_invitation(&presented(key, &code, time));
+    let first = register(&key, NOW).unwrap();
+    let again = register(&key, NOW + 5).unwrap();
+    assert_eq!(again.device, first.device);
+    assert_eq!(again.codes.secret.expose(), first.codes.secret.expose());
+    assert_eq!(world.service.devices(world.ada).unwrap().devices.len(), 1);
+    let other = new_key();
+    assert_eq!(register(&other, NOW).unwrap_err(), Refused::InvitationSpent);
+    // No longer than the invitation lives, and not after the device was removed.
+    world.clock.set(NOW + 600);
+    assert_eq!(register(&key, NOW + 600).unwrap_err(), Refused::InvitationSpent);
+    world.clock.set(NOW + 5);
+    let id = first.device.strip_prefix("1.").unwrap().parse().unwrap();
+    world.service.remove_device(world.ada, id).unwrap();
+    assert_eq!(register(&key, NOW + 5).unwrap_err(), Refused::InvitationSpent);
+}
+
+#[test]
 fn one_of_many_phones_that_present_a_code_at_once_is_registered() {
     let world = World::new();
     let code = world.code();
@@ -168,7 +191,7 @@ fn only_the_signature_of_the_device_over_what_it_has_shown_decides() {
         world.engine().respond_signed(&response).unwrap_err()
     };
     assert_eq!(refused(&|r| r.response = ApprovalResponse::Deny), Refused::Unauthorized);
-    assert_eq!(refused(&|r| r.number = Some("1".to_owned())), Refused::Unauthorized);
+    assert_eq!(refused(&|r| r.number = Some(Secret::new("1"))), Refused::Unauthorized);
     assert_eq!(refused(&|r| r.device.clone_from(&other.device)), Refused::Unauthorized);
     assert_eq!(refused(&|r| r.device = "1.999".to_owned()), Refused::Unauthorized);
     assert_eq!(refused(&|r| r.device = "01.1".to_owned()), Refused::Unauthorized);
@@ -232,32 +255,48 @@ fn of_two_phones_one_decides_and_there_is_one_callback() {
 fn a_wrong_number_can_be_typed_once_more_and_then_the_request_is_denied_and_flagged() {
     let world = World::new();
     let phone = world.phone();
-    let approve = |request: &ShownRequest, number: Option<&str>| {
-        phone.respond(world.engine(), request, ApprovalResponse::Approve, number, NOW)
+    let respond = |request: &ShownRequest, response, number: Option<&str>, time| {
+        phone.respond(world.engine(), request, response, number, time)
     };
+    let approve = |request: &ShownRequest, number: Option<&str>, time| {
+        respond(request, ApprovalResponse::Approve, number, time)
+    };
+    let is_invalid = |responded: Result<ApprovalStatus, Refused>| matches!(responded, Err(Refused::Failed(Error::InvalidArgument { parameter, .. })) if parameter == "number");
     for digits in [2, 3, 6] {
         let (request, number) = world.ask(&phone, digits);
         let number = number.unwrap();
         assert_eq!([request.number_digits as u64, number.len() as u64], [digits; 2]);
         assert!(!request.shown.contains(&number) || digits == 2, "{}", request.shown);
-        assert_eq!(approve(&request, None), Err(Refused::WrongNumber));
-        assert_eq!(approve(&request, Some(&number)), Ok(ApprovalStatus::Approved));
+        // What cannot be the number is no guess, and is not kept as evidence.
+        let odd = [None, Some(""), Some("1"), Some("-\n-"), Some("１２"), Some("1234567")];
+        for odd in odd {
+            assert!(is_invalid(approve(&request, odd, NOW)), "{odd:?}");
+        }
+        let denied = respond(&request, ApprovalResponse::Deny, Some(&number), NOW);
+        assert!(is_invalid(denied));
+        assert_eq!(approve(&request, Some(&number), NOW), Ok(ApprovalStatus::Approved));
     }
     let (request, number) = world.ask(&phone, 2);
     let wrong = if number.as_deref() == Some("00") { "01" } else { "00" };
-    assert_eq!(approve(&request, Some(wrong)), Err(Refused::WrongNumber));
+    // Whoever sends the same response again types nothing.
+    let again = phone.response(&request, ApprovalResponse::Approve, Some(wrong), NOW);
+    for _ in 0..3 {
+        assert_eq!(world.engine().respond_signed(&again), Err(Refused::WrongNumber));
+    }
     assert_eq!(world.status(&request.uuid), ApprovalStatus::Pending);
-    assert_eq!(approve(&request, Some(wrong)), Err(Refused::WrongNumberDenied));
+    assert_eq!(approve(&request, Some(wrong), NOW + 1), Err(Refused::WrongNumberDenied));
     assert_eq!(world.status(&request.uuid), ApprovalStatus::Denied);
-    let right = approve(&request, number.as_deref());
+    let right = approve(&request, number.as_deref(), NOW + 2);
     assert_eq!(right, Err(Refused::NotPending(ApprovalStatus::Denied)));
     let callback = world.callbacks.lock().unwrap().last().unwrap().clone();
     assert_eq!(callback["status"], "denied");
     assert_eq!(callback["approval_request"]["transaction"]["flagged"], true);
     // Nobody needs a number to deny.
     let (request, _) = world.ask(&phone, 6);
-    let deny = phone.respond(world.engine(), &request, ApprovalResponse::Deny, None, NOW);
-    assert_eq!(deny, Ok(ApprovalStatus::Denied));
+    assert_eq!(respond(&request, ApprovalResponse::Deny, None, NOW), Ok(ApprovalStatus::Denied));
+    // A request without one takes none.
+    let (request, _) = world.ask(&phone, 0);
+    assert!(is_invalid(approve(&request, Some("12"), NOW)));
 }
 
 #[test]
@@ -266,7 +305,12 @@ fn a_device_with_a_secret_needs_the_number_too() {
     let device = world.engine().register_device(world.ada, DeviceType::Ios).unwrap();
     let call = CreateApproval::new(world.ada, "Log in?".parse().unwrap());
     let created = world.service.handle(&CreateApproval { number_digits: Some(3), ..call }).unwrap();
-    let respond = |number: Option<String>| {
+    let [open] = &world.engine().open_approvals(device.device_id, &device.secret).unwrap()[..]
+    else {
+        panic!("one request is open");
+    };
+    assert_eq!(open.number_digits, 3);
+    let respond = |number: Option<Secret>| {
         world.engine().respond_to_approval(&RespondToApproval {
             uuid: created.uuid.clone(),
             device_id: device.device_id,
@@ -275,9 +319,14 @@ fn a_device_with_a_secret_needs_the_number_too() {
             number,
         })
     };
-    assert!(matches!(respond(None), Err(Error::Rejected(_))));
-    let number = created.number.map(|number| number.expose().to_owned());
-    assert_eq!(respond(number).unwrap().status, ApprovalStatus::Approved);
+    // One that does not know of numbers does no harm.
+    for _ in 0..3 {
+        assert!(matches!(respond(None), Err(Error::InvalidArgument { .. })));
+    }
+    let wrong =
+        if created.number.as_ref().is_some_and(|it| it.expose() == "000") { "001" } else { "000" };
+    assert!(matches!(respond(Some(Secret::new(wrong))), Err(Error::Rejected(_))));
+    assert_eq!(respond(created.number.clone()).unwrap().status, ApprovalStatus::Approved);
 }
 
 #[test]
@@ -367,4 +416,22 @@ fn a_signature_is_for_one_service_and_is_kept_with_the_request() {
     let text = evidence["signed"].as_str().unwrap();
     key.verify(text.as_bytes(), &bytes("signature")).unwrap();
     assert!(text.starts_with(&format!("seconder-response-v1\n{SERVICE}\n{}\n", phone.device)));
+}
+
+#[test]
+fn after_a_restore_no_invitation_is_of_use_and_phones_go_on_with_new_codes() {
+    let world = World::new();
+    let (phone, code) = (world.phone(), world.code());
+    world.engine().restored().unwrap();
+    let refused = Phone::register(world.engine(), &code, NOW).err().unwrap();
+    assert_eq!(refused, Refused::InvitationSpent);
+    // A code may have been used since the copy was made.
+    let verdict = |time: u64| {
+        world.clock.set(time);
+        let code = phone.code(time).parse().unwrap();
+        world.service.handle(&forced(code, world.ada)).unwrap().verdict
+    };
+    assert_eq!(verdict(NOW), Verdict::Wrong);
+    assert_eq!(verdict(NOW + 60), Verdict::Right);
+    assert!(phone.signed(world.engine(), NOW + 60).is_ok());
 }

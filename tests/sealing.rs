@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod fresh;
+mod phone;
 mod sealed;
 #[cfg(feature = "postgres")]
 #[path = "postgres/server.rs"]
@@ -13,6 +14,7 @@ mod server;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use fresh::{ada, forced, open, url};
+use phone::Phone;
 use sealed::{Of, ring_of};
 use seconder::calls::{Channel, StartPhoneVerification};
 use seconder::engine::{
@@ -134,6 +136,7 @@ fn lively_with(settings: Settings) -> (Service, Vec<Vec<u8>>) {
     texts.extend(recovery.iter().map(|code| code.as_str().to_owned()));
     texts.push(service.remember(user).unwrap().token.as_str().to_owned());
     respond(&service, user, &mut texts);
+    register_phone(&service, user, &mut texts);
     texts.extend(callbacks.lock().unwrap().iter().cloned());
     texts.extend(sent.lock().unwrap().iter().cloned());
     // What was drawn and is no id: keys and secrets are longer.
@@ -158,6 +161,21 @@ fn respond(service: &Service, user: UserId, texts: &mut Vec<String>) {
         number: None,
     };
     let _ = engine.respond_to_approval(&response).unwrap();
+}
+
+/// A phone with a subscription, and an invitation that nobody has used.
+fn register_phone(service: &Service, user: UserId, texts: &mut Vec<String>) {
+    let engine = service.engine().unwrap();
+    engine.set_public_url(phone::SERVICE).unwrap();
+    let invite = || service.invite_device(user).unwrap().code.expose().to_owned();
+    let (code, unused) = (invite(), invite());
+    let phone = Phone::register(engine, &code, now()).unwrap();
+    let endpoint = "https://fcm.googleapis.com/fcm/send/whoever-has-it-sends";
+    let change = phone::world::subscription(endpoint);
+    phone.signed(engine, now()).unwrap().change(&change).unwrap();
+    let secret = URL_SAFE_NO_PAD.decode(phone.codes.secret.expose()).unwrap();
+    texts.extend([code.replace('-', ""), unused.replace('-', ""), code, unused]);
+    texts.extend([base32(&secret), phone.codes.secret.expose().to_owned(), endpoint.to_owned()]);
 }
 
 fn now() -> u64 {

@@ -18,7 +18,7 @@ use api::{Reply, Resource};
 use assets::Assets;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use seconder::Result;
 use seconder::engine::Engine;
@@ -29,10 +29,12 @@ use std::time::{Duration, Instant};
 
 /// How many codes that nobody was invited with an address may send at once.
 const TRIES: u32 = 5;
-/// After what time it may send another one, so that it is as many in a minute.
-const EACH: Duration = Duration::from_secs(12);
+/// After what time it may send another one, so that there are no more in any minute.
+const EACH: Duration = Duration::from_secs(60);
 /// After what time a device may try again, if there were too many requests.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+const TOO_MANY: &str = "there were too many requests: try again later";
 
 /// Responds to devices. Clones are the same.
 #[derive(Clone)]
@@ -90,14 +92,11 @@ impl Approver {
 
     async fn ask(&self, client: Option<Client>, asked: Resource, request: Request) -> Response {
         if !asked.allows(request.method()) {
-            return problem(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "method",
-                "there is no such method here",
-            );
-        }
-        if let Some(wait) = self.wait(&asked, request.method(), client) {
-            return wait_for(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", wait);
+            let message = "there is no such method here";
+            let mut response = problem(StatusCode::METHOD_NOT_ALLOWED, "method", message);
+            let allowed = HeaderValue::from_static(asked.allowed());
+            response.headers_mut().insert(header::ALLOW, allowed);
+            return response;
         }
         let (head, body) = request.into_parts();
         let body = match read_body(body).await {
@@ -110,13 +109,18 @@ impl Approver {
             false => self.0.pools.of_database(),
         };
         if pool.is_full(Lane::Network) {
-            return wait_for(StatusCode::SERVICE_UNAVAILABLE, "overloaded", RETRY_AFTER);
+            return overloaded();
+        }
+        let trying = client.filter(|_| matches!(asked, Resource::Devices));
+        if let Some(Err(wait)) = trying.map(|it| self.0.wrong_codes.reserve(it, Instant::now())) {
+            return wait_for(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", TOO_MANY, wait);
         }
         let inner = Arc::clone(&self.0);
         let replied = pool.run(Lane::Network, move || {
             let replied = api::reply(&inner.engine, &asked, &head, &body);
-            if let (Err(Refused::InvitationUnknown), Some(client)) = (&replied, client) {
-                inner.wrong_codes.add(client, Instant::now());
+            let is_wrong = matches!(replied, Err(Refused::InvitationUnknown));
+            if let Some(client) = trying.filter(|_| !is_wrong) {
+                inner.wrong_codes.give_back(client);
             }
             (replied, head)
         });
@@ -124,21 +128,15 @@ impl Approver {
             Ok((Ok(reply), head)) => written(reply, &head.headers),
             Ok((Err(refused), _)) => self.refused(&refused),
             Err(Unhandled::Full) => {
-                wait_for(StatusCode::SERVICE_UNAVAILABLE, "overloaded", RETRY_AFTER)
+                if let Some(client) = trying {
+                    self.0.wrong_codes.give_back(client);
+                }
+                overloaded()
             }
             Err(Unhandled::Panicked) => {
                 problem(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the service failed")
             }
         }
-    }
-
-    /// How long an address has to wait that has tried too many codes.
-    fn wait(&self, asked: &Resource, method: &Method, client: Option<Client>) -> Option<Duration> {
-        let enrols = matches!(asked, Resource::Devices) && method == Method::POST;
-        client.filter(|_| enrols).and_then(|client| {
-            let wait = self.0.wrong_codes.wait(client, Instant::now());
-            wait.inspect(|_| self.0.wrong_codes.add_refused())
-        })
     }
 
     fn refused(&self, refused: &Refused) -> Response {
@@ -164,13 +162,15 @@ impl Approver {
             return problem(StatusCode::BAD_REQUEST, refused.name(), &refused.to_string());
         }
         self.0.journal.note(&format!("a request of a device failed: {error}"));
-        wait_for(StatusCode::SERVICE_UNAVAILABLE, "failed", RETRY_AFTER)
+        let message = "the service failed: try again later";
+        wait_for(StatusCode::SERVICE_UNAVAILABLE, "failed", message, RETRY_AFTER)
     }
 }
 
 fn redirect() -> Response {
     let mut response = assets::empty(StatusCode::PERMANENT_REDIRECT);
-    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static(APPROVER_PATH));
+    // Relative, because a proxy may serve all of this below a path of its own.
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("approver/"));
     response
 }
 
@@ -215,8 +215,12 @@ fn problem(status: StatusCode, name: &str, message: &str) -> Response {
     response
 }
 
-fn wait_for(status: StatusCode, name: &str, wait: Duration) -> Response {
-    let mut response = problem(status, name, "there were too many requests: try again later");
+fn overloaded() -> Response {
+    wait_for(StatusCode::SERVICE_UNAVAILABLE, "overloaded", TOO_MANY, RETRY_AFTER)
+}
+
+fn wait_for(status: StatusCode, name: &str, message: &str, wait: Duration) -> Response {
+    let mut response = problem(status, name, message);
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     response

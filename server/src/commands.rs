@@ -71,7 +71,7 @@ pub(crate) fn respond_to_approval(
     let (device_id, file) = device;
     let service = database.existing_settings()?.deliver(CallbackLog).open()?;
     let device_secret = secret_from(file, "device-secret-file")?;
-    let (response, number) = response;
+    let (response, number) = (response.0, response.1.map(Secret::new));
     let response = RespondToApproval { uuid, device_id, device_secret, response, number };
     let approval = service.require_engine()?.respond_to_approval(&response)?;
     let status = approval.status.name();

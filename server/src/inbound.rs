@@ -1,6 +1,6 @@
-//! What is asked for beside the calls. The approver is one; the other is what providers ask for over HTTPS: to report what became of a message, and to fetch what a voice reads
-//! out. Everything else is left to the calls of the service, which know no such path: so a wrong secret is
-//! answered as any other path that does not exist.
+//! What is asked for beside the calls: by the phones of users, which have the approver, and by providers, which
+//! report what became of a message, and fetch what a voice reads out. Everything else is left to the calls of the
+//! service, which know no such path: so a wrong secret is answered as any other path that does not exist.
 
 use crate::approver::Approver;
 use crate::gateway::Posted;

@@ -1,6 +1,6 @@
 //! Threads that send what the calls of a server have decided. Each route has its own, so that one that
-//! hangs holds up neither API calls nor other routes. Push messages have some, and callbacks share some, of which one application can
-//! occupy only a part.
+//! hangs holds up neither API calls nor other routes. Push messages have some threads, and so have callbacks, of
+//! which one application can occupy only a part.
 
 use crate::metrics::Metrics;
 use crate::routes::{Attached, Log, Routes};

@@ -37,7 +37,10 @@ impl WrongTries {
 
     /// How long this address has to wait before another one is looked up, if it has to.
     pub(crate) fn wait(&self, client: Client, now: Instant) -> Option<Duration> {
-        let counts = self.lock();
+        self.early(&self.lock(), client, now)
+    }
+
+    fn early(&self, counts: &Counts, client: Client, now: Instant) -> Option<Duration> {
         let due = counts.due.get(&client)?;
         let early = (*due + self.each)
             .saturating_duration_since(now)
@@ -45,9 +48,35 @@ impl WrongTries {
         (!early.is_zero()).then_some(early)
     }
 
+    /// Counts one before it is looked up, so that those which arrive together are counted too.
+    ///
+    /// # Errors
+    /// How long this address has to wait before.
+    pub(crate) fn reserve(&self, client: Client, now: Instant) -> Result<(), Duration> {
+        let mut counts = self.lock();
+        if let Some(wait) = self.early(&counts, client, now) {
+            counts.refused += 1;
+            return Err(wait);
+        }
+        self.count(&mut counts, client, now);
+        Ok(())
+    }
+
+    /// Takes one back that was not wrong.
+    pub(crate) fn give_back(&self, client: Client) {
+        let mut counts = self.lock();
+        counts.sent = counts.sent.saturating_sub(1);
+        if let Some(due) = counts.due.get_mut(&client) {
+            *due -= self.each;
+        }
+    }
+
     /// Counts one. Returns whether it was the last that the address may send for now.
     pub(crate) fn add(&self, client: Client, now: Instant) -> bool {
-        let mut counts = self.lock();
+        self.count(&mut self.lock(), client, now)
+    }
+
+    fn count(&self, counts: &mut Counts, client: Client, now: Instant) -> bool {
         counts.sent += 1;
         if counts.due.len() >= MOST && !counts.due.contains_key(&client) {
             counts.due.retain(|_, due| *due > now);
@@ -100,6 +129,17 @@ mod tests {
         assert_eq!(keys.wait(client(1), now + EACH_KEY), Some(EACH_KEY));
         assert_eq!(keys.wait(client(1), now + EACH_KEY * 2 * KEYS), None);
         assert_eq!(keys.counts(), (u64::from(KEYS) + 1, 0));
+    }
+
+    #[test]
+    fn what_was_not_wrong_does_not_count() {
+        let (codes, now) = (WrongTries::new(2, Duration::from_secs(60)), Instant::now());
+        assert_eq!([codes.reserve(client(1), now), codes.reserve(client(1), now)], [Ok(()); 2]);
+        assert_eq!(codes.reserve(client(1), now), Err(Duration::from_secs(60)));
+        codes.give_back(client(1));
+        assert_eq!(codes.reserve(client(1), now), Ok(()));
+        assert!(codes.reserve(client(1), now).is_err());
+        assert_eq!(codes.counts(), (2, 2));
     }
 
     #[test]

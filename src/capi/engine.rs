@@ -26,6 +26,8 @@ pub struct seconder_approval_request {
     pub details: *const c_char,
     /// When the request expires, in Unix seconds, or SECONDER_FOREVER.
     pub expires_at: i64,
+    /// How many digits the number has that the user has to type to approve it; 0 for none.
+    pub number_digits: u32,
 }
 
 /// The requests that a device's user can still answer.
@@ -156,7 +158,7 @@ mod within {
     use super::super::status::SECONDER_FOREVER;
     use super::*;
     use crate::engine::{ApprovalRequest, Engine, RespondToApproval};
-    use crate::model::{DeviceId, UserId};
+    use crate::model::{DeviceId, Secret, UserId};
     use serde_json::Value;
     use std::path::Path;
 
@@ -209,6 +211,7 @@ mod within {
             expires_at: request
                 .expires_at
                 .map_or(SECONDER_FOREVER, |at| i64::try_from(at).unwrap_or(i64::MAX)),
+            number_digits: u32::try_from(request.number_digits).unwrap_or(u32::MAX),
         }
     }
 
@@ -230,7 +233,7 @@ mod within {
                 device_id: named("device_id", DeviceId::try_from(device_id))?,
                 device_secret: ffi::value("device_secret", device_secret)?,
                 response: ffi::value("response", response)?,
-                number: ffi::text_if("number", number)?.map(str::to_owned),
+                number: ffi::text_if("number", number)?.map(Secret::new),
             }
         };
         let respond = |engine: &Engine| engine.respond_to_approval(&response);

@@ -35,7 +35,7 @@ pub struct RespondToApproval {
     /// The user's response.
     pub response: ApprovalResponse,
     /// The number that the user typed, if the request has one.
-    pub number: Option<String>,
+    pub number: Option<Secret>,
 }
 
 /// A user's response to an approval request.
@@ -62,13 +62,15 @@ pub struct ApprovalRequest {
     pub details: Map<String, Value>,
     /// When the request expires, in Unix seconds; `None` means never.
     pub expires_at: Option<u64>,
+    /// How many digits the number has that the user has to type to approve it; 0 for none.
+    pub number_digits: usize,
 }
 
 /// Who responds, and how.
 pub(super) struct Responder {
     pub(super) device: store::Device,
     /// The number that the user typed.
-    pub(super) number: Option<Zeroizing<String>>,
+    pub(super) number: Option<Secret>,
     /// What a device with a key has signed.
     pub(super) signed: Option<Signed>,
 }
@@ -120,13 +122,18 @@ impl Engine {
         let device = self.device(device_id, device_secret)?;
         let (app, user_id) = (self.app.app_id, device.user_id.try_into()?);
         let open = self.look(move |view| approvals::open(view, app, user_id, now))?;
-        let shown = |Request { row, uuid, .. }: Request| ApprovalRequest {
-            uuid,
-            message: row.message,
-            details: serde_json::from_str(&row.details).unwrap_or_default(),
-            expires_at: row.expires_at.map(|end| now.shown(end).seconds()),
+        let shown = |request: Request| {
+            let number_digits = request.digits()?;
+            let Request { row, uuid, .. } = request;
+            Ok(ApprovalRequest {
+                uuid,
+                message: row.message,
+                details: serde_json::from_str(&row.details).unwrap_or_default(),
+                expires_at: row.expires_at.map(|end| now.shown(end).seconds()),
+                number_digits,
+            })
         };
-        Ok(open.into_iter().map(shown).collect())
+        open.into_iter().map(shown).collect()
     }
 
     /// Responds to an approval request from a device. The response is stored first; then the
@@ -143,8 +150,7 @@ impl Engine {
         if request.row.user_id != device.user_id {
             return Err(rejections::approval_not_found(Some(&response.uuid)));
         }
-        let number = response.number.clone().map(Zeroizing::new);
-        let responder = Responder { device, number, signed: None };
+        let responder = Responder { device, number: response.number.clone(), signed: None };
         match self.decide(&request, responder, response.response, now)? {
             Decision::Done => Ok(self.shown(self.approval(&response.uuid, now)?)),
             Decision::WrongNumber => Err(rejections::wrong_number(true)),
@@ -163,6 +169,8 @@ impl Engine {
         response: ApprovalResponse,
         now: Now,
     ) -> Result<Decision> {
+        let digits = if response == ApprovalResponse::Approve { request.digits()? } else { 0 };
+        check_number(responder.number.as_ref(), digits)?;
         let callback = match self.app.callback_url.clone() {
             Some(url) => Some(NewCallback {
                 job_id: self.nonce()?,
@@ -205,14 +213,14 @@ impl Engine {
                 Responded::DeniedByNumber(_) => {
                     trail.note(view, noted("denied").because(Some(WRONG_NUMBER)));
                 }
-                Responded::NotPending | Responded::NoDevice => {}
+                Responded::Repeated | Responded::NotPending | Responded::NoDevice => {}
             }
             Ok(responded)
         })?;
         let (decision, callback) = match responded {
             Responded::Done(callback) => (Decision::Done, callback),
             Responded::DeniedByNumber(callback) => (Decision::DeniedByNumber, callback),
-            Responded::WrongNumber => (Decision::WrongNumber, None),
+            Responded::WrongNumber | Responded::Repeated => (Decision::WrongNumber, None),
             Responded::NotPending => (Decision::NotPending, None),
             Responded::NoDevice => (Decision::NoDevice, None),
         };
@@ -282,6 +290,24 @@ impl Engine {
         callback::make_regular(&mut body);
         body.to_string()
     }
+}
+
+/// Checks the form of a typed number. One without need would be signed and kept as evidence, whatever it is; and
+/// one that was forgotten is no guess.
+fn check_number(number: Option<&Secret>, digits: usize) -> Result<()> {
+    let is_right = match number {
+        None => digits == 0,
+        Some(number) => {
+            let number = number.expose().as_bytes();
+            digits > 0 && number.len() == digits && number.iter().all(u8::is_ascii_digit)
+        }
+    };
+    is_right.then_some(()).ok_or_else(|| {
+        Error::invalid_argument(
+            "number",
+            "must be the number that the login shows, to approve a request that has one, and nothing otherwise",
+        )
+    })
 }
 
 /// What the audit says of a response.
@@ -358,7 +384,7 @@ impl Handle<CreateApproval> for Engine {
         let trail = self.trail::<CreateApproval>(now, None)?;
         match self.run_refusable(trail, &user_id.to_string(), decide)? {
             AddApproval::Added { answerable, pushes, .. } => {
-                self.hand_over(pushes)?;
+                self.hand_over(pushes);
                 let message = if answerable { CREATED } else { CREATED_WITHOUT_DEVICE };
                 let mut created = ApprovalCreated::new(uuid);
                 created.message = Some(message.into());

@@ -7,7 +7,7 @@ mod logos;
 mod pushes;
 mod signed;
 
-pub use invitations::{CodesOfDevice, PresentedDevice, RegisteredBy};
+pub use invitations::{CodesOfDevice, PresentedDevice, RegisteredBy, invitation_code};
 pub use logos::KeptLogo;
 pub use pushes::Subscription;
 pub use signed::{

@@ -61,13 +61,14 @@ impl Engine {
     /// to be repeated, and those of a process that was killed. Nothing in a program that embeds the
     /// engine does so by itself, so one whose deliver function returns [`Outcome::Retry`] or
     /// [`Outcome::Ambiguous`], or that has a callback URL, calls this every few seconds: on a thread of
-    /// its own, or from a timer. `seconder serve` has threads for it.
+    /// its own, or from a timer. So does one whose users have phones with the approver: push messages are sent
+    /// by this alone, so that no call waits for a push service. `seconder serve` has threads for all of it.
     ///
     /// Several processes can do so on one database: each job is sent by one of them. After `budget`, or
     /// once [an interrupt](crate::Interrupt) ends the call that this is part of, no further attempt begins.
     ///
     /// A message is repeated until its code has expired, and never sent once the code is void: after 2,
-    /// 4, 8 … 60 s, or when the gateway asks to. A callback is posted again after 5 s, 5 min, 30 min,
+    /// 4, 8 … 60 s, or when the gateway asks to. So is a push message, until its request is not open any more. A callback is posted again after 5 s, 5 min, 30 min,
     /// 2 h, 5 h and 10 h. Each of these waits is up to a quarter shorter or longer.
     ///
     /// # Errors

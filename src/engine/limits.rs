@@ -40,7 +40,7 @@ pub(super) const AUTHENTICATOR_PERIOD: u64 = 30;
 pub(super) const APPROVAL_LIFE: u64 = 86_400;
 /// How many approval requests of one user can be open; a further one makes the oldest expire.
 pub(super) const OPEN_APPROVALS: u32 = 5;
-/// How many messages push services are sent for one user in five minutes.
+/// Of how many approval requests the devices of one user are notified in five minutes.
 pub(super) const PUSHES: u32 = 5;
 /// How many devices with a key one user can have.
 pub(super) const DEVICES: usize = 5;
@@ -147,7 +147,7 @@ adjustable! {
     /// Digits of the number that users have to type on their device to approve a request, unless the call
     /// sets it: 0 for none, 2, 3 or 6.
     number_digits: 0, 0 to 6;
-    /// Push messages about approval requests to one user in any five minutes.
+    /// Approval requests of which the devices of a user are notified in any five minutes; 0 is no limit.
     pushes_5_minutes: PUSHES, 0 to 100;
     /// Whether a push message shows what the user is asked, and not only which application asks: 0 or 1.
     push_shows_message: 0, 0 to 1;

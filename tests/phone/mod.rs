@@ -102,7 +102,7 @@ impl Phone {
             device: self.device.clone(),
             uuid: request.uuid.clone(),
             response,
-            number: number.map(str::to_owned),
+            number: number.map(Secret::new),
             shown,
             time,
             signature: sign(&self.key, &text),

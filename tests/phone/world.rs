@@ -105,11 +105,14 @@ impl World {
     }
 
     pub(crate) fn subscribe(&self, phone: &Phone, endpoint: &str) -> Result<(), Refused> {
-        let p256dh = URL_SAFE_NO_PAD.encode(ring::signature::KeyPair::public_key(&new_key()));
-        let auth = URL_SAFE_NO_PAD.encode([7; 16]);
-        let subscription = Subscription { endpoint: endpoint.to_owned(), p256dh, auth };
-        let settings =
-            DeviceSettings { subscription: Some(Some(subscription)), ..DeviceSettings::default() };
-        phone.signed(self.engine(), NOW).unwrap().change(&settings)
+        phone.signed(self.engine(), NOW).unwrap().change(&subscription(endpoint))
     }
+}
+
+/// What a phone stores that has subscribed to push messages.
+pub(crate) fn subscription(endpoint: &str) -> DeviceSettings {
+    let p256dh = URL_SAFE_NO_PAD.encode(ring::signature::KeyPair::public_key(&new_key()));
+    let auth = URL_SAFE_NO_PAD.encode([7; 16]);
+    let subscription = Subscription { endpoint: endpoint.to_owned(), p256dh, auth };
+    DeviceSettings { subscription: Some(Some(subscription)), ..DeviceSettings::default() }
 }

@@ -606,6 +606,8 @@ class ApprovalRequest(Result):
     """Further details for the user."""
     expires_at: datetime | None = None
     """When the request expires, in UTC; None if it never does."""
+    number_digits: int = 0
+    """How many digits the number has that the user has to type to approve it; 0 for none."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:

@@ -190,6 +190,7 @@ fn open_approvals(service: &Service, params: Params) -> Result<Value, Failure> {
             "message": request.message,
             "details": request.details,
             "expires_at": request.expires_at,
+            "number_digits": request.number_digits,
         })
     };
     Ok(open.into_iter().map(fields).collect())
@@ -201,7 +202,7 @@ struct ResponseParams {
     device_id: DeviceId,
     device_secret: Secret,
     response: String,
-    number: Option<String>,
+    number: Option<Secret>,
 }
 
 fn respond_to_approval(service: &Service, params: Params) -> Result<Value, Failure> {

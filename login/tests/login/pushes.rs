@@ -3,6 +3,7 @@
 use crate::stage::{Script, Stage};
 use seconder::Service;
 use seconder::engine::{ApprovalResponse, DeviceRegistered, RespondToApproval};
+use seconder::model::Secret;
 use seconder_login::Outcome;
 use std::sync::mpsc::Receiver;
 
@@ -48,7 +49,7 @@ fn typing(stage: &Stage, screen: Receiver<String>) -> Box<dyn FnMut()> {
                 device_id: phone.device_id,
                 device_secret: phone.secret.clone(),
                 response: ApprovalResponse::Approve,
-                number: number.map(str::to_owned),
+                number: number.map(Secret::new),
             });
         }
     })

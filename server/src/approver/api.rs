@@ -70,13 +70,19 @@ impl Resource {
         }
     }
 
-    pub(super) fn allows(&self, method: &Method) -> bool {
+    /// The methods that it has, in the form of the header `Allow`.
+    pub(super) fn allowed(&self) -> &'static str {
         match self {
-            Resource::Devices | Resource::Respond(_) => method == Method::POST,
-            Resource::Device => [Method::GET, Method::POST, Method::DELETE].contains(method),
-            Resource::Requests | Resource::Request(_) | Resource::Logo(_) => method == Method::GET,
-            Resource::Nothing => true,
+            Resource::Devices | Resource::Respond(_) => "POST",
+            Resource::Device => "GET, POST, DELETE",
+            Resource::Requests | Resource::Request(_) | Resource::Logo(_) => "GET",
+            Resource::Nothing => "",
         }
+    }
+
+    pub(super) fn allows(&self, method: &Method) -> bool {
+        let mut allowed = self.allowed().split(", ");
+        matches!(self, Resource::Nothing) || allowed.any(|allowed| method == allowed)
     }
 
     pub(super) fn waits_for_others(&self) -> bool {
@@ -204,7 +210,7 @@ fn respond(engine: &Engine, uuid: &str, body: &[u8]) -> Result<Reply, Refused> {
         device: responded.device,
         uuid: id(uuid)?,
         response: responded.response.parse()?,
-        number: responded.number,
+        number: responded.number.map(Secret::new),
         shown: responded.shown,
         time: responded.time,
         signature: responded.signature.0,

@@ -91,7 +91,9 @@ impl Assets {
     /// The response with the file of a path; the page for none.
     pub(super) fn response(&self, path: &str, method: &Method, asked: &HeaderMap) -> Response {
         if ![Method::GET, Method::HEAD].contains(method) {
-            return empty(StatusCode::METHOD_NOT_ALLOWED);
+            let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return response;
         }
         let path = if path.is_empty() { "index.html" } else { path };
         let Some(file) = self.0.get(path) else { return empty(StatusCode::NOT_FOUND) };

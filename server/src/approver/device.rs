@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use seconder::engine::ApprovalResponse;
-use seconder::engine::approver::{APPROVER_PATH, hash_of, origin};
+use seconder::engine::approver::{APPROVER_PATH, hash_of, invitation_code, origin};
 use seconder::model::{ApprovalId, Secret};
 use seconder::otp::{Algorithm, Totp};
 use seconder::{Error, Rejection, Result, Stage};
@@ -88,12 +88,7 @@ impl ApproverDevice {
         let pkcs8 = pkcs8.map_err(|_| internal("no key could be made"))?;
         let key = key_of(pkcs8.as_ref())?;
         let public = URL_SAFE_NO_PAD.encode(key.public_key().as_ref());
-        let code: Zeroizing<String> = Zeroizing::new(
-            code.chars()
-                .filter(|letter| !"- ".contains(*letter))
-                .map(|c| c.to_ascii_uppercase())
-                .collect(),
-        );
+        let code = invitation_code(code).ok_or_else(wrong)?;
         let time = now();
         let text = format!(
             "seconder-enrol-v1\n{}\n{}\n{public}\n{time}",

@@ -7,7 +7,7 @@ use seconder::calls::{CheckApproval, ROUTES};
 use seconder::engine::{
     ApprovalResponse, Clock, DeviceRegistered, DeviceType, RespondToApproval, SignedCallback,
 };
-use seconder::model::{ApprovalId, UserId};
+use seconder::model::{ApprovalId, Secret, UserId};
 use seconder::otp::Totp;
 use seconder::{Error, Handle, Rejection, Result};
 use serde_json::{Value, json};
@@ -195,7 +195,7 @@ fn respond(world: &World, params: &Params, response: ApprovalResponse) -> Result
         _ => return Err(invalid("user_id", "or uuid is needed, and not both")),
     };
     let DeviceRegistered { device_id, secret: device_secret, .. } = device;
-    let number = params.text("number")?.map(Into::into);
+    let number = params.text("number")?.map(Secret::new);
     let response =
         RespondToApproval { uuid: uuid.clone(), device_id, device_secret, response, number };
     let approval = world.engine.respond_to_approval(&response)?;

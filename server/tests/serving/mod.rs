@@ -7,7 +7,7 @@
 use crate::common::{connect, exchange};
 use crate::program::printed;
 use rustls::{ClientConnection, StreamOwned};
-use seconder::calls::{RequestCall, RequestSms};
+use seconder::calls::{CreateUser, RequestCall, RequestSms};
 use seconder::wire::form;
 use seconder::{Handle, Service, Settings};
 use serde_json::Value;
@@ -115,7 +115,12 @@ impl Running {
 
     /// Sends a code to this number, of ten digits.
     pub(crate) fn send_code(&self, number: &str, by_voice: bool) {
-        let user = self.client.create_user("ada@example.com", number, "1").unwrap().user_id;
+        let [email, number] = ["ada@example.com", number];
+        let new =
+            CreateUser::new(email.parse().unwrap(), number.parse().unwrap(), "1".parse().unwrap());
+        // A link to the app would be another message.
+        let new = CreateUser { send_install_link_via_sms: false, ..new };
+        let user = self.client.handle(&new).unwrap().user_id;
         let sent = match by_voice {
             true => {
                 self.client.handle(&RequestCall { force: true, ..RequestCall::new(user) }).map(drop)

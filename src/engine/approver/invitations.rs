@@ -98,7 +98,8 @@ impl Engine {
         Ok(NewCode { shown, link, invitation: NewInvitation { code_hash, life } })
     }
 
-    /// Registers a device by an invitation, which is used up then. The user's other devices are notified.
+    /// Registers a device by an invitation, which is used up then. The user's other devices are notified. The
+    /// device itself gets the same reply again, with the same key, if it did not receive the first one.
     ///
     /// # Errors
     /// Why it is not registered. Nothing is changed then.
@@ -111,7 +112,7 @@ impl Engine {
         let (name, language) = (name(&presented.name)?, language(&presented.language)?);
         let key =
             webpush::check_point(&presented.key).map_err(|error| error.of_parameter("key"))?;
-        let code = normal(presented.code.expose()).ok_or(Refused::InvitationUnknown)?;
+        let code = invitation_code(presented.code.expose()).ok_or(Refused::InvitationUnknown)?;
         let text = format!(
             "seconder-enrol-v1\n{}\n{}\n{}\n{}",
             approver.origin(),
@@ -135,7 +136,7 @@ impl Engine {
             os_type: presented.kind.name(),
             name,
             language,
-            secret: secret.clone(),
+            secret,
             digits,
             period,
             first_push: self.nonce()?,
@@ -143,20 +144,26 @@ impl Engine {
             trail: self.trail_of("register_device", now, None)?,
         };
         let registered = self.run(move |view| stored::register(view, &new))?;
-        let (app, device, email, pushes) = match registered {
-            Registered::Done { app, device, email, pushes } => (app, device, email, pushes),
+        let (app, device, email, codes, pushes) = match registered {
+            Registered::Done { app, device, email, codes, pushes } => {
+                (app, device, email, codes, pushes)
+            }
             Registered::Unknown => return Err(Refused::InvitationUnknown),
             Registered::Spent => return Err(Refused::InvitationSpent),
             Registered::Expired => return Err(Refused::InvitationExpired),
             Registered::TooMany => return Err(Refused::TooManyDevices),
         };
-        self.hand_over(pushes)?;
+        self.hand_over(pushes);
         let application = self.application(app)?.map(|app| app.name.clone()).unwrap_or_default();
         Ok(RegisteredBy {
             device: format!("{app}.{device}"),
             application,
             account: approvals::masked(&email),
-            codes: CodesOfDevice { secret: super::text_of(&secret), digits, period },
+            codes: CodesOfDevice {
+                secret: super::text_of(&codes.secret),
+                digits: codes.digits,
+                period: codes.period,
+            },
             push_key,
         })
     }
@@ -192,9 +199,9 @@ fn new_code(random: &dyn Random) -> Result<Zeroizing<String>> {
     Ok(Zeroizing::new(bytes.iter().map(letter).collect()))
 }
 
-/// A typed code as it is hashed, or `None` for what cannot be one: in capitals, without what separates the
-/// groups, and with the letters that look like digits read as those.
-fn normal(typed: &str) -> Option<Zeroizing<String>> {
+/// A typed code as it is hashed and signed, or `None` for what cannot be one: in capitals, without what separates
+/// the groups, and with the letters that look like digits read as those.
+pub fn invitation_code(typed: &str) -> Option<Zeroizing<String>> {
     let mut code = Zeroizing::new(String::with_capacity(LENGTH));
     for letter in typed.chars().filter(|letter| !"- ".contains(*letter)) {
         let letter = match letter.to_ascii_uppercase() {
@@ -250,11 +257,11 @@ mod tests {
     #[test]
     fn a_code_is_read_as_people_type_it() {
         for typed in ["01234-ABCDE", "o1234abcde", " OI2 34-ab cde ", "0L234ABCDE"] {
-            assert_eq!(normal(typed).unwrap().as_str(), "01234ABCDE", "{typed}");
+            assert_eq!(invitation_code(typed).unwrap().as_str(), "01234ABCDE", "{typed}");
         }
         for typed in ["", "01234-ABCD", "01234-ABCDEF", "01234-ABCDU", "01234_ABCDE", "01234-ABCDÄ"]
         {
-            assert!(normal(typed).is_none(), "{typed}");
+            assert!(invitation_code(typed).is_none(), "{typed}");
         }
     }
 

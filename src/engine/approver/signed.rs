@@ -10,14 +10,14 @@ use super::invitations::{language, name};
 use super::{Published, Refused, Subscription, hash_of, is_now};
 use crate::calls::{ApprovalStatus, Logo};
 use crate::engine::clock::Now;
-use crate::model::{ApprovalId, DeviceId, UserId};
+use crate::model::{ApprovalId, DeviceId, Secret, UserId};
 use crate::{Result, webpush};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use zeroize::Zeroizing;
+use std::fmt;
 
 /// A request of a device, and the signature of its method, path, body and time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct SignedRequest<'a> {
     /// By what the device is known.
     pub device: &'a str,
@@ -34,7 +34,7 @@ pub struct SignedRequest<'a> {
 }
 
 /// A response to an approval request, signed by a device.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SignedResponse {
     /// By what the device is known.
     pub device: String,
@@ -43,13 +43,32 @@ pub struct SignedResponse {
     /// The user's response.
     pub response: ApprovalResponse,
     /// The number that the user typed.
-    pub number: Option<String>,
+    pub number: Option<Secret>,
     /// The SHA-256 of what the device has shown, in hexadecimal digits.
     pub shown: String,
     /// When it signed this, in Unix seconds.
     pub time: u64,
     /// The signature.
     pub signature: Vec<u8>,
+}
+
+// Whoever has a signature can send the same again for a minute, so no log has one.
+impl fmt::Debug for SignedRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SignedRequest { device, method, path, .. } = self;
+        let mut shown = f.debug_struct("SignedRequest");
+        shown.field("device", device).field("method", method).field("path", path);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for SignedResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SignedResponse { device, uuid, response, .. } = self;
+        let mut shown = f.debug_struct("SignedResponse");
+        shown.field("device", device).field("uuid", uuid).field("response", response);
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// A device whose signature was right.
@@ -135,18 +154,18 @@ impl Engine {
     /// [`Refused::Unauthorized`] for a device that is not registered and for a wrong signature, between which
     /// nobody can distinguish; [`Refused::Clock`]; [`Refused::Failed`].
     pub fn device_that_signed(&self, request: &SignedRequest<'_>) -> Result<SignedDevice, Refused> {
-        let now = self.now();
-        let signer = self.signer(request.device)?;
-        let text = format!(
-            "seconder-call-v1\n{}\n{}\n{} {}\n{}\n{}",
-            signer.approver.origin(),
-            request.device,
-            request.method,
-            request.path,
-            hash_of(request.body),
-            request.time,
-        );
-        signer.check(&text, request.signature, request.time, now)?;
+        let text = |origin: &str| {
+            format!(
+                "seconder-call-v1\n{origin}\n{}\n{} {}\n{}\n{}",
+                request.device,
+                request.method,
+                request.path,
+                hash_of(request.body),
+                request.time,
+            )
+        };
+        let (signer, _) =
+            self.signer(request.device, text, request.signature, request.time, self.now())?;
         Ok(signer)
     }
 
@@ -157,18 +176,19 @@ impl Engine {
     /// Why nothing is changed; but the first wrong number is counted, and the second one denies the request.
     pub fn respond_signed(&self, response: &SignedResponse) -> Result<ApprovalStatus, Refused> {
         let now = self.now();
-        let signer = self.signer(&response.device)?;
-        let text = format!(
-            "seconder-response-v1\n{}\n{}\n{}\n{}\n{}\n{}\n{}",
-            signer.approver.origin(),
-            response.device,
-            response.uuid,
-            response.response.name(),
-            response.number.as_deref().unwrap_or("-"),
-            response.shown,
-            response.time,
-        );
-        signer.check(&text, &response.signature, response.time, now)?;
+        let text = |origin: &str| {
+            format!(
+                "seconder-response-v1\n{origin}\n{}\n{}\n{}\n{}\n{}\n{}",
+                response.device,
+                response.uuid,
+                response.response.name(),
+                response.number.as_ref().map_or("-", Secret::expose),
+                response.shown,
+                response.time,
+            )
+        };
+        let (signer, text) =
+            self.signer(&response.device, text, &response.signature, response.time, now)?;
         let request = signer.find(&response.uuid, now)?;
         let status = approvals::status(&request.row);
         if status != ApprovalStatus::Pending {
@@ -180,7 +200,7 @@ impl Engine {
         let [signature, key] = [&response.signature, &signer.row.public_key]
             .map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
         let responder = Responder {
-            number: response.number.clone().map(Zeroizing::new),
+            number: response.number.clone(),
             signed: Some(Signed { text, signature, key }),
             device: signer.row,
         };
@@ -201,21 +221,37 @@ impl Engine {
         }
     }
 
-    /// The device that is known by this, before its signature is checked.
-    fn signer(&self, device: &str) -> Result<SignedDevice, Refused> {
+    /// The device that has signed a text, which contains the origin of the service, and the text.
+    fn signer(
+        &self,
+        device: &str,
+        text: impl Fn(&str) -> String,
+        signature: &[u8],
+        time: u64,
+        now: Now,
+    ) -> Result<(SignedDevice, String), Refused> {
         let (app, id) = parse(device).ok_or(Refused::Unauthorized)?;
         let found = self.look(move |view| {
             let approver = stored::find(view)?;
             Ok((approver, factors::device(view, app, id)?))
         })?;
-        let (Some(approver), Some(row)) = (found.0.and_then(Published::of), found.1) else {
-            return Err(Refused::Unauthorized);
+        let approver = found.0.and_then(Published::of).ok_or(Refused::Unauthorized)?;
+        let row = found.1.filter(stored::has_key);
+        let text = text(&approver.origin());
+        // A device that does not exist takes as long as one that does.
+        let key = match &row {
+            Some(row) => webpush::check_length(&row.public_key)?,
+            None => webpush::GENERATOR,
         };
-        let Some(app) = self.application(app)?.filter(|_| stored::has_key(&row)) else {
-            return Err(Refused::Unauthorized);
-        };
+        let is_right = webpush::verify_p256(&key, text.as_bytes(), signature);
+        let (Some(row), true) = (row, is_right) else { return Err(Refused::Unauthorized) };
+        if !is_now(time, now) {
+            return Err(Refused::Clock);
+        }
+        let app = self.application(app)?.ok_or(Refused::Unauthorized)?;
         let user_id = row.user_id.try_into()?;
-        Ok(SignedDevice { engine: self.of(app), approver, user_id, device_id: id, row })
+        let signer = SignedDevice { engine: self.of(app), approver, user_id, device_id: id, row };
+        Ok((signer, text))
     }
 }
 
@@ -232,14 +268,6 @@ fn known_as(app: i64, device: u64) -> String {
 }
 
 impl SignedDevice {
-    fn check(&self, text: &str, signature: &[u8], time: u64, now: Now) -> Result<(), Refused> {
-        let key = webpush::check_length(&self.row.public_key)?;
-        if !webpush::verify_p256(&key, text.as_bytes(), signature) {
-            return Err(Refused::Unauthorized);
-        }
-        is_now(time, now).then_some(()).ok_or(Refused::Clock)
-    }
-
     /// The open requests of the user, the oldest first.
     ///
     /// # Errors
@@ -278,11 +306,12 @@ impl SignedDevice {
     }
 
     fn shown(&self, request: Request, now: Now) -> Result<ShownRequest> {
+        let number_digits = request.digits()?;
         let Request { row, uuid, .. } = request;
         Ok(ShownRequest {
             uuid,
             expires: row.expires_at.map(|end| now.shown(end).seconds()),
-            number_digits: row.number.get()?.len(),
+            number_digits,
             status: approvals::status(&row),
             decided: row.processed_at.map(|time| time.seconds()),
             by_this_device: row.device_id == Some(self.row.device_id),

@@ -38,7 +38,8 @@ impl Engine {
     }
 
     /// Has something sent that no call waits for: by [`Workers`], or else by whoever runs the jobs that are due.
-    pub(in crate::engine) fn hand_over(&self, claimed: Vec<Claimed>) -> Result<()> {
+    /// What cannot be given back for them is due once its lease is over, so the call has succeeded all the same.
+    pub(in crate::engine) fn hand_over(&self, claimed: Vec<Claimed>) {
         let workers = self.shared.workers.get().and_then(Weak::upgrade);
         let mut left = Vec::new();
         for claimed in claimed {
@@ -52,7 +53,7 @@ impl Engine {
                 left.push(job.claimed);
             }
         }
-        self.release(left.into_iter())
+        drop(self.release(left.into_iter()));
     }
 
     /// Has these workers send what calls decide, as long as they live. Once set, they cannot be replaced:

@@ -10,7 +10,7 @@ use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::{APPROVAL_LIFE, CALLBACK_LIFE, WRONG_NUMBERS};
 use crate::engine::store::{Approval, Decided, Device, OpenApproval, View};
-use crate::model::{ApprovalId, CallbackUrl, DeviceId, UserId};
+use crate::model::{ApprovalId, CallbackUrl, DeviceId, Secret, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -66,6 +66,13 @@ pub(in crate::engine) struct Request {
     pub(in crate::engine) user_email: String,
 }
 
+impl Request {
+    /// How many digits its number has.
+    pub(in crate::engine) fn digits(&self) -> crate::Result<usize> {
+        Ok(self.row.number.get()?.len())
+    }
+}
+
 #[derive(Clone)]
 pub(in crate::engine) struct Response {
     pub(in crate::engine) app: AppId,
@@ -74,7 +81,7 @@ pub(in crate::engine) struct Response {
     pub(in crate::engine) device: DeviceId,
     pub(in crate::engine) approved: bool,
     /// The number that the user typed.
-    pub(in crate::engine) number: Option<Zeroizing<String>>,
+    pub(in crate::engine) number: Option<Secret>,
     /// What a device with a key has signed.
     pub(in crate::engine) signed: Option<Signed>,
     /// Until when further requests are snoozed, if the user reported this one.
@@ -99,8 +106,11 @@ impl Signed {
     }
 
     /// What is stored of a response; none if no device has signed it.
-    pub(in crate::engine) fn of(row: &Approval) -> Option<Signed> {
-        serde_json::from_str(row.evidence.as_deref()?).ok()
+    pub(in crate::engine) fn of(row: &Approval) -> crate::Result<Option<Signed>> {
+        match row.evidence.get()?.as_str() {
+            "" => Ok(None),
+            stored => Ok(serde_json::from_str(stored).ok()),
+        }
     }
 }
 
@@ -121,6 +131,8 @@ pub(in crate::engine) enum Responded {
     Done(Option<Box<Claimed>>),
     /// The number is wrong, and can be typed once more.
     WrongNumber,
+    /// That was counted already: somebody has sent the same response again.
+    Repeated,
     /// The number was wrong for the last time, so the request is denied.
     DeniedByNumber(Option<Box<Claimed>>),
     NotPending,
@@ -166,7 +178,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
         number: new.number.clone().into(),
         wrong_numbers: 0,
         notified: false,
-        evidence: None,
+        evidence: String::new().into(),
     });
     let mut pushes = Vec::new();
     let mut over_limit = false;
@@ -318,6 +330,11 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
     let Some((entry, mut row)) = found else { return Ok(Responded::NotPending) };
     row.updated_at = response.now.clock;
     let is_wrong = response.approved && !is_number(&row, response.number.as_ref())?;
+    row.evidence = match &response.signed {
+        Some(signed) if is_wrong && is_repeated(&row, signed)? => return Ok(Responded::Repeated),
+        Some(signed) => signed.stored()?.into(),
+        None => String::new().into(),
+    };
     if is_wrong {
         row.wrong_numbers = row.wrong_numbers.saturating_add(1);
         if row.wrong_numbers < WRONG_NUMBERS {
@@ -328,10 +345,6 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
     let approved = response.approved && !is_wrong;
     row.processed_at = Some(response.now.clock);
     row.device_id = Some(response.device.get());
-    row.evidence = match &response.signed {
-        Some(signed) => Some(signed.stored()?),
-        None => None,
-    };
     end(view, &entry, row, if approved { "approved" } else { "denied" });
     if approved {
         count(view, response.app, response.now, |counted| counted.auths += 1);
@@ -355,10 +368,16 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
 }
 
 /// Whether a request can be approved with this number. One that has none needs none.
-fn is_number(row: &Approval, typed: Option<&Zeroizing<String>>) -> Decided<bool> {
+fn is_number(row: &Approval, typed: Option<&Secret>) -> Decided<bool> {
     let number = row.number.get()?;
-    let typed = typed.map_or("", |typed| typed.as_str());
+    let typed = typed.map_or("", Secret::expose);
     Ok(number.is_empty() || number.as_bytes().ct_eq(typed.as_bytes()).into())
+}
+
+/// Whether a response with a wrong number was counted before. What is signed has the time in it, so another try
+/// has another text.
+fn is_repeated(row: &Approval, signed: &Signed) -> Decided<bool> {
+    Ok(Signed::of(row)?.is_some_and(|counted| counted.text == signed.text))
 }
 
 /// Adds the callback.

@@ -8,7 +8,7 @@ use super::pushes::{self, About, NewPushes};
 use super::{AppId, user};
 use crate::engine::clock::Now;
 use crate::engine::limits::{APPROVAL_LIFE, DEVICES, INVITATION_RECORD};
-use crate::engine::store::{Approver, Decided, Device, Invitation, View};
+use crate::engine::store::{Approver, Authenticator, Decided, Device, Invitation, View};
 use crate::model::{DeviceId, UserId};
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -72,7 +72,7 @@ pub(in crate::engine) fn invite(
         user_id: user_id.get(),
         expires_at,
         forget_at: expires_at.plus(INVITATION_RECORD),
-        spent: false,
+        device_id: None,
     });
 }
 
@@ -95,11 +95,19 @@ pub(in crate::engine) struct Presented {
     pub(in crate::engine) trail: Trail,
 }
 
+/// What a device needs to show codes.
+pub(in crate::engine) struct Codes {
+    pub(in crate::engine) secret: Zeroizing<Vec<u8>>,
+    pub(in crate::engine) digits: u8,
+    pub(in crate::engine) period: u64,
+}
+
 pub(in crate::engine) enum Registered {
     Done {
         app: AppId,
         device: DeviceId,
         email: String,
+        codes: Codes,
         pushes: Vec<Claimed>,
     },
     /// There is no such invitation, or no such user any more.
@@ -116,14 +124,27 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     let found = view.get::<Invitation>((new.code_hash.clone(),))?;
     let Some(mut invitation) = found else { return Ok(Registered::Unknown) };
     let (app, user_id) = (invitation.app_id, UserId::try_from(invitation.user_id)?);
-    if invitation.spent {
-        return Ok(Registered::Spent);
-    }
-    if invitation.expires_at <= now.steady {
-        return Ok(Registered::Expired);
-    }
+    let is_late = invitation.expires_at <= now.steady;
     let Some(user) = user(view, app, user_id)? else { return Ok(Registered::Unknown) };
     let devices = view.all::<Device>((user_id.get(),))?;
+    if let Some(id) = invitation.device_id {
+        // A device that has not got the reply presents the same key again. Nobody else has that key.
+        let same = |row: &&Device| row.device_id == id && row.public_key == new.key;
+        let codes = match devices.iter().find(same).filter(|_| !is_late) {
+            Some(_) => codes_of(view, user_id, id)?,
+            None => None,
+        };
+        return Ok(match codes {
+            Some(codes) => {
+                let device = id.try_into()?;
+                Registered::Done { app, device, email: user.email, codes, pushes: Vec::new() }
+            }
+            None => Registered::Spent,
+        });
+    }
+    if is_late {
+        return Ok(Registered::Expired);
+    }
     if devices.iter().filter(|device| has_key(device)).count() >= DEVICES {
         return Ok(Registered::TooMany);
     }
@@ -147,14 +168,25 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
         now,
     };
     factors::add_device_codes(view, &codes, device)?;
-    invitation.spent = true;
+    invitation.device_id = Some(device.get());
     view.put(invitation);
     Trail { app, ..new.trail.clone() }.done(view, user_id);
     let (first_job, lease) = (new.first_push, new.push_lease);
     let others = NewPushes { app, first_job, lease, now };
     let about = (&About::Device(device.get()), now.steady.plus(Duration::from_secs(APPROVAL_LIFE)));
     let pushes = pushes::add(view, user_id, &devices, about, &others)?;
-    Ok(Registered::Done { app, device, email: user.email, pushes })
+    let codes = Codes { secret: new.secret.clone(), digits: new.digits, period: new.period };
+    Ok(Registered::Done { app, device, email: user.email, codes, pushes })
+}
+
+/// What a registered device needs to show codes.
+fn codes_of(view: &mut View, user_id: UserId, device: u64) -> Decided<Option<Codes>> {
+    let all = view.all::<Authenticator>((user_id.get(),))?;
+    let Some(row) = all.into_iter().find(|row| row.device_id == Some(device)) else {
+        return Ok(None);
+    };
+    let secret = Zeroizing::new(row.secret.get()?.clone());
+    Ok(Some(Codes { secret, digits: row.digits, period: row.period }))
 }
 
 /// Whether a device signs what it sends.

@@ -25,12 +25,15 @@ pub(super) fn statements(now: Time, schema: &str) -> Vec<String> {
     );
     let step = format!("({latest} / 1000 / period + 1)");
     vec![
-        format!("DELETE FROM {schema}authenticators WHERE last_step IS NULL"),
+        // Of apps that were enrolled when the copy was made, another may be in use by now. A device of the approver
+        // has the same secret as then.
+        format!("DELETE FROM {schema}authenticators WHERE last_step IS NULL AND device_id IS NULL"),
         // A code of a step that is spent, but was not accepted, prepares no logins either.
         format!(
             "UPDATE {schema}authenticators SET last_step = {step}, prepared_step = {step} \
-             WHERE period > 0 AND last_step < {step}"
+             WHERE period > 0 AND (last_step IS NULL OR last_step < {step})"
         ),
+        format!("UPDATE {schema}invitations SET device_id = 0 WHERE device_id IS NULL"),
         format!("UPDATE {schema}codes SET spent = 1"),
         format!("DELETE FROM {schema}jobs WHERE kind <> 'callback'"),
         format!(

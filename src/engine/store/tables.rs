@@ -180,7 +180,8 @@ tables! {
         user_id: u64,
         expires_at: Time,
         forget_at: Time,
-        spent: bool,
+        /// The device that was registered by it; 0 if it was spent otherwise.
+        device_id: Option<u64>,
     }
 
     /// A picture that was fetched for approval requests, or that could not be.
@@ -215,8 +216,8 @@ tables! {
         wrong_numbers: u32,
         /// Whether a push service has accepted a message about it.
         notified: bool,
-        /// What the device has signed, as JSON.
-        evidence: Option<String>,
+        /// What the device has signed, as JSON, or nothing. Sealed, so that nobody can replace it.
+        evidence: Sealed<String>,
     }
 
     /// An approval request that is pending, so that those of a user are found without a look at all

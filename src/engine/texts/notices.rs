@@ -1,4 +1,4 @@
-//! What notifications on devices say, in the languages of the approver (server/approver/lang).
+//! What notifications on devices say, in the languages of the approver (server/approver/assets).
 
 /// A language, what a notification says below the name of an application whose request waits, and what it says
 /// when a device was registered.

@@ -166,7 +166,7 @@ CREATE TABLE invitations (
     user_id INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     forget_at INTEGER NOT NULL,
-    spent INTEGER NOT NULL
+    device_id INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_due ON invitations (forget_at);
 
@@ -197,7 +197,7 @@ CREATE TABLE approvals (
     number BLOB NOT NULL,
     wrong_numbers INTEGER NOT NULL,
     notified INTEGER NOT NULL,
-    evidence TEXT,
+    evidence BLOB NOT NULL,
     PRIMARY KEY (user_id, uuid)
 ) STRICT, WITHOUT ROWID;
 
