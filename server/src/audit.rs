@@ -3,6 +3,7 @@
 use crate::arguments::Database;
 use crate::commands::print;
 use crate::moment;
+use crate::table::{aligned, is_read_by_people, table, utc_of_millis};
 use clap::Args;
 use seconder::Result;
 use seconder::engine::{AuditEntry, AuditFilter, Engine};
@@ -47,7 +48,8 @@ pub(crate) struct Audit {
     /// Print each decision as a JSON object.
     #[arg(long)]
     json: bool,
-    /// Print the earliest first, and go on with those that follow until Ctrl-C.
+    /// Print the earliest first, and go on with those that follow until Ctrl-C. On a terminal, the columns
+    /// have fixed widths.
     #[arg(long, conflicts_with = "until")]
     follow: bool,
 }
@@ -70,11 +72,15 @@ pub(crate) fn run(options: &Audit) -> Result<()> {
     if options.follow {
         return follow(engine, &filter, options);
     }
-    let (mut left, mut after) = (options.limit, None);
+    let as_table = !options.json && is_read_by_people();
+    let (mut left, mut after, mut rows) = (options.limit, None, Vec::new());
     while left > 0 {
         let page = engine.audit(&filter, after.as_deref(), PAGE)?;
         for entry in page.entries.iter().take(left) {
-            print(&if options.json { json(entry) } else { line(entry) })?;
+            match as_table {
+                true => rows.push(row(entry)),
+                false => print(&if options.json { json(entry) } else { line(entry) })?,
+            }
         }
         left = left.saturating_sub(page.entries.len());
         after = page.next;
@@ -82,7 +88,7 @@ pub(crate) fn run(options: &Audit) -> Result<()> {
             break;
         }
     }
-    Ok(())
+    if as_table { print(&table(&HEADINGS, &rows)) } else { Ok(()) }
 }
 
 /// How often decisions are looked for.
@@ -100,9 +106,17 @@ fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> 
     let mut latest = recent(engine, &filter, &seen, options.limit)?;
     seen.extend(latest.iter().map(place));
     latest.truncate(options.limit);
+    let as_table = !options.json && is_read_by_people();
+    if as_table {
+        print(&aligned(&HEADINGS.map(str::to_owned), &WIDTHS))?;
+    }
     loop {
         for entry in latest.iter().rev() {
-            print(&if options.json { json(entry) } else { line(entry) })?;
+            print(&match (options.json, as_table) {
+                (true, _) => json(entry),
+                (false, true) => aligned(&row(entry), &WIDTHS),
+                (false, false) => line(entry),
+            })?;
         }
         sleep(PAUSE);
         // Where few or none fit the filter, all would be read each time.
@@ -156,6 +170,32 @@ fn place(entry: &AuditEntry) -> Place {
 
 fn json(entry: &AuditEntry) -> String {
     serde_json::to_string(entry).unwrap_or_default()
+}
+
+const HEADINGS: [&str; 8] =
+    ["TIME", "USER", "CALL", "VERDICT", "FACTOR", "NUMBER", "ADDRESS", "MORE"];
+/// The widths while decisions are followed, when those of later ones are not known.
+const WIDTHS: [usize; 8] = [23, 7, 19, 13, 13, 16, 15, 0];
+
+/// A decision in a row of a table.
+fn row(entry: &AuditEntry) -> Vec<String> {
+    let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
+    let more = [
+        entry.operator_name.as_ref().map(|name| format!("by {name}")),
+        entry.over_limit.as_ref().map(|limit| format!("limit {limit}")),
+        entry.reason.clone(),
+        (entry.times > 1).then(|| format!("{} times", entry.times)),
+    ];
+    vec![
+        utc_of_millis(entry.time),
+        entry.user_id.map(|user| user.to_string()).unwrap_or_default(),
+        entry.call.clone(),
+        entry.verdict.clone(),
+        or_empty(&entry.factor),
+        or_empty(&entry.number),
+        or_empty(&entry.user_ip),
+        more.into_iter().flatten().collect::<Vec<_>>().join(", "),
+    ]
 }
 
 /// A decision in one line, of words that have no spaces.

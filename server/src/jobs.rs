@@ -2,6 +2,7 @@
 
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
+use crate::table::{is_read_by_people, table, utc_of_millis};
 use clap::{Args, Subcommand};
 use seconder::Result;
 use seconder::engine::{Engine, JobEntry, JobFilter, JobKind, JobState, JobStatus};
@@ -13,13 +14,15 @@ const PAGE: u32 = 500;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Print jobs, one in each line: route by route, those that wait before those that failed and those
-    /// that were sent, and of each route the latest due first. The times are in Unix seconds.
+    /// Print jobs, route by route: those that wait before those that failed and those that were sent, and of
+    /// each route the latest due first. It is a table on a terminal. A program gets a line of words for each,
+    /// with more of it, and with times in Unix seconds.
     List(List),
-    /// Count the jobs of each route and kind, one pair in each line: how many wait, are being attempted
-    /// (leased), and were sent or failed in the last 24 hours; for how long the oldest has waited; and
-    /// within which time half and 99 % of those that were sent were. Of each queue, 10 000 jobs are counted
-    /// at most: with a +, there are more. Of what was sent, those count whose provider gave them an id.
+    /// Count the jobs of each route and kind: how many wait, are being attempted (leased), and were sent or
+    /// failed in the last 24 hours; for how long the oldest has waited; and within which time half and 99 %
+    /// of those that were sent were. It is a table on a terminal, and a line of words for each pair
+    /// otherwise. Of each queue, 10 000 jobs are counted at most: with a +, there are more. Of what was
+    /// sent, those count whose provider gave them an id.
     Status {
         #[command(flatten)]
         database: Database,
@@ -120,31 +123,33 @@ fn list(options: List) -> Result<()> {
     let mut filter = JobFilter::default();
     (filter.state, filter.kind, filter.route) = (options.state, options.kind, options.route);
     let (mut left, mut after) = (options.limit, None);
+    let mut shown = Shown::new(options.json);
     while left > 0 {
         let most = u32::try_from(left).unwrap_or(PAGE).min(PAGE);
         let page = engine.jobs(&filter, after.as_deref(), most)?;
-        for entry in &page.entries {
-            print_entry(entry, options.json)?;
-        }
+        page.entries.iter().try_for_each(|entry| shown.add(entry))?;
         left = left.saturating_sub(page.entries.len());
         after = page.next;
         if after.is_none() {
             break;
         }
     }
-    Ok(())
+    shown.end()
 }
 
 fn status(database: &Database, json: bool) -> Result<()> {
     let service = database.existing()?;
-    for status in service.require_engine()?.job_status()? {
-        print(&if json {
-            serde_json::to_string(&status).unwrap_or_default()
-        } else {
-            status_line(&status)
-        })?;
+    let statuses = service.require_engine()?.job_status()?;
+    if json {
+        let document = |status| serde_json::to_string(status).unwrap_or_default();
+        return statuses.iter().try_for_each(|status| print(&document(status)));
     }
-    Ok(())
+    if is_read_by_people() {
+        let headings =
+            ["ROUTE", "KIND", "WAITING", "LEASED", "FAILED", "SENT", "OLDEST", "HALF", "99 %"];
+        return print(&table(&headings, &statuses.iter().map(status_row).collect::<Vec<_>>()));
+    }
+    statuses.iter().try_for_each(|status| print(&status_line(status)))
 }
 
 fn show(options: &One) -> Result<()> {
@@ -170,7 +175,10 @@ fn show(options: &One) -> Result<()> {
 fn manage(options: &Several, manage: fn(&Engine, &str) -> Result<JobEntry>) -> Result<()> {
     let (service, _attached) = options.database.existing_to_send(None)?;
     let engine = service.require_engine()?;
-    options.ids.iter().try_for_each(|id| print_entry(&manage(engine, id)?, options.json))
+    let mut shown = Shown::new(options.json);
+    let managed = options.ids.iter().try_for_each(|id| shown.add(&manage(engine, id)?));
+    shown.end()?;
+    managed
 }
 
 fn run_due(
@@ -197,8 +205,44 @@ fn run_due(
     Ok(())
 }
 
-fn print_entry(entry: &JobEntry, json: bool) -> Result<()> {
-    print(&if json { document(entry) } else { line(entry) })
+/// Jobs as they are shown. The rows of a table are kept until its widths are known.
+struct Shown {
+    json: bool,
+    rows: Option<Vec<Vec<String>>>,
+}
+
+impl Shown {
+    fn new(json: bool) -> Shown {
+        Shown { json, rows: (!json && is_read_by_people()).then(Vec::new) }
+    }
+
+    fn add(&mut self, entry: &JobEntry) -> Result<()> {
+        match &mut self.rows {
+            Some(rows) => rows.push(row(entry)),
+            None => return print(&if self.json { document(entry) } else { line(entry) }),
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<()> {
+        const HEADINGS: [&str; 9] =
+            ["ID", "KIND", "STATE", "ROUTE", "USER", "CREATED", "DUE", "ATTEMPTS", "LAST ERROR"];
+        self.rows.map_or(Ok(()), |rows| print(&table(&HEADINGS, &rows)))
+    }
+}
+
+fn row(entry: &JobEntry) -> Vec<String> {
+    vec![
+        entry.id.clone(),
+        entry.kind.name().to_owned(),
+        entry.state.name().to_owned(),
+        entry.route.clone(),
+        entry.user_id.map(|user| user.to_string()).unwrap_or_default(),
+        utc_of_millis(entry.created),
+        entry.due.map(utc_of_millis).unwrap_or_default(),
+        entry.attempts.to_string(),
+        entry.last_error.clone().unwrap_or_default(),
+    ]
 }
 
 fn document(entry: &JobEntry) -> String {
@@ -243,6 +287,19 @@ fn fields(entry: &JobEntry) -> Vec<(&'static str, String)> {
     first.into_iter().chain(more.into_iter().flatten()).collect()
 }
 
+fn status_row(status: &JobStatus) -> Vec<String> {
+    let more = if status.at_least { "+" } else { "" };
+    let counts = [status.waiting, status.leased, status.failed, status.sent];
+    let times = [status.oldest, status.latency_p50, status.latency_p99];
+    let names = [status.route.clone(), status.kind.to_string()].into_iter();
+    let cells = names.chain(counts.iter().map(|count| format!("{count}{more}")));
+    cells.chain(times.iter().map(|time| time.map(seconds).unwrap_or_default())).collect()
+}
+
+fn seconds(millis: u64) -> String {
+    format!("{}.{:03}s", millis / 1000, millis % 1000)
+}
+
 fn status_line(status: &JobStatus) -> String {
     let more = if status.at_least { "+" } else { "" };
     let counts = [
@@ -251,7 +308,6 @@ fn status_line(status: &JobStatus) -> String {
         ("failed", status.failed),
         ("sent", status.sent),
     ];
-    let seconds = |time: u64| format!("{}.{:03}s", time / 1000, time % 1000);
     let times =
         [("oldest", status.oldest), ("p50", status.latency_p50), ("p99", status.latency_p99)];
     let counts = counts.iter().map(|(name, count)| format!("{name}={count}{more}"));

@@ -2,7 +2,7 @@
 
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
-use crate::table::Json;
+use crate::table::{Json, table, utc};
 use clap::Subcommand;
 use seconder::Result;
 use seconder::keyring::{KeyId, Keyring};
@@ -47,8 +47,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Print the keys of a keyring, oldest first: the id of each, when it was made in Unix seconds, and
-    /// `current` for the one that new values are sealed with, or `old`.
+    /// Print the keys of a keyring, oldest first: the id of each, when it was made, and `current` for the one
+    /// that new values are sealed with, or `old`.
     List {
         #[command(flatten)]
         database: Database,
@@ -131,6 +131,7 @@ fn list(database: &Database, values: bool, json: bool) -> Result<()> {
         true => Some(database.existing()?.require_engine()?.sealed_values()?),
         false => None,
     };
+    let mut rows = Vec::new();
     for key in ring(database)?.keys()? {
         let created = key.created_at.as_secs();
         let counts = counts.as_ref();
@@ -143,8 +144,10 @@ fn list(database: &Database, values: bool, json: bool) -> Result<()> {
             continue;
         }
         let state = if key.is_current { "current" } else { "old" };
-        let count = count.map(|count| format!(" {count}")).unwrap_or_default();
-        print(&format!("{} {created} {state}{count}", key.id))?;
+        let cells = [key.id.to_string(), utc(created), state.to_owned()].into_iter();
+        rows.push(cells.chain(count.map(|count| count.to_string())).collect());
     }
-    Ok(())
+    let headings = ["KEY", "CREATED", "STATE", "VALUES"];
+    let headings = if values { &headings[..] } else { &headings[..3] };
+    if json { Ok(()) } else { print(&table(headings, &rows)) }
 }

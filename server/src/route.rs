@@ -3,7 +3,7 @@
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
 use crate::given::{Given, check_number};
-use crate::table::Json;
+use crate::table::{Json, table};
 use clap::{Subcommand, ValueEnum};
 use seconder::calls::Channel;
 use seconder::engine::{Engine, Outcome, StoredRoute};
@@ -208,6 +208,9 @@ fn default_of(key: &str) -> &'static str {
     field.map_or("", |field| field.default)
 }
 
+/// The settings that a list shows.
+const COLUMNS: [&str; 5] = ["gateway", "priority", "weight", "channels", "countries"];
+
 fn list(database: &Database, json: bool) -> Result<()> {
     let service = database.existing()?;
     let stored = service.require_engine()?.routes()?;
@@ -226,23 +229,22 @@ fn list(database: &Database, json: bool) -> Result<()> {
             "there are no routes: messages go to the spool folder. To add one: seconder route set",
         );
     }
+    let mut rows = Vec::new();
     for (name, settings) in routes {
         let text = |key: &str| match settings.get(key) {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
             None => default_of(key).to_owned(),
         };
-        print(&match json {
-            true => json!({ "name": name, "settings": settings }).to_string(),
-            false => format!(
-                "{name}: gateway {}, priority {}, weight {}, channels {}, countries {}",
-                text("gateway"),
-                text("priority"),
-                text("weight"),
-                text("channels"),
-                text("countries"),
-            ),
-        })?;
+        match json {
+            true => print(&json!({ "name": name, "settings": settings }).to_string())?,
+            false => rows.push([&[name][..], &COLUMNS.map(text)].concat()),
+        }
+    }
+    if !rows.is_empty() {
+        let headings = COLUMNS.map(str::to_uppercase);
+        let headings = ["NAME"].into_iter().chain(headings.iter().map(String::as_str));
+        print(&table(&headings.collect::<Vec<_>>(), &rows))?;
     }
     for (name, why) in unreadable {
         print(&match json {

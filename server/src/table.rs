@@ -4,6 +4,7 @@ use crate::commands::print;
 use clap::Args;
 use seconder::Result;
 use serde::Serialize;
+use std::io::{IsTerminal, stdout};
 
 /// Whether a command prints JSON instead of text.
 #[derive(Args, Clone, Copy)]
@@ -33,11 +34,18 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
         all().filter_map(|row| row.get(column)).map(|value| value.chars().count()).max()
     };
     let widths: Vec<usize> = (0..headings.len()).map(|column| width(column).unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let padded = row.iter().zip(&widths).map(|(value, width)| format!("{value:width$}"));
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    all().map(line).collect::<Vec<_>>().join("\n")
+    all().map(|row| aligned(row, &widths)).collect::<Vec<_>>().join("\n")
+}
+
+/// A row of a table whose columns have these widths. What is wider moves the columns after it.
+pub(crate) fn aligned(row: &[String], widths: &[usize]) -> String {
+    let padded = row.iter().zip(widths).map(|(value, width)| format!("{value:width$}"));
+    padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+}
+
+/// Whether somebody reads what is printed, and not a program, which may filter it line by line.
+pub(crate) fn is_read_by_people() -> bool {
+    stdout().is_terminal()
 }
 
 /// A name and a value in each line, without the values that are not there.
@@ -56,6 +64,17 @@ pub(crate) fn print_json(written: serde_json::Result<String>) -> Result<()> {
 
 /// A time that is shown: a date and a time of UTC.
 pub(crate) fn utc(seconds: u64) -> String {
+    let (minute, _) = utc_parts(seconds);
+    format!("{minute} UTC")
+}
+
+/// A time in Unix milliseconds, shown with its seconds, and 0 for one before 1970.
+pub(crate) fn utc_of_millis(millis: i64) -> String {
+    let (minute, second) = utc_parts(u64::try_from(millis / 1000).unwrap_or_default());
+    format!("{minute}:{second:02} UTC")
+}
+
+fn utc_parts(seconds: u64) -> (String, u64) {
     const DAY: u64 = 24 * 60 * 60;
     // Of years that begin in March, so that the day of a leap year is their last one.
     let days = seconds / DAY + 719_468;
@@ -67,7 +86,7 @@ pub(crate) fn utc(seconds: u64) -> String {
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     let year = era * 400 + year + u64::from(month <= 2);
     let (hour, minute) = (seconds % DAY / 3600, seconds % 3600 / 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+    (format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}"), seconds % 60)
 }
 
 #[cfg(test)]
@@ -94,5 +113,7 @@ mod tests {
         ] {
             assert_eq!(utc(seconds), shown);
         }
+        assert_eq!(utc_of_millis(951_782_399_999), "2000-02-28 23:59:59 UTC");
+        assert_eq!(utc_of_millis(-1), "1970-01-01 00:00:00 UTC");
     }
 }

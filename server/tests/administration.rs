@@ -13,6 +13,8 @@ mod json;
 mod maintain;
 #[path = "../../tests/postgres/server.rs"]
 mod postgres;
+#[path = "administration/tables.rs"]
+mod tables;
 mod terminal;
 
 use command::{error_of, printed};

@@ -43,14 +43,16 @@ fn keys_are_replaced_while_a_service_runs() {
     let service = seconder::open(&format!("sqlite:{}", at.join("seconder.db").display())).unwrap();
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let listed = prints(at, &["keyring", "list"]);
-    let first = listed.split(' ').next().unwrap().to_owned();
-    assert!(listed.ends_with(" current") && listed.lines().count() == 1, "{listed}");
+    let first = listed.lines().nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    assert!(listed.starts_with("KEY ") && listed.contains(" UTC  current"), "{listed}");
+    assert_eq!(listed.lines().count(), 2, "{listed}");
     let second = prints(at, &["keyring", "rotate"]);
     service.request_sms(user).unwrap();
     let listed = prints(at, &["keyring", "list", "--values"]);
-    let lines: Vec<Vec<&str>> = listed.lines().map(|line| line.split(' ').collect()).collect();
-    assert_eq!((lines[0][0], lines[0][2], lines[0][3]), (&*first, "old", "3"), "{listed}");
-    assert_eq!((lines[1][0], lines[1][2], lines[1][3]), (&*second, "current", "1"), "{listed}");
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let rows: Vec<_> = listed.lines().skip(1).map(words).collect();
+    assert_eq!((&rows[0][0], &rows[0][4..]), (&first, &["old".into(), "3".into()][..]), "{listed}");
+    assert_eq!((&rows[1][0], &*rows[1][4], &*rows[1][5]), (&second, "current", "1"), "{listed}");
     // For copies of the ring: a key that is there before it is used.
     let third = prints(at, &["keyring", "add"]);
     assert!(prints(at, &["keyring", "list"]).lines().last().unwrap().ends_with(" old"));
