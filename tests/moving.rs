@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod fresh;
+mod phone;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fresh::{ManualClock, open_at};
+use phone::world::World;
 use seconder::calls::EnrolAuthenticator;
 use seconder::engine::{AuditFilter, AuthenticatorRecord, Engine, Imported, UserRecord};
 use seconder::model::UserId;
@@ -194,4 +198,27 @@ fn a_damaged_secret_stops_no_export_without_secrets() {
     let page = engine.export_users(None, 10, false).unwrap();
     assert_eq!((page.users.len(), page.apps_left_out, page.devices_left_out), (1, 1, 0));
     assert!(matches!(engine.export_users(None, 10, true), Err(Error::Storage { .. })));
+}
+
+#[test]
+fn phones_stay_when_users_leave_and_all_else_of_them_is_exported() {
+    let world = World::new();
+    let phone = world.phone();
+    let page = world.engine().export_users(None, 10, true).unwrap();
+    assert_eq!((page.users.len(), page.devices_left_out), (1, 1));
+    assert_eq!(page.users[0].user_id, world.ada);
+    assert!(page.users[0].devices.is_empty() && page.users[0].authenticators.is_empty());
+    let without = world.engine().export_users(None, 10, false).unwrap();
+    assert_eq!(without.apps_left_out, page.apps_left_out);
+    assert_eq!(page.apps_left_out, 1, "the codes that the phone shows");
+    // She is the same user for who comes with what was exported, and not with the secret of the phone as an app.
+    let mut ada = page.users[0].clone();
+    let outcomes = world.engine().import_users(vec![ada.clone()], false).unwrap();
+    assert_eq!(outcomes, [Imported::Unchanged]);
+    let secret = URL_SAFE_NO_PAD.decode(phone.codes.secret.expose()).unwrap();
+    ada.authenticators.push(
+        AuthenticatorRecord::new(secret.into(), phone.codes.digits, phone.codes.period).unwrap(),
+    );
+    let outcomes = world.engine().import_users(vec![ada], false).unwrap();
+    assert!(matches!(outcomes[0], Imported::Conflict { field: "authenticators", .. }));
 }

@@ -4,6 +4,7 @@ use super::Engine;
 use super::clock::Time;
 use super::devices::DeviceType;
 use super::operations::applications;
+use super::operations::approver::has_key;
 use super::operations::moving::{self, Account};
 use super::operations::verify::Factor;
 use super::phones::Phone;
@@ -118,9 +119,10 @@ pub enum Imported {
 pub struct UserRecordPage {
     /// The users. There may be none although more follow.
     pub users: Vec<UserRecord>,
-    /// How many authenticator apps they have that were left out with their secrets.
+    /// How many authenticator apps they have that were left out: all of them without their secrets, and
+    /// otherwise those of phones with the approver, which are of use here alone.
     pub apps_left_out: usize,
-    /// How many devices.
+    /// How many devices. A phone with the approver has a key of its own, and has to be registered anew.
     pub devices_left_out: usize,
     /// What to pass to read on; `None` at the end.
     pub next: Option<UserId>,
@@ -307,10 +309,11 @@ impl Engine {
             ..UserRecordPage::default()
         };
         for mut account in accounts {
-            if !secrets {
-                page.apps_left_out += std::mem::take(&mut account.authenticators).len();
-                page.devices_left_out += std::mem::take(&mut account.devices).len();
-            }
+            let (apps, devices) = (account.authenticators.len(), account.devices.len());
+            account.authenticators.retain(|app| secrets && app.is_app());
+            account.devices.retain(|device| secrets && !has_key(device));
+            page.apps_left_out += apps - account.authenticators.len();
+            page.devices_left_out += devices - account.devices.len();
             page.users.push(record(account)?);
         }
         Ok(page)

@@ -205,7 +205,7 @@ fn compare_account(user: &UserRecord, here: &Account, app: AppId) -> Option<Impo
 }
 
 fn is_same(app: &AuthenticatorRecord, row: &Authenticator) -> bool {
-    let is_secret = row.secret.get().is_ok_and(|secret| *secret == *app.secret);
+    let is_secret = row.is_app() && row.secret.get().is_ok_and(|secret| *secret == *app.secret);
     is_secret && (row.digits, row.period) == (app.digits, app.period)
 }
 
