@@ -8,7 +8,7 @@ mod import;
 mod lines;
 mod progress;
 mod report;
-
+mod sealed;
 mod text;
 
 pub(crate) use export::{Export, run as export};
@@ -30,9 +30,11 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format that an option gives, or the name of the file.
+    /// The format that an option gives, or the name of the file, which may end in .sealed after that.
     fn of(given: Option<Format>, file: &Path) -> Result<Format> {
-        let extension = file.extension().and_then(|extension| extension.to_str());
+        let is_sealed = file.extension().is_some_and(|extension| extension == "sealed");
+        let named = if is_sealed { file.file_stem().map(Path::new) } else { Some(file) };
+        let extension = named.and_then(Path::extension).and_then(|extension| extension.to_str());
         let extension = extension.map(str::to_ascii_lowercase);
         match (given, extension.as_deref()) {
             (Some(format), _) => Ok(format),

@@ -7,6 +7,7 @@ mod documents;
 mod moving {
     pub(crate) mod machine;
     mod repeated;
+    mod sealed;
 }
 #[path = "../../tests/postgres/server.rs"]
 mod postgres;

@@ -1,5 +1,6 @@
 //! `seconder export`.
 
+use super::sealed::{SealKey, Sealer};
 use super::{FIELDS, Format, STANDARD, text};
 use crate::arguments::Database;
 use crate::commands::invalid;
@@ -26,13 +27,18 @@ pub(crate) struct Export {
     /// can make the codes of all users. Without this, apps and devices are left out.
     #[arg(long)]
     secrets: bool,
+    /// File with a key, to seal what is written with: whoever lacks the key can neither read nor change it.
+    /// `seconder import` has the same option. The key is 64 hexadecimal digits, such as `openssl rand -hex 32`
+    /// prints, in a file that only its owner can read.
+    #[arg(long, value_name = "FILE")]
+    seal_key_file: Option<PathBuf>,
     /// File to create, for its owner alone; - for standard output, which has to be a pipe if there are
-    /// secrets: to a program that encrypts them, such as age or gpg.
+    /// secrets that are not sealed: to a program that encrypts them, such as age or gpg.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
-/// What was written, and what was left out for want of --secrets.
+/// What was written, and what was left out: for want of --secrets, or because it stays here.
 #[derive(Default)]
 struct Counts {
     users: u64,
@@ -44,16 +50,21 @@ pub(crate) fn run(options: &Export) -> Result<()> {
     let format = Format::of(options.format, &options.file)?;
     let service = options.database.existing()?;
     let engine = service.require_engine()?;
+    let key = options.seal_key_file.as_deref().map(SealKey::read).transpose()?;
     let counts = if options.file == Path::new(STANDARD) {
-        check_standard_output(options.secrets)?;
-        write(engine, format, options.secrets, io::stdout().lock())?
+        check_standard_output(options.secrets && key.is_none())?;
+        write_sealed(engine, format, options.secrets, key, io::stdout().lock())?
     } else {
-        to_file(engine, format, options)?
+        to_file(engine, format, options, key)?
     };
     log(&format!("exported users: {}", counts.users));
     if counts.apps + counts.devices > 0 {
+        let why = match options.secrets {
+            true => "which are phones with the approver: they have keys that they show to nobody",
+            false => "--secrets exports them, but for phones with the approver",
+        };
         log(&format!(
-            "left out: authenticator apps {}, devices {}; --secrets exports them",
+            "left out: authenticator apps {}, devices {}; {why}",
             counts.apps, counts.devices
         ));
     }
@@ -61,11 +72,16 @@ pub(crate) fn run(options: &Export) -> Result<()> {
 }
 
 /// Writes a file that must not exist, and which is not there after an error.
-fn to_file(engine: &Engine, format: Format, options: &Export) -> Result<Counts> {
+fn to_file(
+    engine: &Engine,
+    format: Format,
+    options: &Export,
+    key: Option<SealKey>,
+) -> Result<Counts> {
     let path = &options.file;
     let cannot = |error| invalid("FILE", format!("{} cannot be created: {error}", path.display()));
     let file = create(path).map_err(cannot)?;
-    let written = write(engine, format, options.secrets, &file)
+    let written = write_sealed(engine, format, options.secrets, key, &file)
         .and_then(|counts| file.sync_all().map(|()| counts).map_err(cannot_write));
     if written.is_err() {
         let _ = std::fs::remove_file(path);
@@ -103,12 +119,27 @@ fn check_standard_output(secrets: bool) -> Result<()> {
 
 fn not_a_pipe() -> Error {
     let reason = "must name a file, which is created for its owner alone: with --secrets, standard output has \
-                  to be a pipe to a program that encrypts what it reads";
+                  to be a pipe to a program that encrypts what it reads, unless there is a --seal-key-file";
     invalid("FILE", reason.to_owned())
 }
 
 fn cannot_write(error: io::Error) -> Error {
     invalid("FILE", format!("cannot be written: {error}"))
+}
+
+/// Writes what is sealed if there is a key, and plain otherwise.
+fn write_sealed(
+    engine: &Engine,
+    format: Format,
+    secrets: bool,
+    key: Option<SealKey>,
+    to: impl Write,
+) -> Result<Counts> {
+    let Some(key) = key else { return write(engine, format, secrets, to) };
+    let mut sealer = Sealer::new(key, to).map_err(cannot_write)?;
+    let counts = write(engine, format, secrets, &mut sealer)?;
+    sealer.finish().map_err(cannot_write)?;
+    Ok(counts)
 }
 
 fn write(engine: &Engine, format: Format, secrets: bool, to: impl Write) -> Result<Counts> {

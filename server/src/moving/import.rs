@@ -5,6 +5,7 @@ use super::fields::{self, Problem};
 use super::lines::Lines;
 use super::progress::Progress;
 use super::report::Report;
+use super::sealed::{self, Input, SealKey};
 use super::{Format, STANDARD};
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
@@ -12,7 +13,6 @@ use clap::Args;
 use seconder::engine::{Engine, Imported, UserRecord};
 use seconder::{Error, Result};
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -44,6 +44,10 @@ pub(crate) struct Import {
     /// Field or column to leave out; repeat it for more.
     #[arg(long, value_name = "FIELD")]
     ignore: Vec<String>,
+    /// File with the key that the file was sealed with: see `seconder export`. A file that is not sealed is
+    /// rejected then. One that was changed since is read up to there.
+    #[arg(long, value_name = "FILE")]
+    seal_key_file: Option<PathBuf>,
     /// Print the numbers as a JSON object.
     #[arg(long)]
     json: bool,
@@ -85,8 +89,9 @@ pub(crate) fn run(options: &Import) -> Result<()> {
         return Err(invalid("database", reason.to_owned()));
     }
     let format = Format::of(options.format, &options.file)?;
+    let key = options.seal_key_file.as_deref().map(SealKey::read).transpose()?;
     let (file, total) = open(&options.file)?;
-    let lines = Lines::new(file, format, &options.ignore)?;
+    let lines = Lines::new(sealed::opened(file, key)?, format, &options.ignore)?;
     let mut report = Report::new(options.report.as_deref(), &options.file)?;
     let service = options.database.existing()?;
     let engine = service.require_engine()?;
@@ -103,8 +108,6 @@ pub(crate) fn run(options: &Import) -> Result<()> {
     done?;
     tally.verdict(options)
 }
-
-type Input = Box<dyn Read + Send>;
 
 /// The file, and how many bytes it has.
 fn open(path: &Path) -> Result<(Input, Option<u64>)> {
