@@ -1,61 +1,32 @@
-//! Clients that send what is no request, or nothing at all, and a machine that fails: each ends in a response or a
-//! refusal, and the service goes on for others.
+//! Clients that send what is no request, or nothing at all: each ends in a response or a refusal, and the service
+//! goes on for others.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a client goes on in a thread of its own")]
 
 mod common;
+mod others;
 #[path = "provider/mod.rs"]
 mod program;
 mod serving;
 
+use others::{Meanwhile, go_on};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use seconder::calls::{AppDetails, UserStatus};
-use seconder::{Handle, Service};
 use serving::{Running, wait_until};
-use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const DETAILS: &str = "GET /protected/json/app/details HTTP/1.1\r\nHost: a\r\n";
 /// How long anything may take. Limits of the service are 30 s at most.
 const LONGEST: Duration = Duration::from_secs(90);
 
-/// Runs a function while a client makes calls, none of which fails.
-fn while_others_go_on(running: &Running, attack: impl FnOnce()) {
-    /// Ends the calls, also if the function panics.
-    struct Over<'a>(&'a AtomicBool);
-    impl Drop for Over<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let client = scope.spawn(|| {
-            let mut calls = 0;
-            while !is_over.load(Ordering::Relaxed) {
-                running.client.create_user("ada@example.com", "2025550123", "1").unwrap();
-                // On a connection of its own.
-                let client = running.new_client();
-                client.handle(&AppDetails::default()).unwrap();
-                calls += 1;
-                // Below the limit of requests with one key.
-                std::thread::sleep(Duration::from_millis(100));
-            }
-            calls
-        });
-        let over = Over(&is_over);
-        attack();
-        drop(over);
-        let calls = client.join().unwrap();
-        assert!(calls > 3, "{calls}");
-    });
+/// Attacks a service while clients of it go on.
+fn while_others_go_on(running: &Running, attack: impl FnMut(&Meanwhile)) {
+    let folder = tempfile::tempdir().unwrap();
+    let alone = Running::start(folder.path(), &[]);
+    go_on(running.settings(), alone.settings(), attack);
 }
 
 /// What is received until the service closes the connection.
@@ -96,7 +67,7 @@ fn what_is_not_tls_is_refused_and_others_go_on() {
         b"GET / HTTP/1.1\r\n\r\n",
     ];
     garbage.extend(records.map(<[u8]>::to_vec));
-    while_others_go_on(&running, || {
+    while_others_go_on(&running, |_| {
         let streams = garbage.iter().map(|bytes| {
             let mut stream = plain(running.at.addr());
             // It may be closed before all of it is sent.
@@ -116,10 +87,10 @@ fn slow_and_huge_requests_end_and_others_go_on() {
     let running = Running::start(folder.path(), &[]);
     let huge = format!("{DETAILS}X: {}\r\n\r\n", "x".repeat(200 * 1024));
     let many = format!("{DETAILS}{}\r\n", "X: 1\r\n".repeat(5000));
-    while_others_go_on(&running, || {
+    while_others_go_on(&running, |_| {
         std::thread::scope(|scope| {
-            for (request, status) in [(huge, "431"), (many, "431")] {
-                let reply = send(&running, &request);
+            for (request, status) in [(&huge, "431"), (&many, "431")] {
+                let reply = send(&running, request);
                 let status = format!("HTTP/1.1 {status} ");
                 assert!(reply.starts_with(&status) || reply.is_empty(), "{reply}");
             }
@@ -179,12 +150,19 @@ fn trickle(running: &Running, begin: &str, then: &str) -> String {
 #[test]
 fn thousands_of_idle_connections_leave_the_service_to_others() {
     let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    // Only root can have more than the maximum.
+    let maximum = limit.maximum.map(|maximum| maximum.max(6000));
+    for maximum in [maximum, limit.maximum] {
+        if setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok() {
+            break;
+        }
+    }
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let count = usize::try_from(files.saturating_sub(1000).min(5000)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let running = Running::start(folder.path(), &[]);
-    while_others_go_on(&running, || {
+    println!("{count} idle connections");
+    while_others_go_on(&running, |_| {
         // Those of an address are limited to half of all.
         let mut idle: Vec<TcpStream> = (0..count)
             .map(|number| from([127, 0, 0, 2 + (number % 2) as u8], running.at.addr()))
@@ -204,76 +182,4 @@ fn from(own: [u8; 4], to: SocketAddr) -> TcpStream {
     bind(&socket, &SocketAddr::from((own, 0))).unwrap();
     connect(&socket, &to).unwrap();
     socket.into()
-}
-
-/// Whether this machine lets a program mount something in a name space of its own.
-fn may_mount() -> bool {
-    let mut command = Command::new("unshare");
-    command.args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]);
-    command.output().is_ok_and(|output| output.status.success())
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_refuses_what_it_cannot_store_until_there_is_room() {
-    if !may_mount() {
-        println!("skipped: this machine has no name spaces in which a small disk can be mounted");
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let disk = folder.path().join("disk");
-    fs::create_dir(&disk).unwrap();
-    fs::write(folder.path().join("key"), "key-of-choice").unwrap();
-    let mut program = Command::new("unshare");
-    let mount = "mount -t tmpfs -o size=4m tmpfs disk && exec \"$0\" \"$@\"";
-    program.args(["-rm", "sh", "-c", mount, env!("CARGO_BIN_EXE_seconder")]);
-    let more = ["--database", "sqlite:disk/seconder.db", "--api-key-file", "key"];
-    let running = Running::start_by(program, folder.path(), &more, || "key-of-choice".into());
-    // The disk as the service sees it.
-    let disk = Path::new("/proc")
-        .join(running.id().to_string())
-        .join("root")
-        .join(disk.strip_prefix("/").unwrap());
-    let ballast = disk.join("ballast");
-    let ada = running.client.create_user("ada@example.com", "2025550123", "1").unwrap().user_id;
-    while fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&ballast)
-        .unwrap()
-        .write_all(&[0; 4096])
-        .is_ok()
-    {}
-    let create = |client: &Service, number: u64| {
-        client.create_user("eve@example.com", &format!("{}", 2_025_550_124 + number), "1")
-    };
-    // SQLite has some room left in the files that it has.
-    let mut numbers = 0..100_000;
-    let error = numbers.find_map(|number| create(&running.client, number).err()).unwrap();
-    assert!(error.to_string().contains("Internal error."), "{error}");
-    wait_until("a line", || running.log().contains("error=\"storage: "));
-    let log = running.log();
-    let line = log.lines().find(|line| line.contains("error=\"storage: ")).unwrap();
-    assert!(line.contains("full") && line.contains("disk"), "{line}");
-    // What needs no room goes on, and nobody gets in.
-    assert!(running.client.handle(&UserStatus::new(ada)).is_ok());
-    assert!(running.client.verify(&"1234567".parse().unwrap(), ada).is_err());
-    fs::remove_file(&ballast).unwrap();
-    create(&running.client, 200_000).unwrap();
-    assert!(running.client.handle(&UserStatus::new(ada)).is_ok());
-}
-
-#[test]
-fn a_database_that_vanishes_is_an_error_until_it_is_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(folder.path(), &[]);
-    let create = || running.client.create_user("ada@example.com", "2025550123", "1");
-    let ada = create().unwrap();
-    let (database, gone) = (folder.path().join("seconder.db"), folder.path().join("gone.db"));
-    fs::rename(&database, &gone).unwrap();
-    assert!(create().unwrap_err().to_string().contains("Internal error."));
-    // Nothing takes its place, in which nobody would be enrolled.
-    assert!(!database.exists());
-    fs::rename(&gone, &database).unwrap();
-    assert_eq!(create().unwrap().user_id, ada.user_id);
 }

@@ -108,6 +108,11 @@ impl Running {
         self.settings.clone().open().unwrap()
     }
 
+    /// Those of its clients.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// The id of its process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
