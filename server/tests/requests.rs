@@ -1,6 +1,9 @@
 //! Requests as clients in the field send them, and malformed ones.
 
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
 mod common;
+mod others;
 
 use common::{KEY, World, exchange};
 use serde_json::json;
@@ -134,8 +137,14 @@ fn an_unknown_path_is_rejected_before_the_body_arrives() {
 
 /// A proxy and the service could take such a request for different ones.
 #[test]
-fn a_request_that_can_be_read_in_two_ways_is_rejected() {
-    let world = World::start();
+fn a_request_that_can_be_read_in_two_ways_is_rejected_and_others_go_on() {
+    // They are many with one key.
+    let world = World::with(|settings| settings.limits("key_rate=0"));
+    let alone = World::start();
+    others::go_on(&world.settings(), &alone.settings(), |_| reject_ambiguous(&world));
+}
+
+fn reject_ambiguous(world: &World) {
     let key = format!("X-Svc-API-Key: {KEY}\r\nConnection: close\r\n");
     for (host, body, status) in [
         ("Host: a\r\n", "\r\n", 200),
