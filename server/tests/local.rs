@@ -5,8 +5,12 @@
 
 mod common;
 mod local_socket;
+mod others;
 
 use local_socket::{ADA, BOB, Reply, Running, exchange, folder, head, is_root, program};
+use others::{Meanwhile, Others, do_not_notice};
+use seconder::calls::AppDetails;
+use seconder::{Handle, Settings};
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,6 +19,7 @@ use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 const DETAILS: &str = "/protected/json/app/details";
 const CREATE: &str = "/protected/json/users/new?user[email]=ada@example.com\
@@ -321,51 +326,99 @@ fn https_and_a_socket_are_served_at_once() {
     running.stop();
 }
 
+/// A service of so few descriptors that strangers can take all those for the network.
+struct Narrow {
+    running: Running,
+    at: SocketAddr,
+    pem: String,
+    settings: Settings,
+    _folder: TempDir,
+}
+
+impl Narrow {
+    fn start() -> Narrow {
+        let folder = folder();
+        let socket = folder.path().join("s.sock");
+        fs::write(folder.path().join("key"), "key-of-choice").unwrap();
+        let limited = format!(
+            "ulimit -n 700; exec {} serve --log-format=human --database sandbox: --unix {} --self-signed \
+             --listen 127.0.0.1:0 --api-key-file key",
+            env!("CARGO_BIN_EXE_seconder"),
+            socket.display()
+        );
+        let mut command = Command::new("sh");
+        let running =
+            Running::start(command.args(["-c", &limited]).current_dir(folder.path()), socket);
+        running.wait_for("listening on unix:");
+        let log = running.log();
+        let (_, rest) = log.split_once("listening on https://").unwrap();
+        let at: SocketAddr = rest.lines().next().unwrap().parse().unwrap();
+        let file = folder.path().join("seconder-certificate.pem");
+        let pem = fs::read_to_string(&file).unwrap();
+        let settings = Settings::new(&format!("https://{at}")).api_key("key-of-choice");
+        Narrow { running, at, pem, settings: settings.ca_file(file), _folder: folder }
+    }
+
+    fn kept_by_network(&self) -> impl FnMut() + Send {
+        let client = self.settings.clone().open().unwrap();
+        move || drop(client.handle(&AppDetails::default()).unwrap())
+    }
+
+    fn kept_locally(&self) -> impl FnMut() + Send {
+        let mut stream = self.running.connect();
+        move || assert_eq!(exchange(&mut stream, "GET", DETAILS).status, 200)
+    }
+
+    fn new_locally(&self) {
+        let mut stream = self.running.connect();
+        assert_eq!(exchange(&mut stream, "GET", DETAILS).status, 200);
+    }
+}
+
 #[test]
-fn strangers_on_the_network_leave_connections_to_the_socket() {
-    let folder = folder();
-    let socket = folder.path().join("s.sock");
-    let limited = format!(
-        "ulimit -n 700; exec {} serve --log-format=human --database sandbox: --unix {} --self-signed \
-         --listen 127.0.0.1:0",
-        env!("CARGO_BIN_EXE_seconder"),
-        socket.display()
-    );
-    let mut command = Command::new("sh");
-    let mut running =
-        Running::start(command.args(["-c", &limited]).current_dir(folder.path()), socket);
-    running.wait_for("listening on unix:");
-    let log = running.log();
-    let (_, rest) = log.split_once("listening on https://").unwrap();
-    let addr: SocketAddr = rest.lines().next().unwrap().parse().unwrap();
-    let pem = fs::read_to_string(folder.path().join("seconder-certificate.pem")).unwrap();
+fn strangers_on_the_network_leave_the_socket_and_connections_that_are_open_to_others() {
+    let (mut narrow, alone) = (Narrow::start(), Narrow::start());
+    let mut others = [
+        Others::new("connections by network", narrow.kept_by_network(), alone.kept_by_network()),
+        Others::new("connections to the socket", narrow.kept_locally(), alone.kept_locally()),
+        Others::new("new ones to the socket", || narrow.new_locally(), || alone.new_locally()),
+    ];
+    do_not_notice(&mut others, |meanwhile| take_all(&narrow, meanwhile));
+    drop(others);
+    narrow.running.stop();
+}
+
+/// Takes all connections by network except one, which is open already.
+fn take_all(narrow: &Narrow, meanwhile: &Meanwhile) {
+    let Narrow { running, at, pem, .. } = narrow;
     let is_open = |stream: &mut TcpStream| {
         stream.set_nonblocking(true).unwrap();
         matches!(stream.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
     };
     // They send nothing. Of 700 descriptors, 640 are not for them, and one address has half of the
     // other 60.
-    let mut strangers: Vec<TcpStream> = (0..40).map(|_| from([127, 0, 0, 2], addr)).collect();
+    let mut strangers: Vec<TcpStream> = (0..40).map(|_| from([127, 0, 0, 2], *at)).collect();
     running.wait_for("127.0.0.2 has half of all connections by network, the most for one address");
     let request = head("GET", DETAILS, "Connection: close\r\n");
-    assert!(common::exchange(addr, &pem, request.as_bytes()).starts_with(b"HTTP/1.1 401"));
-    strangers.extend((0..40).map(|_| from([127, 0, 0, 3], addr)));
+    assert!(common::exchange(*at, pem, request.as_bytes()).starts_with(b"HTTP/1.1 401"));
+    strangers.extend((0..40).map(|_| from([127, 0, 0, 3], *at)));
     running.wait_for("there are too many connections by network, and another one was closed");
     let mut locals: Vec<UnixStream> = (0..100).map(|_| running.connect()).collect();
     for local in &mut locals {
         assert_eq!(exchange(local, "GET", DETAILS).status, 200);
     }
     let started = Instant::now();
-    while strangers.iter_mut().map(is_open).filter(|open| *open).count() != 60 {
+    while strangers.iter_mut().map(is_open).filter(|open| *open).count() != 59 {
         assert!(started.elapsed() < Duration::from_secs(10));
         // The place of the request above may have been given back only after they came.
-        strangers.push(from([127, 0, 0, 3], addr));
+        strangers.push(from([127, 0, 0, 3], *at));
         std::thread::sleep(Duration::from_millis(50));
     }
+    meanwhile.wait();
     // The places are given back.
     drop(strangers);
     let is_accepted = || {
-        let mut stream = TcpStream::connect(addr).unwrap();
+        let mut stream = TcpStream::connect(*at).unwrap();
         std::thread::sleep(Duration::from_millis(50));
         is_open(&mut stream)
     };
@@ -373,8 +426,7 @@ fn strangers_on_the_network_leave_connections_to_the_socket() {
     while !is_accepted() {
         assert!(started.elapsed() < Duration::from_secs(10));
     }
-    assert!(common::exchange(addr, &pem, request.as_bytes()).starts_with(b"HTTP/1.1 401"));
-    running.stop();
+    assert!(common::exchange(*at, pem, request.as_bytes()).starts_with(b"HTTP/1.1 401"));
 }
 
 /// A connection from this address of the machine.
