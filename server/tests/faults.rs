@@ -1,21 +1,75 @@
-//! A machine that fails, a disk that is full and a database that is gone: what needs them is refused until they are
-//! back, and the service goes on with the rest.
+//! A machine that fails: a disk that is full, and a database that is gone. What needs them is refused until they are
+//! back, and who asks for the rest does not notice.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod common;
+mod others;
+#[path = "../../tests/postgres/server.rs"]
+mod postgres;
 #[path = "provider/mod.rs"]
 mod program;
 mod serving;
 
+use others::{Meanwhile, Others, do_not_notice};
 use seconder::calls::UserStatus;
+use seconder::keyring::Keyring;
+use seconder::model::UserId;
 use seconder::{Handle, Service};
 use serving::{Running, wait_until};
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+
+const KEY: &str = "key-of-choice";
+
+/// Of a service that is started by another program, or with a key of choice.
+fn start_by(program: Command, folder: &Path, more: &[&str]) -> Running {
+    fs::write(folder.join("key"), KEY).unwrap();
+    let options = ["--api-key-file", "key", "--metrics", "127.0.0.1:0"];
+    let running =
+        Running::start_by(program, folder, &[&options[..], more].concat(), || KEY.to_owned());
+    wait_until("metrics", || running.log().contains("/metrics\n"));
+    running
+}
+
+fn start(folder: &Path, more: &[&str]) -> Running {
+    start_by(Command::new(env!("CARGO_BIN_EXE_seconder")), folder, more)
+}
+
+/// Whether the service is alive, which says nothing about its database.
+fn healthz(running: &Running) {
+    let log = running.log();
+    let (_, rest) = log.split_once("metrics: http://").unwrap();
+    let mut stream = TcpStream::connect(rest.split_once("/metrics\n").unwrap().0).unwrap();
+    let head = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+}
+
+/// A call without a key. After some of them, an address has to wait.
+fn stranger(running: &Running) {
+    let (status, body) = running.at.send("GET", "/protected/json/app/details", serving::FORM, "");
+    assert!(status == 401 || status == 503 && body.contains("wrong API keys"), "{status} {body}");
+}
+
+/// Who asks for what needs no database.
+fn of_the_rest<'a>(running: &'a Running, alone: &'a Running) -> [Others<'a>; 2] {
+    [
+        Others::new("/healthz", || healthz(running), || healthz(alone)),
+        Others::new("strangers", || stranger(running), || stranger(alone)),
+    ]
+}
+
+fn create(client: &Service, number: u64) -> seconder::Result<UserId> {
+    let number = (2_025_550_123 + number).to_string();
+    client.create_user("ada@example.com", &number, "1").map(|created| created.user_id)
+}
 
 /// Whether this machine lets a program mount something in a name space of its own.
 fn may_mount() -> bool {
@@ -30,60 +84,102 @@ fn a_full_disk_refuses_what_it_cannot_store_until_there_is_room() {
         println!("skipped: this machine has no name spaces in which a small disk can be mounted");
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let disk = folder.path().join("disk");
     fs::create_dir(&disk).unwrap();
-    fs::write(folder.path().join("key"), "key-of-choice").unwrap();
     let mut program = Command::new("unshare");
     let mount = "mount -t tmpfs -o size=4m tmpfs disk && exec \"$0\" \"$@\"";
     program.args(["-rm", "sh", "-c", mount, env!("CARGO_BIN_EXE_seconder")]);
-    let more = ["--database", "sqlite:disk/seconder.db", "--api-key-file", "key"];
-    let running = Running::start_by(program, folder.path(), &more, || "key-of-choice".into());
+    let running = start_by(program, folder.path(), &["--database", "sqlite:disk/seconder.db"]);
+    let alone = start(other.path(), &[]);
     // The disk as the service sees it.
     let disk = Path::new("/proc")
         .join(running.id().to_string())
         .join("root")
         .join(disk.strip_prefix("/").unwrap());
-    let ballast = disk.join("ballast");
-    let ada = running.client.create_user("ada@example.com", "2025550123", "1").unwrap().user_id;
-    while fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&ballast)
-        .unwrap()
-        .write_all(&[0; 4096])
-        .is_ok()
-    {}
-    let create = |client: &Service, number: u64| {
-        client.create_user("eve@example.com", &format!("{}", 2_025_550_124 + number), "1")
+    let reads = |running: &Running| {
+        let (client, ada) = (running.new_client(), create(&running.client, 0).unwrap());
+        move || drop(client.handle(&UserStatus::new(ada)).unwrap())
     };
+    let [healthz, strangers] = of_the_rest(&running, &alone);
+    let reads = Others::new("reads", reads(&running), reads(&alone));
+    let mut numbers = 1..;
+    do_not_notice(&mut [healthz, strangers, reads], |meanwhile| {
+        fill(&running, &disk, &mut numbers, meanwhile);
+    });
+}
+
+/// Fills the disk, sees what the service says of it, and empties it.
+fn fill(
+    running: &Running,
+    disk: &Path,
+    numbers: &mut impl Iterator<Item = u64>,
+    meanwhile: &Meanwhile,
+) {
+    let ballast = disk.join("ballast");
+    let mut file = fs::File::create(&ballast).unwrap();
+    while file.write_all(&[0; 4096]).is_ok() {}
+    drop(file);
     // SQLite has some room left in the files that it has.
-    let mut numbers = 0..100_000;
     let error = numbers.find_map(|number| create(&running.client, number).err()).unwrap();
     assert!(error.to_string().contains("Internal error."), "{error}");
     wait_until("a line", || running.log().contains("error=\"storage: "));
     let log = running.log();
     let line = log.lines().find(|line| line.contains("error=\"storage: ")).unwrap();
     assert!(line.contains("full") && line.contains("disk"), "{line}");
-    // What needs no room goes on, and nobody gets in.
-    assert!(running.client.handle(&UserStatus::new(ada)).is_ok());
-    assert!(running.client.verify(&"1234567".parse().unwrap(), ada).is_err());
+    // Nobody gets in.
+    let ada = running.settings().clone().open().unwrap();
+    assert!(ada.verify(&"1234567".parse().unwrap(), 1.try_into().unwrap()).is_err());
+    meanwhile.wait();
     fs::remove_file(&ballast).unwrap();
-    create(&running.client, 200_000).unwrap();
-    assert!(running.client.handle(&UserStatus::new(ada)).is_ok());
+    create(&running.client, numbers.next().unwrap()).unwrap();
 }
 
 #[test]
 fn a_database_that_vanishes_is_an_error_until_it_is_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(folder.path(), &[]);
-    let create = || running.client.create_user("ada@example.com", "2025550123", "1");
-    let ada = create().unwrap();
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (running, alone) = (start(folder.path(), &[]), start(other.path(), &[]));
+    let ada = create(&running.client, 0).unwrap();
     let (database, gone) = (folder.path().join("seconder.db"), folder.path().join("gone.db"));
-    fs::rename(&database, &gone).unwrap();
-    assert!(create().unwrap_err().to_string().contains("Internal error."));
-    // Nothing takes its place, in which nobody would be enrolled.
-    assert!(!database.exists());
-    fs::rename(&gone, &database).unwrap();
-    assert_eq!(create().unwrap().user_id, ada.user_id);
+    do_not_notice(&mut of_the_rest(&running, &alone), |meanwhile| {
+        fs::rename(&database, &gone).unwrap();
+        let error = create(&running.client, 0).unwrap_err();
+        assert!(error.to_string().contains("Internal error."), "{error}");
+        meanwhile.wait();
+        // Nothing takes its place, in which nobody would be enrolled.
+        assert!(!database.exists());
+        fs::rename(&gone, &database).unwrap();
+        assert_eq!(create(&running.client, 0).unwrap(), ada);
+    });
+}
+
+#[test]
+fn a_database_server_that_vanishes_is_an_error_until_it_is_back() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut server = postgres::Server::start();
+    let url = server.database("vanishes");
+    let ring = folder.path().join("ring");
+    Keyring::at(&ring).create().unwrap();
+    let ring = ring.to_str().unwrap();
+    let running = start(folder.path(), &["--database", &url, "--keyring", ring]);
+    let alone = start(other.path(), &[]);
+    let ada = create(&running.client, 0).unwrap();
+    do_not_notice(&mut of_the_rest(&running, &alone), |meanwhile| {
+        server.stop();
+        let error = create(&running.client, 0).unwrap_err();
+        assert!(error.to_string().contains("Internal error."), "{error}");
+        meanwhile.wait();
+        server.go();
+        assert_eq!(create(&running.client, 0).unwrap(), ada);
+        // One that hangs, with calls that wait for it.
+        server.signal("STOP");
+        std::thread::scope(|scope| {
+            let calls = [0; 8].map(|_| scope.spawn(|| create(&running.new_client(), 0)));
+            for call in calls {
+                call.join().unwrap().unwrap_err();
+            }
+        });
+        server.signal("CONT");
+        assert_eq!(create(&running.client, 0).unwrap(), ada);
+    });
 }
