@@ -68,6 +68,12 @@ impl World {
         self.sent.lock().unwrap().last().unwrap().code.clone()
     }
 
+    /// The code that was sent last to this number, in E.164, if one was.
+    pub(crate) fn code_for(&self, number: &str) -> Option<String> {
+        let sent = self.sent.lock().unwrap();
+        sent.iter().rev().find(|message| message.to == number).map(|message| message.code.clone())
+    }
+
     /// Sends a request with the right API key.
     pub(crate) fn request(
         &self,
