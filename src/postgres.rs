@@ -14,4 +14,4 @@ pub(crate) use crate::remote::{Tls, Until};
 pub(crate) use connect::Connection;
 pub(crate) use pipeline::{List, Param, Returned, Row, Statement};
 pub(crate) use report::{Problem, Report};
-pub(crate) use target::Target;
+pub(crate) use target::{Target, has_password};

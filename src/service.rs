@@ -3,6 +3,8 @@
 mod applies;
 mod browsers;
 #[cfg(feature = "engine")]
+mod checking;
+#[cfg(feature = "engine")]
 mod engine_settings;
 mod factors;
 #[cfg(feature = "remote")]

@@ -1,5 +1,9 @@
 //! The options of the commands that several of them share, or that have many.
 
+mod database_url;
+
+pub(crate) use database_url::check_database;
+
 use crate::LOGGER;
 use clap::builder::BoolishValueParser;
 use clap::{ArgGroup, Args};
@@ -17,10 +21,17 @@ pub(crate) struct Database {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Database to open: sqlite:/path/file.db; postgres://user@host/database for one on a server, which
-    /// several nodes share, with --keyring (other users of the machine can read a password here: put
-    /// it in a file that passfile=FILE in the URL names); or sandbox: for one in memory that accepts
-    /// every code; sandbox:?clear_every=86400 is also emptied every day.
-    #[arg(long = "database", value_name = "URL", default_value = "sqlite:seconder.db")]
+    /// several nodes share, with --keyring; or sandbox: for one in memory that accepts every code;
+    /// sandbox:?clear_every=86400 is also emptied every day. A password in the URL is rejected, as other
+    /// users of the machine could read it: it is in the credential `database-password` in the folder of
+    /// CREDENTIALS_DIRECTORY, where systemd puts what LoadCredential=database-password:FILE names, or in a
+    /// file in the format of .pgpass that passfile=FILE in the URL names.
+    #[arg(
+        long = "database",
+        value_name = "URL",
+        default_value = "sqlite:seconder.db",
+        value_parser = database_url::DatabaseUrl
+    )]
     pub(crate) url: String,
     /// File with the keys that seal the secrets in the database: without it, a copy of the database is
     /// of no use. By default `keyring` in the folder of CREDENTIALS_DIRECTORY, where systemd puts what

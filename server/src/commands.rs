@@ -85,9 +85,10 @@ impl Database {
 
     /// The settings of another database than the options name.
     fn settings_at(&self, url: &str) -> Result<Settings> {
+        let settings = Settings::new(&with_password(url)?);
         let settings = match self.names()? {
-            Some(names) => Settings::new(url).names(names),
-            None => Settings::new(url),
+            Some(names) => settings.names(names),
+            None => settings,
         };
         let settings = match self.ring_file().filter(|_| !url.starts_with("sandbox:")) {
             Some(file) => settings.keyring(file),
@@ -121,7 +122,7 @@ impl Database {
 
     /// Whether it is a database on a server, next to which there is no folder.
     pub(crate) fn is_on_server(&self) -> bool {
-        ["postgres:", "postgresql:"].iter().any(|scheme| self.url.starts_with(scheme))
+        is_on_server(&self.url)
     }
 
     pub(crate) fn is_sandbox(&self) -> bool {
@@ -193,6 +194,21 @@ impl SingleNames {
         }
         Ok(Some(names))
     }
+}
+
+fn is_on_server(url: &str) -> bool {
+    ["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme))
+}
+
+/// The URL of a database on a server, with the password that systemd has passed, unless it names a file with it.
+fn with_password(url: &str) -> Result<String> {
+    let names_file = url.contains("passfile=");
+    let file = credential("database-password").filter(|_| is_on_server(url) && !names_file);
+    let Some(file) = file else { return Ok(url.to_owned()) };
+    let password = secret_file("database-password", &file)?;
+    let mark = if url.contains('?') { '&' } else { '?' };
+    let encoded = password.expose().bytes().map(|byte| format!("%{byte:02x}"));
+    Ok(format!("{url}{mark}password={}", encoded.collect::<String>()))
 }
 
 /// A credential of a service of systemd, if there is one of this name.

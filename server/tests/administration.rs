@@ -11,6 +11,8 @@ mod init;
 mod json;
 #[path = "administration/maintain.rs"]
 mod maintain;
+#[path = "administration/password.rs"]
+mod password;
 #[path = "../../tests/postgres/server.rs"]
 mod postgres;
 #[path = "administration/tables.rs"]

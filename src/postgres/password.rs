@@ -32,8 +32,8 @@ impl Password {
         if let Some(given) = &self.given {
             return Ok(given.clone());
         }
-        let advice = "write it in the URL (postgres://user:password@host), or in a file that \
-                      passfile= names";
+        let advice = "name a file with it by passfile= in the URL, or, where nobody else \
+                      sees the URL, write it there (postgres://user:password@host)";
         let Some(file) = &self.file else { return Err(format!("none was given: {advice}")) };
         let shown = file.display();
         let text = match std::fs::read_to_string(file) {

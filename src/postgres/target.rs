@@ -130,6 +130,15 @@ impl Target {
     }
 }
 
+/// Whether what follows `postgres:` in a URL has a password.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] as [`Target::parse`], without the password.
+pub(crate) fn has_password(rest: &str) -> Result<bool> {
+    let rest = rest.strip_prefix("//").unwrap_or(rest);
+    Ok(read(rest)?.take("password").is_some())
+}
+
 /// Splits a URL. Its user, password, hosts and database may be given as parameters too.
 fn read(rest: &str) -> Result<Given> {
     let mut given = Given::default();

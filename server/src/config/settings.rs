@@ -2,6 +2,7 @@
 
 use super::problems::{Places, Problem};
 use super::{key, option, options};
+use crate::arguments::check_database;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command};
 use seconder::engine::Limits;
@@ -163,6 +164,10 @@ fn text(arg: &Arg, value: &DeValue<'_>) -> Result<String, String> {
 
 /// Whether the option accepts the value.
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
+    if arg.get_long() == Some("database") {
+        // What is rejected may be a password.
+        return check_database(value);
+    }
     accepted(arg, value)
         .and_then(|()| valid(arg.get_long().unwrap_or_default(), value))
         .map_err(|reason| format!("has the invalid value {value:?}: {reason}"))
