@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+#[path = "config/starts.rs"]
+mod starts;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -4,7 +4,7 @@ use super::clock::{self, Now, Random, Time};
 use super::operations::applications::{self as stored, App, AppChange};
 use super::operations::audit::Trail;
 use super::store::{self, Store};
-use super::{Engine, EngineSettings, Limits, Texts, limits};
+use super::{Engine, EngineSettings, Limits, PushHosts, Texts, limits};
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
 use crate::model::{ApiKey, CallbackMethod, CallbackUrl, DisplayText, InstallLink, OtpDomain};
 use crate::otp::{Algorithm, Totp};
@@ -31,6 +31,7 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
     if let Some(text) = &settings.limits {
         Limits::default().set(text)?;
     }
+    settings.push_hosts.as_deref().unwrap_or_default().parse::<PushHosts>()?;
     let (digits, period) = settings.authenticator;
     Totp::new(&[0; limits::SECRET_LENGTH], Algorithm::Sha1, digits, period)?;
     Ok(AppChange {

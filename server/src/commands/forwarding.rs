@@ -5,7 +5,7 @@ use crate::arguments::Serve;
 use crate::log;
 use seconder::engine::Engine;
 use seconder::{Result, Service, Settings};
-use seconder_server::{Forward, Listeners, Server};
+use seconder_server::Forward;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,15 +14,11 @@ const TIMEOUT: Duration = Duration::from_secs(8);
 /// For how long a connection to it is kept without a call.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// Serves an engine, and forwards if the options say so.
-pub(super) fn server(options: &Serve, service: Service, listeners: Listeners) -> Result<Server> {
-    match begin(options, service.require_engine()?)? {
-        Some(forward) => Server::forward(forward, listeners),
-        None => Server::serve(service, listeners),
-    }
-}
-
-fn begin(options: &Serve, engine: &Engine) -> Result<Option<Forward>> {
+/// The client of the other service, if the options name one. Nothing is opened.
+///
+/// # Errors
+/// What is wrong with these options.
+pub(super) fn client(options: &Serve) -> Result<Option<Settings>> {
     let Some(url) = &options.forward.forward else { return Ok(None) };
     if !url.starts_with("https:") {
         return Err(invalid("forward", "must begin with https:".to_owned()));
@@ -38,14 +34,18 @@ fn begin(options: &Serve, engine: &Engine) -> Result<Option<Forward>> {
     })?;
     let mut settings = Settings::new(url)
         .api_key(secret_file("forward-key-file", &file)?.expose())
-        .names(engine.names().clone())
         .timeout(TIMEOUT)
         .max_idle(IDLE)
         .forwarding();
     if let Some(file) = &options.forward.forward_ca_file {
         settings = settings.ca_file(file);
     }
-    let old = settings.open().map_err(|error| match error {
+    open(settings.clone())?;
+    Ok(Some(settings))
+}
+
+fn open(settings: Settings) -> Result<Service> {
+    settings.open().map_err(|error| match error {
         seconder::Error::InvalidArgument { parameter, reason } if parameter == "url" => {
             invalid("forward", reason.into_owned())
         }
@@ -53,9 +53,15 @@ fn begin(options: &Serve, engine: &Engine) -> Result<Option<Forward>> {
             invalid("forward-ca-file", reason.into_owned())
         }
         other => other,
-    })?;
+    })
+}
+
+/// Forwards what is not in an engine yet to the service of this client.
+pub(super) fn begin(options: &Serve, engine: &Engine, client: Settings) -> Result<Forward> {
+    let old = open(client.names(engine.names().clone()))?;
     let trouble = trouble_with("the service to which calls are forwarded");
     let forward = Forward::begin(engine.clone(), old.with_log(Arc::new(trouble)))?;
+    let url = options.forward.forward.as_deref().unwrap_or_default();
     log(&format!("calls for users who are not here yet are forwarded to {url}"));
-    Ok(Some(forward))
+    Ok(forward)
 }

@@ -32,6 +32,10 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
         delivered(options.database.settings()?, &options.database, options.public_url.clone());
     let settings = of_messages(configured(settings, &options), &options)?;
     let settings = settings.push_hosts(options.push_hosts.join(" "));
+    let other = forwarding::client(&options)?;
+    #[cfg(unix)]
+    let pid_file = options.pid_file.as_deref().map(PidFile::create).transpose()?;
+    // What can be wrong with the options is known by now: this may create a database.
     let service = settings.open()?;
     let engine = &service.require_engine()?.clone();
     publish(engine, &options)?;
@@ -41,20 +45,8 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
         Some(routes) => listeners.routes(routes.clone()),
         None => listeners,
     };
-    let workers = routes.map(|routes| {
-        routes.load(engine)?;
-        let unfetched = routes.without_public_url();
-        if !unfetched.is_empty() {
-            let reason = format!(
-                "is missing, from where the providers of these routes fetch what a voice reads out: {}",
-                unfetched.join(", ")
-            );
-            return Err(invalid("public-url", reason));
-        }
-        show_delivery(&routes);
-        Workers::start(engine.clone(), routes, metrics, Arc::new(log_trouble))
-    });
-    let workers = workers.transpose()?;
+    let forward = other.map(|other| forwarding::begin(&options, engine, other)).transpose()?;
+    let workers = routes.map(|routes| start_workers(engine, routes, metrics)).transpose()?;
     show(&engine.application_settings());
     let has_https = options.self_signed || options.certificate.is_some();
     if has_https && options.database.is_sandbox() && options.database.api_key_file.is_none() {
@@ -62,9 +54,10 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
         log(&format!("API key of this sandbox: {}", engine.api_key().expose()));
     }
     let header = engine.names().api_key();
-    #[cfg(unix)]
-    let pid_file = options.pid_file.as_deref().map(PidFile::create).transpose()?;
-    let server = forwarding::server(&options, service, listeners)?;
+    let server = match forward {
+        Some(forward) => Server::forward(forward, listeners)?,
+        None => Server::serve(service, listeners)?,
+    };
     let mut signals = server.signals()?;
     #[cfg(unix)]
     pid_file.as_ref().map_or(Ok(()), PidFile::announce)?;
@@ -87,6 +80,21 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     });
     drop(workers);
     Ok(())
+}
+
+/// Starts what sends messages.
+fn start_workers(engine: &Engine, routes: Routes, metrics: Metrics) -> Result<Workers> {
+    routes.load(engine)?;
+    let unfetched = routes.without_public_url();
+    if !unfetched.is_empty() {
+        let reason = format!(
+            "is missing, from where the providers of these routes fetch what a voice reads out: {}",
+            unfetched.join(", ")
+        );
+        return Err(invalid("public-url", reason));
+    }
+    show_delivery(&routes);
+    Workers::start(engine.clone(), routes, metrics, Arc::new(log_trouble))
 }
 
 #[cfg(feature = "otlp")]
@@ -195,7 +203,10 @@ pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let listeners = listeners.traces(traces(options)?);
     let tls = match (&options.certificate, &options.key) {
         (Some(certificate), Some(key)) => {
-            Tls::Files { certificate: certificate.clone(), key: key.clone() }
+            let tls = Tls::Files { certificate: certificate.clone(), key: key.clone() };
+            // Before anything is created; the server reads them again.
+            tls.expiry()?;
+            tls
         }
         _ if options.self_signed || options.sandbox => Tls::SelfSigned,
         _ if passed > 0 => {
