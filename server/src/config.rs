@@ -4,6 +4,7 @@
 mod draft;
 mod problems;
 mod settings;
+mod together;
 
 pub(crate) use draft::Draft;
 pub(crate) use problems::Problem;
@@ -15,7 +16,6 @@ use clap::parser::ValueSource;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand,
 };
-use problems::Places;
 use seconder::Error;
 use settings::Setting;
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ pub(crate) fn run(config: Config) -> seconder::Result<()> {
 /// # Errors
 /// All that is wrong with the file.
 pub(crate) fn of(file: &Path) -> seconder::Result<Serve> {
-    together(file, &read(file).map_err(|problems| invalid(file, &problems))?)
+    of_text(&text(file).map_err(|wrong| invalid(file, vec![Problem::of_file(wrong)]))?, file)
 }
 
 /// The same, of the text that a file is to have.
@@ -75,18 +75,21 @@ pub(crate) fn of(file: &Path) -> seconder::Result<Serve> {
 /// # Errors
 /// All that is wrong with it.
 pub(crate) fn of_text(text: &str, file: &Path) -> seconder::Result<Serve> {
-    let settings = settings::read(text, &serve(), &Places::of(text));
-    together(file, &settings.map_err(|problems| invalid(file, &problems))?)
-}
-
-/// Of settings that do not fit together, the first is found as it would be on a command line.
-fn together(file: &Path, settings: &[Setting]) -> seconder::Result<Serve> {
+    let serve = serve();
+    let (settings, mut wrong, is_whole) = settings::read(text, &serve);
+    wrong.extend(together::conflicts(&settings, &serve));
+    if is_whole {
+        wrong.extend(together::lacks(&settings, &serve, |_| false));
+    }
+    if !wrong.is_empty() {
+        return Err(invalid(file, wrong));
+    }
     let arguments = ["seconder", SERVE].map(OsString::from).into_iter();
     let arguments = arguments.chain(settings.iter().flat_map(Setting::arguments));
     match Program::try_parse_from(arguments).map(|program| program.command) {
         Ok(crate::Command::Serve(serve)) => Ok(*serve),
-        Ok(_) => Err(invalid(file, &[])),
-        Err(error) => Err(invalid(file, &[Problem::of_all(&error)])),
+        Ok(_) => Err(invalid(file, Vec::new())),
+        Err(error) => Err(invalid(file, vec![Problem::of_all(&error)])),
     }
 }
 
@@ -138,16 +141,24 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
     if leaf.get_name() == INIT {
         return Ok(given);
     }
-    let settings = self::read(file).map_err(|problems| invalid(file, &problems))?;
+    let text = text(file).map_err(|wrong| invalid(file, vec![Problem::of_file(wrong)]))?;
+    let (mut settings, mut wrong, is_whole) = settings::read(&text, &serve());
     // Other commands may have options of the same names, which are something else.
     let shared = Database::augment_args(Command::new(""));
     let takes_all = [SERVE, DOCTOR].contains(&leaf.get_name());
     let is_shared = |name: &str| option(&shared, name).is_some() || SHARED.contains(&name);
-    let arguments = settings
-        .iter()
-        .filter(|setting| takes_all || is_shared(&setting.name))
-        .filter(|setting| applies(setting, &leaf, matches))
-        .flat_map(Setting::arguments);
+    settings.retain(|setting| {
+        (takes_all || is_shared(&setting.name)) && applies(setting, &leaf, matches)
+    });
+    let is_given = |name: &str| option(&leaf, name).is_some_and(|arg| is_given(arg, matches));
+    if leaf.get_name() == SERVE && is_whole && !is_given("sandbox") {
+        wrong.extend(together::conflicts(&settings, &leaf));
+        wrong.extend(together::lacks(&settings, &leaf, is_given));
+    }
+    if !wrong.is_empty() {
+        return Err(invalid(file, wrong));
+    }
+    let arguments = settings.iter().flat_map(Setting::arguments);
     let (words, options) = given.split_at(given.len().min(1 + path));
     let all = words.iter().cloned().chain(arguments).chain(options.iter().cloned());
     Ok(all.collect())
@@ -167,16 +178,19 @@ fn innermost(matches: &ArgMatches) -> Option<(usize, Command, &ArgMatches)> {
 /// Whether a command has this setting, and no option of the command line replaces it.
 fn applies(setting: &Setting, command: &Command, given: &ArgMatches) -> bool {
     let Some(arg) = option(command, &setting.name) else { return false };
-    let is_given =
-        |arg: &Arg| given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
-    if is_given(arg) {
+    if is_given(arg, given) {
         return matches!(arg.get_action(), ArgAction::Append);
     }
     let conflicts = |one: &Arg, other: &Arg| {
         command.get_arg_conflicts_with(one).iter().any(|arg| arg.get_id() == other.get_id())
     };
-    let mut others = command.get_arguments().filter(|other| is_given(other));
+    let mut others = command.get_arguments().filter(|other| is_given(other, given));
     !others.any(|other| conflicts(arg, other) || conflicts(other, arg))
+}
+
+/// Whether an option is on the command line.
+fn is_given(arg: &Arg, matches: &ArgMatches) -> bool {
+    matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
 }
 
 fn option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
@@ -202,11 +216,6 @@ pub(crate) fn options(serve: &Command) -> impl Iterator<Item = &Arg> {
 /// The name of a setting in the file.
 pub(crate) fn key(arg: &Arg) -> String {
     arg.get_long().unwrap_or_default().replace('-', "_")
-}
-
-fn read(file: &Path) -> Result<Vec<Setting>, Vec<Problem>> {
-    let text = text(file).map_err(|wrong| vec![Problem::of_file(wrong)])?;
-    settings::read(&text, &serve(), &Places::of(&text))
 }
 
 fn text(file: &Path) -> Result<String, String> {
@@ -235,7 +244,8 @@ fn refuse_what_others_can_write(file: &std::fs::File) -> Result<(), String> {
     Ok(())
 }
 
-fn invalid(file: &Path, problems: &[Problem]) -> Error {
+fn invalid(file: &Path, mut problems: Vec<Problem>) -> Error {
+    problems.sort_by_key(|problem| problem.place);
     let lines = problems.iter().map(|problem| format!("\n  {}{problem}", file.display()));
     let (parameter, list) = (OPTION.into(), lines.collect::<String>());
     Error::InvalidArgument { parameter, reason: format!("is invalid:{list}").into() }

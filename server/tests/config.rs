@@ -184,13 +184,77 @@ fn settings_that_are_repeated_or_do_not_fit_together_are_refused() {
     let twice = "self_signed = true\nself_signed = true\n";
     let (valid, printed) = checked(twice);
     assert!(!valid && printed.contains("s.conf:2:1: duplicate key"), "{printed}");
-    let (valid, printed) =
-        checked("self_signed = true\ncertificate = \"c.pem\"\nkey = \"k.pem\"\n");
-    assert!(!valid && printed.contains("cannot be used with"), "{printed}");
-    let (valid, printed) = checked("application_name = \"Acme\"\n");
-    assert!(!valid && printed.contains("self-signed"), "{printed}");
+    for (text, problem) in [
+        (
+            "self_signed = true\nkey = \"k.pem\"\ncertificate = \"c.pem\"\n",
+            "s.conf:2:1: key cannot be used with self_signed of line 1\n  \
+             s.conf:3:1: certificate cannot be used with self_signed of line 1",
+        ),
+        (
+            "application_name = \"Acme\"\n",
+            "s.conf:1:1: the file lacks how the service is reached, one of self_signed, certificate",
+        ),
+        (
+            "self_signed = true\ncertificate_out = \"c\"\nforward_key_file = \"k\"\n",
+            "s.conf:3:1: forward_key_file requires forward\n",
+        ),
+        (
+            "unix = \"s\"\nlisten = \"127.0.0.1:0\"\n",
+            "s.conf:2:1: listen requires one of self_signed, certificate\n",
+        ),
+    ] {
+        let (valid, printed) = checked(text);
+        assert!(!valid && printed.contains(problem), "{printed}");
+        assert!(!printed.contains("--"), "{printed}");
+    }
     let (valid, printed) = checked("self_signed = true\n");
     assert!(valid, "{printed}");
+}
+
+#[test]
+fn settings_that_do_not_fit_together_are_reported_beside_other_problems() {
+    let text = "self_signed = true\n\
+                key = \"k.pem\"\n\
+                app = 1\n\
+                api_key_file = \"key\"\n\
+                unix_mode = \"0600\"\n\
+                offline_days = 8\n\
+                no_setting = 1\n";
+    let problems = "s.conf:2:1: key cannot be used with self_signed of line 1
+  s.conf:2:1: key requires certificate
+  s.conf:4:1: api_key_file cannot be used with app of line 3
+  s.conf:5:1: unix_mode requires unix
+  s.conf:6:16: offline_days has the invalid value \"8\": 8 is not in 0..=7
+  s.conf:7:1: no_setting is no setting";
+    let (valid, printed) = checked(text);
+    assert!(!valid && printed.contains(problems), "{printed}");
+    // A service says so too, but for what its options replace or add.
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("s.conf"), text).unwrap();
+    let output = run(folder.path(), &["serve", "--config", "s.conf"]);
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains(problems), "{printed}");
+    let options = ["--app=1", "--unix=s.sock", "--certificate=c.pem"];
+    let output = run(folder.path(), &[&["serve", "--config", "s.conf"][..], &options].concat());
+    let printed = String::from_utf8(output.stderr).unwrap();
+    let problems = "config is invalid:\n  s.conf:6:16: offline_days";
+    assert!(printed.contains(problems) && !printed.contains("cannot be used"), "{printed}");
+}
+
+#[test]
+fn an_address_is_listened_on_once() {
+    let text = "self_signed = true\n\
+                listen = [\"127.0.0.1:9464\", \"127.0.0.1:0\", \"127.0.0.1:0\", \"0.0.0.0:9464\"]\n\
+                metrics = \"127.0.0.1:9464\"\n";
+    let (valid, printed) = checked(text);
+    assert!(!valid, "{printed}");
+    assert!(
+        printed.contains("s.conf:2:59: 0.0.0.0:9464 is in use by 127.0.0.1:9464 of line 2"),
+        "{printed}"
+    );
+    assert!(printed.contains("s.conf:3:11: 127.0.0.1:9464 is in use"), "{printed}");
+    let (valid, printed) = checked(text.replace("metrics = \"127", "metrics = \"[::1]:1\" #"));
+    assert!(!valid && !printed.contains("s.conf:3"), "{printed}");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn a_reload_of_what_is_not_valid_fails_and_changes_nothing() {
     fails("application_name = \"After\"\nlimits = 3\n", "s.conf:5:1: limits is no setting");
     fails("application_name = \"After\"\nself_signed = 3\n", "s.conf:5:15: self_signed must be");
     fails("application_name = \"After\"\ntexts = \"missing\"\n", "missing cannot be read");
-    fails("application_name = \"After\"\nkey = \"k.pem\"\n", "--certificate");
+    fails("application_name = \"After\"\nkey = \"k.pem\"\n", "key requires certificate");
     fails("application_name = \"a:b\"\n", "application_name");
 }
 

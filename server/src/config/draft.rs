@@ -1,7 +1,6 @@
 //! A configuration file that is to be written.
 
-use super::problems::Places;
-use super::settings::{self, Setting};
+use super::settings;
 use super::{key, options, serve};
 use crate::commands::invalid;
 use clap::{Arg, Command};
@@ -45,8 +44,8 @@ impl Draft {
         let mut wrong = String::new();
         for value in std::iter::once(quoted).chain(bare) {
             let values: Vec<String> = self.values(name).iter().cloned().chain([value]).collect();
-            match self.read(&line(name, &values)) {
-                Ok(_) => {
+            match self.check(&line(name, &values)) {
+                Ok(()) => {
                     self.given.retain(|(given, _)| given != name);
                     self.given.push((name.to_owned(), values));
                     return Ok(());
@@ -73,11 +72,11 @@ impl Draft {
         path.map_or_else(|| value.to_owned(), |path| format!("{scheme}{path}"))
     }
 
-    fn read(&self, text: &str) -> std::result::Result<Vec<Setting>, String> {
-        settings::read(text, &self.serve, &Places::of(text)).map_err(|problems| {
-            let wrong: Vec<String> = problems.into_iter().map(|problem| problem.wrong).collect();
-            wrong.join("; ")
-        })
+    /// Checks the lines of a setting.
+    fn check(&self, text: &str) -> std::result::Result<(), String> {
+        let (_, problems, _) = settings::read(text, &self.serve);
+        let wrong: Vec<String> = problems.into_iter().map(|problem| problem.wrong).collect();
+        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
     }
 
     /// The text of the file: every setting, explained, and commented out unless it is given.

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
+/// A line and a column, from 1.
+pub(super) type Place = (usize, usize);
+
 /// Where the lines of a text begin.
 pub(super) struct Places<'a> {
     text: &'a str,
@@ -11,8 +14,8 @@ pub(super) struct Places<'a> {
 /// What is wrong, and what is accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// The line and the column, from 1, where it is known.
-    pub(super) place: Option<(usize, usize)>,
+    /// None if it is about the whole file.
+    pub(super) place: Option<Place>,
     pub(super) wrong: String,
 }
 
@@ -21,16 +24,25 @@ impl<'a> Places<'a> {
         Places { text }
     }
 
-    /// What is wrong at a place in the text.
-    pub(super) fn problem(&self, at: &Range<usize>, wrong: impl Into<String>) -> Problem {
+    /// Where a part of the text begins.
+    pub(super) fn place(&self, at: &Range<usize>) -> Place {
         let before = self.text.get(..at.start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        Problem { place: Some((line, column)), wrong: wrong.into() }
+        (line, column)
+    }
+
+    /// What is wrong at a place in the text.
+    pub(super) fn problem(&self, at: &Range<usize>, wrong: impl Into<String>) -> Problem {
+        Problem::at(self.place(at), wrong)
     }
 }
 
 impl Problem {
+    pub(super) fn at(place: Place, wrong: impl Into<String>) -> Problem {
+        Problem { place: Some(place), wrong: wrong.into() }
+    }
+
     pub(super) fn of_file(wrong: String) -> Problem {
         Problem { place: None, wrong }
     }

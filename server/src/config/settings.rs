@@ -1,6 +1,6 @@
 //! The settings of a configuration file, each checked by the option that it is.
 
-use super::problems::{Places, Problem};
+use super::problems::{Place, Places, Problem};
 use super::{key, option, options};
 use crate::arguments::check_database;
 use clap::builder::ValueParser;
@@ -16,18 +16,31 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A setting, as options have it.
-#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     /// The option, without its hyphens.
     pub(super) name: String,
+    /// Where its name is.
+    pub(super) place: Place,
+    /// Whether it says something, valid or not: an empty list does not, nor an option that is off.
+    pub(super) is_given: bool,
+    /// Those that are valid.
+    pub(super) values: Vec<Value>,
+}
+
+pub(super) struct Value {
     /// None for an option without a value.
-    values: Vec<Option<String>>,
+    pub(super) text: Option<String>,
+    pub(super) place: Place,
 }
 
 impl Setting {
+    pub(super) fn key(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
     pub(super) fn arguments(&self) -> impl Iterator<Item = OsString> {
         self.values.iter().map(|value| {
-            OsString::from(match value {
+            OsString::from(match &value.text {
                 Some(value) => format!("--{}={value}", self.name),
                 None => format!("--{}", self.name),
             })
@@ -35,15 +48,10 @@ impl Setting {
     }
 }
 
-/// Reads the settings of a text.
-///
-/// # Errors
-/// All that is wrong with them.
-pub(super) fn read(
-    text: &str,
-    serve: &Command,
-    places: &Places<'_>,
-) -> Result<Vec<Setting>, Vec<Problem>> {
+/// Reads the settings of a text. Returns also what is wrong with each of them, and whether the text could be read at
+/// all: what is not TOML may be a setting too.
+pub(super) fn read(text: &str, serve: &Command) -> (Vec<Setting>, Vec<Problem>, bool) {
+    let places = &Places::of(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut wrong: Vec<Problem> = errors
         .iter()
@@ -54,16 +62,14 @@ pub(super) fn read(
         let arg = option(serve, &name.get_ref().replace('_', "-"));
         let arg = arg.filter(|arg| options(serve).any(|other| other.get_id() == arg.get_id()));
         match arg.filter(|arg| key(arg) == **name.get_ref()) {
-            Some(arg) => settings.push(setting(arg, value, places, &mut wrong)),
+            Some(arg) => {
+                let place = places.place(&name.span());
+                settings.push(setting(arg, (place, value), places, &mut wrong));
+            }
             None => wrong.push(places.problem(&name.span(), unknown(name.get_ref(), serve))),
         }
     }
-    if wrong.is_empty() {
-        return Ok(settings);
-    }
-    // Settings are read in the order of their names.
-    wrong.sort_by_key(|problem| problem.place);
-    Err(wrong)
+    (settings, wrong, errors.is_empty())
 }
 
 fn unknown(name: &str, serve: &Command) -> String {
@@ -82,10 +88,11 @@ fn unknown(name: &str, serve: &Command) -> String {
 
 fn setting(
     arg: &Arg,
-    value: &Spanned<DeValue<'_>>,
+    (place, value): (Place, &Spanned<DeValue<'_>>),
     places: &Places<'_>,
     wrong: &mut Vec<Problem>,
 ) -> Setting {
+    let before = wrong.len();
     let mut values = Vec::new();
     let list: Vec<(Option<&str>, &Spanned<DeValue<'_>>)> = match (value.get_ref(), kind(arg)) {
         (DeValue::Array(list), Kind::List | Kind::Pairs) => {
@@ -105,14 +112,18 @@ fn setting(
             }),
         };
         match read {
-            Ok(value) => values.extend(value),
+            Ok(text) => {
+                let place = places.place(&value.span());
+                values.extend(text.map(|text| Value { text, place }));
+            }
             Err(reason) => {
                 let reason = format!("{} {reason}", key(arg));
                 wrong.push(places.problem(&value.span(), reason));
             }
         }
     }
-    Setting { name: arg.get_long().unwrap_or_default().to_owned(), values }
+    let name = arg.get_long().unwrap_or_default().to_owned();
+    Setting { name, place, is_given: !values.is_empty() || wrong.len() > before, values }
 }
 
 /// What an option takes.

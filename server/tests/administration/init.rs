@@ -80,7 +80,7 @@ fn nothing_is_created_if_a_setting_is_invalid_or_missing() {
         (&["self_signed=true", "database=sandbox:"], "no other process can reach it"),
         (&["self_signed=true", "database=mysql://x"], "postgres://user@host/database"),
         (&["self_signed=true", "certificate=c.pem", "key=k.pem"], "cannot be used with"),
-        (&["certificate=c.pem"], "--key"),
+        (&["certificate=c.pem"], "certificate requires key"),
         (&["self_signed=true", "application_name=a\nb = 1"], "application_name"),
         (&["self_signed=true", "database=sqlite:missing/seconder.db"], "missing"),
         (&["self_signed=true", "--config", "missing/seconder.conf"], "create its folder first"),
