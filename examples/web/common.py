@@ -28,6 +28,8 @@ SECRET = os.environ.get("EXAMPLE_SECRET") or secrets.token_hex(32)
 PENDING_LIFE = 600
 """The time limit for the second step after the password, for a sign-up, and for setting up an
 authenticator app, in seconds."""
+NUMBER_DIGITS = 2
+"""How many digits the number has that is shown here and typed on the phone to approve a login."""
 COUNTRY = 1
 """The calling code of the users' numbers."""
 DATA = Path.cwd()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from common import DATA
+from common import DATA, NUMBER_DIGITS, Problem
 from users import Accounts
 
 import seconder
@@ -40,21 +40,28 @@ class DemoPhone:
         files = sorted((DATA / "seconder.spool").glob("*.txt"), reverse=True)[:3]
         messages = [_message(file.read_text()) for file in files]
         nothing = not questions and not messages
-        return {"questions": questions, "messages": messages, "nothing": nothing}
+        shown = {"questions": questions, "messages": messages, "nothing": nothing}
+        return {**shown, "number_digits": NUMBER_DIGITS}
 
-    def answer(self, uuid: str, yes: bool) -> None:
-        """Responds to a request on the phone that received it."""
+    def answer(self, uuid: str, yes: bool, number: str = "") -> Problem | None:
+        """Responds to a request on the phone that received it, with the number that the user typed.
+        Returns what was wrong with it."""
         for device in self._devices():
             pending = self._service().open_approvals(
                 device_id=device.device_id, device_secret=device.secret
             )
             if uuid in [request.uuid for request in pending]:
-                self._service().respond_to_approval(
-                    uuid,
-                    device_id=device.device_id,
-                    device_secret=device.secret,
-                    response="approve" if yes else "deny",
-                )
+                try:
+                    self._service().respond_to_approval(
+                        uuid,
+                        device_id=device.device_id,
+                        device_secret=device.secret,
+                        response="approve" if yes else "deny",
+                        number=number.strip() or None,
+                    )
+                except seconder.Rejected as error:
+                    return Problem(error.fields["message"])
+        return None
 
     def _devices(self) -> list[seconder.DeviceRegistered]:
         return [account.device for account in self._accounts.with_device() if account.device]

@@ -14,6 +14,7 @@ from common import (
     FOLDER,
     HEADERS,
     NOT_APPROVED,
+    NUMBER_DIGITS,
     PENDING_LIFE,
     PORT,
     SECRET,
@@ -247,15 +248,19 @@ def second_code(request: HttpRequest, account: Account) -> HttpResponse:
 @pending
 def second_push(request: HttpRequest, account: Account) -> HttpResponse:
     if request.method != "POST":
-        return page(request, "push.html")
+        return page(request, "push.html", number=request.session.get("number"))
     details = {"Name": account.name, "Address": request.META["REMOTE_ADDR"]}
     try:
         created = service().create_approval(
-            account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
+            account.user_id,
+            "Log in to Example?",
+            details=details,
+            seconds_to_expire=120,
+            number_digits=NUMBER_DIGITS,
         )
     except seconder.SecondFactorError as error:
         return second_page(request, account, explain(error))
-    request.session["approval"] = created.uuid
+    request.session.update({"approval": created.uuid, "number": created.number})
     return redirect("/second/push")
 
 
@@ -276,7 +281,7 @@ def second_push_finish(request: HttpRequest, account: Account) -> HttpResponse:
         return redirect("/second")
     approval = service().check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
-        return page(request, "push.html", early=True)
+        return page(request, "push.html", early=True, number=request.session.get("number"))
     # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
     if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
@@ -369,8 +374,8 @@ def remove(request: HttpRequest, account: Account) -> HttpResponse:
 @require_POST
 @proven
 def device(request: HttpRequest, account: Account) -> HttpResponse:
-    accounts.add_device(account)
-    return redirect("/")
+    invited = accounts.add_device(account)
+    return page(request, "invite.html", invited=invited) if invited else redirect("/")
 
 
 @require_POST
@@ -417,8 +422,11 @@ class EveryPage:
 def demo_phone(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return page(request, "phone.html", **phone.page())
-    phone.answer(typed(request, "uuid"), yes=typed(request, "answer") == "approve")
-    return redirect("/demo/phone")
+    yes = typed(request, "answer") == "approve"
+    problem = phone.answer(typed(request, "uuid"), yes, typed(request, "number"))
+    if problem is None:
+        return redirect("/demo/phone")
+    return page(request, "phone.html", problem, **phone.page())
 
 
 urlpatterns = [

@@ -19,6 +19,7 @@ from common import (
     FOLDER,
     HEADERS,
     NOT_APPROVED,
+    NUMBER_DIGITS,
     PENDING_LIFE,
     PORT,
     SECRET,
@@ -285,17 +286,21 @@ def second_push(request: Request, account: Pending) -> Response:
     details = {"Name": account.name, "Address": request.client.host if request.client else ""}
     try:
         created = service().create_approval(
-            account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
+            account.user_id,
+            "Log in to Example?",
+            details=details,
+            seconds_to_expire=120,
+            number_digits=NUMBER_DIGITS,
         )
     except seconder.SecondFactorError as error:
         return second_page(request, account, explain(error))
-    request.session["approval"] = created.uuid
+    request.session.update(approval=created.uuid, number=created.number)
     return go("/second/push")
 
 
 @app.get("/second/push")
 def second_push_page(request: Request, account: Pending) -> Response:
-    return page(request, "push.html")
+    return page(request, "push.html", number=request.session.get("number"))
 
 
 @app.get("/second/push/status")
@@ -313,7 +318,7 @@ def second_push_finish(request: Request, account: Pending) -> Response:
         return go("/second")
     approval = service().check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
-        return page(request, "push.html", early=True)
+        return page(request, "push.html", early=True, number=request.session.get("number"))
     # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
     if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
@@ -403,9 +408,9 @@ def remove(request: Request, account: Proven, way: Typed = "") -> Response:
 
 
 @forms.post("/device")
-def device(account: Proven) -> Response:
-    accounts.add_device(account)
-    return go("/")
+def device(request: Request, account: Proven) -> Response:
+    invited = accounts.add_device(account)
+    return page(request, "invite.html", invited=invited) if invited else go("/")
 
 
 @forms.post("/recovery")
@@ -435,9 +440,11 @@ def phone_page(request: Request) -> Response:
 
 
 @forms.post("/demo/phone")
-def phone_answer(uuid: Typed = "", answer: Typed = "") -> Response:
-    phone.answer(uuid, yes=answer == "approve")
-    return go("/demo/phone")
+def phone_answer(
+    request: Request, uuid: Typed = "", answer: Typed = "", number: Typed = ""
+) -> Response:
+    problem = phone.answer(uuid, answer == "approve", number)
+    return page(request, "phone.html", problem, **phone.page()) if problem else go("/demo/phone")
 
 
 app.include_router(forms)

@@ -12,6 +12,7 @@ from common import (
     FOLDER,
     HEADERS,
     NOT_APPROVED,
+    NUMBER_DIGITS,
     PENDING_LIFE,
     PORT,
     SECRET,
@@ -227,16 +228,22 @@ def second_push() -> Reply:
     account = pending()
     details = {"Name": account.name, "Address": request.remote_addr}
     try:
-        second_factor.request_approval("Log in to Example?", details=details, seconds_to_expire=120)
+        created = second_factor.request_approval(
+            "Log in to Example?",
+            details=details,
+            seconds_to_expire=120,
+            number_digits=NUMBER_DIGITS,
+        )
     except seconder.SecondFactorError as error:
         return second_page(account, explain(error))
+    session["number"] = created.number
     return redirect("/second/push", 303)
 
 
 @app.get("/second/push")
 def second_push_page() -> Response:
     pending()
-    return page("push.html")
+    return page("push.html", number=session.get("number"))
 
 
 @app.get("/second/push/status")
@@ -253,7 +260,7 @@ def second_push_finish() -> Reply:
     # Only this user's approval counts, and it lets the user in once.
     approval, login = second_factor.check_approval(memory)
     if approval.status is seconder.ApprovalStatus.PENDING:
-        return page("push.html", early=True)
+        return page("push.html", early=True, number=session.get("number"))
     return second_page(account, NOT_APPROVED) if login is None else log_in(account)
 
 
@@ -328,8 +335,8 @@ def remove() -> Reply:
 
 @app.post("/device")
 def device() -> Reply:
-    accounts.add_device(proven())
-    return redirect("/", 303)
+    invited = accounts.add_device(proven())
+    return page("invite.html", invited=invited) if invited else redirect("/", 303)
 
 
 @app.post("/recovery")
@@ -390,8 +397,9 @@ def phone_page() -> Response:
 
 @app.post("/demo/phone")
 def phone_answer() -> Reply:
-    phone.answer(typed("uuid"), yes=typed("answer") == "approve")
-    return redirect("/demo/phone", 303)
+    yes = typed("answer") == "approve"
+    problem = phone.answer(typed("uuid"), yes, typed("number"))
+    return page("phone.html", problem, **phone.page()) if problem else redirect("/demo/phone", 303)
 
 
 if __name__ == "__main__":

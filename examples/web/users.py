@@ -348,13 +348,20 @@ class Accounts:
         codes = self._service().create_recovery_codes(account.user_id).codes
         return [_grouped(code) for code in codes]
 
-    def add_device(self, account: Account) -> None:
-        """Gives the demo phone to the user."""
+    def add_device(self, account: Account) -> seconder.DeviceInvited | None:
+        """Invites a phone of the user's, if phones reach the service. If they do not, the user gets
+        the demo phone."""
+        try:
+            return self._service().invite_device(account.user_id)
+        except seconder.Rejected as error:
+            if error.code != seconder.Code.NO_PUBLIC_URL:
+                raise
         device = self._service().register_device(account.user_id, "android")
         self._run(
             "UPDATE accounts SET device_id = ?, device_secret = ? WHERE user_id = ?",
             *(device.device_id, device.secret, account.user_id),
         )
+        return None
 
     def _accounts(self, where: str, *values: object) -> list[Account]:
         columns = "name, user_id, salt, password, device_id, device_secret"

@@ -118,9 +118,15 @@ def scanned(browser: Browser) -> str:
     return seen[0]
 
 
-def approve(browser: Browser) -> str:
+def approve(browser: Browser, number: str) -> str:
     browser.shoot("phone")
     browser.look("phone")
+    wrong = f"{(int(number) + 1) % 100:02}"
+    browser.type("Number on the login page", wrong)
+    browser.press("Yes, it is me")
+    assert "The number is wrong" in browser.find("[role=alert]").text
+    browser.look("phone-wrong")
+    browser.type("Number on the login page", number)
     browser.press("Yes, it is me")
     return ""
 
@@ -184,7 +190,9 @@ def test_a_browser_logs_in_by_every_method(browser: Browser, site: Running) -> N
     browser.heading("Look at your phone")
     browser.shoot("push")
     browser.look("push")
-    on_the_phone(browser, lambda: approve(browser))
+    number = browser.find(".match").text
+    assert f"Type {number} on your phone." in browser.find("[role=status]").text
+    on_the_phone(browser, lambda: approve(browser, number))
     browser.heading("Welcome, Ada.")
     assert "approved by user" in site.log.read_text(), "there was no callback"
     browser.press("Log out")

@@ -25,6 +25,7 @@ from contrib.visitors import (
     next_number,
     otpauth,
     replace,
+    shown_number,
     sign_up,
     sms_to,
     start_approval,
@@ -115,12 +116,14 @@ def test_an_authenticator_app_is_set_up_and_used(site: Site) -> None:
 def test_an_approval_lets_in_once(site: Site) -> None:
     site.logged_in().post("/device")
     visitor = site.after_password()
-    uuid = start_approval(site, visitor)
+    uuid, number = start_approval(site, visitor)
     page = visitor.post("/second/push/finish")
     assert page.status == 200 and "not responded yet" in page.text
+    assert shown_number(page.text) == number
     assert not visitor.is_in()
     visitor.get("/demo/phone")
-    assert visitor.post("/demo/phone", uuid=uuid, answer="approve").location == "/demo/phone"
+    page = visitor.post("/demo/phone", uuid=uuid, answer="approve", number=f" {number}")
+    assert page.location == "/demo/phone"
     assert json.loads(visitor.get("/second/push/status").text) == {"status": "approved"}
     copied, token = visitor.cookie(), visitor.token
     assert visitor.post("/second/push/finish").location == "/"
@@ -130,10 +133,22 @@ def test_an_approval_lets_in_once(site: Site) -> None:
     assert visitor.post("/second/push/finish").location != "/" and not visitor.is_in()
 
 
+def test_a_second_wrong_number_denies_the_login(site: Site) -> None:
+    site.logged_in().post("/device")
+    visitor = site.after_password()
+    uuid, number = start_approval(site, visitor)
+    wrong = f"{(int(number) + 1) % 100:02}"
+    for typed, said in [("", "can be typed once more"), (wrong, "wrong twice")]:
+        page = visitor.post("/demo/phone", uuid=uuid, answer="approve", number=typed)
+        assert page.status == 422 and said in page.text
+    page = visitor.post("/second/push/finish")
+    assert page.status == 401 and "did not approve" in page.text and not visitor.is_in()
+
+
 def test_a_denied_approval_lets_nobody_in(site: Site) -> None:
     site.logged_in().post("/device")
     visitor = site.after_password()
-    uuid = start_approval(site, visitor)
+    uuid, _ = start_approval(site, visitor)
     visitor.post("/demo/phone", uuid=uuid, answer="deny")
     page = visitor.post("/second/push/finish")
     assert page.status == 401 and "did not approve" in page.text and not visitor.is_in()
@@ -143,8 +158,9 @@ def test_the_approval_of_another_user_lets_nobody_in(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.logged_in().post("/device")
-    uuid = start_approval(site, site.after_password())
-    site.app.phone.answer(uuid, yes=True)
+    uuid, number = start_approval(site, site.after_password())
+    site.app.phone.answer(uuid, yes=True, number=number)
+    assert site.app.service().check_approval(uuid).status == "approved"
     confused = seconder.ApprovalCreated(uuid=uuid)
     replace(site, monkeypatch, create_approval=lambda *args, **options: confused)
     visitor = site.after_password(site.add_user())
@@ -330,7 +346,8 @@ def test_the_application_receives_the_response_from_the_phone(name: str, tmp_pat
         visitor.post("/logout")
         visitor.to_second_step()
         assert visitor.post("/second/push").location.endswith("/second/push")
+        number = shown_number(visitor.get("/second/push").text)
         uuids = re.findall(r'name="uuid" value="([^"]+)"', visitor.get("/demo/phone").text)
-        visitor.post("/demo/phone", uuid=uuids[0], answer="approve")
+        visitor.post("/demo/phone", uuid=uuids[0], answer="approve", number=number)
         assert f"approval {uuids[0]}: approved" in site.log.read_text(), "there was no callback"
         assert "Welcome, Ada." in visitor.post("/second/push/finish").text

@@ -43,11 +43,24 @@ def factors(site: Site) -> seconder.Factors:
     return found
 
 
+def test_a_phone_is_invited_where_phones_reach_the_service(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = site.logged_in()
+    link, code = "https://login.example/-/approver/#ABCDEFGHJK", "ABCDE-FGHJK"
+    invited = seconder.DeviceInvited(600, link, code, "data:image/svg+xml;base64,AA==")
+    replace(site, monkeypatch, invite_device=lambda user_id: invited)
+    page = visitor.post("/device")
+    assert page.status == 200 and code in page.text
+    assert f'href="{link}"' in page.text and f'src="{invited.qr_code}"' in page.text
+    assert code not in str(visitor.session()) and factors(site).devices == ()
+
+
 def test_a_code_by_sms_does_not_confirm_an_authenticator_app(site: Site) -> None:
     site.app.accounts.add_device(site.app.accounts.get(site.user.name))
     visitor = site.after_password()
-    uuid = start_approval(site, visitor)
-    visitor.post("/demo/phone", uuid=uuid, answer="approve")
+    uuid, number = start_approval(site, visitor)
+    visitor.post("/demo/phone", uuid=uuid, answer="approve", number=number)
     assert visitor.post("/second/push/finish").location == "/" and visitor.is_in()
     other = site.after_password()
     assert other.post("/second/sms").location == "/second/code"
@@ -252,8 +265,8 @@ def test_a_remembered_browser_changes_nothing_without_a_code(site: Site) -> None
     assert other.get("/authenticator").location == "/second"
     assert factors(site) == before
     # The second factor opens them.
-    uuid = start_approval(site, other)
-    other.post("/demo/phone", uuid=uuid, answer="approve")
+    uuid, number = start_approval(site, other)
+    other.post("/demo/phone", uuid=uuid, answer="approve", number=number)
     other.get("/second/push")
     assert other.post("/second/push/finish").location == "/"
     assert "This browser is remembered" not in other.get("/").text

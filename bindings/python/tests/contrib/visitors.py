@@ -207,14 +207,21 @@ def sms_to(site: Site, cellphone: str) -> str:
     return str(re.findall(r"\b\d{7}\b", texts[0]["text"])[0])
 
 
-def start_approval(site: Site, visitor: Visitor) -> str:
-    """Starts an approval for the visitor's login, and returns its id from the phone."""
+def shown_number(page: str) -> str:
+    """Returns the number that the page asks the user to type on the phone."""
+    return str(re.findall(r'Type <b class="number">(\d\d)</b> on your phone', page)[0])
+
+
+def start_approval(site: Site, visitor: Visitor) -> tuple[str, str]:
+    """Starts an approval for the visitor's login. Returns its id from the phone, and its number
+    from the login page."""
     assert visitor.post("/second/push").location == "/second/push"
-    assert "/static/push.js" in visitor.get("/second/push").text
+    page = visitor.get("/second/push").text
+    assert "/static/push.js" in page
     assert json.loads(visitor.get("/second/push/status").text) == {"status": "pending"}
     shown = visitor.get("/demo/phone").text
     assert "Log in to Example?" in shown and f"Name: {site.user.name}" in shown
-    return str(re.findall(r'name="uuid" value="([^"]+)"', shown)[-1])
+    return re.findall(r'name="uuid" value="([^"]+)"', shown)[-1], shown_number(page)
 
 
 def start_enrolment(visitor: Visitor) -> str:
