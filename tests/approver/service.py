@@ -77,6 +77,11 @@ class Service:
         self.stop()
         self.callbacks.close()
 
+    def stored(self) -> bytes:
+        """What a copy of the database has, without the keyring beside it."""
+        files = (self._folder / f"seconder.db{suffix}" for suffix in ("", "-wal"))
+        return b"".join(file.read_bytes() for file in files if file.exists())
+
     def add_user(self) -> User:
         number = next(self._numbers)
         created = self.application.create_user(

@@ -120,6 +120,21 @@ def test_another_device_is_announced(
     )
 
 
+def test_a_copied_database_can_neither_enrol_nor_push(notified: App, user: User) -> None:
+    invited = user.invite()
+    subscribed = """
+      const {pushManager} = await navigator.serviceWorker.ready;
+      const {endpoint, keys} = (await pushManager.getSubscription()).toJSON();
+      return [endpoint, keys.auth];
+    """
+    endpoint, auth = notified.phone.script(subscribed)
+    user.ask("A question that is shown")
+    stored = notified.service.stored()
+    assert b"A question that is shown" in stored, "the search finds what is there"
+    for secret in (endpoint, auth, invited.code, invited.code.replace("-", "")):
+        assert secret.encode() not in stored
+
+
 @pytest.mark.parametrize("text", ["not JSON", ""])
 def test_a_push_that_cannot_be_read_is_shown_too(
     chromium: Chromium, service: Service, user: User, text: str
