@@ -120,14 +120,8 @@ struct Shared {
 impl Engine {
     /// An engine on the database file at `path`.
     pub(crate) fn open_sqlite(path: &str, settings: EngineSettings) -> Result<Engine> {
-        let path = path.strip_prefix("//").unwrap_or(path);
-        if path.is_empty() || path.starts_with(':') || path.contains('?') {
-            let reason =
-                "must name a file: sqlite:/path/file.db (for a database in memory, use sandbox:)";
-            return Err(Error::invalid_argument("url", reason));
-        }
+        let path = settings::database_file(path)?;
         applications::check(&settings)?;
-        let path = Path::new(path);
         let keyring = settings.keyring.as_deref();
         let check = |path: &Path, listed: &_| keys::check(listed, path, keyring);
         let database = store::Sqlite::open_checked(path, settings.must_exist, &check)?;

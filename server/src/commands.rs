@@ -15,6 +15,7 @@ mod serve;
 mod supervision;
 
 pub(crate) use backups::{backup, restore, restored};
+pub(crate) use forwarding::{check_forward_ca_file, check_forward_url};
 #[cfg(unix)]
 pub(crate) use pid_file::reload;
 #[cfg(unix)]
@@ -31,7 +32,7 @@ use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
 use seconder::{CallOutcome, CallRecord, Error, Result, Service, Settings};
 use serde_json::json;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// More bytes than any secret has. Whatever file is given, no more of it is read.
@@ -152,12 +153,34 @@ impl Database {
                           process can reach it";
             return Err(invalid("database", reason.to_owned()));
         }
-        if !self.url.starts_with("sqlite:") && !self.is_on_server() {
-            let reason = "must be sqlite:/path/file.db or postgres://user@host/database";
-            return Err(invalid("database", reason.to_owned()));
-        }
-        Ok(())
+        check_database_url(&self.url)
     }
+}
+
+/// Checks the URL of a database, without opening it.
+pub(crate) fn check_database_url(url: &str) -> Result<()> {
+    let schemes = ["sqlite:", "sandbox:"];
+    if !is_on_server(url) && !schemes.iter().any(|scheme| url.starts_with(scheme)) {
+        let reason = "must be sqlite:/path/file.db or postgres://user@host/database";
+        return Err(invalid("database", reason.to_owned()));
+    }
+    Settings::new(url).check()
+}
+
+/// Checks that a keyring can be read, or else created, unless it must exist.
+pub(crate) fn check_keyring(file: &Path, must_exist: bool) -> Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let reason = match std::fs::File::open(file) {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => {
+            if folder.is_none_or(Path::is_dir) {
+                return Ok(());
+            }
+            "is in a folder that does not exist".to_owned()
+        }
+        Err(error) => format!("cannot be read: {error}"),
+    };
+    Err(invalid("keyring", format!("{} {reason}", file.display())))
 }
 
 /// The API key of the application with this id.
@@ -196,7 +219,8 @@ impl SingleNames {
     }
 }
 
-fn is_on_server(url: &str) -> bool {
+/// Whether the URL is that of a database on a server.
+pub(crate) fn is_on_server(url: &str) -> bool {
     ["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme))
 }
 
@@ -213,7 +237,7 @@ fn with_password(url: &str) -> Result<String> {
 
 /// A credential of a service of systemd, if there is one of this name.
 #[allow(clippy::disallowed_methods, reason = "systemd passes the folder by this variable alone")]
-fn credential(name: &str) -> Option<PathBuf> {
+pub(crate) fn credential(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("CREDENTIALS_DIRECTORY").filter(|folder| !folder.is_empty())?;
     Some(Path::new(&folder).join(name)).filter(|file| file.exists())
 }

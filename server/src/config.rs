@@ -2,6 +2,7 @@
 //! names with underscores, so there is one list of them. Those of the database apply to other commands too.
 
 mod draft;
+mod files;
 mod problems;
 mod settings;
 mod together;
@@ -41,8 +42,9 @@ pub(crate) type Values = BTreeMap<String, Vec<OsString>>;
 
 #[derive(Subcommand)]
 pub(crate) enum Config {
-    /// Check a configuration file: print all that is wrong with it, each with its line and column, and
-    /// what is accepted. Nothing is opened and no file that it names is read.
+    /// Check a configuration file, and the files that it names: print all that is wrong, each with its line and
+    /// column, and what is accepted. Run it as the user of the service, who reads these files. No database is
+    /// opened, and nothing is created.
     Check {
         /// File to check.
         #[arg(value_name = "FILE")]
@@ -55,8 +57,17 @@ pub(crate) enum Config {
 pub(crate) fn run(config: Config) -> seconder::Result<()> {
     match config {
         Config::Check { file } => {
-            of(&file)?;
-            print(&format!("{} is valid", file.display()))
+            let passed = check(&file)?;
+            let condition = match passed.is_empty() {
+                true => String::new(),
+                false => {
+                    format!(
+                        " for a service to which systemd passes the credential {}",
+                        passed.join(" and the credential ")
+                    )
+                }
+            };
+            print(&format!("{} is valid{condition}", file.display()))
         }
         Config::Example => print(Draft::new().text().trim_end()),
     }
@@ -67,7 +78,7 @@ pub(crate) fn run(config: Config) -> seconder::Result<()> {
 /// # Errors
 /// All that is wrong with the file.
 pub(crate) fn of(file: &Path) -> seconder::Result<Serve> {
-    of_text(&text(file).map_err(|wrong| invalid(file, vec![Problem::of_file(wrong)]))?, file)
+    of_text(&text(file).map_err(|wrong| invalid(file, vec![wrong]))?, file)
 }
 
 /// The same, of the text that a file is to have.
@@ -75,12 +86,33 @@ pub(crate) fn of(file: &Path) -> seconder::Result<Serve> {
 /// # Errors
 /// All that is wrong with it.
 pub(crate) fn of_text(text: &str, file: &Path) -> seconder::Result<Serve> {
+    let (settings, wrong) = read(text);
+    complete(file, &settings, wrong)
+}
+
+/// Checks also the files that a file names. Returns the credentials that systemd has to pass besides.
+///
+/// # Errors
+/// All that is wrong.
+fn check(file: &Path) -> seconder::Result<Vec<&'static str>> {
+    let text = text(file).map_err(|wrong| invalid(file, vec![wrong]))?;
+    let (settings, mut wrong) = read(&text);
+    wrong.extend(files::problems(&settings));
+    complete(file, &settings, wrong).map(|_| files::credentials(&settings))
+}
+
+/// The settings of a text, and all that is wrong with them.
+fn read(text: &str) -> (Vec<Setting>, Vec<Problem>) {
     let serve = serve();
     let (settings, mut wrong, is_whole) = settings::read(text, &serve);
     wrong.extend(together::conflicts(&settings, &serve));
     if is_whole {
         wrong.extend(together::lacks(&settings, &serve, |_| false));
     }
+    (settings, wrong)
+}
+
+fn complete(file: &Path, settings: &[Setting], wrong: Vec<Problem>) -> seconder::Result<Serve> {
     if !wrong.is_empty() {
         return Err(invalid(file, wrong));
     }
@@ -141,7 +173,7 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
     if leaf.get_name() == INIT {
         return Ok(given);
     }
-    let text = text(file).map_err(|wrong| invalid(file, vec![Problem::of_file(wrong)]))?;
+    let text = text(file).map_err(|wrong| invalid(file, vec![wrong]))?;
     let (mut settings, mut wrong, is_whole) = settings::read(&text, &serve());
     // Other commands may have options of the same names, which are something else.
     let shared = Database::augment_args(Command::new(""));
@@ -218,7 +250,11 @@ pub(crate) fn key(arg: &Arg) -> String {
     arg.get_long().unwrap_or_default().replace('-', "_")
 }
 
-fn text(file: &Path) -> Result<String, String> {
+fn text(file: &Path) -> Result<String, Problem> {
+    checked_text(file).map_err(Problem::of_file)
+}
+
+fn checked_text(file: &Path) -> Result<String, String> {
     let opened = std::fs::File::open(file).map_err(|error| format!("cannot be read: {error}"))?;
     #[cfg(unix)]
     refuse_what_others_can_write(&opened)?;

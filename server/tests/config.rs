@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod certificate_files;
 #[path = "config/starts.rs"]
 mod starts;
+#[path = "config/values.rs"]
+mod values;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -159,27 +162,6 @@ fn all_that_is_wrong_is_reported_at_once_with_its_place() {
 }
 
 #[test]
-fn values_that_are_read_only_when_the_service_starts_are_checked_too() {
-    for (line, problem) in [
-        ("limit = [\"nonsense\"]", "must be name=value"),
-        ("limit = {refuse = \"fax\"}", "refuse"),
-        ("limit = {countries = []}", "has an empty list"),
-        ("callback_url = \"ftp://x y\"", "must be https://host/path without parameters"),
-        ("install_link = \"ftp://x\"", "https:"),
-        ("offline_days = 99", "99 is not in 0..=7"),
-        ("unix_mode = \"999\"", "--unix-mode"),
-        ("allow = [\"zz\"]", "`zz`"),
-        ("application_name = [\"a\", \"b\"]", "takes one value, and no list"),
-        ("metrics = [\"127.0.0.1:1\"]", "takes one value, and no list"),
-        ("names = true", "must be a text or a number"),
-        ("callback_private = \"perhaps\"", "callback_private"),
-    ] {
-        let (valid, printed) = checked(format!("self_signed = true\n{line}\n"));
-        assert!(!valid && printed.contains("s.conf:2:") && printed.contains(problem), "{printed}");
-    }
-}
-
-#[test]
 fn settings_that_are_repeated_or_do_not_fit_together_are_refused() {
     let twice = "self_signed = true\nself_signed = true\n";
     let (valid, printed) = checked(twice);
@@ -216,7 +198,7 @@ fn settings_that_do_not_fit_together_are_reported_beside_other_problems() {
     let text = "self_signed = true\n\
                 key = \"k.pem\"\n\
                 app = 1\n\
-                api_key_file = \"key\"\n\
+                api_key_file = \"s.conf\"\n\
                 unix_mode = \"0600\"\n\
                 offline_days = 8\n\
                 no_setting = 1\n";

@@ -1,10 +1,14 @@
 //! The settings with which an engine is opened.
 
-use super::clock::System;
-use super::{Clock, Deliver, NumberLookup, Post, Random, SendPush, limits};
+use super::clock::{System, Time};
+use super::sandbox::Sandbox;
+#[cfg(feature = "postgres")]
+use super::store::Postgres;
+use super::{Clock, Deliver, NumberLookup, Post, Random, SendPush, applications, limits};
 use crate::model::{ApiKey, CallbackMethod};
 use crate::wire::{Generation, Names};
-use std::path::PathBuf;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Clone)]
@@ -66,4 +70,30 @@ impl Default for EngineSettings {
             random: Arc::new(System),
         }
     }
+}
+
+impl EngineSettings {
+    /// Checks these, and a URL of this scheme, without opening anything.
+    pub(crate) fn check(&self, scheme: &str, rest: &str) -> Result<()> {
+        match scheme {
+            "sqlite" => database_file(rest).map(drop)?,
+            "sandbox" => Sandbox::parse(rest, Time::of(&*self.clock)).map(drop)?,
+            #[cfg(feature = "postgres")]
+            _ => Postgres::check(rest)?,
+            #[cfg(not(feature = "postgres"))]
+            _ => {}
+        }
+        applications::check(self).map(drop)
+    }
+}
+
+/// The file that follows `sqlite:` in a URL.
+pub(super) fn database_file(path: &str) -> Result<&Path> {
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() || path.starts_with(':') || path.contains('?') {
+        let reason =
+            "must name a file: sqlite:/path/file.db (for a database in memory, use sandbox:)";
+        return Err(Error::invalid_argument("url", reason));
+    }
+    Ok(Path::new(path))
 }

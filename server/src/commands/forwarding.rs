@@ -6,6 +6,7 @@ use crate::log;
 use seconder::engine::Engine;
 use seconder::{Result, Service, Settings};
 use seconder_server::Forward;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,15 +15,16 @@ const TIMEOUT: Duration = Duration::from_secs(8);
 /// For how long a connection to it is kept without a call.
 const IDLE: Duration = Duration::from_secs(15);
 
+/// Nothing is sent with it.
+const ANY_KEY: &str = "any";
+
 /// The client of the other service, if the options name one. Nothing is opened.
 ///
 /// # Errors
 /// What is wrong with these options.
 pub(super) fn client(options: &Serve) -> Result<Option<Settings>> {
     let Some(url) = &options.forward.forward else { return Ok(None) };
-    if !url.starts_with("https:") {
-        return Err(invalid("forward", "must begin with https:".to_owned()));
-    }
+    check_forward_url(url)?;
     if options.database.is_sandbox() {
         let reason = "cannot be used with sandbox:, which accepts every code".to_owned();
         return Err(invalid("forward", reason));
@@ -42,6 +44,19 @@ pub(super) fn client(options: &Serve) -> Result<Option<Settings>> {
     }
     open(settings.clone())?;
     Ok(Some(settings))
+}
+
+/// Checks the URL of the other service.
+pub(crate) fn check_forward_url(url: &str) -> Result<()> {
+    if !url.starts_with("https:") {
+        return Err(invalid("forward", "must begin with https:".to_owned()));
+    }
+    open(Settings::new(url).api_key(ANY_KEY).forwarding()).map(drop)
+}
+
+/// Checks the file with the authorities of the other service.
+pub(crate) fn check_forward_ca_file(file: &Path) -> Result<()> {
+    open(Settings::new("https://localhost").api_key(ANY_KEY).ca_file(file).forwarding()).map(drop)
 }
 
 fn open(settings: Settings) -> Result<Service> {

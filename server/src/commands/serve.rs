@@ -5,7 +5,7 @@ use super::delivery::delivered;
 use super::pid_file::PidFile;
 use super::reload::{Reloaded, Reloading};
 use super::supervision::Supervision;
-use super::{forwarding, invalid, sandbox};
+use super::{check_keyring, forwarding, invalid, sandbox};
 use crate::arguments::Serve;
 use crate::{LOGGER, config, log, log_trouble};
 use seconder::engine::{ApplicationSettings, Engine};
@@ -33,6 +33,8 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let settings = of_messages(configured(settings, &options), &options)?;
     let settings = settings.push_hosts(options.push_hosts.join(" "));
     let other = forwarding::client(&options)?;
+    let database = &options.database;
+    database.ring_file().map_or(Ok(()), |file| check_keyring(&file, database.is_on_server()))?;
     #[cfg(unix)]
     let pid_file = options.pid_file.as_deref().map(PidFile::create).transpose()?;
     // What can be wrong with the options is known by now: this may create a database.

@@ -3,10 +3,12 @@
 use super::problems::{Place, Places, Problem};
 use super::{key, option, options};
 use crate::arguments::check_database;
+use crate::commands;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command};
-use seconder::engine::Limits;
-use seconder::model::{CallbackUrl, InstallLink};
+use seconder::Settings;
+use seconder::engine::{Limits, PushHosts};
+use seconder::model::{CallbackUrl, InstallLink, OtpDomain};
 use seconder::wire::Names;
 #[cfg(unix)]
 use seconder_server::{PeerRules, SocketOptions};
@@ -14,6 +16,9 @@ use std::error::Error;
 use std::ffi::OsString;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// The URL of an engine for which settings are checked: any.
+pub(super) const IN_MEMORY: &str = "sandbox:";
 
 /// A setting, as options have it.
 pub(super) struct Setting {
@@ -177,32 +182,64 @@ fn text(arg: &Arg, value: &DeValue<'_>) -> Result<String, String> {
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
     if arg.get_long() == Some("database") {
         // What is rejected may be a password.
-        return check_database(value);
+        return check_database(value).and_then(|()| valid("database", value));
     }
     accepted(arg, value)
         .and_then(|()| valid(arg.get_long().unwrap_or_default(), value))
         .map_err(|reason| format!("has the invalid value {value:?}: {reason}"))
 }
 
-/// Whether a value is valid that the option takes as it is, and that is read later. Empty is no value.
+/// Whether a value is valid that the option takes as it is, and that is read later.
 fn valid(option: &str, value: &str) -> Result<(), String> {
-    let all = |problems: Vec<String>| problems.join("; ");
+    let engine = |set: fn(Settings, &str) -> Settings| set(Settings::new(IN_MEMORY), value).check();
     let checked = match option {
+        "callback-url" | "install-link" | "otp-domain" if value.is_empty() => Ok(()),
+        "database" => commands::check_database_url(value),
         "limit" => Limits::default().set(value),
-        _ if value.is_empty() => Ok(()),
+        "application-name" => engine(|settings, name| settings.application_name(name)),
+        "otp-domain" => value.parse::<OtpDomain>().map(drop),
         "callback-url" => value.parse::<CallbackUrl>().map(drop),
         "install-link" => value.parse::<InstallLink>().map(drop),
+        "push-host" => value.parse::<PushHosts>().map(drop),
+        "forward" => commands::check_forward_url(value),
         "names" => Names::new(value).map(drop),
+        "id-field" => Names::default().id_field(value).map(drop),
+        "header-prefix" => Names::default().header_prefix(value).map(drop),
+        "chrome-device" => Names::default().chrome_device(value).map(drop),
+        "push-path" => Names::default().push_path(value).map(drop),
         #[cfg(unix)]
-        "unix-mode" => return SocketOptions::parse(None, None, Some(value)).map(drop).map_err(all),
+        "unix-mode" => return socket(SocketOptions::parse(None, None, Some(value))),
         #[cfg(unix)]
-        "allow" => return PeerRules::parse(&[value]).map(drop).map_err(all),
+        "unix-owner" => return socket(SocketOptions::parse(Some(value), None, None)),
+        #[cfg(unix)]
+        "unix-group" => return socket(SocketOptions::parse(None, Some(value), None)),
+        #[cfg(unix)]
+        "allow" => {
+            return PeerRules::parse(&[value]).map(drop).map_err(|problems| problems.join("; "));
+        }
         _ => Ok(()),
     };
-    checked.map_err(|error| match error {
+    checked.map_err(reason)
+}
+
+/// What is wrong, without the name of a parameter.
+pub(super) fn reason(error: seconder::Error) -> String {
+    match error {
         seconder::Error::InvalidArgument { reason, .. } => reason.into_owned(),
         other => other.to_string(),
-    })
+    }
+}
+
+/// The problems of the file of a socket, which begin with the option.
+#[cfg(unix)]
+fn socket(options: Result<SocketOptions, Vec<String>>) -> Result<(), String> {
+    let without_option = |problem: String| match problem.split_once(' ') {
+        Some((option, reason)) if option.starts_with("--") => reason.to_owned(),
+        _ => problem,
+    };
+    options
+        .map(drop)
+        .map_err(|problems| problems.into_iter().map(without_option).collect::<Vec<_>>().join("; "))
 }
 
 fn accepted(arg: &Arg, value: &str) -> Result<(), String> {

@@ -93,6 +93,11 @@ impl Postgres {
         Postgres::open_shard(rest, must_exist, shard[0])
     }
 
+    /// Checks a URL without connecting to the database.
+    pub(crate) fn check(rest: &str) -> Result<()> {
+        Target::parse(rest)?.tls().map(drop)
+    }
+
     pub(super) fn open_shard(rest: &str, must_exist: bool, shard: u8) -> Result<Postgres> {
         let target = Target::parse(rest)?;
         let tls = target.tls()?;
