@@ -20,6 +20,9 @@ const JSON: [&str; 5] = ["details", "hidden_details", "logos", "data", "logins"]
 /// The parameter whose fields are parameters of their own.
 const USER: &str = "user";
 
+/// The option with the id of a user.
+const USER_ID: &str = "user-id";
+
 /// A call as a command.
 struct Declared {
     route: &'static Route,
@@ -70,8 +73,10 @@ pub(crate) struct Given {
 
 /// The option of a parameter: a user's id is `--user-id` in each call.
 fn option(parameter: &str) -> String {
-    let name = if parameter == USER_ID_ON_THE_WIRE { "user_id" } else { parameter };
-    name.replace('_', "-")
+    match parameter == USER_ID_ON_THE_WIRE {
+        true => USER_ID.to_owned(),
+        false => parameter.replace('_', "-"),
+    }
 }
 
 /// The parameters of a call, with the object that each is in.
@@ -94,7 +99,8 @@ fn argument(parameter: &'static str) -> Arg {
         let help = format!("File with the {}; - for standard input", parameter.replace('_', " "));
         return arg.long(format!("{name}-file")).value_name("FILE").help(help);
     }
-    let arg = arg.long(name);
+    // As other commands have it.
+    let arg = if name == USER_ID { arg.long(name).visible_alias(USER) } else { arg.long(name) };
     if FLAGS.contains(&parameter) {
         return arg.value_name("YES").num_args(0..=1).default_missing_value("true");
     }
@@ -107,9 +113,9 @@ fn argument(parameter: &'static str) -> Arg {
 fn command(call: &Declared) -> Command {
     let Route { name, method, path, .. } = call.route;
     let command = Command::new(name.replace('_', "-"))
-        .about(format!("{method} {path}"))
         .args(options(call).map(|(_, parameter)| argument(parameter)));
-    Target::augment_args(command)
+    // After the options of the target, which would replace it.
+    Target::augment_args(command).about(format!("{method} {path}")).long_about(None)
 }
 
 /// A command that stands for all of them in the manual.
@@ -117,11 +123,11 @@ fn command(call: &Declared) -> Command {
 pub(crate) fn any() -> Command {
     let about = "Make a call of the interface, and print the reply as JSON. The name is that of the call \
                  with hyphens, such as verify or create-user, and each parameter of the call is an \
-                 option with its name: `seconder call NAME --help` lists them, and \
-                 seconder-interface(7) explains them. A code is read from a file, --token-file, or \
+                 option with its name, and --user is --user-id too: `seconder call NAME --help` lists \
+                 them, and seconder-interface(7) explains them. A code is read from a file, --token-file, or \
                  with - from standard input. A call that checks a code, a verification or a browser \
                  exits with status 1 unless it is right.";
-    Target::augment_args(Command::new("NAME").about(about))
+    Target::augment_args(Command::new("NAME")).about(about).long_about(None)
 }
 
 impl Subcommand for Given {

@@ -182,7 +182,7 @@ enum Command {
     /// right and wrong, what was sent and refused, which limit was reached, and changes of what protects
     /// accounts. No code and no secret is among it, and numbers are masked.
     Audit(audit::Audit),
-    /// Make a call of the interface, and print the reply as JSON: `seconder call verify --user-id 7
+    /// Make a call of the interface, and print the reply as JSON: `seconder call verify --user 7
     /// --token-file -`. The status says whether it succeeded and, where something is checked, is right.
     #[command(subcommand)]
     Call(call::Given),

@@ -54,7 +54,8 @@ fn make_calls(world: &World, target: &[&str]) {
     assert!(run(&asked).status.success());
     let gone = run(&["delete-user", "--user-id", &id]);
     assert!(gone.status.success());
-    let unknown = run(&["user-status", "--user-id", &id]);
+    // As other commands have it.
+    let unknown = run(&["user-status", "--user", &id]);
     assert_eq!((unknown.status.code(), unknown.stdout.is_empty()), (Some(1), true));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("User not found"));
 }
