@@ -53,3 +53,20 @@ fn limited<A: Address, Acceptor>(mut server: Server<A, Acceptor>) -> Server<A, A
         .max_buf_size(BUFFER);
     server
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_are_those_that_are_documented() {
+        let documented = format!(
+            "{STREAMS} requests of a connection at once; heads of {} KiB at most; {} KiB of a request, \
+             and {} KiB of a connection, before they are read",
+            HEADERS / 1024,
+            STREAM_WINDOW / 1024,
+            CONNECTION_WINDOW / 1024
+        );
+        assert!(include_str!("../../docs/attacks.md").contains(&documented), "{documented}");
+    }
+}
