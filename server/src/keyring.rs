@@ -2,9 +2,10 @@
 
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
-use crate::table::{Json, table, utc};
+use crate::table::{Json, print_json, table, utc};
 use clap::Subcommand;
 use seconder::Result;
+use seconder::engine::operator::{KeyEntry, ListKeys, RemoveKey, Reseal};
 use seconder::keyring::{KeyId, Keyring};
 use serde_json::json;
 use std::path::PathBuf;
@@ -103,12 +104,11 @@ pub(crate) fn run(command: Command) -> Result<()> {
         }
         Command::List { database, values, json } => list(&database, values, json),
         Command::Reseal { database, json } => {
-            let done = database.existing()?.require_engine()?.reseal()?;
-            let object = json!({ "sealed": done.values, "unreadable": done.unreadable });
-            json.print(&object, &format!("sealed {}\nunreadable {}", done.values, done.unreadable))
+            let done = database.existing()?.operate(&Reseal {})?;
+            json.print(&done, &format!("sealed {}\nunreadable {}", done.sealed, done.unreadable))
         }
         Command::Remove { database, key, json } => {
-            database.existing()?.require_engine()?.remove_sealing_key(key)?;
+            database.existing()?.operate(&RemoveKey { key: key.to_string() })?;
             json.print(&named(key), "")
         }
     }
@@ -127,27 +127,19 @@ fn ring(database: &Database) -> Result<Keyring> {
 }
 
 fn list(database: &Database, values: bool, json: bool) -> Result<()> {
-    let counts = match values {
-        true => Some(database.existing()?.require_engine()?.sealed_values()?),
-        false => None,
+    let keys = match values {
+        true => database.existing()?.operate(&ListKeys { values })?.keys,
+        false => ring(database)?.keys()?.iter().map(KeyEntry::from).collect(),
     };
-    let mut rows = Vec::new();
-    for key in ring(database)?.keys()? {
-        let created = key.created_at.as_secs();
-        let counts = counts.as_ref();
-        let count = counts.map(|counts| counts.get(&key.id).copied().unwrap_or_default());
-        if json {
-            let (id, current) = (key.id.to_string(), key.is_current);
-            let object =
-                json!({ "key": id, "created": created, "current": current, "values": count });
-            print(&object.to_string())?;
-            continue;
-        }
-        let state = if key.is_current { "current" } else { "old" };
-        let cells = [key.id.to_string(), utc(created), state.to_owned()].into_iter();
-        rows.push(cells.chain(count.map(|count| count.to_string())).collect());
+    if json {
+        return keys.iter().try_for_each(|key| print_json(serde_json::to_string(key)));
     }
+    let row = |key: KeyEntry| {
+        let state = if key.current { "current" } else { "old" }.to_owned();
+        let cells = [key.key, utc(key.created), state].into_iter();
+        cells.chain(key.values.map(|values| values.to_string())).collect()
+    };
+    let rows: Vec<Vec<String>> = keys.into_iter().map(row).collect();
     let headings = ["KEY", "CREATED", "STATE", "VALUES"];
-    let headings = if values { &headings[..] } else { &headings[..3] };
-    if json { Ok(()) } else { print(&table(headings, &rows)) }
+    print(&table(if values { &headings } else { &headings[..3] }, &rows))
 }

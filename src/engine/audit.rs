@@ -249,7 +249,7 @@ pub struct AuditEntry {
     /// Why, where the verdict leaves that open: `none_to_compare`, `other_action`, `too_many_tries`, `wrong_number`,
     /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `ambiguous`, `cancelled`, `undeliverable`,
     /// `unreadable`, `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for `configured`, the
-    /// names of the settings that changed.
+    /// names of the settings that changed, or the id of the key.
     pub reason: Option<String>,
     /// `code`, `authenticator` or `recovery_code`; several are joined by `+`.
     pub factor: Option<String>,

@@ -6,8 +6,10 @@
 mod approvals;
 mod apps;
 mod audit;
+mod doctor;
 mod forward;
 mod jobs;
+mod keyring;
 mod limits;
 mod lookup;
 mod maintain;
@@ -25,11 +27,16 @@ pub use apps::{
     SetApp, ShowApp, ShowAppKey,
 };
 pub use audit::ListAudit;
+pub use doctor::{CheckService, Finding, Findings, Health};
 pub use forward::{ForwardStatus, Forwarded, ReturnUser, TakeUser};
 pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, ShowJob};
+pub use keyring::{
+    AddKey, AddedKey, KeyEntry, ListKeys, RemoveKey, Reseal, ResealedValues, RotateKey,
+    SealingKeys, UseKey,
+};
 pub use limits::{SetLimits, ShowLimits};
 pub use lookup::{LookupSettings, RemoveLookup, SetLookup, ShowLookup};
-pub use maintain::{Maintain, Maintained};
+pub use maintain::{BackedUp, Backup, Maintain, Maintained};
 pub use operators::{
     AddOperator, ListOperators, OperatorEntry, OperatorToken, Operators, RemoveOperator,
     RotateOperatorToken,
@@ -38,7 +45,8 @@ pub use role::Role;
 pub use routes::{ListRoutes, RemoveRoute, Routes, SetRoute};
 pub use session::Operator;
 pub use users::{
-    Activities, ActivityEntry, DeleteUser, ListActivities, ListUsers, UnlockUser, UserEntry, Users,
+    Activities, ActivityEntry, DeleteUser, ListActivities, ListDevices, ListUsers, ShowUser,
+    UnlockUser, UserDetails, UserDevices, UserEntry, Users,
 };
 
 use super::Engine;
@@ -127,7 +135,9 @@ const ALL: &[Named] = &[
     named::<CancelApproval>(Support),
     named::<ShowEvidence>(Read),
     named::<ListAudit>(Read),
+    named::<Backup>(Admin),
     named::<Maintain>(Admin),
+    named::<CheckService>(Read),
     named::<ForwardStatus>(Read),
     named::<ReturnUser>(Admin),
     named::<TakeUser>(Admin),
@@ -136,6 +146,12 @@ const ALL: &[Named] = &[
     named::<CountJobs>(Read),
     named::<ReplayJob>(Support),
     named::<CancelJob>(Support),
+    named::<ListKeys>(Read),
+    named::<RotateKey>(Admin),
+    named::<AddKey>(Admin),
+    named::<UseKey>(Admin),
+    named::<Reseal>(Admin),
+    named::<RemoveKey>(Admin),
     named::<ShowLimits>(Read),
     named::<SetLimits>(Admin),
     named::<ShowLookup>(Admin),
@@ -149,6 +165,8 @@ const ALL: &[Named] = &[
     named::<SetRoute>(Admin),
     named::<RemoveRoute>(Admin),
     named::<ListUsers>(Read),
+    named::<ShowUser>(Read),
+    named::<ListDevices>(Read),
     named::<ListActivities>(Read),
     named::<UnlockUser>(Support),
     named::<DeleteUser>(Support),

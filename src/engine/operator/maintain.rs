@@ -4,7 +4,33 @@ use super::operation;
 use crate::Result;
 use crate::engine::Engine;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::time::Duration;
+
+operation! {
+    /// Copies the database file as of one moment into a new file on the machine of the service, for its owner alone,
+    /// as [`Engine::backup`] does. Calls go on meanwhile, and the copy is checked. The keyring is not in it.
+    Backup = "database.backup" -> BackedUp {
+        /// The file to create, in a folder that exists.
+        path: String,
+    }
+}
+
+/// What [`Backup`] has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BackedUp {
+    /// The bytes of the copy.
+    pub bytes: u64,
+}
+
+impl Backup {
+    fn run(&self, engine: &Engine) -> Result<BackedUp> {
+        let mut bytes = 0;
+        engine.backup(Path::new(&self.path), |_, all| bytes = all)?;
+        Ok(BackedUp { bytes })
+    }
+}
 
 operation! {
     /// Checks a database file, gives back the space of its log, and removes all that has expired, as

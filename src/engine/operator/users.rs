@@ -1,7 +1,7 @@
 //! The users of the application.
 
 use super::{Nothing, operation};
-use crate::calls::{self, Handle};
+use crate::calls::{self, Factors, Handle, RegisteredDevice};
 use crate::engine::operations::listing;
 use crate::engine::phones::Phone;
 use crate::engine::store::{Activity, User};
@@ -91,6 +91,58 @@ fn user(row: User) -> UserEntry {
         login: row.login,
         confirmed: row.confirmed,
         created: row.created_at.seconds(),
+    }
+}
+
+operation! {
+    /// Returns a user, with what protects the account.
+    ShowUser = "user.show" -> UserDetails {
+        /// The user.
+        user_id: UserId,
+    }
+}
+
+/// A user, and what protects the account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UserDetails {
+    /// The user.
+    #[serde(flatten)]
+    pub user: UserEntry,
+    /// The factors, as the call `user_status` returns them: none of them is a secret.
+    pub factors: Factors,
+}
+
+impl ShowUser {
+    fn run(&self, engine: &Engine) -> Result<UserDetails> {
+        let status = engine.handle(&calls::UserStatus::new(self.user_id))?;
+        let id = self.user_id.get();
+        let row = engine.look(move |view| view.get::<User>((id,)))?;
+        let row = row.ok_or_else(rejections::user_not_found)?;
+        Ok(UserDetails { user: user(row), factors: status.factors.unwrap_or_default() })
+    }
+}
+
+operation! {
+    /// Lists the devices that a user has registered, the oldest first, as the call `devices` does.
+    ListDevices = "user.devices" -> UserDevices {
+        /// The user.
+        user_id: UserId,
+    }
+}
+
+/// The devices of a user.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UserDevices {
+    /// The devices, the oldest first.
+    pub devices: Vec<RegisteredDevice>,
+}
+
+impl ListDevices {
+    fn run(&self, engine: &Engine) -> Result<UserDevices> {
+        let found = engine.handle(&calls::Devices::new(self.user_id))?;
+        Ok(UserDevices { devices: found.devices })
     }
 }
 

@@ -1,0 +1,190 @@
+//! Whether the database and what belongs to it are as they should be.
+
+use super::{Operation, ShowLimits, operation};
+use crate::engine::{AuditFilter, Engine, JobStatus};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// How far the clock may be behind the newest decision, in seconds: other nodes have clocks of their own.
+const BEHIND: u64 = 60;
+/// For how long a message may wait before somebody should look after it, in seconds.
+const OLDEST: u64 = 60;
+
+operation! {
+    /// Checks the keyring, the clock, the routes, the messages that wait and the limits, and says what to do. This
+    /// reads all values that are sealed, in steps that hold up no call.
+    CheckService = "doctor.check" -> Findings {}
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Findings {
+    /// What each check has found.
+    pub findings: Vec<Finding>,
+}
+
+/// What a check has found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What was checked, such as `keyring`.
+    pub check: String,
+    /// Whether it is as it should be.
+    pub status: Health,
+    /// What was found, for people.
+    pub found: String,
+    /// What to do, if something is wrong.
+    pub advice: Option<String>,
+}
+
+/// Whether something is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Health {
+    /// It is.
+    Ok,
+    /// Somebody should look after it.
+    Warning,
+    /// Something does not work, or will not soon.
+    Failed,
+}
+
+impl Finding {
+    /// A check that has found nothing wrong.
+    pub fn ok(check: &str, found: impl Into<String>) -> Finding {
+        Finding { check: check.to_owned(), status: Health::Ok, found: found.into(), advice: None }
+    }
+
+    /// One that has found what somebody should look after.
+    pub fn warning(check: &str, found: impl Into<String>, advice: &str) -> Finding {
+        let advice = Some(advice.to_owned());
+        Finding { status: Health::Warning, advice, ..Finding::ok(check, found) }
+    }
+
+    /// One that has found what does not work.
+    pub fn failed(check: &str, found: impl Into<String>, advice: &str) -> Finding {
+        Finding { status: Health::Failed, ..Finding::warning(check, found, advice) }
+    }
+
+    /// One that could not be made. The message says what to do.
+    pub fn of_error(check: &str, error: &Error) -> Finding {
+        Finding { status: Health::Failed, ..Finding::ok(check, error.to_string()) }
+    }
+}
+
+impl CheckService {
+    fn run(&self, engine: &Engine) -> Result<Findings> {
+        let made = |check, found: Result<Finding>| {
+            found.unwrap_or_else(|error| Finding::of_error(check, &error))
+        };
+        Ok(Findings {
+            findings: vec![
+                Finding::ok("database", "can be read, and is of this version"),
+                made("keyring", of_keyring(engine)),
+                made("clock", of_clock(engine)),
+                made("routes", of_routes(engine)),
+                made("messages", of_jobs(engine)),
+                made("limits", of_limits(engine)),
+            ],
+        })
+    }
+}
+
+/// Whether the keyring has all keys with which something is sealed.
+fn of_keyring(engine: &Engine) -> Result<Finding> {
+    let keys = engine.keyring()?.keys()?;
+    let sealed = engine.sealed_values()?;
+    let missing: Vec<_> =
+        sealed.keys().filter(|id| !keys.iter().any(|key| key.id == **id)).collect();
+    if let Some(id) = missing.first() {
+        let found = format!("{} values are sealed with the key {id}, which it lacks", sealed[id]);
+        return Ok(Finding::failed("keyring", found, "restore the keyring from its backup"));
+    }
+    let current = keys.iter().find(|key| key.is_current).map(|key| key.id);
+    let old: u64 = sealed.iter().filter(|(id, _)| Some(**id) != current).map(|(_, n)| n).sum();
+    let found = format!("{} with {} keys", engine.keyring()?.path().display(), keys.len());
+    Ok(match old {
+        0 => Finding::ok("keyring", found),
+        old => Finding::warning(
+            "keyring",
+            format!("{found}; {old} values are sealed with earlier ones"),
+            "`seconder keyring reseal` seals them with the current key",
+        ),
+    })
+}
+
+/// Whether the clock is behind what was decided already.
+fn of_clock(engine: &Engine) -> Result<Finding> {
+    let now = engine.now().clock.seconds();
+    let newest = engine.audit(&AuditFilter::default(), None, 1)?;
+    let newest = newest.entries.first().map_or(0, |entry| entry.time / 1000);
+    let newest = u64::try_from(newest).unwrap_or(0);
+    Ok(match newest.saturating_sub(now) {
+        behind if behind > BEHIND => Finding::failed(
+            "clock",
+            format!("is {behind} s behind the newest decision"),
+            "set it by NTP: codes of authenticator apps depend on it, and those of the time that \
+             passes again are not accepted",
+        ),
+        _ => Finding::ok("clock", "is not behind what was decided"),
+    })
+}
+
+fn of_routes(engine: &Engine) -> Result<Finding> {
+    let routes = engine.routes()?;
+    let used: Vec<_> = routes.iter().filter(|route| route.settings.is_some()).collect();
+    let unreadable: Vec<_> = routes.iter().filter(|route| route.unreadable.is_some()).collect();
+    Ok(if let Some(route) = unreadable.first() {
+        let found = format!("the settings of {} cannot be opened", route.name);
+        Finding::failed("routes", found, "set it again with `seconder route set`")
+    } else if used.is_empty() {
+        let advice = "`seconder route set` adds a gateway: until then, messages are written to the \
+                      spool folder, which nobody reads";
+        Finding::warning("routes", "there are none", advice)
+    } else {
+        let names: Vec<_> = used.iter().map(|route| route.name.as_str()).collect();
+        Finding::ok("routes", names.join(", "))
+    })
+}
+
+/// Whether messages and callbacks leave.
+fn of_jobs(engine: &Engine) -> Result<Finding> {
+    let status = engine.job_status()?;
+    let sum = |of: fn(&JobStatus) -> u32| status.iter().map(of).fold(0, u32::saturating_add);
+    let (waiting, failed) = (sum(|one| one.waiting), sum(|one| one.failed));
+    let oldest = status.iter().filter_map(|one| one.oldest).max().unwrap_or_default() / 1000;
+    let found = format!("{waiting} wait, and {failed} failed in the last 24 hours");
+    Ok(if oldest > OLDEST {
+        let found = format!("{found}; the oldest waits for {oldest} s");
+        let advice = "see `seconder jobs list` for their last errors, and `seconder route test`";
+        Finding::warning("messages", found, advice)
+    } else if failed > 0 {
+        Finding::warning("messages", found, "`seconder jobs list --state failed` says why")
+    } else {
+        Finding::ok("messages", found)
+    })
+}
+
+/// Limits that are switched off.
+fn of_limits(engine: &Engine) -> Result<Finding> {
+    let limits = ShowLimits {}.carry_out(engine)?;
+    let off: Vec<_> = [
+        ("number_10_minutes", limits.number_10_minutes),
+        ("number_day", limits.number_day),
+        ("address_hour", limits.address_hour),
+        ("key_rate", limits.key_rate),
+    ]
+    .into_iter()
+    .filter_map(|(name, limit)| (limit == 0).then_some(name))
+    .collect();
+    Ok(match off.as_slice() {
+        [] => Finding::ok("limits", "none is switched off"),
+        some => Finding::warning(
+            "limits",
+            format!("switched off: {}", some.join(", ")),
+            "whoever can cause messages can send any number of them: `seconder limits set`",
+        ),
+    })
+}

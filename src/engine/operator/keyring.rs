@@ -1,0 +1,164 @@
+//! The keys that seal the secrets of the database. Each change is in the audit, with the id of the key.
+
+use super::{Nothing, Operation, operation};
+use crate::Result;
+use crate::engine::Engine;
+use crate::engine::operations::audit::Noted;
+use crate::keyring::{KeyId, KeyInfo};
+use serde::{Deserialize, Serialize};
+
+operation! {
+    /// Returns the keys of the keyring, the oldest first, without what they are made of.
+    #[derive(Default)]
+    ListKeys = "keyring.list" -> SealingKeys {
+        /// Also counts the values that were sealed with each, which reads all that are sealed. Default: no.
+        #[serde(default)]
+        values: bool,
+    }
+}
+
+/// The keys of a keyring.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SealingKeys {
+    /// The keys.
+    pub keys: Vec<KeyEntry>,
+}
+
+/// A key of a keyring.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct KeyEntry {
+    /// Its id.
+    pub key: String,
+    /// When it was made, in Unix seconds.
+    pub created: u64,
+    /// Whether new values are sealed with it.
+    pub current: bool,
+    /// How many values were sealed with it; `None` if that was not asked for.
+    pub values: Option<u64>,
+}
+
+impl From<&KeyInfo> for KeyEntry {
+    fn from(key: &KeyInfo) -> KeyEntry {
+        let (created, current) = (key.created_at.as_secs(), key.is_current);
+        KeyEntry { key: key.id.to_string(), created, current, values: None }
+    }
+}
+
+impl ListKeys {
+    fn run(&self, engine: &Engine) -> Result<SealingKeys> {
+        let found = engine.keyring()?.keys()?;
+        let mut keys: Vec<KeyEntry> = found.iter().map(KeyEntry::from).collect();
+        if self.values {
+            let counts = engine.sealed_values()?;
+            for (key, found) in keys.iter_mut().zip(&found) {
+                key.values = Some(counts.get(&found.id).copied().unwrap_or_default());
+            }
+        }
+        Ok(SealingKeys { keys })
+    }
+}
+
+/// A key that was added.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AddedKey {
+    /// Its id.
+    pub key: String,
+}
+
+/// Notes a change of a key in the audit.
+fn noted(engine: &Engine, call: &'static str, key: KeyId) -> Result<()> {
+    let trail = engine.trail_of_database(call)?;
+    engine.run(move |view| {
+        let reason = Some(key.to_string());
+        trail.note(view, Noted { verdict: "configured", reason, ..Noted::default() });
+        Ok(())
+    })
+}
+
+operation! {
+    /// Adds a key to the keyring, and seals new values with it from now on. Services that run notice it at their
+    /// next write, except those that were given a copy of the keyring. It has to be backed up again.
+    RotateKey = "keyring.rotate" -> AddedKey {}
+}
+
+impl RotateKey {
+    fn run(&self, engine: &Engine) -> Result<AddedKey> {
+        let key = engine.keyring()?.rotate()?;
+        noted(engine, RotateKey::NAME, key)?;
+        Ok(AddedKey { key: key.to_string() })
+    }
+}
+
+operation! {
+    /// Adds a key to the keyring without using it, for keyrings of which several machines have copies.
+    AddKey = "keyring.add" -> AddedKey {}
+}
+
+impl AddKey {
+    fn run(&self, engine: &Engine) -> Result<AddedKey> {
+        let key = engine.keyring()?.add()?;
+        noted(engine, AddKey::NAME, key)?;
+        Ok(AddedKey { key: key.to_string() })
+    }
+}
+
+operation! {
+    /// Seals new values with this key of the keyring from now on.
+    UseKey = "keyring.use" -> Nothing {
+        /// The id of the key.
+        key: String,
+    }
+}
+
+impl UseKey {
+    fn run(&self, engine: &Engine) -> Result<Nothing> {
+        let key = self.key.parse()?;
+        engine.keyring()?.make_current(key)?;
+        noted(engine, UseKey::NAME, key)?;
+        Ok(Nothing {})
+    }
+}
+
+operation! {
+    /// Seals with the current key what was sealed with others, while calls go on, as [`Engine::reseal`] does. If it
+    /// is interrupted, it can be carried out again.
+    Reseal = "keyring.reseal" -> ResealedValues {}
+}
+
+/// What [`Reseal`] has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ResealedValues {
+    /// How many values were sealed with another key, and are with the current one now.
+    pub sealed: u64,
+    /// How many could not be opened, and were left as they are.
+    pub unreadable: u64,
+}
+
+impl Reseal {
+    fn run(&self, engine: &Engine) -> Result<ResealedValues> {
+        let done = engine.reseal()?;
+        Ok(ResealedValues { sealed: done.values, unreadable: done.unreadable })
+    }
+}
+
+operation! {
+    /// Removes a key with which nothing in the database is sealed, at the earliest an hour after the keyring was
+    /// changed, as [`Engine::remove_sealing_key`] does.
+    RemoveKey = "keyring.remove" -> Nothing {
+        /// The id of the key.
+        key: String,
+    }
+}
+
+impl RemoveKey {
+    fn run(&self, engine: &Engine) -> Result<Nothing> {
+        let key = self.key.parse()?;
+        engine.remove_sealing_key(key)?;
+        noted(engine, RemoveKey::NAME, key)?;
+        Ok(Nothing {})
+    }
+}
