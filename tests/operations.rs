@@ -5,7 +5,7 @@
 mod fresh;
 
 use seconder::engine::operator::{
-    AddOperator, CheckService, Health, ListDevices, ListUsers, Role, SetLimits, ShowUser,
+    AddOperator, CheckService, Health, ListDevices, ListUsers, Role, RunJobs, SetLimits, ShowUser,
 };
 use seconder::engine::{AuditFilter, DeviceType};
 use serde_json::{Value, json};
@@ -91,4 +91,16 @@ fn a_check_finds_what_is_switched_off_and_what_is_sealed_with_earlier_keys() {
     assert!(of("keyring").advice.as_deref().unwrap().contains("seconder keyring reseal"));
     let object = service.operate_json("doctor.check", serde_json::Map::new()).unwrap();
     assert_eq!(object["findings"][0]["status"], "ok");
+}
+
+#[test]
+fn what_is_due_is_sent_within_a_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = fresh::open(&folder.path().join("seconder.db")).0;
+    let run = service.operate_json("jobs.run", serde_json::Map::new()).unwrap();
+    assert_eq!(run, json!({ "sent": 0, "waiting": 0, "failed": 0, "more": false }));
+    for budget in [0, 86_401] {
+        let error = service.operate(&RunJobs { budget: Some(budget) }).unwrap_err().to_string();
+        assert!(error.contains("budget must be 1 to 86400"), "{error}");
+    }
 }

@@ -2,12 +2,12 @@
 
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
-use crate::table::{is_read_by_people, table, utc_of_millis};
+use crate::table::{is_read_by_people, print_json, table, utc_of_millis};
 use clap::{Args, Subcommand};
 use seconder::Result;
+use seconder::engine::operator::RunJobs;
 use seconder::engine::{Engine, JobEntry, JobFilter, JobKind, JobState, JobStatus};
 use seconder_server::PublicUrl;
-use std::time::Duration;
 
 /// How many jobs are read at once.
 const PAGE: u32 = 500;
@@ -188,13 +188,9 @@ fn run_due(
     json: bool,
 ) -> Result<()> {
     let (service, _attached) = database.existing_to_send(public_url)?;
-    let run = service.require_engine()?.run_jobs(Duration::from_secs(budget))?;
+    let run = service.operate(&RunJobs { budget: Some(budget) })?;
     if json {
-        let (sent, waiting, failed, more) = (run.sent, run.waiting, run.failed, run.more);
-        let run = serde_json::json!({
-            "sent": sent, "waiting": waiting, "failed": failed, "more": more,
-        });
-        return print(&run.to_string());
+        return print_json(serde_json::to_string(&run));
     }
     // Nothing to do is nothing to write a mail about.
     if run.sent + run.waiting + run.failed > 0 || run.more {

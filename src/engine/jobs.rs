@@ -22,6 +22,7 @@ use super::{Engine, Message, Outcome, Shared, SignedCallback};
 use crate::calls::Channel;
 use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage, callback, interrupt};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -42,7 +43,7 @@ pub(super) enum Delivered {
 }
 
 /// What [`Engine::run_jobs`] did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobsRun {
     /// How many messages and callbacks were sent.

@@ -29,7 +29,7 @@ pub use apps::{
 pub use audit::ListAudit;
 pub use doctor::{CheckService, Finding, Findings, Health};
 pub use forward::{ForwardStatus, Forwarded, ReturnUser, TakeUser};
-pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, ShowJob};
+pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, RunJobs, ShowJob};
 pub use keyring::{
     AddKey, AddedKey, KeyEntry, ListKeys, RemoveKey, Reseal, ResealedValues, RotateKey,
     SealingKeys, UseKey,
@@ -146,6 +146,7 @@ const ALL: &[Named] = &[
     named::<CountJobs>(Read),
     named::<ReplayJob>(Support),
     named::<CancelJob>(Support),
+    named::<RunJobs>(Support),
     named::<ListKeys>(Read),
     named::<RotateKey>(Admin),
     named::<AddKey>(Admin),

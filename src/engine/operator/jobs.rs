@@ -1,9 +1,10 @@
 //! The messages and callbacks that are to be sent.
 
 use super::operation;
-use crate::engine::{Engine, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus};
+use crate::engine::{Engine, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 operation! {
     /// Lists what the engine has to send, and what it has sent, for all applications of the database, page
@@ -91,5 +92,24 @@ operation! {
 impl CancelJob {
     fn run(&self, engine: &Engine) -> Result<JobEntry> {
         engine.cancel_job(&self.id)
+    }
+}
+
+operation! {
+    /// Makes the attempts that are due, for all applications of the database, as [`Engine::run_jobs`] does. Where
+    /// `seconder serve` runs, it does so all the time.
+    #[derive(Default)]
+    RunJobs = "jobs.run" -> JobsRun {
+        /// The time after which no attempt begins, in seconds, 1 to 86400. Default: 60.
+        budget: Option<u64>,
+    }
+}
+
+impl RunJobs {
+    fn run(&self, engine: &Engine) -> Result<JobsRun> {
+        match self.budget.unwrap_or(60) {
+            budget @ 1..=86_400 => engine.run_jobs(Duration::from_secs(budget)),
+            _ => Err(Error::invalid_argument("budget", "must be 1 to 86400")),
+        }
     }
 }
