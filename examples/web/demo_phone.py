@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from common import DATA, NUMBER_DIGITS, Problem
+from common import DATA, Problem
 from users import Accounts
 
 import seconder
@@ -19,6 +19,7 @@ class Question:
     uuid: str
     message: str
     lines: list[str]
+    number_digits: int
 
 
 class DemoPhone:
@@ -31,7 +32,12 @@ class DemoPhone:
     def page(self) -> dict[str, Any]:
         """Returns the page's contents: the pending requests, and the latest messages."""
         questions = [
-            Question(each.uuid, each.message, [f"{k}: {v}" for k, v in each.details.items()])
+            Question(
+                each.uuid,
+                each.message,
+                [f"{k}: {v}" for k, v in each.details.items()],
+                each.number_digits,
+            )
             for device in self._devices()
             for each in self._service().open_approvals(
                 device_id=device.device_id, device_secret=device.secret
@@ -40,8 +46,7 @@ class DemoPhone:
         files = sorted((DATA / "seconder.spool").glob("*.txt"), reverse=True)[:3]
         messages = [_message(file.read_text()) for file in files]
         nothing = not questions and not messages
-        shown = {"questions": questions, "messages": messages, "nothing": nothing}
-        return {**shown, "number_digits": NUMBER_DIGITS}
+        return {"questions": questions, "messages": messages, "nothing": nothing}
 
     def answer(self, uuid: str, yes: bool, number: str = "") -> Problem | None:
         """Responds to a request on the phone that received it, with the number that the user typed.
@@ -57,8 +62,10 @@ class DemoPhone:
                         device_id=device.device_id,
                         device_secret=device.secret,
                         response="approve" if yes else "deny",
-                        number=number.strip() or None,
+                        number=(number.strip() or None) if yes else None,
                     )
+                except seconder.InvalidArgument:
+                    return Problem("Type the number that the login page shows.")
                 except seconder.Rejected as error:
                     return Problem(error.fields["message"])
         return None

@@ -72,7 +72,7 @@ def test_the_second_wrong_number_denies(enrolled: App, user: User) -> None:
     enrolled.show(request)
     enrolled.respond("approve", wrong(request.number))
     assert enrolled.problem()
-    enrolled.respond("approve", wrong(request.number))
+    enrolled.respond("approve", wrong(wrong(request.number)))
     assert enrolled.result() == "flagged" and request.status == "denied"
     assert request.called_back() == ["denied"]
 

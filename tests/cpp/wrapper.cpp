@@ -579,7 +579,7 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     CHECK(numbered.number().size() == 3);
     const auto untyped = service.try_respond_to_approval(numbered.uuid(), device.id(),
                                                          device.secret(), "approve");
-    CHECK(untyped.status() == Status::rejected);
+    CHECK(untyped.status() == Status::invalid_argument);
     CHECK(service.respond_to_approval(numbered.uuid(), device.id(), device.secret(), "approve",
                                       numbered.number()).approved_by(id));
     const auto invited = service.try_invite_device(id, InviteDeviceOptions{200});

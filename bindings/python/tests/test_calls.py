@@ -278,7 +278,9 @@ def test_a_request_with_a_number_is_approved_by_typing_it(phone: Phone) -> None:
     assert request.number is not None and len(request.number) == 6
     assert request.number not in repr(request)
     proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
-    with pytest.raises(seconder.Rejected, match="number is wrong"):
+    (shown,) = phone.service.open_approvals(**proof)
+    assert shown.number_digits == 6
+    with pytest.raises(seconder.InvalidArgument, match="number"):
         phone.service.respond_to_approval(request.uuid, **proof, response="approve")
     found = phone.service.respond_to_approval(
         request.uuid, **proof, response="approve", number=request.number

@@ -138,7 +138,8 @@ def test_a_second_wrong_number_denies_the_login(site: Site) -> None:
     visitor = site.after_password()
     uuid, number = start_approval(site, visitor)
     wrong = f"{(int(number) + 1) % 100:02}"
-    for typed, said in [("", "can be typed once more"), (wrong, "wrong twice")]:
+    said_of = [("", "shows"), ("1234", "shows"), (wrong, "once more"), (wrong, "wrong twice")]
+    for typed, said in said_of:
         page = visitor.post("/demo/phone", uuid=uuid, answer="approve", number=typed)
         assert page.status == 422 and said in page.text
     page = visitor.post("/second/push/finish")
