@@ -274,7 +274,8 @@ pub(crate) struct Serve {
     pub(crate) pid_file: Option<PathBuf>,
     /// Address and port to serve metrics on, at /metrics, and whether the service works, at /healthz and
     /// /readyz, by plain HTTP and without a key: choose an address that only monitors reach; port 0
-    /// selects a free port. By default there are none.
+    /// selects a free port. By default there are none, because several services may run on a machine; `seconder
+    /// init` writes 127.0.0.1:9464.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
     #[cfg(feature = "otlp")]

@@ -79,6 +79,9 @@ fn drafted(options: &Init, file: &Path) -> Result<(String, Serve)> {
     if draft.values("database").is_empty() {
         draft.add(questions::DATABASE)?;
     }
+    if draft.values("metrics").is_empty() {
+        draft.add(questions::METRICS)?;
+    }
     if !questions::is_reached(&draft) {
         let reason = format!(
             "lack how applications reach the service, one of {}: seconder.conf(5)",

@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// Where the database is unless it is said.
 pub(super) const DATABASE: &str = "database=sqlite:seconder.db";
+/// Where metrics are read unless it is said: a service whose metrics nobody can read is one that nobody watches.
+pub(super) const METRICS: &str = "metrics=127.0.0.1:9464";
 /// The settings of which one at least says how the service is reached.
 pub(super) const REACHED: [&str; 4] = ["certificate", "self_signed", "unix", "socket_activation"];
 

@@ -41,6 +41,7 @@ fn a_new_service_has_a_file_with_its_settings_a_keyring_and_a_database() {
         [
             &format!("database = \"sqlite:{shown}/seconder.db\""),
             "self_signed = true",
+            "metrics = \"127.0.0.1:9464\"",
             "application_name = \"Acme \\\"A\\\"\"",
             "limit = [\"tries=3\", \"countries=1+44\"]",
         ]
@@ -154,6 +155,7 @@ fn a_terminal_is_asked_for_what_is_not_given() {
             &format!("database = \"sqlite:{}/own.db\"", folder.display()),
             "listen = \"127.0.0.1:8443\"",
             "self_signed = true",
+            "metrics = \"127.0.0.1:9464\"",
             "application_name = \"Acme\"",
         ]
     );
