@@ -186,12 +186,14 @@ build libseconder-dev <<CONTROL
 Section: libdevel
 Multi-Arch: same
 Depends: libseconder0 (= $version), libc6-dev
-Suggests: pkg-config, cmake
+Suggests: pkg-config, cmake, seconder
 Description: second factor of a login (development files)
  Headers for C and C++, the static library, man pages, and the files of
  pkg-config and CMake, for programs that use Seconder.
 CONTROL
 mkdir -p "$work/seconder/DEBIAN"
+# The pages of section 7 were in libseconder-dev before this version.
+moved=0.1.0
 # The units need the user and its folders, and a service that runs is to be the new program.
 cat >"$work/seconder/DEBIAN/postinst" <<'SCRIPT'
 #!/bin/sh
@@ -237,6 +239,8 @@ build seconder <<CONTROL
 Section: admin
 Depends: $(dependencies seconder "$work/seconder/usr/bin"/*)
 Recommends: ca-certificates, systemd | systemd-standalone-sysusers | systemd-sysusers
+Breaks: libseconder-dev (<< $moved)
+Replaces: libseconder-dev (<< $moved)
 Description: second factor of a login (service)
  The program seconder runs the service of a second factor behind HTTPS and on
  local sockets, and manages its database. The program seconder-login asks for

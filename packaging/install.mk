@@ -71,7 +71,7 @@ install-development:
 	done
 	install -d "$(DESTDIR)$(DATADIR)/seconder"
 	install -m 644 packaging/valgrind.supp packaging/helgrind.supp "$(DESTDIR)$(DATADIR)/seconder/"
-	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3 man/*.7
+	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3
 	install -d "$(DESTDIR)$(DOCDIR)/examples"
 	install -m 644 $(EXAMPLES) "$(DESTDIR)$(DOCDIR)/examples/"
 
@@ -79,7 +79,7 @@ install-development:
 install-program:
 	install -d "$(DESTDIR)$(BINDIR)"
 	install -m 755 "$(FROM)/seconder" "$(FROM)/seconder-login" "$(DESTDIR)$(BINDIR)/"
-	packaging/install-pages "$(DESTDIR)$(MANDIR)" $(filter-out $(PAM_PAGES),$(wildcard man/*.8 man/*.5))
+	packaging/install-pages "$(DESTDIR)$(MANDIR)" $(filter-out $(PAM_PAGES),$(wildcard man/*.8 man/*.7 man/*.5))
 	install -d "$(DESTDIR)$(DATADIR)/bash-completion/completions"
 	"$(FROM)/seconder" completions bash | \
 		install -m 644 /dev/stdin "$(DESTDIR)$(DATADIR)/bash-completion/completions/seconder"

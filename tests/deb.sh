@@ -61,11 +61,13 @@ has libseconder-dev "usr/lib/$triplet/libseconder.so" "usr/lib/$triplet/libsecon
     usr/include/seconder.h usr/include/seconder.hpp "usr/lib/$triplet/pkgconfig/seconder.pc" \
     "usr/lib/$triplet/cmake/Seconder/SeconderConfig.cmake" \
     usr/share/man/man3/seconder_request_sms.3.gz usr/share/man/man3/seconder-daemon.3.gz \
-    usr/share/man/man7/seconder-interface.7.gz usr/share/seconder/valgrind.supp \
+    usr/share/seconder/valgrind.supp \
     usr/share/doc/seconder/examples/daemon_fork.c \
     usr/share/seconder/helgrind.supp
 has seconder usr/bin/seconder usr/bin/seconder-login usr/share/man/man8/seconder.8.gz \
     usr/share/man/man8/seconder-login.8.gz usr/share/man/man5/seconder-pam.conf.5.gz \
+    usr/share/man/man5/seconder.conf.5.gz \
+    usr/share/man/man7/seconder-interface.7.gz usr/share/man/man7/seconder-protocol.7.gz \
     usr/lib/systemd/system/seconder.service usr/lib/systemd/system/seconder.socket \
     usr/lib/sysusers.d/seconder.conf usr/lib/tmpfiles.d/seconder.conf \
     usr/share/doc/seconder/monitoring/seconder-alerts.yml

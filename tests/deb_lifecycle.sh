@@ -58,6 +58,8 @@ services=()
 
 dpkg_ -i $(cd "$work/packages" && printf '/packages/%s ' [!e]*.deb)
 [ "$(version)" != 0.0.1 ] || fail "the packages were not upgraded"
+[ "$(run dpkg-query -S /usr/share/man/man7/seconder-protocol.7.gz)" = \
+    "seconder: /usr/share/man/man7/seconder-protocol.7.gz" ] || fail "seconder-protocol(7) is not that of seconder"
 [ "$(seconder user show --database "$database" --user "$user")" = "$before" ] ||
     fail "the upgrade changed the user"
 

@@ -34,7 +34,13 @@ earlier() { # PACKAGE.deb
     local name tree=$work/tree
     name=$(basename "$1")
     dpkg-deb -R "$1" "$tree"
-    sed -i -e 's/^Version: .*/Version: 0.0.1/' -e 's/(= [0-9.]*)/(= 0.0.1)/' "$tree/DEBIAN/control"
+    sed -i -e 's/^Version: .*/Version: 0.0.1/' -e 's/(= [0-9.]*)/(= 0.0.1)/' \
+        -e '/^Breaks:\|^Replaces:/d' "$tree/DEBIAN/control"
+    # The pages of section 7 have moved from there to the package of the program.
+    case $name in
+        seconder_*) [ ! -d "$tree/usr/share/man/man7" ] || mv "$tree/usr/share/man/man7" "$work/moved" ;;
+        libseconder-dev_*) [ ! -d "$work/moved" ] || mv "$work/moved" "$tree/usr/share/man/man7" ;;
+    esac
     dpkg-deb -Zgzip -z1 --build "$tree" "$work/packages/earlier_${name%%_*}.deb" >/dev/null
     rm -r "${tree:?}"
 }
