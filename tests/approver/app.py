@@ -73,7 +73,7 @@ class App:
     def result(self) -> str:
         """Waits until the request is decided, and returns how."""
         self.on("result")
-        return str(self.phone.script("return document.body.dataset.result"))
+        return str(self.phone.script("return document.querySelector('[data-result]').dataset.result"))
 
     def problem(self) -> str:
         """Waits for a message about what is wrong."""

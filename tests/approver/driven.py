@@ -137,12 +137,8 @@ class Chromium(Driven):
         self.cdp("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage=language)
 
     def picture(self) -> bytes:
-        """Takes a picture of the whole page, also of what is not visible."""
-        size = self.cdp("Page.getLayoutMetrics")["cssContentSize"]
-        taken = self.cdp(
-            "Page.captureScreenshot", captureBeyondViewport=True, clip={**size, "scale": 1}
-        )
-        return base64.b64decode(taken["data"])
+        """Takes a picture of what is visible."""
+        return base64.b64decode(self.cdp("Page.captureScreenshot")["data"])
 
     def permit(self, origin: str, notifications: bool) -> None:
         self.cdp(

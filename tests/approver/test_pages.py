@@ -1,9 +1,11 @@
 """Everybody can use the pages, and they are small. Chromium has the tools for that.
 
-With the environment variable SCREENSHOTS, pictures of all screens are saved in that folder."""
+`make screenshots` takes the pictures of docs/approver.md. With REVIEW=folder in the environment, all screens are
+saved there."""
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import ssl
@@ -13,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 from app import App
 from driven import Chromium
+from PIL import Image
 from processes import PATIENCE
 from selenium.webdriver.common.keys import Keys
 from service import Service, User
@@ -21,6 +24,18 @@ from tour import tour
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS = (320, 390, 1280)
+SCHEMES = ("light", "dark")
+DOCUMENT = ROOT / "docs" / "approver.md"
+SETTLED = """
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  return !document.querySelector("[aria-disabled]");
+"""
+"""Buttons that have just moved are inactive for a moment."""
+SHOWN = [
+    *itertools.product(("welcome", "requests", "request-number", "codes"), (390,), SCHEMES),
+    *itertools.product(("request-number",), (320, 1280), SCHEMES),
+]
+"""The pictures of the document: screen, width and colours."""
 
 BARRIERS = """
   const {violations} = await axe.run({rules: {"target-size": {enabled: true}}});
@@ -56,7 +71,7 @@ def test_every_screen_is_without_barriers(
         assert direction == ("rtl" if language == "ar" else "ltr")
         if not chromium.script("return 'axe' in window"):
             chromium.script(source)
-        for scheme in ("light", "dark"):
+        for scheme in SCHEMES:
             chromium.media(prefers_color_scheme=scheme)
             # A wide screen at 400 % is as narrow.
             chromium.resize(320, 640)
@@ -180,9 +195,23 @@ def test_the_page_may_load_and_be_loaded_by_nothing_else(service: Service) -> No
 
 
 def shoot(chromium: Chromium, name: str) -> None:
-    if folder := os.environ.get("SCREENSHOTS"):
-        Path(folder).mkdir(exist_ok=True)
-        for width, scheme in itertools.product(WIDTHS, ("light", "dark")):
-            chromium.media(prefers_color_scheme=scheme)
-            chromium.resize(width, 800)
-            (Path(folder) / f"approver-{name}-{width}-{scheme}.png").write_bytes(chromium.picture())
+    for width, scheme in itertools.product(WIDTHS, SCHEMES):
+        variables = ("REVIEW", "SCREENSHOTS")[: 1 + ((name, width, scheme) in SHOWN)]
+        folders = [Path(os.environ[one]) for one in variables if os.environ.get(one)]
+        if not folders:
+            continue
+        chromium.media(prefers_color_scheme=scheme)
+        chromium.resize(width, 844)
+        chromium.wait(lambda: chromium.script(SETTLED), "active buttons")
+        with Image.open(io.BytesIO(chromium.picture())) as picture:
+            small = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        for folder in folders:
+            folder.mkdir(exist_ok=True)
+            small.save(folder / f"approver-{name}-{width}-{scheme}.png", optimize=True)
+
+
+def test_the_document_shows_the_screens() -> None:
+    text = DOCUMENT.read_text()
+    pictures = [f"images/approver-{name}-{width}-{scheme}.png" for name, width, scheme in SHOWN]
+    assert [name for name in pictures if f"]({name})" not in text] == []
+    assert sum((DOCUMENT.parent / name).stat().st_size for name in pictures) <= 600_000

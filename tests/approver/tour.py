@@ -24,12 +24,11 @@ def tour(chromium: Chromium, service: Service, user: User, look: Look) -> None:
         chromium.see("h1")
         look(screen)
     chromium.press("#show-devices")
-    chromium.see("[data-do=remove]")
+    chromium.see(".ask summary")
     look("devices")
-    chromium.press("[data-do=remove]")
-    chromium.see("dialog")
+    chromium.press(".ask summary")
+    chromium.see("[data-do=remove]")
     look("remove")
-    chromium.press("#no")
     app.go("codes")
     user.remove_devices()
     app.go("requests")
@@ -72,7 +71,7 @@ def enrolment(app: App, user: User, look: Look) -> None:
 
 def answers(app: App, user: User, look: Look) -> None:
     phone = app.phone
-    approve, deny = user.ask("Log in to your account?", DETAILS), user.ask(number_digits=3)
+    approve, deny = user.ask("Pay 24.50 CHF to Kiosk Bern?"), user.ask(details=DETAILS, number_digits=3)
     phone.see(f"a[href='#r={deny.uuid}']")
     look("requests")
     app.show(approve)

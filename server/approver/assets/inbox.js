@@ -6,11 +6,13 @@ import { all, put, remove } from "./keys.js";
 const HISTORY = 100;
 
 export const accounts = [];
-export let past = []; // The latest first.
+// The latest first.
+export let past = [];
 // The word of the error that the last poll met, if it met one.
 export let trouble;
 
-const lists = new Map(); // By device: the requests and the ETag of the last reply.
+// By device: the requests and the ETag of the last reply.
+const lists = new Map();
 
 export async function load() {
   accounts.push(...(await all("accounts")).sort((a, b) => a.added - b.added));

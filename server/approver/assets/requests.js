@@ -183,7 +183,7 @@ const ICONS = {
 function result() {
   if (!last) return go("requests", true);
   const root = view("result", { ...last, icon: ICONS[last.kind] });
-  document.body.dataset.result = last.kind;
+  root.dataset.result = last.kind;
   return root;
 }
 

@@ -9,8 +9,9 @@ use std::collections::HashMap;
 
 /// The path of all of them, as the log has it.
 pub(super) const PATH: &str = "/-/approver/{file}";
-/// How much of a hash a name carries.
-const HASH: usize = 16;
+/// How much of a hash a name carries. It distinguishes versions of one program, and the names are part of the
+/// first load.
+const HASH: usize = 8;
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 const REVALIDATED: &str = "no-cache";
 
@@ -116,23 +117,37 @@ impl Assets {
     }
 }
 
+/// What is shorter in style sheets. In their selectors, no space follows a colon.
+const SHORTER_STYLES: &[(&str, &str)] = &[
+    ("\n", ""),
+    (" > ", ">"),
+    (" {", "{"),
+    ("{ ", "{"),
+    ("; ", ";"),
+    (" }", "}"),
+    (";}", "}"),
+    (": ", ":"),
+    (", ", ","),
+];
+
 /// A text without what only those who read it here need: indentation, comments in lines of their own, and spaces
-/// of style sheets. No text in these files spans lines.
+/// that mean nothing. No text in these files spans lines, and elements between which a space counts are in one.
 fn compact(name: &str, text: &str) -> String {
-    let is_comment = |line: &&str| match name.rsplit('.').next() {
-        Some("js") => line.starts_with("//"),
-        Some("css") => line.starts_with("/*") && line.ends_with("*/"),
+    let kind = name.rsplit('.').next().unwrap_or_default();
+    let is_comment = |line: &&str| match kind {
+        "js" => line.starts_with("//"),
+        "css" => line.starts_with("/*") && line.ends_with("*/"),
         _ => false,
     };
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
     let text = lines.collect::<Vec<_>>().join("\n");
-    if !name.ends_with(".css") {
-        return text;
-    }
-    // In selectors, no space follows a colon.
-    [(" {", "{"), ("{ ", "{"), ("; ", ";"), (" }", "}"), (";}", "}"), (": ", ":"), (", ", ",")]
-        .into_iter()
-        .fold(text, |text, (from, to)| text.replace(from, to))
+    let shorter: &[(&str, &str)] = match kind {
+        "css" => SHORTER_STYLES,
+        "html" => &[(">\n<", "><")],
+        "json" | "webmanifest" => &[("\": \"", "\":\""), (",\n", ",")],
+        _ => &[],
+    };
+    shorter.iter().fold(text, |text, (from, to)| text.replace(from, to))
 }
 
 /// The name of a file in `assets/` as it is served.
