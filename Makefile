@@ -193,8 +193,11 @@ test-wheels: tools-wheels ## Logs users in with each wheel in dist/, those of ot
 	packaging/test-wheels dist
 
 .PHONY: screenshots
-screenshots: tools-python python-module ## Takes the screenshots of docs/web.md again
+screenshots: tools-python tools-approver python-module ## Takes the screenshots of docs/web.md and docs/approver.md again
 	SCREENSHOTS="$$PWD/docs/images" $(PY) -m pytest bindings/python/tests/contrib/test_web_browser.py
+	$(CARGO) build -q -p seconder-server
+	SCREENSHOTS="$$PWD/docs/images" SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" \
+		$(PY) -m pytest tests/approver/test_pages.py
 
 .PHONY: test-readme
 test-readme: c-library python-module
