@@ -39,7 +39,7 @@ PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bind
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
 # before 3.14, from which on CPython supports them.
 FREE_THREADED := python3.14t
-PYTHON_TYPED := packaging/try_wheel.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/provider.py examples/tracing.py examples/web fuzz/api
+PYTHON_TYPED := packaging/try_wheel.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/demo_serve.py examples/provider.py examples/tracing.py examples/web fuzz/api
 
 say = @printf '\n== %s ==\n' "$(1)"
 
@@ -56,6 +56,11 @@ demo: tools-demo rust-demo c-library python-module ## Runs the demonstration in 
 	@build/demo-c
 	$(call say,The demo in Python)
 	@$(PY) examples/demo.py
+ifeq ($(DEMO),serve)
+	$(call say,The approver for you to try)
+	@$(CARGO) build -q -p seconder-server
+	@$(PY) examples/demo_serve.py $(TARGET)/debug/seconder
+endif
 
 .PHONY: test
 test: tools-test lint test-rust test-features test-c test-python test-approver test-free-threaded docs test-readme test-install test-bench test-pam test-safety ## Runs every test, quickest first; installs what they require

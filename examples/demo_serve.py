@@ -1,0 +1,90 @@
+"""Serves the approver until Ctrl-C, for a person to try: `make demo DEMO=serve` runs it.
+
+It leaves nothing behind. With DEMO_HOST, a name of this machine that phones know, they reach it.
+"""
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import seconder
+
+HOST = os.environ.get("DEMO_HOST", "localhost")
+
+
+def main(program: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        certificate, key = Path(folder, "certificate.pem"), secrets.token_hex(32)
+        address = f"{'127.0.0.1' if HOST == 'localhost' else '0.0.0.0'}:{free_port()}"
+        url = f"https://{HOST}:{address.rpartition(':')[2]}"
+        database = f"--database=sqlite:{folder}/demo.db"
+        Path(folder, "key").write_text(key)
+        command = [program, "serve", database, f"--api-key-file={folder}/key"]
+        command += [f"--listen={address}", f"--public-url={url}", "--application-name=Example"]
+        command += certified(certificate)
+        log = Path(folder, "log")
+        with open(log, "w") as out, subprocess.Popen(command, stdout=out, stderr=out) as server:
+            try:
+                wait_for(server, log)
+                with seconder.open(url, api_key=key, ca_file=certificate) as service:
+                    user = service.create_user("ada@example.com", "555-010-0123", 1)
+                    invite = [program, "device", "invite", database, f"--user={user.user_id}"]
+                    subprocess.run(invite, check=True)
+                    print(f"The browser has to trust {certificate}: install it on a phone.")
+                    print("Here, a browser's warning can be passed, but it then keeps no app.\n")
+                    ask(service, user.user_id)
+            except (KeyboardInterrupt, EOFError):
+                print("\nThe demo has ended.")
+            finally:
+                server.terminate()
+
+
+def ask(service: seconder.Service, user_id: int) -> None:
+    """Asks for an approval on each Enter."""
+    while True:
+        input("Press Enter to log in as Ada once the phone is registered, or Ctrl-C to end. ")
+        request = service.create_approval(
+            user_id,
+            "Log in to Example?",
+            details={"Device": "The terminal of the demo"},
+            seconds_to_expire=120,
+            number_digits=2,
+        )
+        print(f"Type {request.number} on the phone.", flush=True)
+        approval = service.wait_for_approval(request.uuid, user_id, timeout=125)
+        print("Welcome, Ada." if approval.approved_by(user_id) else f"It is {approval.status}.")
+
+
+def certified(certificate: Path) -> list[str]:
+    """Returns the options for a certificate that is good for the host, which is written to this
+    file at the latest when the service starts."""
+    if HOST == "localhost":
+        return ["--self-signed", f"--certificate-out={certificate}"]
+    private = certificate.with_suffix(".key")
+    make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 7".split()
+    make += ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=DNS:{HOST}"]
+    made = ["-keyout", str(private), "-out", str(certificate)]
+    subprocess.run([*make, *made], check=True, stderr=subprocess.DEVNULL)
+    return [f"--certificate={certificate}", f"--key={private}"]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+def wait_for(server: subprocess.Popen[bytes], log: Path) -> None:
+    while "listening on" not in log.read_text():
+        if server.poll() is not None:
+            sys.exit(log.read_text())
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
