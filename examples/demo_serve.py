@@ -60,16 +60,22 @@ def ask(service: seconder.Service, user_id: int) -> None:
         print("Welcome, Ada." if approval.approved_by(user_id) else f"It is {approval.status}.")
 
 
-def certified(certificate: Path) -> list[str]:
-    """Returns the options for a certificate that is good for the host, which is written to this
-    file at the latest when the service starts."""
+def certified(trusted: Path) -> list[str]:
+    """Returns the options for a certificate of the host. What phones have to trust is written to
+    this file, when the service starts at the latest: the certificate, or the authority of it."""
     if HOST == "localhost":
-        return ["--self-signed", f"--certificate-out={certificate}"]
-    private = certificate.with_suffix(".key")
+        return ["--self-signed", f"--certificate-out={trusted}"]
     make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 7".split()
-    make += ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=DNS:{HOST}"]
-    made = ["-keyout", str(private), "-out", str(certificate)]
-    subprocess.run([*make, *made], check=True, stderr=subprocess.DEVNULL)
+    paths = [trusted, trusted.with_suffix(".key"), trusted.with_name("host.pem")]
+    authority, its_key, certificate = map(str, paths)
+    private = f"{certificate}.key"
+    top = ["-subj", "/CN=Demo of Seconder", "-keyout", its_key, "-out", authority]
+    issued = ["-CA", authority, "-CAkey", its_key, "-subj", f"/CN={HOST}"]
+    issued += ["-addext", f"subjectAltName=DNS:{HOST}"]
+    issued += ["-addext", "basicConstraints=critical,CA:FALSE"]
+    issued += ["-keyout", private, "-out", certificate]
+    for options in (top, issued):
+        subprocess.run([*make, *options], check=True, stderr=subprocess.DEVNULL)
     return [f"--certificate={certificate}", f"--key={private}"]
 
 
