@@ -37,9 +37,11 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     all().map(|row| aligned(row, &widths)).collect::<Vec<_>>().join("\n")
 }
 
-/// A row of a table whose columns have these widths. What is wider moves the columns after it.
+/// A row of a table whose columns have these widths. What is wider moves the columns after it. What others have
+/// written, such as a provider's response, breaks no line and controls no terminal.
 pub(crate) fn aligned(row: &[String], widths: &[usize]) -> String {
-    let padded = row.iter().zip(widths).map(|(value, width)| format!("{value:width$}"));
+    let plain = row.iter().map(|value| value.replace(char::is_control, " "));
+    let padded = plain.zip(widths).map(|(value, width)| format!("{value:width$}"));
     padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
@@ -98,6 +100,8 @@ mod tests {
         let row = |one: &str, two: &str| vec![one.to_owned(), two.to_owned()];
         let shown = table(&["ID", "NAME"], &[row("1", "Ä b"), row("1000", "")]);
         assert_eq!(shown, "ID    NAME\n1     Ä b\n1000");
+        let shown = table(&["ID", "ERROR"], &[row("1", "\x1b[2Jno\nroute")]);
+        assert_eq!(shown, "ID  ERROR\n1    [2Jno route");
         let shown = lines(&[("a", Some("1".into())), ("none", None), ("abc", Some("2".into()))]);
         assert_eq!(shown, "a    1\nabc  2");
     }
