@@ -97,6 +97,14 @@ test-c: c-library
 	$(CARGO) clippy -q -p seconder --all-targets --features header -- -D warnings
 	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --lib --test capi --test wrapper --test abi
 
+# Two nodes on one PostgreSQL database, each of which is killed every other second, and what clients and
+# providers saw of it. `make test` does it for some seconds.
+KILLS ?= 60
+.PHONY: test-killed
+test-killed: ## Kills services that share a database, KILLS times (60), and checks messages and codes
+	SECONDER_KILLS=$(KILLS) $(CARGO) test -q -p seconder-server --test killed -- --nocapture \
+		the_same_is_true_of_two_nodes_on_postgresql
+
 # Memory, threads, descriptors, signals, forks, wrong arguments and panics, natively, under valgrind
 # and with sanitizers.
 .PHONY: test-safety

@@ -220,6 +220,34 @@ fn a_message_that_may_have_been_sent_is_repeated_a_few_times_and_counts() {
     assert_eq!(more.count(), 4);
 }
 
+#[test]
+fn the_audit_counts_attempts_that_may_have_sent_a_message_of_which_no_job_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    let counted = || {
+        let engine = world.service.engine().unwrap();
+        let page = engine.audit(&AuditFilter::default(), None, 100).unwrap();
+        let rows = page.entries.into_iter().filter(|entry| entry.verdict == "maybe_sent");
+        rows.map(|row| (row.call, row.user_id, row.times)).collect::<Vec<_>>()
+    };
+    let row = |times| ("request_sms".to_owned(), Some(world.user.get()), times);
+    // Sent in the end.
+    world.gateways.will([ambiguous(), ambiguous(), ambiguous(), Outcome::Sent(None)]);
+    world.request().unwrap();
+    assert_eq!(counts(world.run(60)), [0, 1, 0]);
+    assert!(counted().is_empty());
+    assert_eq!(counts(world.run(120)), [1, 0, 0]);
+    assert_eq!(counted(), [row(3)]);
+    // Void, as its code was used.
+    world.gateways.will([ambiguous()]);
+    world.request().unwrap();
+    let code = world.gateways.attempts.lock().unwrap()[0].1.code.clone();
+    assert_eq!(world.verify(&code), Verdict::Right);
+    assert_eq!(counts(world.run(180)), [0, 0, 0]);
+    assert_eq!(counted(), [row(1), row(3)]);
+    assert!(!world.verdicts().contains(&"not_delivered".to_owned()));
+}
+
 /// The other one asks for nothing.
 #[test]
 fn a_wait_that_one_provider_asks_for_does_not_keep_another_from_sending() {

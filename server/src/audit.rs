@@ -28,7 +28,7 @@ pub(crate) struct Audit {
     #[arg(long, value_name = "TIME", value_parser = moment::read)]
     until: Option<u64>,
     /// Only decisions of this kind: right, wrong, reused, not_checked, none_pending, wait or locked for
-    /// codes; sent, refused or not_delivered for messages; created, approved, denied, reported or
+    /// codes; sent, refused, not_delivered or maybe_sent for messages; created, approved, denied, reported or
     /// refused for approval requests; recognised or not_recognised for browsers; done for other calls;
     /// created or configured for the application.
     #[arg(long, value_name = "KIND")]

@@ -1,6 +1,6 @@
 //! A service that is killed again and again loses no user and no message that it has acknowledged, sends
-//! no message after its code died, and accepts no code twice: on a SQLite file, and on a PostgreSQL database
-//! that two nodes share.
+//! no message after its code died, no message twice unless it counts an attempt as ambiguous, and accepts no
+//! code twice, of a message or of an app: on a SQLite file, and on a PostgreSQL database that two nodes share.
 //!
 //! Of two providers, the first rejects some messages, and both read some and die before they respond. A
 //! checker reads what the providers received and what the clients were promised.
@@ -25,6 +25,7 @@ use provider::{DIES, Provider};
 use seconder::engine::{Engine, JobEntry, JobState};
 use seconder::keyring::Keyring;
 use seconder::model::Secret;
+use seconder::otp::Totp;
 use seconder::{Service, Settings};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +89,9 @@ fn enrol(service: &Service, count: usize) -> Vec<User> {
             _ => ("1", format!("2025{place:06}")),
         };
         let id = service.create_user("ada@example.com", &number, country).unwrap().user_id;
-        User { id, number: format!("+{country}{number}") }
+        let app = (place % 10 == 3).then(|| service.enrol_authenticator(id).unwrap().uri);
+        let app = app.map(|uri| Totp::from_uri(uri.expose()).unwrap());
+        User { id, number: format!("+{country}{number}"), app }
     };
     std::thread::scope(|scope| {
         let part = |first: usize| move || (first..count).step_by(CLIENTS).map(enrol).collect();
@@ -121,6 +124,7 @@ fn kill_and_check(service: &Service, folder: &Path, nodes: usize, arguments: &[&
         providers: &providers,
         users: Mutex::new(users),
         created: Mutex::default(),
+        apps: Mutex::default(),
         stop: AtomicBool::new(false),
     };
     let requests: Vec<Requested> = std::thread::scope(|scope| {
@@ -143,7 +147,8 @@ fn kill_and_check(service: &Service, folder: &Path, nodes: usize, arguments: &[&
     for user in created {
         service.user_status(user).unwrap();
     }
-    let figures = check(&requests, &providers, engine);
+    let apps = load.apps.into_inner().unwrap();
+    let figures = check(&requests, apps, &providers, engine);
     println!("nodes={} kills={} {figures}", nodes.len(), kills());
     assert!(figures.show_something(), "{figures}");
 }

@@ -243,7 +243,7 @@ pub struct AuditEntry {
     /// The call, as it is named in all languages; `open` for the opening of the database.
     pub call: String,
     /// What was decided: `right`, `wrong`, `reused`, `not_checked`, `none_pending`, `wait`, `locked`;
-    /// `sent`, `refused`, `not_delivered`, `not_looked_up`; `done`, `created`, `configured`; `approved`,
+    /// `sent`, `refused`, `not_delivered`, `maybe_sent`, `not_looked_up`; `done`, `created`, `configured`; `approved`,
     /// `denied`, `reported`; `recognised`, `not_recognised`.
     pub verdict: String,
     /// Why, where the verdict leaves that open: `none_to_compare`, `other_action`, `too_many_tries`, `wrong_number`,
@@ -262,7 +262,8 @@ pub struct AuditEntry {
     /// The name of the operator who did it, if one with a token did.
     pub operator_name: Option<String>,
     /// How many such decisions it stands for. Of those that change nothing, such as guesses that have
-    /// to wait, a user has one row a minute for each kind.
+    /// to wait, a user has one row a minute for each kind. With `maybe_sent`, how many attempts may have sent
+    /// the message.
     pub times: u32,
 }
 

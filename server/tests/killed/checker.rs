@@ -1,6 +1,6 @@
 //! Compares what clients were promised with what providers received, and with what the database says.
 
-use crate::clients::{Kind, Requested, is_sent};
+use crate::clients::{Apps, Kind, Requested, is_sent};
 use crate::provider::{DIES, Provider, Received};
 use seconder::engine::{AuditEntry, AuditFilter, Engine, JobEntry, JobFilter, JobState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,30 +21,33 @@ pub(crate) struct Figures {
     promised: usize,
     /// Of those promised: how many a provider has read without rejecting them.
     sent: usize,
-    /// Of those sent: how many came more than once, each of them counted as ambiguous or used.
+    /// Of those sent: how many came more than once, each of them counted as ambiguous.
     repeated: usize,
     /// How many attempts a provider has read and not confirmed.
     unconfirmed: usize,
     /// How many attempts a provider has rejected.
     rejected: usize,
     /// Attempts that the database counts as ambiguous.
-    ambiguous: u64,
+    ambiguous: u32,
     /// Codes that were used while messages could follow.
     used: usize,
     /// Of those promised: how many wait, or have failed for good.
     waiting: usize,
     failed: usize,
+    /// Codes of apps that clients have used, each more than once, and how many a client knows to be accepted.
+    apps: Apps,
 }
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Figures { requested, promised, sent, repeated, unconfirmed, .. } = self;
-        let Figures { rejected, ambiguous, used, waiting, failed, .. } = self;
+        let Figures { rejected, ambiguous, used, waiting, failed, apps, .. } = self;
         write!(
             f,
             "requested={requested} promised={promised} sent={sent} repeated={repeated} \
              unconfirmed={unconfirmed} rejected={rejected} ambiguous={ambiguous} used={used} \
-             waiting={waiting} failed={failed}"
+             waiting={waiting} failed={failed} apps={} accepted={}",
+            apps.used, apps.accepted
         )
     }
 }
@@ -52,8 +55,9 @@ impl fmt::Display for Figures {
 impl Figures {
     /// Whether what is checked has happened at all.
     pub(crate) fn show_something(&self) -> bool {
-        let Figures { promised, unconfirmed, rejected, ambiguous, used, .. } = self;
-        *promised > 10 && [*unconfirmed, *rejected, *used].iter().all(|n| *n > 0) && *ambiguous > 0
+        let Figures { promised, unconfirmed, rejected, ambiguous, used, apps, .. } = self;
+        let counts = [*unconfirmed, *rejected, *used, apps.accepted];
+        *promised > 10 && counts.iter().all(|n| *n > 0) && *ambiguous > 0
     }
 }
 
@@ -77,13 +81,15 @@ pub(crate) fn open(jobs: &BTreeMap<String, JobEntry>) -> BTreeSet<u64> {
     jobs.filter_map(|job| job.user_id).collect()
 }
 
-/// What the audit says was not delivered, to its end.
-fn undelivered(engine: &Engine) -> Vec<AuditEntry> {
+/// What the audit says was not delivered, and of how many attempts at messages of which no job is left it
+/// is not known whether they sent them, to its end.
+fn noted(engine: &Engine) -> Vec<AuditEntry> {
     let filter = AuditFilter::default();
     let (mut all, mut after) = (Vec::new(), None::<String>);
+    let is_noted = |entry: &AuditEntry| ["not_delivered", "maybe_sent"].contains(&&*entry.verdict);
     loop {
         let page = engine.audit(&filter, after.as_deref(), 1000).unwrap();
-        all.extend(page.entries.into_iter().filter(|entry| entry.verdict == "not_delivered"));
+        all.extend(page.entries.into_iter().filter(is_noted));
         after = page.next;
         if after.is_none() {
             return all;
@@ -106,34 +112,47 @@ fn different(received: &[Received], key: &str) -> usize {
 }
 
 /// Panics with the faults, if there are any.
-pub(crate) fn check(requests: &[Requested], providers: &[Provider], engine: &Engine) -> Figures {
+pub(crate) fn check(
+    requests: &[Requested],
+    apps: Apps,
+    providers: &[Provider],
+    engine: &Engine,
+) -> Figures {
     // First the logs: the database counts an ambiguous attempt before it allows the next one.
     let received = received(providers);
     let jobs = jobs(engine);
-    let undelivered = undelivered(engine);
+    let (void, undelivered): (Vec<_>, Vec<_>) =
+        noted(engine).into_iter().partition(|entry| entry.verdict == "maybe_sent");
     let failed: BTreeSet<u64> = undelivered.iter().filter_map(|entry| entry.user_id).collect();
     let waiting = open(&jobs);
-    let mut figures = Figures { requested: requests.len(), ..Figures::default() };
-    figures.ambiguous = jobs.values().map(|job| u64::from(job.ambiguous)).sum();
+    // A user has one message.
+    let kept = jobs.values().map(|job| (job.user_id, job.ambiguous));
+    let mut ambiguous: BTreeMap<u64, u32> = BTreeMap::new();
+    for (user, times) in kept.chain(void.iter().map(|entry| (entry.user_id, entry.times))) {
+        *ambiguous.entry(user.unwrap_or_default()).or_default() += times;
+    }
+    let mut figures = Figures { requested: requests.len(), apps, ..Figures::default() };
+    figures.ambiguous = ambiguous.values().sum();
     let mut faults = Vec::new();
     for request in requests {
         let user = request.user.id.get();
         let known = (waiting.contains(&user), failed.contains(&user));
         let none = Vec::new();
         let received = received.get(&request.user.number).unwrap_or(&none);
-        let found = check_one(request, received, &jobs, known, &mut figures);
+        let counted = ambiguous.get(&user).copied().unwrap_or_default() as usize;
+        let found = check_one(request, received, counted, known, &mut figures);
         faults.extend(found.map(|fault| format!("{}: {fault}", request.user.number)));
     }
     assert!(faults.is_empty(), "{figures}\n{}", faults.join("\n"));
     figures
 }
 
-/// Returns what is wrong with the messages to a number. `known` says whether the database knows that one
-/// waits, and that one failed.
+/// Returns what is wrong with the messages to a number. `counted` says how many attempts the database counts
+/// as ambiguous, and `known` whether it knows that one message waits, and that one failed.
 fn check_one(
     request: &Requested,
     received: &[Received],
-    jobs: &BTreeMap<String, JobEntry>,
+    counted: usize,
     known: (bool, bool),
     figures: &mut Figures,
 ) -> Option<String> {
@@ -159,10 +178,7 @@ fn check_one(
     }
     if sent > 1 {
         figures.repeated += usize::from(request.promised);
-        let job = received[0].body["id"].as_str().and_then(|id| jobs.get(id));
-        let counted = job.map_or(0, |job| job.ambiguous as usize);
-        // The job is gone once its code is used.
-        if counted + 1 < sent && !(job.is_none() && request.was_tried) {
+        if counted + 1 < sent {
             return Some(format!("sent {sent} times, and {counted} counted as ambiguous"));
         }
     }

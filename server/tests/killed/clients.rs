@@ -5,10 +5,11 @@ use crate::node::Address;
 use crate::provider::{Provider, Received};
 use seconder::calls::{RequestSms, Verify};
 use seconder::model::UserId;
+use seconder::otp::Totp;
 use seconder::{Handle, Service, Verdict};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How the providers treat messages to a number, and what its user does with the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,15 @@ impl Kind {
 pub(crate) struct User {
     pub(crate) id: UserId,
     pub(crate) number: String,
+    /// For some, who log in by it and request no code.
+    pub(crate) app: Option<Totp>,
+}
+
+/// How many codes of apps were used, and how many of them were certainly accepted.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Apps {
+    pub(crate) used: usize,
+    pub(crate) accepted: usize,
 }
 
 /// What a client knows of a code that it requested.
@@ -53,8 +63,6 @@ pub(crate) struct Requested {
     pub(crate) promised: bool,
     /// When the call ended.
     pub(crate) ended: Instant,
-    /// Whether an attempt was made to use the code.
-    pub(crate) was_tried: bool,
     /// When it was known that the code was used.
     pub(crate) used: Option<Instant>,
 }
@@ -66,6 +74,7 @@ pub(crate) struct Load<'a> {
     pub(crate) users: Mutex<Vec<User>>,
     /// The users whom clients have created meanwhile.
     pub(crate) created: Mutex<Vec<UserId>>,
+    pub(crate) apps: Mutex<Apps>,
     pub(crate) stop: AtomicBool,
 }
 
@@ -92,6 +101,10 @@ impl Load<'_> {
             return false;
         }
         let Some(user) = self.users.lock().unwrap().pop() else { return false };
+        if let Some(app) = &user.app {
+            self.use_app(&user, app);
+            return true;
+        }
         let number = user.number.trim_start_matches('+').replacen("2025", "2026", 1);
         if let Some(number) = number.strip_prefix("1")
             && let Ok(created) = client.create_user("bob@example.com", number, "1")
@@ -101,15 +114,14 @@ impl Load<'_> {
         let call = RequestSms { force: true, ..RequestSms::new(user.id) };
         let promised = client.handle(&call).is_ok();
         let ended = Instant::now();
-        let (mut was_tried, mut used) = (false, None);
+        let mut used = None;
         if promised
             && Kind::of(&user.number).is_used()
             && let Some(code) = self.read(&user)
         {
-            was_tried = true;
-            used = self.verify(&user, &code);
+            used = self.verify(&user, &code).0;
         }
-        log.push(Requested { user, promised, ended, was_tried, used });
+        log.push(Requested { user, promised, ended, used });
         // So that the load lasts until the last kill.
         std::thread::sleep(Duration::from_millis(20));
         promised
@@ -128,9 +140,23 @@ impl Load<'_> {
         None
     }
 
+    /// Uses the code that an app shows, and once it was accepted, each node is asked again.
+    fn use_app(&self, user: &User, app: &Totp) {
+        let code = app.code(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs());
+        let (_, accepted) = self.verify(user, code.expose());
+        let mut apps = self.apps.lock().unwrap();
+        apps.used += 1;
+        apps.accepted += usize::from(accepted);
+        drop(apps);
+        for place in 0..if accepted { self.nodes.len() } else { 0 } {
+            let again = self.verify_from(place, user, code.expose());
+            assert_ne!(again.verdict, Some(Verdict::Right), "the app of {}", user.number);
+        }
+    }
+
     /// Uses a code twice at once, by two nodes if there are as many. Returns when it was certain that it was
-    /// used, if the nodes live long enough.
-    fn verify(&self, user: &User, code: &str) -> Option<Instant> {
+    /// used, if the nodes live long enough, and whether a client knows that it was accepted.
+    fn verify(&self, user: &User, code: &str) -> (Option<Instant>, bool) {
         let uses: Vec<Use> = std::thread::scope(|scope| {
             let uses = [0, 1].map(|first| scope.spawn(move || self.verify_from(first, user, code)));
             uses.into_iter().map(|used| used.join().unwrap()).collect()
@@ -140,7 +166,8 @@ impl Load<'_> {
         // An attempt whose response was lost may have used it.
         let may_be_lost = uses.iter().any(|used| used.failed);
         assert!(right == 1 || may_be_lost, "the code of {} was accepted by nobody", user.number);
-        uses.iter().filter(|used| used.verdict.is_some()).map(|used| used.at).min()
+        let ends = uses.iter().filter(|used| used.verdict.is_some()).map(|used| used.at);
+        (ends.min(), right == 1)
     }
 
     fn verify_from(&self, first: usize, user: &User, code: &str) -> Use {

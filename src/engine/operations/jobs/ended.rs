@@ -31,6 +31,7 @@ pub(super) fn sent(
         pushes::accepted(view, user_id(&job), &uuid)?;
     }
     let Some(provider_id) = provider_id else {
+        note_ambiguous(view, &job, now);
         view.delete(&job);
         return Ok(());
     };
@@ -168,10 +169,19 @@ pub(super) fn sending(
 /// Removes a message that nobody needs any more. One that may have been sent was perhaps what the user
 /// got.
 pub(super) fn drop_void(view: &mut View, job: &Job, now: Now) {
-    if job.ambiguous == 0 {
-        note(view, job, Undelivered::Void, None, now);
+    match job.ambiguous {
+        0 => note(view, job, Undelivered::Void, None, now),
+        _ => note_ambiguous(view, job, now),
     }
     view.delete(job);
+}
+
+/// Notes how many attempts may have sent a message of which nothing else is kept.
+fn note_ambiguous(view: &mut View, job: &Job, now: Now) {
+    if job.kind.is_message() && job.ambiguous > 0 {
+        let noted = Noted { verdict: "maybe_sent", ..Noted::default() };
+        Concerned::by(job).note(view, noted, job.ambiguous, None, now);
+    }
 }
 
 /// Removes a job of which these values cannot be read as a row.
@@ -180,7 +190,7 @@ pub(super) fn discard(view: &mut View, values: &[Value], now: Now) {
     let subject = value("subject").and_then(String::of);
     // Otherwise there is no audit that it belongs to.
     if let Some(app) = value("app_id").and_then(i64::of) {
-        let undelivered = Nobody {
+        let concerned = Concerned {
             app,
             job_id: value("job_id").and_then(i64::of).unwrap_or_default(),
             kind: value("kind").and_then(JobKind::of),
@@ -188,7 +198,7 @@ pub(super) fn discard(view: &mut View, values: &[Value], now: Now) {
             number: value("number").and_then(String::of),
             user_ip: None,
         };
-        undelivered.note(view, Undelivered::Unreadable, None, now);
+        concerned.note(view, not_delivered(Undelivered::Unreadable), 1, None, now);
     }
     view.delete_values::<Job>(values);
 }
@@ -200,23 +210,15 @@ pub(super) fn note(
     operator: Option<String>,
     now: Now,
 ) {
-    let user_ip = match what(job) {
-        Ok(What::Message { message, .. }) => message.user_ip,
-        _ => None,
-    };
-    let undelivered = Nobody {
-        app: job.app_id,
-        job_id: job.job_id,
-        kind: Some(job.kind),
-        user_id: user_id(job),
-        number: job.number.clone(),
-        user_ip,
-    };
-    undelivered.note(view, why, operator, now);
+    Concerned::by(job).note(view, not_delivered(why), 1, operator, now);
 }
 
-/// What the audit says of something that nobody got.
-struct Nobody {
+fn not_delivered(why: Undelivered) -> Noted {
+    Noted { verdict: "not_delivered", ..Noted::default() }.because(Some(reason(why)))
+}
+
+/// What the audit says of a job besides what became of it.
+struct Concerned {
     app: AppId,
     /// Random, so it distinguishes the row from others.
     job_id: i64,
@@ -226,8 +228,23 @@ struct Nobody {
     user_ip: Option<String>,
 }
 
-impl Nobody {
-    fn note(self, view: &mut View, why: Undelivered, operator: Option<String>, now: Now) {
+impl Concerned {
+    fn by(job: &Job) -> Concerned {
+        let user_ip = match what(job) {
+            Ok(What::Message { message, .. }) => message.user_ip,
+            _ => None,
+        };
+        Concerned {
+            app: job.app_id,
+            job_id: job.job_id,
+            kind: Some(job.kind),
+            user_id: user_id(job),
+            number: job.number.clone(),
+            user_ip,
+        }
+    }
+
+    fn note(self, view: &mut View, noted: Noted, times: u32, operator: Option<String>, now: Now) {
         let has_user = self.user_id.is_some();
         let call = self.kind.map_or("run_jobs", |kind| kind.call(has_user));
         let (app, nonce, user_ip) = (self.app, self.job_id, self.user_ip);
@@ -235,11 +252,10 @@ impl Nobody {
         let is_code = self.kind.is_some_and(JobKind::has_code);
         let noted = Noted {
             user_id: self.user_id,
-            verdict: "not_delivered",
             factors: is_code.then_some(Factor::Code).into_iter().collect(),
             number: self.number,
-            ..Noted::default()
+            ..noted
         };
-        trail.note(view, noted.because(Some(reason(why))));
+        trail.write(view, noted, times);
     }
 }
