@@ -98,7 +98,8 @@ pub unsafe extern "C" fn seconder_open_approvals(
 /// receives the request with its new status; it may be NULL, otherwise free it with
 /// seconder_approval_free(). SECONDER_REJECTED if the device cannot answer this request, or can no
 /// longer do so, or if the number is wrong, which denies the request the second time;
-/// SECONDER_INVALID_ARGUMENT if the device's id or secret is wrong, or the service is a remote one.
+/// SECONDER_INVALID_ARGUMENT if the device's id or secret is wrong, if `number` is missing or cannot be that of
+/// the request, which changes nothing, or the service is a remote one.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_respond_to_approval(
