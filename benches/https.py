@@ -1,4 +1,5 @@
-"""The row of verifications over HTTPS: what the engine, the disk and the audit take beside the connections."""
+"""The rows of the service over HTTPS: what the engine, the disk, the audit and the log take beside the connections,
+and the memory of a service that has had no call yet."""
 
 from __future__ import annotations
 
@@ -10,11 +11,17 @@ from typing import TYPE_CHECKING
 from messages import fresh
 
 if TYPE_CHECKING:
-    from run import Comparison, Measures, Programs
+    from pathlib import Path
+
+    from run import Comparison, Measures, Programs, Table
 
 CONNECTIONS = 128
 USERS = 8192
 """Each has a new code twice a second, so that no client has to wait for one."""
+
+IDLE = "memory of an idle service"
+MOST = 25e6
+"""The most bytes that it may take."""
 
 
 def verifications(
@@ -46,3 +53,23 @@ def verifications(
     besieged = {"time": None, "p99": Bound(1.5), "cpu": None}
     alone = Peer("without them", measured("server"), besieged)
     yield Comparison(f"{what}, beside 5,000 idle ones and garbage", measured("besieged"), [alone])
+
+
+def idle(program: Path, folder: Path, table: Table) -> None:
+    """Adds the memory of `seconder serve` that has just started, with a database and a keyring."""
+    from run import verdict
+
+    folder = folder.resolve() / "idle"
+    with fresh(folder):
+        (folder / "key").write_text("the-key-of-the-benchmark")
+        options = ["--listen=127.0.0.1:0", "--self-signed", "--api-key-file=key"]
+        command = [program.resolve(), "serve", "--log-format=human", *options]
+        with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as service:
+            assert service.stderr is not None
+            next(line for line in service.stderr if "listening on " in line)
+            with open(f"/proc/{service.pid}/status") as status:
+                line = next(line for line in status if line.startswith("VmRSS:"))
+            service.terminate()
+    memory = int(line.split()[1]) * 1024
+    bound = f"at most {MOST / 1e6:g} MB"
+    table.add(IDLE, "", f"{memory / 1e6:.1f} MB", "", "", "", bound, verdict(memory <= MOST))

@@ -467,6 +467,8 @@ def main() -> None:
     sizes(options.programs, table)
     logins.size(options.programs, table)
     stack(options.programs, options.quick, table)
+    if options.only in https.IDLE:
+        https.idle(options.serve, options.programs, table)
     if options.only in "size of a user with an app in the database" and not options.quick:
         stores.user_size(options.stores, options.programs, table)
     if options.quick:

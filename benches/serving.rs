@@ -2,7 +2,7 @@
 //!
 //! - `serving server FOLDER USERS` serves a database with so many users, each with an authenticator app,
 //!   until its standard input ends: it prints what clients need, and then a line of what it has used for
-//!   each line that it reads.
+//!   each line that it reads. It logs each request to standard error, as JSON.
 //! - `serving bare FOLDER USERS` does the same with a server that stores and checks nothing, and has one
 //!   response to every request: what axum, rustls and the clients take.
 //! - `serving strangers ADDR CONNECTIONS` opens so many connections to a server and leaves them idle, and
@@ -30,10 +30,11 @@ use seconder::engine::{Clock, Message};
 use seconder::model::UserId;
 use seconder::otp::Totp;
 use seconder::{Handle, Settings};
-use seconder_server::{Server, Tls};
+use seconder_server::{Level, Listeners, LogFormat, Logger, Server, Tls};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::error::Error;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -120,7 +121,9 @@ fn server(folder: &str, users: usize) -> Result<(), Failure> {
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a panic")?)
     })?;
     seconder_server::raise_descriptor_limit();
-    let server = Server::start(service.clone(), "127.0.0.1:0".parse()?, Tls::SelfSigned)?;
+    let logger = Logger::new(LogFormat::Json, Level::Info);
+    let listeners = Listeners::new().tls(Tls::SelfSigned).https("127.0.0.1:0".parse()?)?;
+    let server = Server::serve(service.clone(), listeners.requests(Some(logger)))?;
     let users = made.into_inner()?;
     serve(&json!({ "addr": server.addr().to_string(), "pem": server.certificate_pem(),
         "clock": clock.0, "users": users }))
@@ -163,6 +166,8 @@ fn serve(printed: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What the server logs, in its folder.
+const LOG: &str = "serving.log";
 /// The fewest verifications of which the slowest hundredth is one.
 const FEWEST: usize = 100;
 /// How many idle connections a server has that is besieged.
@@ -238,9 +243,10 @@ struct Running {
 }
 
 impl Running {
-    fn start(arguments: &[&str]) -> Result<(Running, Value), Failure> {
+    /// Starts one, which logs to this file if it logs anything.
+    fn start(arguments: &[&str], log: Stdio) -> Result<(Running, Value), Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn()?;
         let input = child.stdin.take().ok_or("no input")?;
         let output = BufReader::new(child.stdout.take().ok_or("no output")?);
@@ -296,10 +302,14 @@ fn load(
         "besieged" => ("server", true),
         which => (which, false),
     };
-    let (mut server, printed) = Running::start(&[which, folder, users])?;
+    // As a service does whose log a supervisor writes to a file.
+    let log = File::create(format!("{folder}/{LOG}"))?;
+    let started = Running::start(&[which, folder, users], log.into());
+    let (mut server, printed) = started.map_err(|error| format!("{error}, see {LOG}"))?;
     let addr = printed["addr"].as_str().ok_or("no address")?;
     let count = STRANGERS.to_string();
-    let strangers = is_besieged.then(|| Running::start(&["strangers", addr, &count]));
+    let strangers =
+        is_besieged.then(|| Running::start(&["strangers", addr, &count], Stdio::inherit()));
     let _strangers = strangers.transpose()?;
     let clients = Arc::new(clients(&printed)?);
     let idle = server.used()?;
