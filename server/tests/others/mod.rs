@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// which may have to wait for a few milliseconds where several processes want each processor, and it may meet one
 /// write to the disk more than the other service. Whoever had to wait for an attack would wait for one of the
 /// limits of the service, which are seconds.
-const ALLOWANCE: Duration = Duration::from_millis(20);
+const ALLOWANCE: Duration = Duration::from_millis(30);
 /// How often they are compared before they differ. What is due to the machine does not come each time.
 const ATTEMPTS: usize = 3;
 
