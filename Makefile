@@ -57,8 +57,10 @@ demo: tools-demo rust-demo c-library python-module ## Runs the demonstration in 
 	$(call say,The demo in Python)
 	@$(PY) examples/demo.py
 ifeq ($(DEMO),serve)
+	@tests/tools.sh approver-demo
 	$(call say,The approver for you to try)
-	@$(CARGO) build -q -p seconder-server
+	$(call building,the program,three minutes)
+	@$(CARGO) build -p seconder-server
 	@$(PY) examples/demo_serve.py $(TARGET)/debug/seconder
 endif
 
@@ -101,7 +103,7 @@ test-c: c-library
 # providers saw of it. `make test` does it for some seconds.
 KILLS ?= 60
 .PHONY: test-killed
-test-killed: ## Kills services that share a database, KILLS times (60), and checks messages and codes
+test-killed: tools-test ## Kills services that share a database, KILLS times (60), and checks messages and codes
 	SECONDER_KILLS=$(KILLS) $(CARGO) test -q -p seconder-server --test killed -- --nocapture \
 		the_same_is_true_of_two_nodes_on_postgresql
 

@@ -35,13 +35,23 @@ def main(program: str) -> None:
                     user = service.create_user("ada@example.com", "555-010-0123", 1)
                     invite = [program, "device", "invite", database, f"--user={user.user_id}"]
                     subprocess.run(invite, check=True)
-                    print(f"The browser has to trust {certificate}: install it on a phone.")
-                    print("Here, a browser's warning can be passed, but it then keeps no app.\n")
+                    print(advice(certificate))
                     ask(service, user.user_id)
             except (KeyboardInterrupt, EOFError):
                 print("\nThe demo has ended.")
             finally:
                 server.terminate()
+
+
+def advice(certificate: Path) -> str:
+    """Returns what the person has to do before the link is of use."""
+    if HOST != "localhost":
+        return f"Install {certificate} on the phone first, as docs/approver.md says.\n"
+    return (
+        f"Open the link in a browser on this machine. It warns of the certificate, {certificate}\n"
+        "Once the warning is passed, the page works, but cannot be installed. For a phone, run it\n"
+        "again with DEMO_HOST=NAME, a name by which the phone reaches this machine.\n"
+    )
 
 
 def ask(service: seconder.Service, user_id: int) -> None:
@@ -73,6 +83,8 @@ def certified(trusted: Path) -> list[str]:
     issued = ["-CA", authority, "-CAkey", its_key, "-subj", f"/CN={HOST}"]
     issued += ["-addext", f"subjectAltName=DNS:{HOST}"]
     issued += ["-addext", "basicConstraints=critical,CA:FALSE"]
+    # iPhones require it.
+    issued += ["-addext", "extendedKeyUsage=serverAuth"]
     issued += ["-keyout", private, "-out", certificate]
     for options in (top, issued):
         subprocess.run([*make, *options], check=True, stderr=subprocess.DEVNULL)

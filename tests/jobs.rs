@@ -246,6 +246,16 @@ fn the_audit_counts_attempts_that_may_have_sent_a_message_of_which_no_job_is_lef
     assert_eq!(counts(world.run(180)), [0, 0, 0]);
     assert_eq!(counted(), [row(1), row(3)]);
     assert!(!world.verdicts().contains(&"not_delivered".to_owned()));
+    // Cancelled by an operator.
+    world.clock.set(NOW + 240);
+    world.gateways.will([ambiguous()]);
+    world.request().unwrap();
+    let operate = |name, given: serde_json::Value| {
+        world.service.operate_json(name, given.as_object().unwrap().clone()).unwrap()
+    };
+    let listed = operate("jobs.list", serde_json::json!({}));
+    operate("jobs.cancel", serde_json::json!({ "id": listed["entries"][0]["id"] }));
+    assert_eq!(counted(), [row(1), row(1), row(3)]);
 }
 
 /// The other one asks for nothing.

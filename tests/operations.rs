@@ -60,7 +60,17 @@ fn keys_are_changed_and_a_database_is_copied_under_the_name_of_the_operator() {
     assert!(early.contains("less than an hour ago"), "{early}");
     let wrong = operate("keyring.use", json!({ "key": "first" })).unwrap_err().to_string();
     assert!(wrong.contains("key must be 16 digits"), "{wrong}");
+    let copy = folder.path().join("copy.db");
+    let copied = operate("database.backup", json!({ "path": copy })).unwrap();
+    assert_eq!(copied["bytes"], std::fs::metadata(&copy).unwrap().len());
+    let again = operate("database.backup", json!({ "path": copy })).unwrap_err().to_string();
+    assert!(again.contains("exists"), "{again}");
     let audit = engine.audit(&AuditFilter::default(), None, 100).unwrap().entries;
+    for (call, reason) in [("keyring.reseal", None), ("database.backup", copy.to_str())] {
+        let entry = audit.iter().find(|entry| entry.call == call).unwrap();
+        assert_eq!((entry.operator_name.as_deref(), &*entry.verdict), (Some("eve"), "done"));
+        assert_eq!(entry.reason.as_deref(), reason);
+    }
     for (call, key) in
         [("keyring.rotate", &second), ("keyring.add", &third), ("keyring.use", &third)]
     {
@@ -68,11 +78,6 @@ fn keys_are_changed_and_a_database_is_copied_under_the_name_of_the_operator() {
         assert_eq!((entry.operator_name.as_deref(), &*entry.verdict), (Some("eve"), "configured"));
         assert_eq!(entry.reason.as_deref(), key.as_str());
     }
-    let copy = folder.path().join("copy.db");
-    let copied = operate("database.backup", json!({ "path": copy })).unwrap();
-    assert_eq!(copied["bytes"], std::fs::metadata(&copy).unwrap().len());
-    let again = operate("database.backup", json!({ "path": copy })).unwrap_err().to_string();
-    assert!(again.contains("exists"), "{again}");
 }
 
 #[test]

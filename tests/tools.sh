@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 # The kinds of work, and the parts below that each requires.
 declare -A lists=(
     [demo]="build"
+    [approver-demo]="build certificates"
     [docs]="build documents"
     [web]="build modules"
     [python]="build modules services"
@@ -36,9 +37,13 @@ platforms() {
     environments+=("build/venv packaging/wheels.txt")
 }
 
+certificates() {
+    need openssl openssl version
+}
+
 # Programs that the tests of the Python module start.
 services() {
-    need openssl openssl version
+    certificates
     need redis-server redis-server --version
     need sqlite3 sqlite3 --version
     if can_install; then

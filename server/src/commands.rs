@@ -28,6 +28,7 @@ use crate::table::Json;
 use delivery::CallbackLog;
 use seconder::engine::operator::ShowAppKey;
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
+use seconder::keyring::Keyring;
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
 use seconder::{CallOutcome, CallRecord, Error, Result, Service, Settings};
@@ -117,8 +118,7 @@ impl Database {
 
     /// The file of a database that is one.
     pub(crate) fn path(&self) -> Option<&Path> {
-        let path = self.url.strip_prefix("sqlite:")?;
-        Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
+        database_file(&self.url)
     }
 
     /// Whether it is a database on a server, next to which there is no folder.
@@ -167,20 +167,34 @@ pub(crate) fn check_database_url(url: &str) -> Result<()> {
     Settings::new(url).check()
 }
 
-/// Checks that a keyring can be read, or else created, unless it must exist.
-pub(crate) fn check_keyring(file: &Path, must_exist: bool) -> Result<()> {
+/// The file of a database, by its URL.
+pub(crate) fn database_file(url: &str) -> Option<&Path> {
+    let path = url.strip_prefix("sqlite:")?;
+    Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
+}
+
+/// Checks that a file can be created where it is named.
+pub(crate) fn check_folder(option: &'static str, file: &Path) -> Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let reason = match std::fs::File::open(file) {
-        Ok(_) => return Ok(()),
+    let there = folder.is_none_or(Path::is_dir);
+    let reason = || format!("{} is in a folder that does not exist", file.display());
+    there.then_some(()).ok_or_else(|| invalid(option, reason()))
+}
+
+/// Checks that a keyring can be used, or else created, unless it must exist.
+pub(crate) fn check_keyring(file: &Path, must_exist: bool) -> Result<()> {
+    let reason = match std::fs::metadata(file) {
+        Ok(_) => match Keyring::at(file).keys() {
+            Ok(_) => return Ok(()),
+            Err(Error::Storage { message }) => message,
+            Err(error) => error.to_string(),
+        },
         Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => {
-            if folder.is_none_or(Path::is_dir) {
-                return Ok(());
-            }
-            "is in a folder that does not exist".to_owned()
+            return check_folder("keyring", file);
         }
-        Err(error) => format!("cannot be read: {error}"),
+        Err(error) => format!("{} cannot be read: {error}", file.display()),
     };
-    Err(invalid("keyring", format!("{} {reason}", file.display())))
+    Err(invalid("keyring", reason))
 }
 
 /// The API key of the application with this id.

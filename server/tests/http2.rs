@@ -163,9 +163,14 @@ fn a_large_body_without_a_key_is_refused() {
     });
 }
 
+/// A service for many requests with one key.
+fn unlimited() -> World {
+    World::with(|settings| settings.limits("key_rate=0"))
+}
+
 #[test]
 fn huge_headers_are_refused_and_others_go_on() {
-    let (world, alone) = (World::start(), World::start());
+    let (world, alone) = (unlimited(), unlimited());
     let (large, small) = ("x".repeat(64 * 1024), "x".repeat(1024));
     let mut many = vec![key()];
     many.extend([("x-small", small.as_str()); 64]);
@@ -184,7 +189,7 @@ fn huge_headers_are_refused_and_others_go_on() {
 /// Requests that are taken back at once cost a server more than a client.
 #[test]
 fn a_flood_of_requests_that_are_taken_back_ends_the_connection_and_others_go_on() {
-    let (world, alone) = (World::start(), World::start());
+    let (world, alone) = (unlimited(), unlimited());
     others::go_on(&world.settings(), &alone.settings(), |_| flood(&world));
 }
 

@@ -136,6 +136,20 @@ impl Engine {
         Ok(Trail { app: FIRST, ..self.trail_of(call, self.now(), None)? })
     }
 
+    /// Notes what was done to the database as a whole.
+    pub(super) fn note_of_database(
+        &self,
+        call: &'static str,
+        verdict: &'static str,
+        reason: Option<String>,
+    ) -> Result<()> {
+        let trail = self.trail_of_database(call)?;
+        self.run(move |view| {
+            trail.note(view, Noted { verdict, reason: reason.clone(), ..Noted::default() });
+            Ok(())
+        })
+    }
+
     /// Makes a decision that may be refused. A refusal changes nothing, so its row is written when the
     /// decision is made: if there is to be one, because those of a minute that are alike have one row.
     /// They are counted `of` a user, say.

@@ -28,7 +28,7 @@ def test_the_demo_invites_a_phone_and_asks_it(tmp_path: Path) -> None:
     ) as demo:
         try:
             assert demo.stdin
-            shown = re.compile(r"(https://localhost:\d+/-/approver/#\S+)[\s\S]+trust (\S+\.pem)")
+            shown = re.compile(r"(https://localhost:\d+/-/approver/#\S+)[\s\S]+certificate, (\S+\.pem)")
             found = wait(lambda: shown.search(printed.read_text()), "an invitation")
             device = tmp_path / "device.json"
 

@@ -3,7 +3,8 @@
 use super::problems::{Place, Problem};
 use super::settings::{IN_MEMORY, Setting, reason};
 use crate::commands::{
-    check_forward_ca_file, check_keyring, credential, is_on_server, secret_file,
+    check_folder, check_forward_ca_file, check_keyring, credential, database_file, is_on_server,
+    secret_file,
 };
 use seconder::{Error, Result, Settings};
 use seconder_server::Tls;
@@ -13,7 +14,8 @@ use std::path::Path;
 /// Checks a file.
 type Check<'a> = &'a dyn Fn(&Path) -> Result<()>;
 
-/// What is wrong with them. Of a setting that is invalid itself, nothing is read.
+/// What is wrong with them. Of a setting that is invalid itself, nothing is read. The places of sockets and of the
+/// process id are not looked at: systemd creates their folder when it starts the service.
 pub(super) fn problems(settings: &[Setting]) -> Vec<Problem> {
     let mut wrong = certificate(settings);
     let on_server = value(settings, "database").is_some_and(|(url, _)| is_on_server(url));
@@ -28,10 +30,9 @@ pub(super) fn problems(settings: &[Setting]) -> Vec<Problem> {
         ("texts", &texts),
     ];
     wrong.extend(value(settings, "database").and_then(|(url, place)| {
-        let file = Path::new(url.strip_prefix("sqlite:")?.trim_start_matches("//"));
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty())?;
-        let reason = || format!("database is in {}, which is no folder", folder.display());
-        (!folder.is_dir()).then(|| Problem::at(place, reason()))
+        let file = database_file(url)?;
+        let error = check_folder("database", file).err()?;
+        Some(Problem::at(place, format!("database {}", reason(error))))
     }));
     for (name, check) in checks {
         let Some((file, place)) = value(settings, name) else { continue };

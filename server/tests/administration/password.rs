@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn rejected(folder: &Path, arguments: &[&str]) {
     let error = error_of(folder, arguments);
@@ -62,7 +62,9 @@ fn the_password_is_in_a_file_that_the_url_names_or_that_systemd_passes() {
         String::from_utf8([done.stdout, done.stderr].concat()).unwrap()
     };
     // The server reads its rules some time after it was asked to.
+    let begun = Instant::now();
     while create(&url, folder).contains("What to do next") {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the server asks for no password");
         std::thread::sleep(Duration::from_millis(5));
     }
     let shown = create(&url, folder);

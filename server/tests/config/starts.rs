@@ -32,6 +32,7 @@ fn a_start_that_fails_has_created_nothing() {
         (self_signed(&["--otp-domain", "::"]), "otp_domain"),
         (self_signed(&["--application-name", ""]), "application_name"),
         (self_signed(&["--keyring", "nope/keyring"]), "nope/keyring"),
+        (self_signed(&["--keyring", "key"]), "the keyring key can be read"),
         (self_signed(&["--api-key-file", "nope.key"]), "nope.key cannot be read"),
         (self_signed(&["--id-field", "a b"]), "id_field"),
         #[cfg(unix)]

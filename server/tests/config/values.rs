@@ -2,6 +2,7 @@
 
 use super::certificate_files;
 use super::{checked, run};
+use seconder::keyring::Keyring;
 use std::fs;
 
 #[test]
@@ -42,8 +43,12 @@ fn values_that_are_read_only_when_the_service_starts_are_checked_too() {
 
 #[test]
 fn nothing_that_is_valid_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let ring = folder.path().join("ring");
+    Keyring::at(&ring).create().unwrap();
+    let ring = ring.display();
     for line in [
-        "database = \"postgres://anna@h/d?passfile=/p\"\nkeyring = \"/dev/null\"",
+        &format!("database = \"postgres://anna@h/d?passfile=/p\"\nkeyring = \"{ring}\""),
         "database = \"sandbox:\"",
         "callback_url = \"\"\ninstall_link = \"\"\notp_domain = \"\"\ntexts = \"\"",
         "callback_ca_file = \"\"",
@@ -81,7 +86,7 @@ offline_days = 8
     let (valid, printed) = check(named);
     assert!(!valid);
     for problem in [
-        "s.conf:1:12: database is in no-folder, which is no folder",
+        "s.conf:1:12: database no-folder/s.db is in a folder that does not exist",
         "s.conf:2:15: certificate certificate.pem cannot be read",
         "s.conf:4:9: texts texts.json cannot be read",
         "s.conf:5:20: callback_ca_file callbacks.pem cannot be read",
@@ -101,6 +106,10 @@ offline_days = 8
     fs::write(folder.join("api.key"), "\n").unwrap();
     fs::write(folder.join("forward.key"), "the-key-of-the-other-service\n").unwrap();
     let named = named.replace("offline_days = 8", "");
+    fs::write(folder.join("no-folder/keyring"), "nonsense\n").unwrap();
+    let (_, printed) = check(&named);
+    assert!(printed.contains("s.conf:6:11: keyring "), "{printed}");
+    fs::remove_file(folder.join("no-folder/keyring")).unwrap();
     let (valid, printed) = check(&named);
     assert!(!valid && printed.contains("s.conf:4:9: texts "), "{printed}");
     assert!(printed.contains("s.conf:7:16: api_key_file holds no secret"), "{printed}");

@@ -1,10 +1,9 @@
 //! The keys that seal the secrets of the database. Each change is in the audit, with the id of the key.
 
 use super::{Nothing, Operation, operation};
-use crate::Result;
 use crate::engine::Engine;
-use crate::engine::operations::audit::Noted;
 use crate::keyring::{KeyId, KeyInfo};
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 operation! {
@@ -70,11 +69,11 @@ pub struct AddedKey {
 
 /// Notes a change of a key in the audit.
 fn noted(engine: &Engine, call: &'static str, key: KeyId) -> Result<()> {
-    let trail = engine.trail_of_database(call)?;
-    engine.run(move |view| {
-        let reason = Some(key.to_string());
-        trail.note(view, Noted { verdict: "configured", reason, ..Noted::default() });
-        Ok(())
+    engine.note_of_database(call, "configured", Some(key.to_string())).map_err(|error| {
+        // Whoever repeats the operation would make another key, and would not know of the first one.
+        Error::storage(format!(
+            "the key {key} was changed by {call}, but not noted in the audit: {error}"
+        ))
     })
 }
 
@@ -141,6 +140,7 @@ pub struct ResealedValues {
 impl Reseal {
     fn run(&self, engine: &Engine) -> Result<ResealedValues> {
         let done = engine.reseal()?;
+        engine.note_of_database(Reseal::NAME, "done", None)?;
         Ok(ResealedValues { sealed: done.values, unreadable: done.unreadable })
     }
 }

@@ -1,6 +1,6 @@
 //! What a database needs over the months.
 
-use super::operation;
+use super::{Operation, operation};
 use crate::Result;
 use crate::engine::Engine;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,7 @@ impl Backup {
     fn run(&self, engine: &Engine) -> Result<BackedUp> {
         let mut bytes = 0;
         engine.backup(Path::new(&self.path), |_, all| bytes = all)?;
+        engine.note_of_database(Backup::NAME, "done", Some(self.path.clone()))?;
         Ok(BackedUp { bytes })
     }
 }

@@ -176,11 +176,14 @@ pub(super) fn drop_void(view: &mut View, job: &Job, now: Now) {
     view.delete(job);
 }
 
-/// Notes how many attempts may have sent a message of which nothing else is kept.
-fn note_ambiguous(view: &mut View, job: &Job, now: Now) {
+/// Notes how many attempts may have sent a message, whose count goes now.
+pub(super) fn note_ambiguous(view: &mut View, job: &Job, now: Now) {
     if job.kind.is_message() && job.ambiguous > 0 {
         let noted = Noted { verdict: "maybe_sent", ..Noted::default() };
-        Concerned::by(job).note(view, noted, job.ambiguous, None, now);
+        let mut concerned = Concerned::by(job);
+        // Another row may say of the same job, at the same time, that it was not delivered.
+        concerned.job_id ^= 1;
+        concerned.note(view, noted, job.ambiguous, None, now);
     }
 }
 

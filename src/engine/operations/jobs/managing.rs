@@ -2,7 +2,7 @@
 
 use super::super::audit::{Noted, Trail};
 use super::super::budgets::Over;
-use super::ended::{Undelivered, give_up, sending};
+use super::ended::{Undelivered, give_up, note_ambiguous, sending};
 use super::{Outgoing, PUSHES, Plan, What, callbacks, free, is_wanted, state, user_id, what};
 use crate::engine::clock::Now;
 use crate::engine::limits::CALLBACK_LIFE;
@@ -50,7 +50,7 @@ pub(in crate::engine) fn replay(
         What::Callback { .. } if has_failed || job.deadline <= now.steady => {
             job.deadline = now.steady.plus(CALLBACK_LIFE);
             let lane = callbacks(job.app_id);
-            begin_anew(&mut job, lane);
+            begin_anew(view, &mut job, lane, now);
         }
         What::Callback { .. } => {}
         What::Message { .. } | What::Push { .. } if !is_wanted(view, &job, &what, now)? => {
@@ -65,9 +65,9 @@ pub(in crate::engine) fn replay(
                 count_code(view, &job, now)?;
             }
             job.created_at = now.steady;
-            begin_anew(&mut job, route.clone());
+            begin_anew(view, &mut job, route.clone(), now);
         }
-        What::Push { .. } if has_failed => begin_anew(&mut job, PUSHES.to_owned()),
+        What::Push { .. } if has_failed => begin_anew(view, &mut job, PUSHES.to_owned(), now),
         What::Message { .. } | What::Push { .. } => {}
     }
     free(&mut job, now.steady);
@@ -91,11 +91,13 @@ pub(in crate::engine) fn cancel(
         JobState::Leased | JobState::Waiting => {}
     }
     give_up(view, &job, Undelivered::Cancelled, plan, now)?;
+    note_ambiguous(view, &job, now);
     view.delete(&job);
     Ok(Ok(job))
 }
 
-fn begin_anew(job: &mut Job, lane: String) {
+fn begin_anew(view: &mut View, job: &mut Job, lane: String, now: Now) {
+    note_ambiguous(view, job, now);
     job.lane = lane;
     job.ended_at = None;
     job.attempts = 0;
