@@ -56,8 +56,8 @@ kill "${services[0]}"
 wait "${services[0]}" || fail "the service failed: $(cat "$work/serve.log")"
 services=()
 
-# That of the program first: then both would own the pages that moved to it, if it did not say so.
-dpkg_ -i $(cd "$work/packages" && printf '/packages/%s ' seconder_*.deb lib*.deb)
+# That of the program first, as apt may do it: then both would own the pages that moved to it, if it did not say so.
+dpkg_ --auto-deconfigure -i $(cd "$work/packages" && printf '/packages/%s ' seconder_*.deb lib*.deb)
 [ "$(version)" != 0.0.1 ] || fail "the packages were not upgraded"
 [ "$(run dpkg-query -S /usr/share/man/man7/seconder-protocol.7.gz)" = \
     "seconder: /usr/share/man/man7/seconder-protocol.7.gz" ] || fail "seconder-protocol(7) is not that of seconder"

@@ -145,7 +145,7 @@ static void *approve(void *nothing)
                                  seconder_device_secret(device), &requests, &error));
     seconder_approval_requests_free(requests);
     MADE(seconder_respond_to_approval(service, uuid, seconder_device_id(device),
-                                      seconder_device_secret(device), "approve", NULL, &error));
+                                      seconder_device_secret(device), "approve", NULL, NULL, &error));
     seconder_device_free(device);
     return nothing;
 }
