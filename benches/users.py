@@ -39,11 +39,13 @@ TABLES: list[tuple[str, str, dict[str, str]]] = [
 ]
 """Which row of a table every user gets, and the columns that differ from user to user."""
 
-SEALED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "authenticators": ("secret", ("user_id", "authenticator_id")),
-    "codes": ("code", ("subject", "action")),
+SEALED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "approvals": (("number", "evidence"), ("user_id", "uuid")),
+    "authenticators": (("secret",), ("user_id", "authenticator_id")),
+    "codes": (("code",), ("subject", "action")),
+    "devices": (("push",), ("user_id", "device_id")),
 }
-"""The sealed column of a table, and the key of its rows."""
+"""The sealed columns of a table, and the key of its rows."""
 
 
 class Ring:
@@ -123,8 +125,8 @@ def add(
     row = dict(zip(columns, found.fetchone()))
     given = dict(differing)
     values = {column: value for column, value in row.items() if column not in differing}
-    if table in SEALED:
-        sealed, key = SEALED[table]
+    all_sealed, key = SEALED.get(table, ((), ()))
+    for sealed in all_sealed:
         place = [table, sealed, *(row[column] for column in key)]
         values[sealed] = ring.open(values[sealed], *place)
         parts = ", ".join(differing.get(column, f":{column}") for column in key)
