@@ -181,14 +181,10 @@ fn c_programs_succeed() {
     }
 }
 
-/// Only Rust says where phones reach a service.
 #[test]
 fn a_c_program_invites_phones_to_a_service_that_they_reach() {
     let folder = Folder::new();
-    let url = format!("sqlite:{}", folder.path().join("invitations.db").display());
-    let service = seconder::open(&url).unwrap();
-    service.engine().unwrap().set_public_url("https://login.example").unwrap();
-    drop(service);
+    tools::create_database_of_invitations(folder.path());
     let program = compile("tests/c/invitations.c", &folder);
     let outcome = run(tools::command(&program).arg(folder.path()));
     assert!(outcome.good, "tests/c/invitations.c: {}", outcome.text);

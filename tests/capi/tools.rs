@@ -15,6 +15,14 @@ pub(crate) struct Outcome {
     pub(crate) text: String,
 }
 
+/// Creates the database that `tests/c/invitations.c` opens in this folder: only Rust says where phones reach a
+/// service.
+pub(crate) fn create_database_of_invitations(folder: &Path) {
+    let url = format!("sqlite:{}", folder.join("invitations.db").display());
+    let service = seconder::open(&url).unwrap();
+    service.engine().unwrap().set_public_url("https://login.example").unwrap();
+}
+
 /// Long enough for every step of a program, on a machine that does much else.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -109,6 +109,7 @@ static bool is_optional(const struct attempt *attempt, const char *name)
     static const char *const optional[][2] = {{"seconder_open", "api_key"},
                                             {"seconder_set_log", "log_userdata"},
                                             {"seconder_forget", "token"},
+                                            {"seconder_respond_to_approval", "number"},
                                             {"seconder_operate", "parameters"}};
     size_t index;
     if (same(name, "options") || same(name, "out") || same(name, "error"))

@@ -2,7 +2,7 @@
 
 use super::programs::{Program, Watch, built_by};
 use super::services::Service;
-use super::tools::{library, root};
+use super::tools::{create_database_of_invitations, library, root};
 use serde_json::Value;
 use std::fs;
 
@@ -27,6 +27,9 @@ fn watch(watch: Watch, rounds: &str, forks: &str) {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if name.ends_with(".c") && !OTHERS.contains(&name.as_str()) {
             let program = Program::build(&format!("tests/c/{name}"), watch);
+            if name == "invitations.c" {
+                create_database_of_invitations(program.folder());
+            }
             program.ends_well(&name, &[program.folder()]);
             count += 1;
         }
