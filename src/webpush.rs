@@ -12,6 +12,7 @@ use ring::signature::{
     self, ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair,
 };
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use std::sync::{Mutex, PoisonError};
 use zeroize::Zeroizing;
 
@@ -44,12 +45,22 @@ pub(crate) struct SubscriptionKeys {
 }
 
 impl SubscriptionKeys {
+    /// Whether the first is a point on P-256 only [`SubscriptionKeys::check`] and [`encrypt`] find out.
+    ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the first is no point on P-256, or the second has not 16 bytes.
+    /// [`Error::InvalidArgument`] if the first has not 65 bytes, or the second has not 16.
     pub(crate) fn new(p256dh: &[u8], auth: &[u8]) -> Result<SubscriptionKeys> {
         let auth = auth.try_into();
         let auth = auth.map_err(|_| Error::invalid_argument("auth", "must have 16 bytes"))?;
-        Ok(SubscriptionKeys { p256dh: check_point(p256dh)?, auth })
+        Ok(SubscriptionKeys { p256dh: check_length(p256dh)?, auth })
+    }
+
+    /// Checks that messages can be encrypted for them. It takes as long as that, so it is done once.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the first is no point on P-256.
+    pub(crate) fn check(&self) -> Result<()> {
+        check_point(&self.p256dh).map(drop)
     }
 }
 
@@ -96,7 +107,7 @@ fn agree<T>(
 /// Encrypts a message for a subscription, as the body of the request to the push service (RFC 8291).
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if it is longer than 3993 bytes.
+/// [`Error::InvalidArgument`] if it is longer than 3993 bytes, or the key is no point on P-256.
 pub(crate) fn encrypt(keys: &SubscriptionKeys, text: &[u8]) -> Result<Vec<u8>> {
     if text.len() > LONGEST {
         return Err(Error::invalid_argument("text", "must have at most 3993 bytes"));
@@ -205,7 +216,8 @@ impl VapidKey {
 pub(crate) struct VapidTokens(Mutex<Vec<Token>>);
 
 struct Token {
-    key: Vec<u8>,
+    /// The SHA-256 of the key that signed it.
+    key: [u8; 32],
     audience: String,
     subject: String,
     until: u64,
@@ -213,35 +225,35 @@ struct Token {
 }
 
 impl VapidTokens {
-    /// The value of a header `Authorization` for a push service of this origin.
+    /// The value of a header `Authorization` for a push service of this origin, signed with the key of which these
+    /// are the bytes. They are only read as a key if there is something to sign: that takes as long as the rest.
     ///
     /// # Errors
-    /// [`Error::Internal`] if nothing can be signed.
+    /// [`Error::Internal`] if nothing can be signed, [`Error::Storage`] if the key is damaged.
     pub(crate) fn get(
         &self,
-        key: &VapidKey,
+        pkcs8: &[u8],
         audience: &str,
         subject: &str,
         now: u64,
     ) -> Result<String> {
+        let key = Sha256::digest(pkcs8).into();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A token of a time that is far ahead was made while the clock was wrong.
         kept.retain(|token| (now + TOKEN_LEFT..=now + TOKEN_LIFE).contains(&token.until));
         let is_same = |token: &&Token| {
-            token.audience == audience
-                && token.subject == subject
-                && token.key == key.public_point()
+            token.audience == audience && token.subject == subject && token.key == key
         };
         if let Some(token) = kept.iter().find(is_same) {
             return Ok(token.authorization.clone());
         }
         let until = now + TOKEN_LIFE;
-        let authorization = key.authorization(audience, subject, until)?;
+        let authorization = VapidKey::from_bytes(pkcs8)?.authorization(audience, subject, until)?;
         if kept.len() >= MOST_TOKENS {
             kept.remove(0);
         }
         kept.push(Token {
-            key: key.public_point().to_vec(),
+            key,
             audience: audience.to_owned(),
             subject: subject.to_owned(),
             until,
@@ -298,6 +310,10 @@ mod tests {
             assert!(check_point(wrong).is_err(), "{wrong:?}");
         }
         assert!(SubscriptionKeys::new(&point, &[0; 15]).is_err());
+        assert!(SubscriptionKeys::new(&point[..64], &[0; 16]).is_err());
+        let keys = |point: &[u8]| SubscriptionKeys::new(point, &[0; 16]).unwrap();
+        assert!(keys(&point).check().is_ok() && encrypt(&keys(&point), b"text").is_ok());
+        assert!(keys(&beside).check().is_err() && encrypt(&keys(&beside), b"text").is_err());
     }
 
     #[test]
@@ -312,15 +328,17 @@ mod tests {
     #[test]
     fn a_token_says_who_sends_to_which_service_and_is_signed_once() {
         let (key, tokens) = (VapidKey::generate().unwrap(), VapidTokens::default());
-        let key = VapidKey::from_bytes(&key.to_bytes()).unwrap();
+        let pkcs8 = key.to_bytes();
         let now = 1_790_000_000;
-        let get =
-            |audience: &str, now| tokens.get(&key, audience, "https://login.example", now).unwrap();
+        let get = |audience: &str, now| {
+            tokens.get(&pkcs8, audience, "https://login.example", now).unwrap()
+        };
         let first = get("https://push.example", now);
-        let (token, point) = first.strip_prefix("vapid t=").unwrap().split_once(", k=").unwrap();
-        assert_eq!(bytes(point), key.public_point());
+        let (token, point_text) =
+            first.strip_prefix("vapid t=").unwrap().split_once(", k=").unwrap();
+        assert_eq!(bytes(point_text), key.public_point());
         let (signed, signature) = token.rsplit_once('.').unwrap();
-        let point: [u8; POINT] = bytes(point).try_into().unwrap();
+        let point: [u8; POINT] = bytes(point_text).try_into().unwrap();
         assert!(verify_p256(&point, signed.as_bytes(), &bytes(signature)));
         assert!(!verify_p256(&point, b"another text", &bytes(signature)));
         let claims = bytes(signed.split_once('.').unwrap().1);
@@ -331,6 +349,9 @@ mod tests {
         assert_ne!(get("https://other.example", now), first);
         assert_ne!(get("https://push.example", now + 39_601), first);
         assert_ne!(get("https://push.example", now - 86_400), first, "the clock was ahead");
+        let other = VapidKey::generate().unwrap().to_bytes();
+        let of_other = tokens.get(&other, "https://push.example", "https://login.example", now);
+        assert!(!of_other.unwrap().ends_with(point_text), "another key signs anew");
     }
 
     #[test]

@@ -61,7 +61,8 @@ impl Engine {
             .push_hosts
             .check(&subscription.endpoint)
             .map_err(|error| error.of_parameter("subscription"))?;
-        subscription.keys()?;
+        let keys = subscription.keys()?;
+        keys.check().map_err(|error| error.of_parameter("subscription"))?;
         serde_json::to_string(subscription)
             .map_err(|error| Error::Internal { message: error.to_string() })
     }
@@ -137,7 +138,7 @@ impl Engine {
     fn authorization(&self, approver: &Published, endpoint: &str, now: Now) -> Result<String> {
         let audience = super::origin(endpoint);
         self.shared.push_tokens.get(
-            &approver.push_key()?,
+            approver.row.push_key.get()?,
             &audience,
             &approver.url,
             now.clock.seconds(),
