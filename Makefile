@@ -260,6 +260,7 @@ BENCH_SERVER := $(CARGO) bench -q -p seconder --bench server $(if $(QUICK),--pro
 BENCH_STORES := $(CARGO) bench -q -p seconder-server --bench stores $(if $(QUICK),--profile dev)
 BENCH_MESSAGES := $(CARGO) bench -q -p seconder-server --bench messages $(if $(QUICK),--profile dev)
 BENCH_SERVING := $(CARGO) bench -q -p seconder-server --bench serving $(if $(QUICK),--profile dev)
+BENCH_PHONES := $(CARGO) bench -q -p seconder-server --bench phones $(if $(QUICK),--profile dev)
 BENCH_RUN := benches/run.py --programs $(BENCH) --peers-python $(BENCH_VENV)/bin/python
 
 .PHONY: bench
@@ -268,9 +269,10 @@ bench: tools-bench $(if $(QUICK),bench-quick,bench-release) ## Compares size and
 	@$(BENCH_STORES) --no-run
 	@$(BENCH_MESSAGES) --no-run
 	@$(BENCH_SERVING) --no-run
+	@$(BENCH_PHONES) --no-run
 	@CC="$(CC)" benches/programs.sh $(BENCH)/full $(BENCH)
 	@$(BENCH_VENV)/bin/python $(BENCH_RUN) --server "$(BENCH_SERVER)" --stores "$(BENCH_STORES)" --messages "$(BENCH_MESSAGES)" \
-		--serving "$(BENCH_SERVING)" --serve $(TARGET)/$(if $(QUICK),debug,release)/seconder \
+		--serving "$(BENCH_SERVING)" --phones "$(BENCH_PHONES)" --serve $(TARGET)/$(if $(QUICK),debug,release)/seconder \
 		$(if $(QUICK),--quick --python $(PY),--python $(BENCH_VENV)/bin/python) --only "$(ONLY)"
 
 .PHONY: bench-quick

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from messages import fresh
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 CONNECTIONS = 128
 USERS = 8192
 """Each has a new code twice a second, so that no client has to wait for one."""
+
+KEY = "the-key-of-the-benchmark"
 
 IDLE = "memory of an idle service"
 MOST = 25e6
@@ -60,16 +63,24 @@ def idle(program: Path, folder: Path, table: Table) -> None:
     from run import verdict
 
     folder = folder.resolve() / "idle"
-    with fresh(folder):
-        (folder / "key").write_text("the-key-of-the-benchmark")
-        options = ["--listen=127.0.0.1:0", "--self-signed", "--api-key-file=key"]
-        command = [program.resolve(), "serve", "--log-format=human", *options]
-        with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as service:
-            assert service.stderr is not None
-            next(line for line in service.stderr if "listening on " in line)
-            with open(f"/proc/{service.pid}/status") as status:
-                line = next(line for line in status if line.startswith("VmRSS:"))
-            service.terminate()
+    with fresh(folder), started(program, folder, "--self-signed") as (process, _):
+        with open(f"/proc/{process}/status") as status:
+            line = next(line for line in status if line.startswith("VmRSS:"))
     memory = int(line.split()[1]) * 1024
     bound = f"at most {MOST / 1e6:g} MB"
     table.add(IDLE, "", f"{memory / 1e6:.1f} MB", "", "", "", bound, verdict(memory <= MOST))
+
+
+@contextmanager
+def started(program: Path, folder: Path, *options: str) -> Iterator[tuple[int, str]]:
+    """Runs `seconder serve` with these options in a folder, and yields its process and its URL."""
+    (folder / "key").write_text(KEY)
+    always = ["--listen=127.0.0.1:0", "--api-key-file=key", "--log-format=human"]
+    command = [program.resolve(), "serve", *always, *options]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as service:
+        assert service.stderr is not None
+        lines = (line.rpartition("listening on ") for line in service.stderr)
+        try:
+            yield service.pid, next(url.strip() for _, found, url in lines if found)
+        finally:
+            service.terminate()

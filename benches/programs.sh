@@ -11,7 +11,7 @@ for program in benches/c/*.c tests/safety/stack.c; do
     case "$name" in
     *_seconder | stack) link=(-L"$library" -l:libseconder.so.0 -Wl,-rpath,"$library") ;;
     *_libcurl) link=(-lcurl) ;;
-    *_hmac) link=(-lcrypto) ;;
+    *_hmac | *_openssl) link=(-lcrypto) ;;
     *_liboath) link=(-loath) ;;
     *_pam) link=(-lpam -loath) ;;
     *) link=(-ldl) ;;

@@ -27,6 +27,7 @@ import https
 import logins
 import messages
 import otp
+import phones
 import stores
 import users
 
@@ -35,7 +36,7 @@ BODY = HERE / "callback.json"
 SIGNATURE = "wpIQsoYlu8dycBR9G1TxMPPQQQjz8kheB5Tl9lMGZ08="
 """The signature of that body, with the key, the URL and the nonce of the programs."""
 
-PEERS = ("_authy", "_plugin", "_requests", "_smpplib", "_urllib3")
+PEERS = ("_authy", "_plugin", "_pywebpush", "_requests", "_smpplib", "_urllib3")
 """The endings of the names of programs that need the peers' environment."""
 
 Measures = dict[str, float]
@@ -393,22 +394,16 @@ def serving(command: list[str], folder: Path) -> Iterator[tuple[str, Path]]:
 @contextmanager
 def real_service(program: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     """Runs `seconder serve` with one user, and yields its URL and certificate."""
-    certificate, key = folder / "service.pem", folder / "service.key"
-    key.write_text("the-key-of-the-benchmark")
-    options = ["--listen=127.0.0.1:0", "--database=sandbox:", f"--api-key-file={key}"]
-    options += ["--self-signed", f"--certificate-out={certificate}"]
-    options += [f"--unix={folder.resolve()}/service.sock", "--limit=key_rate=0"]
-    command: list[str | Path] = [program, "serve", "--log-format=human", *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
-        assert service.stderr is not None
-        lines = (line.rpartition("listening on ") for line in service.stderr)
-        url = next(url.strip() for _, found, url in lines if found)
+    folder = folder.resolve()
+    certificate = folder / "service.pem"
+    options = ["--database=sandbox:", "--self-signed", f"--certificate-out={certificate}"]
+    options += [f"--unix={folder}/service.sock", "--limit=key_rate=0"]
+    with https.started(program, folder, *options) as (_, url):
         user = b"user[email]=ada@example.com&user[cellphone]=5550100123&user[country_code]=1"
         enrol = Request(f"{url}/protected/json/users/new", user)
-        enrol.add_header("X-Svc-API-Key", "the-key-of-the-benchmark")
+        enrol.add_header("X-Svc-API-Key", https.KEY)
         urlopen(enrol, context=create_default_context(cafile=str(certificate))).close()
         yield url, certificate
-        service.terminate()
 
 
 def main() -> None:
@@ -420,6 +415,7 @@ def main() -> None:
     parser.add_argument("--stores", type=shlex.split, required=True, help="runs stores.rs")
     parser.add_argument("--messages", type=shlex.split, required=True, help="runs messages.rs")
     parser.add_argument("--serving", type=shlex.split, required=True, help="runs serving.rs")
+    parser.add_argument("--phones", type=shlex.split, required=True, help="runs phones.rs")
     parser.add_argument("--serve", type=Path, required=True, help="the program seconder")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="only rows whose name has this in it")
@@ -439,6 +435,7 @@ def main() -> None:
         (on_one_processor, bare, lambda server: in_python_pinned(programs, server)),
         (nullcontext, bare, lambda server: in_python(programs, server)),
         (nullcontext, bare, lambda _: otp.devices(programs)),
+        (nullcontext, nullcontext, lambda _: phones.alone(programs, options.phones)),
         (
             nullcontext,
             nullcontext,
@@ -464,6 +461,9 @@ def main() -> None:
                     print(f"{comparison.what} …", file=sys.stderr)
                     compare(comparison, 1 if options.quick else options.rounds, table)
     by_users(programs, options.only, options.quick, options.rounds, table)
+    phones.many(
+        options.phones, options.serve, options.programs, options.only, options.quick, table
+    )
     sizes(options.programs, table)
     logins.size(options.programs, table)
     stack(options.programs, options.quick, table)

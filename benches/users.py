@@ -89,7 +89,21 @@ def share(one: Path, other: Path, code: str) -> None:
 
 
 def fill(path: Path, users: int) -> None:
-    """Gives the database so many users, each with what the first one has.
+    """Gives the database so many users, each with what the first one has."""
+    with written(path, users) as (db, ring):
+        for table, which, differing in TABLES:
+            add(db, ring, table, which, differing, users)
+        # The code of the user, for the number too.
+        subject = str(db.execute("SELECT subject FROM codes WHERE subject LIKE 'phone:%'").fetchone()[0])
+        sealed = db.execute("SELECT code FROM codes WHERE subject = 'user:1'").fetchone()[0]
+        code = ring.seal(ring.open(sealed, "codes", "code", "user:1", ""), "codes", "code", subject, "")
+        db.execute("UPDATE codes SET code = ? WHERE subject = ?", [code, subject])
+        add(db, ring, "codes", "subject LIKE 'phone:%'", {"subject": PHONE}, users)
+
+
+@contextmanager
+def written(path: Path, users: int) -> Iterator[tuple[sqlite3.Connection, Ring]]:
+    """Yields a database, to add rows of so many users to, and its keys.
 
     The rows are written past the library, since a commit for each would take an hour.
     """
@@ -99,15 +113,8 @@ def fill(path: Path, users: int) -> None:
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
         db.execute("BEGIN")
-        for table, which, differing in TABLES:
-            add(db, ring, table, which, differing, users)
+        yield db, ring
         db.execute("UPDATE sequences SET last = ? WHERE name IN ('users', 'devices')", [users])
-        # The code of the user, for the number too.
-        subject = str(db.execute("SELECT subject FROM codes WHERE subject LIKE 'phone:%'").fetchone()[0])
-        sealed = db.execute("SELECT code FROM codes WHERE subject = 'user:1'").fetchone()[0]
-        code = ring.seal(ring.open(sealed, "codes", "code", "user:1", ""), "codes", "code", subject, "")
-        db.execute("UPDATE codes SET code = ? WHERE subject = ?", [code, subject])
-        add(db, ring, "codes", "subject LIKE 'phone:%'", {"subject": PHONE}, users)
         db.execute("COMMIT")
     db.close()
 
