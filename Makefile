@@ -264,7 +264,7 @@ BENCH_PHONES := $(CARGO) bench -q -p seconder-server --bench phones $(if $(QUICK
 BENCH_RUN := benches/run.py --programs $(BENCH) --peers-python $(BENCH_VENV)/bin/python
 
 .PHONY: bench
-bench: tools-bench $(if $(QUICK),bench-quick,bench-release) ## Compares size and speed with others; QUICK=1 only shows that it runs, ONLY="from C" takes some rows
+bench: tools-bench $(if $(PRIVACYIDEA),tools-privacyidea) $(if $(QUICK),bench-quick,bench-release) ## Compares size and speed with others; QUICK=1 only shows that it runs, ONLY="from C" takes some rows, PRIVACYIDEA=1 adds that peer
 	@$(BENCH_SERVER) --no-run
 	@$(BENCH_STORES) --no-run
 	@$(BENCH_MESSAGES) --no-run
@@ -273,6 +273,7 @@ bench: tools-bench $(if $(QUICK),bench-quick,bench-release) ## Compares size and
 	@CC="$(CC)" benches/programs.sh $(BENCH)/full $(BENCH)
 	@$(BENCH_VENV)/bin/python $(BENCH_RUN) --server "$(BENCH_SERVER)" --stores "$(BENCH_STORES)" --messages "$(BENCH_MESSAGES)" \
 		--serving "$(BENCH_SERVING)" --phones "$(BENCH_PHONES)" --serve $(TARGET)/$(if $(QUICK),debug,release)/seconder \
+		$(if $(PRIVACYIDEA),--privacyidea-python build/venv-privacyidea/bin/python) \
 		$(if $(QUICK),--quick --python $(PY),--python $(BENCH_VENV)/bin/python) --only "$(ONLY)"
 
 .PHONY: bench-quick
@@ -304,7 +305,7 @@ fuzz: tools-demo python-module ## Fuzzes everything that reads what others sent,
 	fuzz/run $(or $(SECONDS),60) $(PY)
 
 # A target for each kind of work of tests/tools.sh, which sets up what that requires and nothing else.
-TOOLS := $(addprefix tools-,demo docs web python approver wheels bench test)
+TOOLS := $(addprefix tools-,demo docs web python approver wheels bench privacyidea test)
 .PHONY: $(TOOLS)
 $(TOOLS): tools-%:
 	@tests/tools.sh $*

@@ -45,12 +45,15 @@ Measures = dict[str, float]
 
 @dataclass(frozen=True)
 class Bound:
-    """Our time may be `factor` times the peer's, plus `extra` nanoseconds."""
+    """Our time may be `factor` times the peer's, plus `extra` nanoseconds. With a factor of 0, the peer is only
+    there to compare with."""
 
     factor: float
     extra: float = 0.0
 
     def __str__(self) -> str:
+        if not self.factor:
+            return f"at most {in_words(self.extra)}"
         factor = f"1/{1 / self.factor:g}" if self.factor < 1 else f"{self.factor:g}"
         return f"at most {factor} ×" + (f" + {self.extra / 1e6:g} ms" if self.extra else "")
 
@@ -411,6 +414,7 @@ def main() -> None:
     parser.add_argument("--programs", type=Path, required=True, help="where the C programs are")
     parser.add_argument("--python", type=Path, required=True, help="a Python that has seconder")
     parser.add_argument("--peers-python", type=Path, required=True, help="one that has the peers")
+    parser.add_argument("--privacyidea-python", type=Path, help="one that has privacyIDEA")
     parser.add_argument("--server", type=shlex.split, required=True, help="runs server.rs")
     parser.add_argument("--stores", type=shlex.split, required=True, help="runs stores.rs")
     parser.add_argument("--messages", type=shlex.split, required=True, help="runs messages.rs")
@@ -444,7 +448,9 @@ def main() -> None:
         (
             nullcontext,
             nullcontext,
-            lambda _: https.verifications(programs, options.serving, options.only, options.quick),
+            lambda _: https.verifications(
+                programs, options.serving, options.only, options.quick, options.privacyidea_python
+            ),
         ),
         (
             nullcontext,

@@ -14,6 +14,7 @@ declare -A lists=(
     [approver]="build modules services phones"
     [wheels]="build platforms"
     [bench]="build peers"
+    [privacyidea]="build certificates privacyidea"
     [test]="build modules services phones documents peers checks logins smsc proxy"
 )
 
@@ -81,6 +82,11 @@ peers() {
     need libpam-oath compgen -G "/usr/lib/*/security/pam_oath.so"
     need libpam-u2f compgen -G "/usr/lib/*/security/pam_u2f.so"
     environments+=("build/venv-bench benches/requirements.txt")
+}
+
+# A service that the benchmark compares with when it is asked to.
+privacyidea() {
+    environments+=("build/venv-privacyidea benches/privacyidea.txt")
 }
 
 # Programs that log users in. Their services are not started.
