@@ -215,6 +215,21 @@ fn only_the_signature_of_the_device_over_what_it_has_shown_decides() {
 }
 
 #[test]
+fn a_signed_response_is_printed_without_its_number_and_signature() {
+    let world = World::new();
+    let phone = world.phone();
+    let (request, _) = world.ask(&phone, 0);
+    let mut response = phone.response(&request, ApprovalResponse::Approve, Some("4711"), NOW);
+    response.signature = vec![77; 64];
+    let printed = format!("{response:?}");
+    assert!(
+        printed.contains(&request.uuid.to_string()) && printed.contains(&phone.device),
+        "{printed}"
+    );
+    assert!(!printed.contains("4711") && !printed.contains("77, 77"), "{printed}");
+}
+
+#[test]
 fn a_phone_reaches_the_requests_of_its_own_user_alone() {
     let world = World::new();
     let phone = world.phone();
