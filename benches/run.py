@@ -26,6 +26,7 @@ from urllib.request import Request, urlopen
 import https
 import logins
 import messages
+import moving
 import otp
 import phones
 import stores
@@ -467,6 +468,7 @@ def main() -> None:
                     print(f"{comparison.what} …", file=sys.stderr)
                     compare(comparison, 1 if options.quick else options.rounds, table)
     by_users(programs, options.only, options.quick, options.rounds, table)
+    moving.imported(options.serve, options.programs, options.only, options.quick, table)
     phones.many(
         options.phones, options.serve, options.programs, options.only, options.quick, table
     )
