@@ -136,6 +136,47 @@ def test_a_notification_leads_to_the_request(enrolled: App, user: User) -> None:
     assert enrolled.result() == "approved"
 
 
+FAIL = """
+  const [ends] = arguments;
+  window.real ??= window.fetch;
+  window.fetch = (path, ...rest) => (ends && path.startsWith("api/") && path.endsWith(ends)
+    ? Promise.resolve(new Response("{}", { status: 503, headers: { Date: new Date().toUTCString() } }))
+    : window.real(path, ...rest));
+"""
+"""Has the service be busy when it is asked for something that ends like this; for nothing if it is null."""
+
+
+def test_a_notification_leads_to_the_request_while_the_list_cannot_be_had(
+    enrolled: App, user: User
+) -> None:
+    request = user.ask()
+    enrolled.phone.script(FAIL, "requests")
+    enrolled.phone.script("location.hash = arguments[0]", request.fragment)
+    enrolled.on("request")
+    enrolled.respond("approve")
+    assert enrolled.result() == "approved" and request.status == "approved"
+
+
+def test_a_notification_that_was_opened_offline_leads_to_the_request_later(
+    enrolled: App, user: User
+) -> None:
+    enrolled.phone.script(FAIL, "")
+    enrolled.phone.script("window.fetch = () => Promise.reject(new TypeError())")
+    request = user.ask()
+    enrolled.phone.script("location.hash = arguments[0]", request.fragment)
+    assert enrolled.problem()
+    enrolled.phone.script(FAIL, None)
+    enrolled.on("request")
+
+
+def test_a_request_on_a_phone_that_is_removed_says_that_it_was_removed(
+    enrolled: App, user: User
+) -> None:
+    enrolled.show(user.ask())
+    user.remove_devices()
+    assert enrolled.result() == "removed"
+
+
 def test_a_click_meant_for_what_was_there_before_does_nothing(enrolled: App, user: User) -> None:
     request = user.ask()
     enrolled.phone.see(f"a[href='#r={request.uuid}']")

@@ -16,7 +16,7 @@ function correctClock(reply) {
 
 // An account that the service no longer knows is only marked: the user deletes it.
 async function mark(account, removed) {
-  if (!account || Boolean(account.removed) === removed) return;
+  if (!account || account.gone || Boolean(account.removed) === removed) return;
   account.removed = removed;
   await put("accounts", account);
 }

@@ -21,21 +21,26 @@ export async function load() {
 
 export const active = () => accounts.filter((account) => !account.removed);
 
+// An account that was deleted stays so, whatever was under way for it.
 export async function save(account, change) {
+  if (account.gone) return;
   await put("accounts", Object.assign(account, change));
   if (!accounts.includes(account)) accounts.push(account);
 }
 
 export async function forget(account) {
+  account.gone = true;
   await remove("accounts", account.device);
-  accounts.splice(accounts.indexOf(account), 1);
+  accounts.splice(0, Infinity, ...accounts.filter((one) => one !== account));
   await drop((entry) => entry.device === account.device);
 }
+
+const listed = (account) => lists.get(account.device)?.requests ?? [];
 
 const read = (account, request) => ({ ...request, account, about: JSON.parse(request.shown) });
 
 export const open = () =>
-  active().flatMap((account) => (lists.get(account.device)?.requests ?? []).map((request) => read(account, request)))
+  active().flatMap((account) => listed(account).map((request) => read(account, request)))
     .filter(({ expires }) => !expires || expires > now())
     .sort((a, b) => a.about.created - b.about.created);
 
@@ -69,6 +74,7 @@ async function pollOne(account) {
 const find = (account, uuid) => past.find((entry) => entry.device === account.device && entry.uuid === uuid);
 
 async function keep(entry) {
+  if (!accounts.some(({ device }) => device === entry.device)) return;
   if (!past.includes(entry)) past.unshift(entry);
   await put("history", entry);
   await drop((_, index) => index >= HISTORY);
@@ -81,7 +87,7 @@ async function drop(which) {
 }
 
 // Open requests stay, because the next poll would bring them back.
-export const clear = () => drop(({ status }) => status !== "pending");
+export const clear = () => drop(({ uuid }) => !isOpen(uuid));
 
 // Notes what became of a request. What was answered here is known in more detail than the service
 // reports, so the first note stays.
@@ -98,6 +104,8 @@ export async function look(account, uuid) {
     const request = await json(account, "GET", `api/requests/${uuid}`);
     const { status, by_this_device: here } = request;
     if (status !== "pending") await note(account, uuid, status, !here && status !== "expired");
+    // The list could not be had. Without a tag, the next reply has it.
+    else if (!isOpen(uuid)) lists.set(account.device, { requests: [...listed(account).filter((one) => one.uuid !== uuid), request] });
     return read(account, request);
   } catch (error) {
     if (error.message !== "not_found") throw error;

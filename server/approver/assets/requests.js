@@ -65,21 +65,31 @@ const request = (uuid) => {
 // A notification may open the app before the first poll, or after the request was answered.
 function search(uuid) {
   const root = view("search");
+  let [running, said] = [];
   const run = async () => {
     await poll();
-    if (find(uuid)) return go(`r=${uuid}`, true);
     for (const account of active()) {
+      if (find(uuid)) break;
       const found = await look(account, uuid);
-      if (found) return finish(outcome(found), found);
+      if (found && !find(uuid)) return finish(outcome(found), found);
     }
-    finish("gone");
+    if (find(uuid)) go(`r=${uuid}`, true);
+    else finish("gone");
   };
-  run().catch(({ message }) => complain(root, message));
-  return root;
+  // Again after each poll, until the service has said what became of it.
+  const update = () => {
+    running ??= run().catch(({ message }) => {
+      if (message !== said) complain(root, said = message);
+    }).finally(() => { running = undefined; });
+  };
+  update();
+  return Object.assign(root, { update });
 }
 
-const outcome = ({ status, by_this_device: here }) =>
-  (/approved|denied/.test(status) ? (here ? status : `other_${status}`) : "expired");
+const outcome = ({ status, by_this_device: here }) => {
+  if (status === "unauthorized") return "removed";
+  return /approved|denied/.test(status) ? (here ? status : `other_${status}`) : "expired";
+};
 
 function present(request) {
   const { account, expires, number_digits: digits, uuid } = request;
@@ -101,7 +111,7 @@ function present(request) {
   const ended = async () => {
     sending = true;
     hold();
-    const found = await look(account, uuid).catch(() => ({}));
+    const found = await look(account, uuid).catch(({ message }) => ({ status: message }));
     finish(found ? outcome(found) : "gone", request);
   };
 

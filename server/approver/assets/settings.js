@@ -70,8 +70,13 @@ function settings() {
       const name = input.value.trim();
       if (!name) return input.focus();
       for (const account of active()) {
-        await call(account, "POST", "api/device", { name });
-        await save(account, { name });
+        try {
+          await call(account, "POST", "api/device", { name });
+          await save(account, { name });
+        } catch (error) {
+          // One that was removed does not keep the others from it.
+          if (!account.removed) throw error;
+        }
       }
       complain(root, "");
       announce(t("settings.saved"));
