@@ -183,9 +183,11 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
         (takes_all || is_shared(&setting.name)) && applies(setting, &leaf, matches)
     });
     let is_given = |name: &str| option(&leaf, name).is_some_and(|arg| is_given(arg, matches));
-    if leaf.get_name() == SERVE && is_whole && !is_given("sandbox") {
+    if leaf.get_name() == SERVE && !is_given("sandbox") {
         wrong.extend(together::conflicts(&settings, &leaf));
-        wrong.extend(together::lacks(&settings, &leaf, is_given));
+        if is_whole {
+            wrong.extend(together::lacks(&settings, &leaf, is_given));
+        }
     }
     if !wrong.is_empty() {
         return Err(invalid(file, wrong));

@@ -163,9 +163,10 @@ fn all_that_is_wrong_is_reported_at_once_with_its_place() {
 
 #[test]
 fn settings_that_are_repeated_or_do_not_fit_together_are_refused() {
-    let twice = "self_signed = true\nself_signed = true\n";
+    let twice = "self_signed = true\nself_signed = true\nproxy_protocol = true\n";
     let (valid, printed) = checked(twice);
     assert!(!valid && printed.contains("s.conf:2:1: duplicate key"), "{printed}");
+    assert!(printed.contains("s.conf:3:1: proxy_protocol requires trusted_proxies"), "{printed}");
     for (text, problem) in [
         (
             "self_signed = true\nkey = \"k.pem\"\ncertificate = \"c.pem\"\n",

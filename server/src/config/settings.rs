@@ -53,8 +53,8 @@ impl Setting {
     }
 }
 
-/// Reads the settings of a text. Returns also what is wrong with each of them, and whether the text could be read at
-/// all: what is not TOML may be a setting too.
+/// Reads the settings of a text. Returns also what is wrong with each of them, and whether these are all: what is not
+/// TOML may be a setting too.
 pub(super) fn read(text: &str, serve: &Command) -> (Vec<Setting>, Vec<Problem>, bool) {
     let places = &Places::of(text);
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -74,7 +74,9 @@ pub(super) fn read(text: &str, serve: &Command) -> (Vec<Setting>, Vec<Problem>, 
             None => wrong.push(places.problem(&name.span(), unknown(name.get_ref(), serve))),
         }
     }
-    (settings, wrong, errors.is_empty())
+    // Of a key that is there twice, nothing is missing.
+    let is_whole = errors.iter().all(|error| error.message() == "duplicate key");
+    (settings, wrong, is_whole)
 }
 
 fn unknown(name: &str, serve: &Command) -> String {
