@@ -7,6 +7,7 @@ mod fields;
 mod import;
 mod lines;
 mod progress;
+mod repeated;
 mod report;
 mod sealed;
 mod text;

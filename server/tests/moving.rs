@@ -5,6 +5,7 @@
 
 mod documents;
 mod moving {
+    mod files;
     pub(crate) mod machine;
     mod repeated;
     mod sealed;
@@ -109,6 +110,8 @@ fn bad_lines() -> Vec<(String, Vec<(&'static str, &'static str)>)> {
         |line: String, field: &'static str, reason: &'static str| (line, vec![(field, reason)]);
     vec![
         one("{\"id\": 5, \"email\": \"canary".to_owned(), "", "is not a JSON object"),
+        one(r#"{"id": 5, "email": "canary", "id": 6}"#.to_owned(), "id", "is there twice"),
+        one(r#"{"devices": [{"canary": 1, "canary": 1}]}"#.to_owned(), "", "has a field twice"),
         one("[1]".to_owned(), "", "is not a JSON object"),
         one(with("id", json!("canary")), "id", "positive whole number"),
         one(with("id", json!(i64::MAX)), "id", "at most 4611686018427387904"),

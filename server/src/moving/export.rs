@@ -71,7 +71,8 @@ pub(crate) fn run(options: &Export) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file that must not exist, and which is not there after an error.
+/// Writes a file that must not exist, and which is there only once it is whole: a part of the users, taken for all
+/// of them, would be imported without an error.
 fn to_file(
     engine: &Engine,
     format: Format,
@@ -80,12 +81,19 @@ fn to_file(
 ) -> Result<Counts> {
     let path = &options.file;
     let cannot = |error| invalid("FILE", format!("{} cannot be created: {error}", path.display()));
-    let file = create(path).map_err(cannot)?;
-    let written = write_sealed(engine, format, options.secrets, key, &file)
-        .and_then(|counts| file.sync_all().map(|()| counts).map_err(cannot_write));
-    if written.is_err() {
-        let _ = std::fs::remove_file(path);
+    if path.try_exists().map_err(cannot)? {
+        return Err(cannot(io::ErrorKind::AlreadyExists.into()));
     }
+    let mut part = path.clone().into_os_string();
+    part.push("-part");
+    // What an export has left that was interrupted.
+    let _ = std::fs::remove_file(&part);
+    let file = create(Path::new(&part)).map_err(cannot)?;
+    let written = write_sealed(engine, format, options.secrets, key, &file)
+        .and_then(|counts| file.sync_all().map(|()| counts).map_err(cannot_write))
+        // Unlike renaming, it replaces no file that somebody has made meanwhile.
+        .and_then(|counts| std::fs::hard_link(&part, path).map(|()| counts).map_err(cannot));
+    let _ = std::fs::remove_file(&part);
     written
 }
 

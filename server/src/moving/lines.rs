@@ -2,6 +2,7 @@
 //! read.
 
 use super::fields::Problem;
+use super::repeated;
 use super::{FIELDS, Format, OTHER_FIELDS};
 use crate::commands::invalid;
 use csv::{ByteRecord, ReaderBuilder, Terminator};
@@ -122,10 +123,19 @@ fn skip_line(from: &mut impl BufRead) -> io::Result<u64> {
 }
 
 fn object(text: &[u8]) -> Parsed {
+    match repeated::name(text) {
+        Some(name) if known(&name) => return Err(Problem::new(&name, "is there twice")),
+        Some(_) => return Err(Problem::new("", "has a field twice")),
+        None => {}
+    }
     // The parser's own message may repeat what is in the line.
     serde_json::from_slice(text).map_err(|error| {
         Problem::new("", format!("is not a JSON object in UTF-8: see column {}", error.column()))
     })
+}
+
+fn known(name: &str) -> bool {
+    FIELDS.contains(&name) || OTHER_FIELDS.contains(&name)
 }
 
 /// The names in the first row.
@@ -134,7 +144,6 @@ fn columns<R: Read>(from: &mut csv::Reader<Bounded<R>>, ignored: &[String]) -> R
     from.read_byte_record(&mut record).map_err(|error| of_csv(&error))?;
     let names = record.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned());
     let columns: Vec<String> = names.collect();
-    let known = |name: &str| FIELDS.contains(&name) || OTHER_FIELDS.contains(&name);
     let is_bad = |(_, name): &(usize, &String)| !known(name) && !ignored.contains(name);
     let unknown: Vec<_> = columns.iter().enumerate().filter(is_bad).map(shown).collect();
     let is_again = |(at, name): &(usize, &String)| columns[..*at].contains(name);

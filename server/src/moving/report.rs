@@ -5,11 +5,13 @@ use crate::commands::invalid;
 use crate::log;
 use seconder::{Error, Result};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 /// How many are shown.
 const SHOWN: u64 = 20;
+/// What every report begins with.
+const BEGIN: &[u8] = b"{\"line\":";
 
 pub(super) struct Report {
     file: Option<BufWriter<File>>,
@@ -18,15 +20,20 @@ pub(super) struct Report {
 
 impl Report {
     /// # Errors
-    /// [`Error::InvalidArgument`] if the file cannot be written, or is the one that is read.
+    /// [`Error::InvalidArgument`] if the file cannot be written, is the one that is read, or has something else in
+    /// it than a report.
     pub(super) fn new(file: Option<&Path>, input: &Path) -> Result<Report> {
         let open = |file: &Path| {
             if file.canonicalize().is_ok_and(|same| input.canonicalize().is_ok_and(|i| i == same)) {
                 return Err(invalid("report", "must not be the file that is imported".to_owned()));
             }
-            File::create(file).map(BufWriter::new).map_err(|error| {
-                invalid("report", format!("{} cannot be written: {error}", file.display()))
-            })
+            let cannot =
+                |error| invalid("report", format!("{} cannot be written: {error}", file.display()));
+            if !may_be_replaced(file).map_err(cannot)? {
+                let reason = format!("{} exists, and is no report of an import", file.display());
+                return Err(invalid("report", reason));
+            }
+            File::create(file).map(BufWriter::new).map_err(cannot)
         };
         Ok(Report { file: file.map(open).transpose()?, count: 0 })
     }
@@ -58,6 +65,21 @@ impl Report {
             log(&format!("and {more} more{hint}"));
         }
         self.file.as_mut().map_or(Ok(()), Write::flush).map_err(cannot_write)
+    }
+}
+
+/// Whether nothing is lost with what is in a file: a mistyped name may be that of the database, or of its keys.
+fn may_be_replaced(file: &Path) -> std::io::Result<bool> {
+    let mut begin = Vec::new();
+    match File::open(file) {
+        // Nothing is lost by writing to a device or a pipe, and reading could wait for ever.
+        Ok(open) if open.metadata()?.is_file() => {
+            open.take(BEGIN.len() as u64).read_to_end(&mut begin)?;
+            Ok(begin.is_empty() || begin == BEGIN)
+        }
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
     }
 }
 

@@ -1,0 +1,46 @@
+//! The files beside that of the users.
+
+use super::machine::Machine;
+use crate::{ada, lines};
+use std::fs;
+
+#[test]
+fn a_report_replaces_only_a_report() {
+    let machine = Machine::new();
+    machine.write("users.jsonl", &lines(&[ada()]));
+    machine.write("wrong.jsonl", "{}\n");
+    let database = machine.url().trim_start_matches("sqlite:").to_owned();
+    for other in [database.clone(), format!("{database}.keys"), "wrong.jsonl".to_owned()] {
+        let before = fs::read(machine.path(&other)).unwrap();
+        let import = ["import", "--dry-run", "--report", &other, "users.jsonl"];
+        let refused = machine.fails(&import);
+        assert!(refused.contains("exists, and is no report of an import"), "{refused}");
+        assert_eq!(fs::read(machine.path(&other)).unwrap(), before);
+    }
+    let import = ["import", "--report", "report", "wrong.jsonl"];
+    machine.fails_with(&import);
+    let first = machine.read("report");
+    machine.fails_with(&import);
+    assert_eq!(machine.read("report"), first);
+    machine.ok(&["import", "--report", "report", "users.jsonl"]);
+    assert_eq!(machine.read("report"), "");
+    machine.fails_with(&import);
+    assert_eq!(machine.read("report"), first);
+}
+
+#[test]
+fn an_export_is_there_only_once_it_is_whole() {
+    let machine = Machine::new();
+    machine.write("users.jsonl", &lines(&[ada()]));
+    machine.ok(&["import", "users.jsonl"]);
+    // As an export leaves it that is killed.
+    machine.write("out.jsonl-part", "{\"id\":");
+    machine.ok(&["export", "out.jsonl"]);
+    assert_eq!(machine.read("out.jsonl").lines().count(), 1);
+    assert!(!machine.path("out.jsonl-part").exists());
+    machine.write("there.jsonl", "mine");
+    let refused = machine.fails(&["export", "there.jsonl"]);
+    assert!(refused.contains("cannot be created"), "{refused}");
+    assert_eq!(machine.read("there.jsonl"), "mine");
+    assert!(!machine.path("there.jsonl-part").exists());
+}
