@@ -124,6 +124,10 @@ impl Edge {
     ) -> Result<Result<Vec<u8>, BodyError>, RawReply> {
         let mut is_admitted = self.0.caller != Caller::Network;
         let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        if expected > DISCARD {
+            // It says so itself: nobody has to wait for it.
+            return Ok(Err(BodyError::TooLarge));
+        }
         if !is_admitted && expected > UNKNOWN_BODY_LIMIT {
             self.admit(routed, client, &mut body).await?;
             is_admitted = true;
