@@ -5,6 +5,7 @@ use crate::commands::{self, invalid, print};
 use crate::qr::{self, Screen};
 use crate::table::{Json, print_json, table, utc};
 use clap::{Args, Subcommand};
+use seconder::engine::approver::misleads;
 use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::model::{ApprovalId, Secret, UserId};
 use seconder::{Error, Result};
@@ -226,7 +227,8 @@ fn pending(device: &ApproverDevice, as_json: bool) -> Result<()> {
         let details = shown["details"].as_array().into_iter().flatten();
         let details = details.map(|pair| {
             let part = |at: usize| one_line(pair[at].as_str().unwrap_or_default());
-            format!("{}: {}", part(0), part(1))
+            // In quotation marks, so that no detail looks like two.
+            format!("{:?}: {:?}", part(0), part(1))
         });
         let number = match request.number_digits {
             0 => "none".to_owned(),
@@ -251,9 +253,9 @@ fn shown(request: &PendingRequest) -> Value {
     serde_json::from_str(&request.shown).unwrap_or_default()
 }
 
-/// What an application has sent must not control a terminal.
+/// What an application has sent must neither control a terminal nor look like something else.
 fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if misleads(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 fn respond(

@@ -84,7 +84,7 @@ fn a_program_registers_by_an_invitation_and_responds_as_a_phone_does() {
     let pending = object(&run("pending", &["--json"], printed));
     assert_eq!(pending["shown"]["details"], json!([["Location", "Bern"]]));
     let listed = run("pending", &[], printed);
-    assert!(listed.contains("Log in?  Location: Bern  3 digits"), "{listed}");
+    assert!(listed.contains(r#"Log in?  "Location": "Bern"  3 digits"#), "{listed}");
     let missing = run("approve", &[], error);
     assert!(missing.contains("one of 3 digits"), "{missing}");
     let number = asked["approval_request"]["number"].as_str().unwrap();

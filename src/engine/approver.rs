@@ -7,7 +7,7 @@ mod logos;
 mod pushes;
 mod signed;
 
-pub use invitations::{CodesOfDevice, PresentedDevice, RegisteredBy, invitation_code};
+pub use invitations::{CodesOfDevice, PresentedDevice, RegisteredBy, invitation_code, misleads};
 pub use logos::KeptLogo;
 pub use pushes::Subscription;
 pub use signed::{

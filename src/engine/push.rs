@@ -112,13 +112,14 @@ fn host(text: &str) -> Result<Host> {
         return is_here.then_some(Host::Here(name)).ok_or_else(wrong);
     }
     let labels = name.strip_prefix("*.").unwrap_or(&name);
-    let is_label = |label: &str| {
-        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
     let is_name = labels.contains('.')
         && labels.split('.').all(is_label)
         && labels.parse::<IpAddr>().is_err();
     is_name.then_some(Host::Name(name)).ok_or_else(wrong)
+}
+
+fn is_label(label: &str) -> bool {
+    !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 impl PushHosts {
@@ -169,7 +170,9 @@ impl PushHosts {
             Host::Here(_) => None,
         });
         KNOWN.into_iter().chain(added).any(|known| match known.strip_prefix('*') {
-            Some(end) => host.strip_suffix(end).is_some_and(|before| !before.is_empty()),
+            Some(end) => {
+                host.strip_suffix(end).is_some_and(|before| before.split('.').all(is_label))
+            }
             None => host == known,
         })
     }
@@ -206,6 +209,10 @@ mod tests {
             "https://evilfcm.googleapis.com/a",
             "https://notify.windows.com/a",
             "https://up.example/a",
+            "https://a%00.up.example/a",
+            "https://..up.example/a",
+            "https://[a.up.example/a",
+            "https://a;b.up.example/a",
             "https://127.0.0.1/a",
             "https://[::1]/a",
             "http://127.0.0.1:8081/push/1",

@@ -230,13 +230,24 @@ fn hash(approver: &Published, code: &str) -> Result<Vec<u8>> {
 pub(super) fn name(given: &str) -> Result<String> {
     let name = given.trim();
     let is_long = name.chars().count() > LONGEST_NAME;
-    match name.is_empty() || is_long || name.chars().any(char::is_control) {
+    match name.is_empty() || is_long || name.chars().any(misleads) {
         true => Err(Error::invalid_argument(
             "name",
-            "must be 1 to 64 characters, without control characters",
+            "must be 1 to 64 characters, without those that draw nothing or reorder others",
         )),
         false => Ok(name.to_owned()),
     }
+}
+
+/// Whether a character controls something, draws nothing or reorders its neighbours. The two joiners do not: Persian,
+/// Indic languages and emoji are written with them.
+pub fn misleads(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// A language that a device names.
@@ -268,7 +279,19 @@ mod tests {
     #[test]
     fn names_and_languages_of_devices_are_bounded() {
         assert_eq!(name(" Ada's phone ").unwrap(), "Ada's phone");
-        for wrong in ["", "  ", "a\u{202e}\u{7}", &"x".repeat(65), &"x".repeat(1 << 20)] {
+        let family = "Ada\u{2019}s \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}";
+        assert_eq!(name(family).unwrap(), family);
+        for wrong in [
+            "",
+            "  ",
+            "a\u{7}",
+            "a\u{202e}b",
+            "\u{200b}",
+            "a\u{2028}b",
+            "\u{3164}",
+            &"x".repeat(65),
+            &"x".repeat(1 << 20),
+        ] {
             assert!(name(wrong).is_err());
         }
         assert!(["en", "pt-BR", "zh-Hant-TW"].iter().all(|tag| language(tag).is_ok()));

@@ -7,7 +7,7 @@ use super::super::operations::jobs::Claimed;
 use super::super::operations::pushes as changes;
 use super::super::push::{PushMessage, PushOutcome};
 use super::super::{Engine, Outcome, jobs, store, texts};
-use super::Published;
+use super::{Published, misleads};
 use crate::webpush::{self, SubscriptionKeys};
 use crate::{Error, Result};
 use base64::Engine as _;
@@ -146,6 +146,16 @@ impl Engine {
     }
 }
 
+/// A text without what the page makes visible, and a notification cannot.
+fn plain(text: impl Iterator<Item = char>) -> String {
+    text.map(|letter| match letter {
+        '\n' => ' ',
+        letter if misleads(letter) => char::REPLACEMENT_CHARACTER,
+        letter => letter,
+    })
+    .collect()
+}
+
 /// What a notification says, in the form that browsers also show without the app (declarative push).
 fn notification(
     approver: &Published,
@@ -161,11 +171,11 @@ fn notification(
         None => (added, format!("{page}#devices"), "devices"),
     };
     let body = match question {
-        Some(row) => row.message.chars().take(LONGEST_BODY).collect(),
+        Some(row) => plain(row.message.chars().take(LONGEST_BODY)),
         None => body.to_owned(),
     };
     let notification = json!({
-        "title": application,
+        "title": plain(application.chars()),
         "body": body,
         "navigate": navigate,
         "lang": language,
