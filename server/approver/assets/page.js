@@ -24,7 +24,8 @@ export async function useLanguage(wanted) {
 }
 
 // Characters that draw nothing, or that reorder their neighbours. The two joiners stay, because
-// Persian, Indic languages and emoji are written with them.
+// Persian, Indic languages and emoji are written with them. `misleads` of the engine is the same for
+// notifications, names and the command line.
 const ODD = /((?![\u200C\u200D])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u115F\u1160\u2800\u3164\uFFA0])/u;
 
 // Text that somebody else wrote, isolated from the direction of the page.

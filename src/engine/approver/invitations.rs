@@ -240,7 +240,8 @@ pub(super) fn name(given: &str) -> Result<String> {
 }
 
 /// Whether a character controls something, draws nothing or reorders its neighbours. The two joiners do not: Persian,
-/// Indic languages and emoji are written with them.
+/// Indic languages and emoji are written with them. The page decides the same by Unicode's classes, of which Rust has
+/// no table: see `ODD` in server/approver/assets/page.js.
 pub fn misleads(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
