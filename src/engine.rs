@@ -44,7 +44,7 @@ mod verify;
 
 pub use applications::ApplicationSettings;
 pub use approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
-pub use audit::{AuditEntry, AuditFilter, AuditPage};
+pub use audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
 pub use backups::restore;
 pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};

@@ -347,6 +347,9 @@ fn pages_follow_each_other_without_gaps() {
     }
     assert!(engine.audit(&AuditFilter::default(), None, 0).is_err());
     assert!(engine.audit(&AuditFilter::default(), None, 1001).is_err());
+    let misspelt = AuditFilter { verdict: Some("wrnog".into()), ..AuditFilter::default() };
+    let error = engine.audit(&misspelt, None, 4).unwrap_err();
+    assert!(error.to_string().contains("verdict must be one of right, wrong"), "{error}");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! `seconder audit`.
 
 use crate::arguments::Database;
-use crate::commands::print;
+use crate::commands::{print, print_to_reader};
 use crate::moment;
 use crate::table::{aligned, is_read_by_people, table, utc_of_millis};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use seconder::Result;
-use seconder::engine::{AuditEntry, AuditFilter, Engine};
+use seconder::engine::{AUDIT_VERDICTS, AuditEntry, AuditFilter, Engine};
 use seconder::model::UserId;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -27,11 +28,9 @@ pub(crate) struct Audit {
     /// Only before this time, given in the same ways.
     #[arg(long, value_name = "TIME", value_parser = moment::read)]
     until: Option<u64>,
-    /// Only decisions of this kind: right, wrong, reused, not_checked, none_pending, wait or locked for
-    /// codes; sent, refused, not_delivered or maybe_sent for messages; created, approved, denied, reported or
-    /// refused for approval requests; recognised or not_recognised for browsers; done for other calls;
-    /// created or configured for the application.
-    #[arg(long, value_name = "KIND")]
+    /// Only decisions of this kind, such as wrong for codes, not_delivered for messages or configured for the
+    /// application.
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(AUDIT_VERDICTS))]
     verdict: Option<String>,
     /// Only those of this call, such as verify or request_sms.
     #[arg(long, value_name = "CALL")]
@@ -79,7 +78,12 @@ pub(crate) fn run(options: &Audit) -> Result<()> {
         for entry in page.entries.iter().take(left) {
             match as_table {
                 true => rows.push(row(entry)),
-                false => print(&if options.json { json(entry) } else { line(entry) })?,
+                false => {
+                    let text = if options.json { json(entry) } else { line(entry) };
+                    if !print_to_reader(&text)? {
+                        return Ok(());
+                    }
+                }
             }
         }
         left = left.saturating_sub(page.entries.len());
@@ -112,11 +116,14 @@ fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> 
     }
     loop {
         for entry in latest.iter().rev() {
-            print(&match (options.json, as_table) {
+            let text = match (options.json, as_table) {
                 (true, _) => json(entry),
                 (false, true) => aligned(&row(entry), &WIDTHS),
                 (false, false) => line(entry),
-            })?;
+            };
+            if !print_to_reader(&text)? {
+                return Ok(());
+            }
         }
         sleep(PAUSE);
         // Where few or none fit the filter, all would be read each time.

@@ -301,8 +301,20 @@ fn trouble_with(service: &'static str) -> impl Fn(&CallRecord) + Send + Sync {
 
 /// Prints a result. Unlike `println!`, returns an error if standard output cannot be written.
 pub(crate) fn print(text: &str) -> Result<()> {
-    writeln!(std::io::stdout(), "{text}")
-        .map_err(|error| invalid("standard output", format!("cannot be written: {error}")))
+    writeln!(std::io::stdout(), "{text}").map_err(|error| not_printed(&error))
+}
+
+/// Prints one of many lines. Returns whether there is still a reader: `head` has enough at some point.
+pub(crate) fn print_to_reader(line: &str) -> Result<bool> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(not_printed(&error)),
+        Ok(()) => Ok(true),
+    }
+}
+
+fn not_printed(error: &std::io::Error) -> Error {
+    invalid("standard output", format!("cannot be written: {error}"))
 }
 
 pub(crate) fn invalid(parameter: &'static str, reason: String) -> Error {

@@ -223,6 +223,30 @@ impl Shared {
     }
 }
 
+/// What the verdict of a decision can be. More may follow.
+pub const AUDIT_VERDICTS: [&str; 20] = [
+    "right",
+    "wrong",
+    "reused",
+    "not_checked",
+    "none_pending",
+    "wait",
+    "locked",
+    "sent",
+    "refused",
+    "not_delivered",
+    "maybe_sent",
+    "not_looked_up",
+    "done",
+    "created",
+    "configured",
+    "approved",
+    "denied",
+    "reported",
+    "recognised",
+    "not_recognised",
+];
+
 /// Which decisions to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
@@ -232,7 +256,7 @@ pub struct AuditFilter {
     pub since: Option<u64>,
     /// Those before this time, in Unix seconds.
     pub until: Option<u64>,
-    /// Those with this verdict, such as `wrong`.
+    /// Those with this verdict, one of [`AUDIT_VERDICTS`].
     pub verdict: Option<String>,
     /// Those of this call, such as `verify`.
     pub call: Option<String>,
@@ -316,10 +340,15 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for `after` that no page has returned, and `most` that is not 1 to
-    /// 1000; [`Error::Storage`] if the database cannot be read.
+    /// 1000, and a verdict that there is not; [`Error::Storage`] if the database cannot be read.
     pub fn audit(&self, filter: &AuditFilter, after: Option<&str>, most: u32) -> Result<AuditPage> {
         if !(1..=MOST_READ).contains(&most) {
             return Err(Error::invalid_argument("most", "must be 1 to 1000"));
+        }
+        // Without this, a misspelt one would look like decisions that were never made.
+        if filter.verdict.as_deref().is_some_and(|verdict| !AUDIT_VERDICTS.contains(&verdict)) {
+            let known = AUDIT_VERDICTS.join(", ");
+            return Err(Error::invalid_argument("verdict", format!("must be one of {known}")));
         }
         let (since, until) = (milliseconds(filter.since), milliseconds(filter.until));
         let before = match after {

@@ -16,6 +16,7 @@ fn the_verdicts_and_reasons_of_the_audit_are_those_that_the_engine_notes() {
     let (verdicts, reasons) = noted();
     assert_eq!(column("| verdict | meaning |"), verdicts, "the table of verdicts in {TABLES}");
     assert_eq!(column("| reason | of | meaning |"), reasons, "the table of reasons in {TABLES}");
+    assert_eq!(listed("AUDIT_VERDICTS"), verdicts, "`AUDIT_VERDICTS` in {FIELDS}");
     assert_eq!(documented("verdict"), verdicts, "`verdict` in {FIELDS}");
     assert_eq!(&documented("reason") - &verdicts, reasons, "`reason` in {FIELDS}");
     assert_eq!(described(), &verdicts | &reasons, "what {PAGE} describes");
@@ -147,6 +148,16 @@ fn column(header: &str) -> Names {
     let rows = text.lines().skip_while(|line| *line != header).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|'));
     rows.flat_map(|row| quoted(row.split('|').nth(1).unwrap_or_default())).collect()
+}
+
+/// The texts of a constant.
+fn listed(name: &str) -> Names {
+    let file = syn::parse_file(&read(FIELDS)).unwrap_or_else(|e| panic!("{FIELDS}: {e}"));
+    let constant = file.items.iter().find_map(|item| match item {
+        syn::Item::Const(item) if item.ident == name => Some(&item.expr),
+        _ => None,
+    });
+    constant.map(|value| Texts::of(|texts| texts.visit_expr(value))).unwrap_or_default()
 }
 
 /// The names in the documentation of a field of `AuditEntry`.

@@ -389,8 +389,8 @@ class Service(Calls):
             The decisions, and how to read on.
 
         Raises:
-            InvalidArgument: ``most`` is out of range, a datetime is not aware, no page has returned
-                ``after``, or the service is a remote one.
+            InvalidArgument: ``most`` is out of range, there is no such verdict, a datetime is not aware, no
+                page has returned ``after``, or the service is a remote one.
             StorageError: The database cannot be read.
 
         Example:
