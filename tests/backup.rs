@@ -66,10 +66,10 @@ fn a_backup_overwrites_nothing_and_leaves_nothing_if_it_fails() {
     let world = World::new();
     let service = world.open();
     std::fs::write(world.at("precious"), "of the user").unwrap();
-    std::fs::write(world.at("running.db-part"), "of another process").unwrap();
+    std::fs::write(world.at("running.db-part"), "of the user").unwrap();
     let before = files(world.folder.path());
     for (name, words) in
-        [("precious", "exists"), ("running.db", "another process"), ("missing/copy.db", "missing")]
+        [("precious", "exists"), ("running.db", "is no copy"), ("missing/copy.db", "missing")]
     {
         let error = backup(&service, &world.at(name)).unwrap_err();
         assert!(matches!(error, Error::Storage { .. }), "{error}");
@@ -78,6 +78,30 @@ fn a_backup_overwrites_nothing_and_leaves_nothing_if_it_fails() {
     assert!(files(world.folder.path()) == before);
     let sandbox = Settings::new("sandbox:").open().unwrap();
     assert!(matches!(backup(&sandbox, &world.at("x")), Err(Error::Storage { .. })));
+}
+
+#[test]
+fn a_copy_goes_on_where_a_process_was_killed_but_not_beside_one_that_writes() {
+    let world = World::new();
+    let copy = world.backup();
+    let service = world.open();
+    let part = world.at("new.db-part");
+    std::fs::copy(&copy, &part).unwrap();
+    std::fs::write(world.at("new.db-part-journal"), "of the process").unwrap();
+    let writes = std::fs::File::open(&part).unwrap();
+    writes.lock().unwrap();
+    let error = backup(&service, &world.at("new.db")).unwrap_err();
+    assert!(error.to_string().contains("is being written by another process"), "{error}");
+    drop(writes);
+    backup(&service, &world.at("new.db")).unwrap();
+    assert!(!part.exists() && !world.at("new.db-part-journal").exists());
+    drop(service);
+    std::fs::write(world.at("seconder.db-part"), "").unwrap();
+    put_back(&world.at("new.db"), &world.at("seconder.db"), true).unwrap();
+    // What it points to is not overwritten.
+    std::os::unix::fs::symlink(&copy, world.at("other.db-part")).unwrap();
+    let error = backup(&world.open(), &world.at("other.db")).unwrap_err();
+    assert!(error.to_string().contains("other.db-part cannot be created"), "{error}");
 }
 
 #[test]

@@ -246,10 +246,10 @@ fn a_database_that_must_exist_is_not_created() {
         assert!(matches!(&error, Error::Storage { .. }), "{error}");
         assert!(error.to_string().contains(words), "{error}");
     };
-    rejected("seconder.db does not exist, and with must_exist it is not created");
+    rejected("seconder.db does not exist, and is not created");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     fs::write(&path, "").unwrap();
-    rejected("seconder.db is empty, and with must_exist it is not created");
+    rejected("seconder.db is empty, and is not created");
     assert_eq!(fs::metadata(&path).unwrap().len(), 0);
     let user = ada(&open(&path).0);
     must().unwrap().user_status(user).unwrap();

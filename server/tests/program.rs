@@ -258,7 +258,7 @@ fn mistakes_on_the_command_line_are_reported() {
     assert!(error("device register --user 1 --type phone").contains("must be android"));
     assert!(
         error("device register --user 1 --type ios --database sqlite:nowhere.db")
-            .contains("nowhere.db does not exist, and with must_exist")
+            .contains("nowhere.db does not exist, and is not created")
     );
     create(folder.path());
     assert!(error("device register --user 1 --type ios").contains("60026"));
@@ -282,7 +282,7 @@ fn only_serve_creates_a_database() {
         |command: &str| error_of(folder.path(), &command.split_whitespace().collect::<Vec<_>>());
     for command in ["key", device, approval] {
         let text = error(command);
-        assert!(text.contains("seconder.db does not exist, and with must_exist"), "{text}");
+        assert!(text.contains("seconder.db does not exist, and is not created"), "{text}");
         assert!(
             error(&format!("{command} --database sandbox:")).contains("in the memory of")
                 != (command == "key")
@@ -290,7 +290,7 @@ fn only_serve_creates_a_database() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     std::fs::write(folder.path().join("seconder.db"), "").unwrap();
-    assert!(error("key").contains("seconder.db is empty, and with must_exist"));
+    assert!(error("key").contains("seconder.db is empty, and is not created"));
     assert_eq!(std::fs::metadata(folder.path().join("seconder.db")).unwrap().len(), 0);
 
     let text = error("key --database sandbox:?accept=right");

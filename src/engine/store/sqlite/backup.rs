@@ -1,6 +1,6 @@
 //! Copies of a database, while it is in use or to put it back.
 
-use super::open::{beside, cause, message, private, resolve};
+use super::open::{beside, cause, message, resolve};
 use super::origin::{adopt, forget, keep_owner};
 use super::process::{Using, apart_from_forks};
 use super::rows::Transaction;
@@ -12,11 +12,17 @@ use crate::engine::store::restored;
 use crate::engine::store::sealing::listed_in;
 use crate::keyring::KeyId;
 use crate::{Error, Result};
+use nix::libc;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeSet;
+use std::fs::{File, Permissions, TryLockError};
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+/// The first bytes of every database (SQLite file format, 1.3).
+const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// How many pages are copied at a time: 1 MiB.
 const STEP: i32 = 256;
@@ -41,14 +47,14 @@ impl Sqlite {
             // It could be another file by now.
             self.check()?;
             let part = Part::create(to)?;
-            if !copy(&source, &part.0, progress, using)? {
+            if !copy(&source, &part.path, progress, using)? {
                 return Ok(None);
             }
             drop(source);
             // Another file could have taken the place of the database meanwhile.
             self.check()?;
             let change = |db: &_| forget(db).map_err(|e| Error::storage(problem(to, &e)));
-            match finish(&part.0, change, using)? {
+            match finish(&part.path, change, using)? {
                 true => part.publish(to).map(Some),
                 false => Ok(None),
             }
@@ -94,20 +100,20 @@ fn put_back(of: &Copied, now: Time, progress: Progress, using: &Using) -> Result
         return Err(Error::storage(format!("{} is empty: it is no copy", copied.display())));
     }
     let part = Part::create(&database)?;
-    if !copy(&source, &part.0, progress, using)? {
+    if !copy(&source, &part.path, progress, using)? {
         return Ok(None);
     }
     drop(source);
     if exists {
-        keep_owner(&part.0, &database);
+        keep_owner(&part.path, &database);
     }
     let change = |db: &_| {
-        let spent = spend(db, &part.0, &database, now);
-        spent.map_err(|e| Error::storage(problem(&part.0, &e)))?;
+        let spent = spend(db, &part.path, &database, now);
+        spent.map_err(|e| Error::storage(problem(&part.path, &e)))?;
         let listed = listed_in(&mut Transaction(db));
         check(&listed.map_err(|(Fault::OfRow(e) | Fault::OfStore(e))| e)?)
     };
-    if !finish(&part.0, change, using)? {
+    if !finish(&part.path, change, using)? {
         return Ok(None);
     }
     let _alone = match exists {
@@ -137,12 +143,12 @@ fn locate_target(copied: &Path, database: &Path) -> Result<PathBuf> {
     Ok(database)
 }
 
-/// Refuses a database of another program. The header says whose it is (SQLite file format, 1.3); SQLite
+/// Refuses a database of another program. The header says whose it is; SQLite
 /// itself would change files beside a database that it opens.
 fn refuse_foreign(database: &Path) -> Result<()> {
     let mut header = [0; 72];
     let read = std::fs::File::open(database).and_then(|mut file| file.read_exact(&mut header));
-    if read.is_ok() && header.starts_with(b"SQLite format 3\0") && header[68..] != MARK {
+    if read.is_ok() && header.starts_with(SQLITE) && header[68..] != MARK {
         let shown = database.display();
         let problem = format!("{shown} is the database of another program: name another file");
         return Err(Error::storage(problem));
@@ -177,26 +183,46 @@ fn refuse_leftovers(path: &Path) -> Result<()> {
 }
 
 /// A file beside the one that it is going to be. It is removed unless it becomes that one.
-struct Part(PathBuf);
+struct Part {
+    path: PathBuf,
+    /// Locked until this process is done with the file or ends: a file that nobody has locked was left by one
+    /// that was killed.
+    _locked: File,
+}
 
 impl Part {
     fn create(of: &Path) -> Result<Part> {
         let path = beside(of, "-part");
         let shown = path.display();
-        if path.symlink_metadata().is_ok() {
-            return Err(Error::storage(format!(
-                "{shown} exists: another process may be writing it. If none is, remove it"
-            )));
+        let failed = |e: std::io::Error| failed(&path, "cannot be created", &e);
+        for _ in 0..super::open::ATTEMPTS {
+            // Not through a link: what it points to could be anything.
+            let mut options = File::options();
+            options.read(true).write(true).create(true).truncate(false);
+            options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+            let file = options.open(&path).map_err(failed)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::storage(format!(
+                        "{shown} is being written by another process: wait until it is done"
+                    )));
+                }
+                Err(TryLockError::Error(e)) => return Err(failed(e)),
+            }
+            // Whoever had it has given it its name or removed it, so that this one has none now.
+            if !super::held::is_at(&file, &path) {
+                continue;
+            }
+            empty(&file, &path)?;
+            return Ok(Part { path, _locked: file });
         }
-        match private(&path) {
-            Ok(()) => Ok(Part(path)),
-            Err(e) => Err(Error::storage(format!("{shown} cannot be created: {}", cause(&e)))),
-        }
+        Err(Error::storage(format!("{shown} is replaced again and again: try it again")))
     }
 
     /// Gives the file its name, unless another has got it meanwhile.
     fn publish(self, name: &Path) -> Result<()> {
-        match std::fs::hard_link(&self.0, name) {
+        match std::fs::hard_link(&self.path, name) {
             Ok(()) => sync_folder(name),
             Err(e) if e.kind() == ErrorKind::AlreadyExists => refuse_existing(name),
             // Not every file system has links.
@@ -205,7 +231,7 @@ impl Part {
     }
 
     fn replace(self, name: &Path) -> Result<()> {
-        std::fs::rename(&self.0, name).map_err(|e| failed(name, "cannot be replaced", &e))?;
+        std::fs::rename(&self.path, name).map_err(|e| failed(name, "cannot be replaced", &e))?;
         sync_folder(name)
     }
 }
@@ -214,9 +240,26 @@ impl Drop for Part {
     fn drop(&mut self) {
         for end in ["", "-journal"] {
             // What has its name by now is not here.
-            let _ = std::fs::remove_file(beside(&self.0, end));
+            let _ = std::fs::remove_file(beside(&self.path, end));
         }
     }
+}
+
+/// Empties what a process has left that was killed while it copied. Anything else is not ours.
+fn empty(file: &File, path: &Path) -> Result<()> {
+    let failed = |e: std::io::Error| failed(path, "cannot be written", &e);
+    let mut header = Vec::new();
+    file.take(16).read_to_end(&mut header).map_err(failed)?;
+    let is_ours = file.metadata().map_err(failed)?.is_file()
+        && (header.iter().all(|byte| *byte == 0) || header == SQLITE);
+    if !is_ours {
+        let shown = path.display();
+        let problem = format!("{shown} would be overwritten, and is no copy: move it away");
+        return Err(Error::storage(problem));
+    }
+    file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
+    file.set_len(0).map_err(failed)?;
+    remove(&beside(path, "-journal"))
 }
 
 fn failed(path: &Path, what: &str, error: &std::io::Error) -> Error {
@@ -353,6 +396,10 @@ fn problem(path: &Path, error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
             format!("{} cannot be written: the disk is full", path.display())
+        }
+        // Under the name of the part, nobody would look for it.
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            format!("the copy is damaged: {error}")
         }
         _ => message(path, error),
     }

@@ -240,6 +240,12 @@ fn is_removed(file: &File) -> bool {
     file.metadata().is_ok_and(|file| file.nlink() == 0)
 }
 
+/// Whether the file has this name.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    let of_name = path.symlink_metadata().map(|file| id(&file)).ok();
+    of_name.is_some() && file.metadata().map(|file| id(&file)).ok() == of_name
+}
+
 fn id(file: &std::fs::Metadata) -> Id {
     (file.dev(), file.ino())
 }

@@ -64,8 +64,8 @@ pub(super) fn cause(error: &std::io::Error) -> String {
 /// The error for a database that must exist.
 fn not_created(path: &Path, is: &str) -> Error {
     Error::storage(format!(
-        "{} {is}, and with must_exist it is not created: check the path, or open it once without \
-         must_exist, as `seconder serve` does",
+        "{} {is}, and is not created: check the path. `seconder init` and `seconder serve` create a \
+         database, and so does opening it without must_exist",
         path.display()
     ))
 }
