@@ -121,6 +121,12 @@ fn setting(
         match read {
             Ok(text) => {
                 let place = places.place(&value.span());
+                if let Some(limit) =
+                    repeated(arg, &values, text.as_ref().and_then(Option::as_deref))
+                {
+                    let reason = format!("{} has {limit} twice", key(arg));
+                    wrong.push(Problem::at(place, reason));
+                }
                 values.extend(text.map(|text| Value { text, place }));
             }
             Err(reason) => {
@@ -150,6 +156,18 @@ fn kind(arg: &Arg) -> Kind {
         ArgAction::Append => Kind::List,
         _ => Kind::One,
     }
+}
+
+/// The limit that a list has twice, as a table cannot. The command line may override one of the file.
+fn repeated<'a>(arg: &Arg, earlier: &[Value], text: Option<&'a str>) -> Option<&'a str> {
+    let is_limit = arg.get_long() == Some("limit");
+    let name = limit_name(text.filter(|_| is_limit)?)?;
+    let is_it = |value: &Value| value.text.as_deref().and_then(limit_name) == Some(name);
+    earlier.iter().any(is_it).then_some(name)
+}
+
+fn limit_name(pair: &str) -> Option<&str> {
+    Some(pair.split_once('=')?.0)
 }
 
 /// Whether the option is to be given.
