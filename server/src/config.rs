@@ -188,6 +188,8 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
         if is_whole {
             wrong.extend(together::lacks(&settings, &leaf, is_given));
         }
+        // Otherwise the first file that cannot be used would hide the others.
+        wrong.extend(files::problems(&settings));
     }
     if !wrong.is_empty() {
         return Err(invalid(file, wrong));

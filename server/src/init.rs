@@ -4,7 +4,7 @@ mod questions;
 
 use crate::arguments::Serve;
 use crate::commands::{self, invalid, print};
-use crate::{config, table};
+use crate::{config, part, table};
 use clap::Args;
 use nix::unistd::{Uid, User, geteuid};
 use seconder::Result;
@@ -51,17 +51,22 @@ pub(crate) fn run(options: &Init) -> Result<()> {
     };
     serve.database.require_stored()?;
     let owner = owner(&serve)?;
-    if is_new {
-        write(&file, &text, owner.as_ref())?;
-    }
-    if let Err(error) = create(&file, &serve, owner.as_ref()) {
-        // It can be run again then, with other settings. A keyring stays: something may be sealed with it.
-        if is_new {
-            let _ = std::fs::remove_file(&file);
-        }
-        return Err(error);
+    match is_new {
+        true => create_with(&file, &text, &serve, owner.as_ref())?,
+        false => create(&file, &serve, owner.as_ref())?,
     }
     show(options, &file, &serve, owner.as_ref())
+}
+
+/// Creates what a new file names, and then the file: after an error, or if this is killed, the same command can be
+/// run again, also with other settings. A keyring stays: something may be sealed with it.
+fn create_with(file: &Path, text: &str, serve: &Serve, owner: Option<&User>) -> Result<()> {
+    let part = part::of(file);
+    write(&part, text, owner)?;
+    create(&part, serve, owner).inspect_err(|_| drop(std::fs::remove_file(&part)))?;
+    part::publish(&part, file).map_err(|error| {
+        invalid("config", format!("{} cannot be created: {error}", file.display()))
+    })
 }
 
 /// The text of a new file, and what `seconder serve` does with it.

@@ -25,6 +25,7 @@ mod moment;
 mod moving;
 mod operator;
 mod pam;
+mod part;
 mod prompt;
 mod qr;
 mod route;

@@ -4,7 +4,7 @@ use super::sealed::{SealKey, Sealer};
 use super::{FIELDS, Format, STANDARD, text};
 use crate::arguments::Database;
 use crate::commands::invalid;
-use crate::log;
+use crate::{log, part};
 use clap::Args;
 use seconder::engine::{Engine, UserRecord};
 use seconder::{Error, Result};
@@ -84,17 +84,12 @@ fn to_file(
     if path.try_exists().map_err(cannot)? {
         return Err(cannot(io::ErrorKind::AlreadyExists.into()));
     }
-    let mut part = path.clone().into_os_string();
-    part.push("-part");
-    // What an export has left that was interrupted.
-    let _ = std::fs::remove_file(&part);
-    let file = create(Path::new(&part)).map_err(cannot)?;
-    let written = write_sealed(engine, format, options.secrets, key, &file)
+    let part = part::of(path);
+    let file = create(&part).map_err(cannot)?;
+    let counts = write_sealed(engine, format, options.secrets, key, &file)
         .and_then(|counts| file.sync_all().map(|()| counts).map_err(cannot_write))
-        // Unlike renaming, it replaces no file that somebody has made meanwhile.
-        .and_then(|counts| std::fs::hard_link(&part, path).map(|()| counts).map_err(cannot));
-    let _ = std::fs::remove_file(&part);
-    written
+        .inspect_err(|_| drop(std::fs::remove_file(&part)))?;
+    part::publish(&part, path).map(|()| counts).map_err(cannot)
 }
 
 /// For its owner alone.

@@ -98,6 +98,21 @@ fn nothing_is_created_if_a_setting_is_invalid_or_missing() {
 }
 
 #[test]
+fn the_same_command_completes_what_one_that_was_killed_has_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    printed(folder, &["init", "self_signed=true"]);
+    let (key, all) = (printed(folder, &["key"]), names(folder));
+    // The file with the settings gets its name at the end.
+    let text = fs::read_to_string(folder.join("seconder.conf")).unwrap();
+    fs::write(folder.join("seconder.conf-part"), &text[..text.len() / 2]).unwrap();
+    fs::remove_file(folder.join("seconder.conf")).unwrap();
+    printed(folder, &["init", "self_signed=true"]);
+    assert_eq!(names(folder), all);
+    assert_eq!(printed(folder, &["key", "--config", "seconder.conf"]), key);
+}
+
+#[test]
 fn a_database_on_a_server_is_created_with_a_keyring() {
     let server = postgres::Server::start();
     let folder = tempfile::tempdir().unwrap();

@@ -99,6 +99,9 @@ offline_days = 8
     ] {
         assert!(printed.contains(problem), "{problem}: {printed}");
     }
+    // The service that does not start reports the same.
+    let output = run(folder, &["serve", "--config", "s.conf"]);
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), printed);
     let pem = certificate_files::write(folder);
     fs::create_dir(folder.join("no-folder")).unwrap();
     fs::write(folder.join("texts.json"), "{\"no language\": 1}").unwrap();
