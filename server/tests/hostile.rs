@@ -18,6 +18,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+const CREATE: &str = "POST /protected/json/users/new HTTP/1.1\r\nHost: a\r\n";
 const DETAILS: &str = "GET /protected/json/app/details HTTP/1.1\r\nHost: a\r\n";
 /// How long anything may take. Limits of the service are 30 s at most.
 const LONGEST: Duration = Duration::from_secs(90);
@@ -87,6 +88,7 @@ fn slow_and_huge_requests_end_and_others_go_on() {
     let running = Running::start(folder.path(), &[]);
     let huge = format!("{DETAILS}X: {}\r\n\r\n", "x".repeat(200 * 1024));
     let many = format!("{DETAILS}{}\r\n", "X: 1\r\n".repeat(5000));
+    let body = format!("{CREATE}Content-Length: 1000\r\n\r\n");
     while_others_go_on(&running, |_| {
         std::thread::scope(|scope| {
             for (request, status) in [(&huge, "431"), (&many, "431")] {
@@ -95,15 +97,24 @@ fn slow_and_huge_requests_end_and_others_go_on() {
                 assert!(reply.starts_with(&status) || reply.is_empty(), "{reply}");
             }
             // A byte now and then.
-            let body = "POST /protected/json/users/new HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n";
             let slow_head = scope.spawn(|| trickle(&running, DETAILS, "X"));
-            let slow_body = scope.spawn(|| trickle(&running, body, "user"));
+            let slow_body = scope.spawn(|| trickle(&running, &body, "user"));
             let head = slow_head.join().unwrap();
             assert!(head.is_empty() || head.starts_with("HTTP/1.1 408 "), "{head}");
             let body = slow_body.join().unwrap();
             assert!(body.starts_with("HTTP/1.1 408 "), "{body}");
         });
     });
+}
+
+#[test]
+fn a_body_that_is_announced_as_too_large_is_refused_before_it_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(folder.path(), &[]);
+    let request = format!("{CREATE}Content-Length: 999999999999\r\n\r\n");
+    let reply = send(&running, &request);
+    // Whoever waits for it responds with 408.
+    assert!(reply.starts_with("HTTP/1.1 413 "), "{reply}");
 }
 
 #[test]
