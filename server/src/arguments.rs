@@ -180,11 +180,22 @@ const NO_SANDBOX: [&str; 10] = [
 pub(crate) struct Traces {
     /// URL of a collector of OpenTelemetry to send a span for each request to, by OTLP over HTTP with JSON:
     /// http://localhost:4318/v1/traces. A span has what the line of the log has. By default there are none.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = collector)]
     pub(crate) otlp: Option<String>,
     /// Part of the requests that have a span, from 0 to 1, where no header `traceparent` decides.
     #[arg(long, value_name = "PART", default_value = "1", requires = "otlp", value_parser = part)]
     pub(crate) otlp_ratio: f64,
+}
+
+#[cfg(feature = "otlp")]
+fn collector(text: &str) -> std::result::Result<String, String> {
+    let is_one = |url: axum::http::Uri| {
+        matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
+    };
+    match text.parse().is_ok_and(is_one) {
+        true => Ok(text.to_owned()),
+        false => Err("must be a URL such as http://localhost:4318/v1/traces".to_owned()),
+    }
 }
 
 #[cfg(feature = "otlp")]

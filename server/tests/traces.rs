@@ -139,7 +139,10 @@ fn calls_go_on_without_the_collector_and_without_spans() {
     drop(running);
     let folder = tempfile::tempdir().unwrap();
     for (options, wrong) in [
-        (["--otlp", "localhost:4318", "--otlp-ratio", "1"], "must begin with http:// or https://"),
+        (
+            ["--otlp", "localhost:4318", "--otlp-ratio", "1"],
+            "must be a URL such as http://localhost:4318",
+        ),
         (["--otlp", "http://localhost", "--otlp-ratio", "2"], "must be a number from 0 to 1"),
     ] {
         let options = [&["serve", "--log-format=human", "--self-signed"], &options[..]].concat();
