@@ -4,10 +4,10 @@
 deb: release ## Makes Debian packages in build/deb: MAINTAINER="Name <address>"
 	MAINTAINER='$(MAINTAINER)' packaging/deb.sh $(TARGET)/release/install build/deb
 
-# podman or docker.
-BUILDER ?= $(firstword $(foreach builder,podman docker,$(shell command -v $(builder))))
+# podman, docker or buildah.
+BUILDER ?= $(firstword $(foreach builder,podman docker buildah,$(shell command -v $(builder))))
 
 .PHONY: container
 container: ## Builds the container image seconder:VERSION: BUILDER=podman
-	@[ -n "$(BUILDER)" ] || { echo "make container requires podman or docker" >&2; exit 1; }
+	@[ -n "$(BUILDER)" ] || { echo "make container requires podman, docker or buildah" >&2; exit 1; }
 	$(BUILDER) build -f packaging/Containerfile -t "seconder:$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)" .
