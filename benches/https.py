@@ -8,12 +8,9 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from comparison import Bound, Comparison, Measures, Peer, Programs, Table, verdict
 from messages import fresh
-
-if TYPE_CHECKING:
-    from run import Comparison, Measures, Programs, Table
 
 CONNECTIONS = 128
 USERS = 16384
@@ -35,8 +32,6 @@ def verifications(
     programs: Programs, command: list[str], only: str, quick: bool, privacyidea: Path | None
 ) -> Iterator[Comparison]:
     """Verifications of right codes over kept connections, each on disk before it is acknowledged."""
-    from run import Bound, Comparison, Peer
-
     what = f"verify durably over HTTPS, {CONNECTIONS} connections"
     if only not in what:
         return
@@ -75,8 +70,6 @@ def verifications(
 
 def idle(program: Path, folder: Path, table: Table) -> None:
     """Adds the memory of `seconder serve` that has just started, with a database and a keyring."""
-    from run import verdict
-
     folder = folder.resolve() / "idle"
     with fresh(folder), started(program, folder, "--self-signed") as (process, _):
         with open(f"/proc/{process}/status") as status:

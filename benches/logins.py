@@ -5,10 +5,8 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from run import Comparison, Measures, Programs, Table
+from comparison import Bound, Comparison, Measures, Peer, Programs, Table
 
 MODULE = "pam_seconder.so"
 MOST = 1.5e6
@@ -47,8 +45,6 @@ def by_oath(programs: Programs, folder: Path) -> Callable[[], Measures]:
 def through_pam(
     programs: Programs, server: tuple[str, Path], oath: Path
 ) -> Iterator[Comparison]:
-    from run import Bound, Comparison, Peer
-
     folder = programs.folder / "stacks"
     stacks(folder, programs.folder / "service.sock", oath)
     yield Comparison(

@@ -8,10 +8,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from run import Comparison, Measures, Programs
+from comparison import Bound, Comparison, Measures, Peer, Programs
 
 THREADS = 4
 """As many as a route has by default."""
@@ -21,8 +19,6 @@ def leaving(
     programs: Programs, command: list[str], only: str, quick: bool
 ) -> Iterator[Comparison]:
     """Messages that are due, and calls while some of them are not accepted."""
-    from run import Bound, Comparison, Peer
-
     peers = (("HTTP", "requests"), ("SMPP", "smpplib"))
     names = {how: f"send a message that is due by {how}" for how, _ in peers}
     hanging = "99 % of calls, while a provider hangs"

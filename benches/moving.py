@@ -6,13 +6,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from comparison import Table, in_words, verdict
 from https import started
 from messages import fresh
-
-if TYPE_CHECKING:
-    from run import Table
 
 MOST = 3600e9 / 10_000_000
 """The most nanoseconds that a user may take: ten million users an hour."""
@@ -20,8 +17,6 @@ MOST = 3600e9 / 10_000_000
 
 def imported(program: Path, folder: Path, only: str, quick: bool, table: Table) -> None:
     """Adds how long a user with an authenticator app takes to be imported into a database file."""
-    from run import in_words, verdict
-
     users = 1000 if quick else 1_000_000
     what = f"import {users:,} users with an app, each"
     if only not in what:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from run import Comparison, Programs
+from comparison import Comparison, Peer, Programs
 
 
 def devices(programs: Programs) -> Iterator[Comparison]:
     """Both store in SQLite. Ours has two databases: the site's, and the engine's."""
-    from run import Comparison, Peer
-
     for what, kind, peer in (
         ("check a right code of an app", "app", "django-otp's TOTPDevice"),
         ("send a code and check it", "message", "django-otp's EmailDevice"),

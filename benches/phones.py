@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import users
+from comparison import Bound, Comparison, Measures, Peer, Programs, Table, in_words, verdict
 from https import started
 from messages import fresh
 from stores import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from run import Comparison, Measures, Programs, Table
 
 SERVICE = "https://login.example"
 """The public URL of the service, as benches/phones.rs has it."""
@@ -35,8 +31,6 @@ TABLES: list[tuple[str, str, dict[str, str]]] = [
 
 def alone(programs: Programs, command: list[str]) -> Iterator[Comparison]:
     """What a service does for one phone."""
-    from run import Bound, Comparison, Peer
-
     folder = programs.folder / "phones"
 
     def ours(what: str, *where: Path) -> Callable[[], Measures]:
@@ -84,8 +78,6 @@ def many(
     command: list[str], program: Path, folder: Path, only: str, quick: bool, table: Table
 ) -> None:
     """Adds the rows of phones that look for requests all the time, among many users."""
-    from run import in_words, verdict
-
     phones, among, seconds = (20, 1000, 4) if quick else (1000, 1_000_000, 15)
     whose = f"{phones:,} phones among {among:,} users"
     rows: list[tuple[str, str, float, Callable[[float], str]]] = [

@@ -8,10 +8,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from run import Comparison, Measures, Table
+from comparison import Bound, Comparison, Measures, Peer, Table, verdict
 
 THREADS = (64, 8, 1)
 BOUNDS: dict[int, tuple[float, float | None]] = {64: (1 / 5, 3), 8: (1 / 3, None), 1: (1.2, None)}
@@ -40,8 +38,6 @@ def row(
     turns: int,
 ) -> Comparison:
     """One row: a new database with users for so many threads, and the peers'."""
-    from run import Bound, Comparison, Peer
-
     engine, loop, group = urls(threads, False)
     keyring = folder / "stores.keys"
     keyring.unlink(missing_ok=True)
@@ -117,8 +113,6 @@ def server(
 
 def user_size(command: list[str], folder: Path, table: Table) -> None:
     """Adds how much the database grows with each user who has an app."""
-    from run import verdict
-
     most, lengths = 600, []
     with files(command, folder) as urls:
         for threads in (1, 65):
