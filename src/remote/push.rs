@@ -58,11 +58,17 @@ impl SendPush for Pushes {
         match self.post(message) {
             Ok(responded) => outcome(responded, &message.endpoint),
             Err(error) => {
+                // What cannot be sent now cannot be sent later either.
+                let is_final =
+                    matches!(error, Error::InvalidArgument { .. } | Error::Internal { .. });
                 let reason = match error {
                     Error::Unavailable { message, .. } => message,
                     other => other.to_string(),
                 };
-                PushOutcome::Retry { after: None, reason }
+                match is_final {
+                    true => PushOutcome::Rejected(reason),
+                    false => PushOutcome::Retry { after: None, reason },
+                }
             }
         }
     }
@@ -154,6 +160,24 @@ mod tests {
                 "{reason}"
             );
         }
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_not_tried_again_and_a_service_that_is_away_is() {
+        let pushes = |host: &str| Pushes::new(host.parse().unwrap()).unwrap();
+        let message = |endpoint: &str, authorization: &str| PushMessage {
+            endpoint: endpoint.to_owned(),
+            authorization: authorization.to_owned(),
+            ttl: Duration::ZERO,
+            topic: None,
+            body: Vec::new(),
+        };
+        let here = "127.0.0.1:9";
+        let endpoint = format!("http://{here}/");
+        let split = pushes(here).send(&message(&endpoint, "vapid\r\nhost: other"));
+        assert!(matches!(split, PushOutcome::Rejected(_)), "{split:?}");
+        let away = pushes(here).send(&message(&endpoint, "vapid"));
+        assert!(matches!(away, PushOutcome::Retry { .. }), "{away:?}");
     }
 
     #[test]
