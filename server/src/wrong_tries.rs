@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 pub(crate) const KEYS: u32 = 30;
 /// After what time it may send another one.
 pub(crate) const EACH_KEY: Duration = Duration::from_secs(2);
-/// The most addresses that are counted: whoever has more costs a look-up for each try.
+/// The most addresses that are counted. Of API keys, whoever has more costs a look-up for each try. Of codes, one
+/// more takes the place of the address that has the least to wait, with all that this one has sent: so nobody gets
+/// rid of a count by means of other addresses.
 const MOST: usize = 8192;
 
 /// The addresses that have sent some lately.
@@ -28,6 +30,23 @@ struct Counts {
     due: HashMap<Client, Instant>,
     sent: u64,
     refused: u64,
+}
+
+impl Counts {
+    /// Whether there is room for this address, after those are forgotten that have nothing to wait for.
+    fn make_room(&mut self, client: Client, now: Instant) -> bool {
+        if self.due.len() >= MOST && !self.due.contains_key(&client) {
+            self.due.retain(|_, due| *due > now);
+        }
+        self.due.len() < MOST || self.due.contains_key(&client)
+    }
+
+    /// The address that has the least to wait, if there is no room for this one.
+    fn least(&self, client: Client) -> Option<Client> {
+        let is_full = self.due.len() >= MOST && !self.due.contains_key(&client);
+        let least = || self.due.iter().min_by_key(|(_, due)| **due).map(|(least, _)| *least);
+        is_full.then(least).flatten()
+    }
 }
 
 impl WrongTries {
@@ -54,9 +73,14 @@ impl WrongTries {
     /// How long this address has to wait before.
     pub(crate) fn reserve(&self, client: Client, now: Instant) -> Result<(), Duration> {
         let mut counts = self.lock();
-        if let Some(wait) = self.early(&counts, client, now) {
+        counts.make_room(client, now);
+        let replaced = counts.least(client);
+        if let Some(wait) = self.early(&counts, replaced.unwrap_or(client), now) {
             counts.refused += 1;
             return Err(wait);
+        }
+        if let Some(due) = replaced.and_then(|least| counts.due.remove(&least)) {
+            counts.due.insert(client, due);
         }
         self.count(&mut counts, client, now);
         Ok(())
@@ -78,11 +102,8 @@ impl WrongTries {
 
     fn count(&self, counts: &mut Counts, client: Client, now: Instant) -> bool {
         counts.sent += 1;
-        if counts.due.len() >= MOST && !counts.due.contains_key(&client) {
-            counts.due.retain(|_, due| *due > now);
-            if counts.due.len() >= MOST {
-                return false;
-            }
+        if !counts.make_room(client, now) {
+            return false;
         }
         let due = counts.due.entry(client).or_insert(now);
         let was_under = (*due + self.each).saturating_duration_since(now) <= self.each * self.burst;
@@ -140,6 +161,25 @@ mod tests {
         assert_eq!(codes.reserve(client(1), now), Ok(()));
         assert!(codes.reserve(client(1), now).is_err());
         assert_eq!(codes.counts(), (2, 2));
+    }
+
+    #[test]
+    fn nobody_gets_rid_of_a_count_by_other_addresses() {
+        let each = Duration::from_secs(60);
+        let (codes, now) = (WrongTries::new(2, each), Instant::now());
+        let most = u32::try_from(MOST).unwrap();
+        let sends = |number| codes.reserve(client(number), now).is_ok();
+        assert_eq!([0; 3].map(sends), [true, true, false]);
+        // One each, so the first address is none of those that make room.
+        assert!((1..most).all(sends));
+        assert!(sends(most), "with the count of another address");
+        assert_eq!([0, most].map(sends), [false; 2]);
+        // Each place has room for one more, whoever takes it; then all addresses wait.
+        assert_eq!((1..most).filter(|number| sends(*number)).count(), MOST - 2);
+        assert_eq!(codes.reserve(client(9 * most), now), Err(each));
+        assert_eq!(codes.lock().due.len(), MOST);
+        assert_eq!(codes.reserve(client(9 * most), now + each), Ok(()));
+        assert_eq!(codes.reserve(client(8 * most), now + 2 * each), Ok(()), "all are due");
     }
 
     #[test]
