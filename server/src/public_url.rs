@@ -2,11 +2,14 @@
 
 use crate::invalid;
 use axum::http::Uri;
+use seconder::engine::approver::origin;
 use seconder::{Error, Result};
 use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// The URL at which the service is reached from the Internet, such as `https://login.example`.
+/// The URL at which the service is reached from the Internet, such as `https://login.example`. Its host and port are
+/// as browsers write them, because devices sign what theirs says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl(String);
 
@@ -32,10 +35,35 @@ impl FromStr for PublicUrl {
                     && uri.host().is_some_and(|host| !host.is_empty())
                     && has_port(&uri) =>
             {
-                Ok(PublicUrl(text.trim_end_matches('/').to_owned()))
+                if !uri.host().is_some_and(is_written_the_same) {
+                    return wrong(
+                        "must have a host that browsers write the same: a name, or an address such as 192.0.2.1 or \
+                         [2001:db8::1]",
+                    );
+                }
+                let path = &rest[authority.len()..];
+                Ok(PublicUrl(format!("{}{}", origin(text), path.trim_end_matches('/'))))
             }
             _ => wrong("must be a URL with a host, such as https://login.example"),
         }
+    }
+}
+
+/// Whether browsers take a host for what it looks like, but for capitals: they read more than four decimal numbers as
+/// an address of IPv4, such as `127.1` and `0x7f000001`.
+fn is_written_the_same(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[') {
+        return address.strip_suffix(']').is_some_and(|it| it.parse::<Ipv6Addr>().is_ok());
+    }
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let last = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    let is_number = match last.strip_prefix("0x") {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => last.bytes().all(|byte| byte.is_ascii_digit()),
+    };
+    match is_number {
+        true => host.parse::<Ipv4Addr>().is_ok(),
+        false => host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)),
     }
 }
 
@@ -64,6 +92,8 @@ mod tests {
             ("https://login.example:8443/", "https://login.example:8443"),
             ("https://login.example/seconder/", "https://login.example/seconder"),
             ("https://[2001:db8::1]", "https://[2001:db8::1]"),
+            ("https://192.0.2.1:8443", "https://192.0.2.1:8443"),
+            ("https://login_1.example.", "https://login_1.example."),
         ] {
             assert_eq!(text.parse::<PublicUrl>().unwrap().to_string(), shown);
         }
@@ -85,6 +115,33 @@ mod tests {
         ] {
             let error = text.parse::<PublicUrl>().map(|_| ()).unwrap_err().to_string();
             assert!(error.contains("public-url") && !error.contains("sesame"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_public_url_is_written_as_browsers_write_it_or_refused() {
+        for (text, shown) in [
+            ("https://LOCALHOST:00443", "https://localhost"),
+            ("https://Login.Example:443/Seconder/", "https://login.example/Seconder"),
+            ("https://[2001:DB8:0:0:0:0:0:1]:08443", "https://[2001:db8::1]:8443"),
+        ] {
+            assert_eq!(text.parse::<PublicUrl>().unwrap().to_string(), shown);
+        }
+        for text in [
+            "https://127.1",
+            "https://2130706433",
+            "https://0x7F.0.0.1",
+            "https://127.0.0.0x1",
+            "https://0177.0.0.1",
+            "https://192.0.2.1.",
+            "https://login.example.5",
+            "https://login.0x",
+            "https://[fe80::1%25eth0]",
+            "https://log%69n.example",
+            "https://login!.example",
+        ] {
+            let error = text.parse::<PublicUrl>().map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains("public-url"), "{text}: {error}");
         }
     }
 }

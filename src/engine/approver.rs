@@ -27,6 +27,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::net::Ipv6Addr;
 use zeroize::Zeroizing;
 
 /// Where devices reach the approver, below the public URL. No path of the interface begins so.
@@ -179,9 +180,32 @@ impl Published {
 /// they have signed for one service is of no use to another.
 pub fn origin(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
-    let host = rest.split('/').next().unwrap_or_default();
-    let host = host.strip_suffix(":443").unwrap_or(host);
-    format!("{scheme}://{host}").to_ascii_lowercase()
+    let scheme = scheme.to_ascii_lowercase();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let after_address = authority.rfind(']').unwrap_or(0);
+    let (host, port) = match authority[after_address..].find(':') {
+        Some(at) => authority.split_at(after_address + at),
+        None => (authority.as_str(), ""),
+    };
+    let default = if scheme == "http" { 80 } else { 443 };
+    let port = match port.trim_start_matches(':').parse::<u16>() {
+        Ok(port) if port == default => String::new(),
+        Ok(port) => format!(":{port}"),
+        Err(_) => port.to_owned(),
+    };
+    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    match address.and_then(|address| address.parse().ok()) {
+        Some(address) => format!("{scheme}://[{}]{port}", shortened(address)),
+        None => format!("{scheme}://{host}{port}"),
+    }
+}
+
+/// An address as browsers write it: also one that stands for an address of IPv4, in hexadecimal digits alone.
+fn shortened(address: Ipv6Addr) -> String {
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, low] => format!("::ffff:{high:x}:{low:x}"),
+        _ => address.to_string(),
+    }
 }
 
 /// The SHA-256 of something, in hexadecimal digits, as devices sign it.
@@ -197,4 +221,27 @@ fn text_of(bytes: &[u8]) -> Secret {
 /// Whether a time that a device has signed is that of now.
 fn is_now(time: u64, now: Now) -> bool {
     now.clock.seconds().abs_diff(time) <= super::limits::DEVICE_CLOCK.as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::origin;
+
+    #[test]
+    fn an_origin_is_written_as_browsers_write_it() {
+        for (url, written) in [
+            ("https://login.example/", "https://login.example"),
+            ("HTTPS://LOGIN.example:443/a:b", "https://login.example"),
+            ("https://localhost:00443", "https://localhost"),
+            ("https://localhost:08443?a", "https://localhost:8443"),
+            ("http://127.0.0.1:443/push", "http://127.0.0.1:443"),
+            ("http://127.0.0.1:80", "http://127.0.0.1"),
+            ("https://[2001:DB8:0:0::0:1]:443", "https://[2001:db8::1]"),
+            ("https://[2001:db8:0:0:1:0:0:1]:8443/", "https://[2001:db8::1:0:0:1]:8443"),
+            ("https://[::ffff:192.0.2.1]", "https://[::ffff:c000:201]"),
+            ("https://[0:0:0:0:0:0:0:1]", "https://[::1]"),
+        ] {
+            assert_eq!(origin(url), written, "{url}");
+        }
+    }
 }
