@@ -2,6 +2,7 @@
 
 use crate::arguments::Database;
 use crate::commands::{self, invalid, print};
+use crate::prompt;
 use crate::qr::{self, Screen};
 use crate::table::{Json, print_json, table, utc};
 use clap::{Args, Subcommand};
@@ -71,7 +72,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Approve a request.
+    /// Approve a request. Without its UUID, the only one that there is is shown at a terminal, and approved once that
+    /// is confirmed.
     Approve {
         #[command(flatten)]
         this: This,
@@ -222,31 +224,37 @@ fn pending(device: &ApproverDevice, as_json: bool) -> Result<()> {
         });
     }
     let row = |request: &PendingRequest| {
-        let shown = shown(request);
-        let text = |name: &str| one_line(shown[name].as_str().unwrap_or_default());
-        let details = shown["details"].as_array().into_iter().flatten();
-        let details = details.map(|pair| {
-            let part = |at: usize| one_line(pair[at].as_str().unwrap_or_default());
-            // In quotation marks, so that no detail looks like two.
-            format!("{:?}: {:?}", part(0), part(1))
-        });
+        let [application, message, details] = texts(request);
         let number = match request.number_digits {
             0 => "none".to_owned(),
             digits => format!("{digits} digits"),
         };
         let expires = request.expires.map_or_else(|| "never".to_owned(), utc);
-        let details = details.collect::<Vec<_>>().join(", ");
-        vec![
-            request.uuid.to_string(),
-            text("application"),
-            text("message"),
-            details,
-            number,
-            expires,
-        ]
+        vec![request.uuid.to_string(), application, message, details, number, expires]
     };
     let rows: Vec<_> = open.iter().map(row).collect();
     print(&table(&["UUID", "APPLICATION", "MESSAGE", "DETAILS", "NUMBER", "EXPIRES"], &rows))
+}
+
+/// The application of a request, its message and its details.
+fn texts(request: &PendingRequest) -> [String; 3] {
+    let shown = shown(request);
+    let text = |name: &str| one_line(shown[name].as_str().unwrap_or_default());
+    let details = shown["details"].as_array().into_iter().flatten();
+    let details = details.map(|pair| {
+        let part = |at: usize| one_line(pair[at].as_str().unwrap_or_default());
+        // In quotation marks, so that no detail looks like two.
+        format!("{:?}: {:?}", part(0), part(1))
+    });
+    [text("application"), text("message"), details.collect::<Vec<_>>().join(", ")]
+}
+
+/// A request in a few lines.
+fn described(request: &PendingRequest) -> String {
+    let [application, message, details] = texts(request);
+    let details = if details.is_empty() { details } else { format!("\ndetails      {details}") };
+    let uuid = &request.uuid;
+    format!("request      {uuid}\napplication  {application}\nmessage      {message}{details}")
 }
 
 fn shown(request: &PendingRequest) -> Value {
@@ -282,8 +290,34 @@ fn respond(
         let reason = format!("is missing: the login shows one of {} digits", request.number_digits);
         return Err(invalid("number", reason));
     }
+    // The only one that is open may be that of somebody else, who made it in this moment.
+    if which.uuid.is_none() && response == ApprovalResponse::Approve {
+        confirm(&request)?;
+    }
     let status = device.respond(&request, response, number)?;
-    json.print(&json!({ "uuid": request.uuid, "status": status }), &status)
+    let object = json!({ "uuid": request.uuid, "status": status, "shown": shown(&request) });
+    let text = match (&which.uuid, response) {
+        (None, ApprovalResponse::Deny | ApprovalResponse::Report) => {
+            format!("{}\n{status}", described(&request))
+        }
+        _ => status,
+    };
+    json.print(&object, &text)
+}
+
+/// Shows a request to the person at the terminal, who says whether it is to be approved.
+fn confirm(request: &PendingRequest) -> Result<()> {
+    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        let reason = "is needed where nobody at a terminal can confirm the request. `seconder device pending` lists \
+                      what is open";
+        return Err(invalid("UUID", reason.to_owned()));
+    }
+    let question = format!("{}\nApprove it? [y/N] ", described(request));
+    let typed = prompt::ask(&question)?.unwrap_or_default();
+    match typed.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(invalid("confirmation", "was not given: nothing was approved".to_owned())),
+    }
 }
 
 fn remove(this: &This, json: Json) -> Result<()> {

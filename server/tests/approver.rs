@@ -7,6 +7,7 @@ mod common;
 #[path = "provider/mod.rs"]
 mod program;
 mod serving;
+mod terminal;
 
 use program::{error, printed};
 use serde_json::{Value, json};
@@ -14,6 +15,8 @@ use serving::{Running, database, wait_until};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
+use std::process::Command;
+use terminal::Terminal;
 
 const PUBLIC: [&str; 2] = ["--public-url", "https://login.example"];
 const API: &str = "/-/approver/api/";
@@ -78,27 +81,38 @@ fn a_program_registers_by_an_invitation_and_responds_as_a_phone_does() {
             device.iter().map(String::as_str).chain(more.iter().copied()).collect();
         run(folder, &all)
     };
-    let none = run("approve", &[], error);
-    assert!(none.contains("no open request"), "{none}");
+    for command in ["approve", "deny", "report"] {
+        let none = run(command, &[], error);
+        assert!(none.contains("no open request"), "{none}");
+    }
     let asked = ask(folder, &["--number-digits", "3", "--details", r#"{"Location":"Bern"}"#]);
     let pending = object(&run("pending", &["--json"], printed));
     assert_eq!(pending["shown"]["details"], json!([["Location", "Bern"]]));
     let listed = run("pending", &[], printed);
     assert!(listed.contains(r#"Log in?  "Location": "Bern"  3 digits"#), "{listed}");
-    let missing = run("approve", &[], error);
+    let uuid = asked["approval_request"]["uuid"].as_str().unwrap();
+    let missing = run("approve", &[uuid], error);
     assert!(missing.contains("one of 3 digits"), "{missing}");
     let number = asked["approval_request"]["number"].as_str().unwrap();
+    // Nobody here has seen which one it is.
+    let unseen = run("approve", &["--number", number], error);
+    assert!(unseen.contains("UUID is needed") && unseen.contains("device pending"), "{unseen}");
+    assert_eq!(status(folder, &asked)["status"], "pending");
     let wrong = if number == "000" { "001" } else { "000" };
-    let refused = run("approve", &["--number", wrong], error);
+    let refused = run("approve", &[uuid, "--number", wrong], error);
     assert!(refused.contains("wrong_number"), "{refused}");
-    assert_eq!(run("approve", &["--number", number], printed).trim(), "approved");
+    assert_eq!(run("approve", &[uuid, "--number", number], printed).trim(), "approved");
     assert_eq!(status(folder, &asked)["status"], "approved");
-    let uuid = asked["approval_request"]["uuid"].as_str().unwrap();
     let evidence = object(&printed(folder, &["approval", "evidence", uuid]));
     assert!(evidence["signed"].as_str().unwrap().contains(uuid), "{evidence}");
     for (command, becomes) in [("deny", "denied"), ("report", "denied")] {
         let asked = ask(folder, &[]);
-        assert_eq!(run(command, &[], printed).trim(), becomes);
+        let answered = run(command, &[], printed);
+        let uuid = asked["approval_request"]["uuid"].as_str().unwrap();
+        for part in [uuid, "Seconder", "Log in?", "\n"] {
+            assert!(answered.contains(part), "{part}: {answered}");
+        }
+        assert!(answered.ends_with(&format!("\n{becomes}\n")), "{answered}");
         assert_eq!(status(folder, &asked)["status"], becomes);
     }
     let code = run("code", &[], printed);
@@ -110,6 +124,40 @@ fn a_program_registers_by_an_invitation_and_responds_as_a_phone_does() {
     assert!(!folder.join("phone.json").exists());
     let left = printed(folder, &["user", "devices", "--user", "1", "--json"]);
     assert!(!left.contains("svc_chrome"), "{left}");
+}
+
+#[test]
+fn at_a_terminal_the_only_request_is_shown_and_approved_once_that_is_confirmed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let _running = reachable(folder);
+    enrol(folder, "phone.json");
+    let asked = ask(folder, &["--details", r#"{"Location":"Bern","Note":"\u202eevil\u001b[2J"}"#]);
+    let uuid = asked["approval_request"]["uuid"].as_str().unwrap();
+    let approve = || {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_seconder"));
+        let file = folder.join("phone.json");
+        program.args(["device", "approve", "--device-file"]).arg(file);
+        Terminal::start(program, 80)
+    };
+    for typed in ["\n", "n\n", "x\n", "\u{4}"] {
+        let mut terminal = approve();
+        let shown = terminal.until("Approve it? [y/N] ");
+        for part in [uuid, "Seconder", "Log in?", r#""Location": "Bern""#] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        assert!(!shown.contains(['\u{202e}', '\u{1b}']), "{shown:?}");
+        terminal.type_in(typed);
+        let (shown, ended) = terminal.end();
+        assert!(!ended.success() && shown.contains("nothing was approved"), "{typed:?}: {shown}");
+        assert_eq!(status(folder, &asked)["status"], "pending");
+    }
+    let mut terminal = approve();
+    terminal.until("Approve it? [y/N] ");
+    terminal.type_in("y\n");
+    let (shown, ended) = terminal.end();
+    assert!(ended.success() && shown.contains("approved"), "{shown}");
+    assert_eq!(status(folder, &asked)["status"], "approved");
 }
 
 #[test]

@@ -45,8 +45,9 @@ def test_the_demo_invites_a_phone_and_asks_it(tmp_path: Path) -> None:
             demo.stdin.flush()
             asked = re.compile(r"Type (\d\d) on the phone")
             number = wait(lambda: asked.search(printed.read_text()), "a number")[1]
-            assert "Log in to Example?" in phone("pending")
-            phone("approve", f"--number={number}")
+            listed = phone("pending")
+            assert "Log in to Example?" in listed
+            phone("approve", listed.splitlines()[-1].split()[0], f"--number={number}")
             wait(lambda: "Welcome, Ada." in printed.read_text(), "the answer")
             demo.stdin.close()
             assert demo.wait(PATIENCE) == 0
