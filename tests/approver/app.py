@@ -58,6 +58,17 @@ class App:
         self.phone.press("#finish")
         self.on("requests")
 
+    def add_account(self, user: User) -> None:
+        """Registers the phone for another account, and goes back to the list of requests."""
+        self.go("settings")
+        self.phone.press("#add-account")
+        self.phone.fill("#code-field", user.invite().code)
+        self.phone.press("#next")
+        self.phone.press("#add")
+        self.phone.wait(lambda: self.screen() in ("notifications", "done"), "the end")
+        self.open("#requests")
+        self.on("requests")
+
     def show(self, request: Request) -> None:
         """Waits until the request is in the list, and opens it."""
         self.on("requests")

@@ -100,18 +100,58 @@ def test_refused_notifications_leave_an_app_that_polls(app: App, user: User) -> 
 
 def test_one_app_has_several_accounts(enrolled: App, service: Service, user: User) -> None:
     other = service.add_user()
-    enrolled.go("settings")
-    enrolled.phone.press("#add-account")
-    enrolled.phone.fill("#code-field", other.invite().code)
-    enrolled.phone.press("#next")
-    enrolled.phone.press("#add")
-    enrolled.phone.wait(lambda: enrolled.screen() in ("notifications", "done"), "the end")
-    enrolled.open("#requests")
+    enrolled.add_account(other)
     for asked in (user.ask(), other.ask()):
         enrolled.show(asked)
         enrolled.respond("deny")
         assert enrolled.result() == "denied" and asked.status == "denied"
         enrolled.phone.press("#close")
+
+
+def test_a_user_with_two_accounts_in_one_app_is_asked_once(enrolled: App, user: User) -> None:
+    enrolled.add_account(user)
+    enrolled.go("codes")
+    assert enrolled.phone.script("return document.querySelectorAll('.digits').length") == 2
+    enrolled.go("requests")
+    for response, status in (("approve", "approved"), ("deny", "denied")):
+        request = user.ask()
+        link = f"a[href='#r={request.uuid}']"
+        enrolled.phone.see(link)
+        # Once each of both accounts has its list.
+        polled = "return performance.getEntriesByType('resource').filter((one) => /api.requests$/.test(one.name)).length"
+        before = enrolled.phone.script(polled)
+        enrolled.phone.wait(lambda: enrolled.phone.script(polled) > before + 2, "another poll")
+        count = "return document.querySelectorAll(arguments[0]).length"
+        assert enrolled.phone.script(count, "main a[href^='#r=']") == 1
+        enrolled.show(request)
+        enrolled.respond(response)
+        assert enrolled.result() == status and request.status == status
+        assert request.called_back() == [status]
+        enrolled.phone.press("#close")
+        enrolled.on("requests")
+        assert enrolled.phone.script(count, link) == 0
+    enrolled.go("history")
+    script = "return [...document.querySelectorAll('[data-status]')].map((one) => one.dataset.status)"
+    assert enrolled.phone.script(script) == ["denied", "approved"]
+
+
+def test_the_other_account_of_a_user_stays_when_one_is_removed(enrolled: App, user: User) -> None:
+    enrolled.add_account(user)
+    request = user.ask()
+    enrolled.phone.see(f"a[href='#r={request.uuid}']")
+    enrolled.go("settings")
+    enrolled.phone.press("#show-devices")
+    enrolled.phone.press(".ask summary")
+    enrolled.phone.press("[data-do=remove]")
+    enrolled.phone.wait(lambda: len(user.devices()) == 1, "the first account to be removed")
+    enrolled.open("#requests")
+    enrolled.show(request)
+    enrolled.respond("approve")
+    assert enrolled.result() == "approved" and request.status == "approved"
+    enrolled.phone.press("#close")
+    enrolled.go("history")
+    script = "return [...document.querySelectorAll('[data-status]')].map((one) => one.dataset.status)"
+    assert enrolled.phone.script(script) == ["approved"]
 
 
 def test_an_app_that_is_removed_here_asks_nothing_any_more(enrolled: App, user: User) -> None:

@@ -33,16 +33,22 @@ export async function forget(account) {
   await remove("accounts", account.device);
   accounts.splice(0, Infinity, ...accounts.filter((one) => one !== account));
   await drop((entry) => entry.device === account.device);
+  // Some of it may be that of another account of the same user.
+  for (const one of active()) await remember(one);
 }
 
 const listed = (account) => lists.get(account.device)?.requests ?? [];
 
 const read = (account, request) => ({ ...request, account, about: JSON.parse(request.shown) });
 
-export const open = () =>
-  active().flatMap((account) => listed(account).map((request) => read(account, request)))
+// A user who has several accounts in here is asked once, and answers with the first of them.
+export const open = () => {
+  const asked = active().flatMap((account) => listed(account).map((request) => read(account, request)));
+  return asked
+    .filter(({ uuid }, index) => asked.findIndex((one) => one.uuid === uuid) === index)
     .filter(({ expires }) => !expires || expires > now())
     .sort((a, b) => a.about.created - b.about.created);
+};
 
 export const isOpen = (uuid) => open().some((request) => request.uuid === uuid);
 
@@ -61,17 +67,21 @@ async function pollOne(account) {
   const { requests } = await reply.json();
   // The tag is kept once all of this has succeeded: with it, the next reply may have no list.
   lists.set(device, { requests });
-  for (const { uuid, shown } of requests) {
-    const entry = find(account, uuid) ?? { device, uuid, seen: now(), status: "pending" };
-    if (entry.shown !== shown) await keep(Object.assign(entry, { shown }));
-  }
+  await remember(account);
   for (const entry of past) {
     if (entry.device === device && entry.status === "pending" && !isOpen(entry.uuid)) await look(account, entry.uuid);
   }
   lists.get(device).etag = reply.headers.get("ETag");
 }
 
-const find = (account, uuid) => past.find((entry) => entry.device === account.device && entry.uuid === uuid);
+async function remember(account) {
+  for (const { uuid, shown } of listed(account)) {
+    const entry = find(uuid) ?? { device: account.device, uuid, seen: now(), status: "pending" };
+    if (entry.shown !== shown) await keep(Object.assign(entry, { shown }));
+  }
+}
+
+const find = (uuid) => past.find((entry) => entry.uuid === uuid);
 
 async function keep(entry) {
   if (!accounts.some(({ device }) => device === entry.device)) return;
@@ -91,10 +101,12 @@ export const clear = () => drop(({ uuid }) => !isOpen(uuid));
 
 // Notes what became of a request. What was answered here is known in more detail than the service
 // reports, so the first note stays.
-export async function note(account, uuid, status, otherDevice) {
-  const list = lists.get(account.device);
-  if (list) lists.set(account.device, { requests: list.requests.filter((request) => request.uuid !== uuid) });
-  const entry = find(account, uuid);
+export async function note(uuid, status, otherDevice) {
+  for (const [device, { requests }] of lists) {
+    const left = requests.filter((request) => request.uuid !== uuid);
+    if (left.length < requests.length) lists.set(device, { requests: left });
+  }
+  const entry = find(uuid);
   if (entry?.status === "pending") await keep(Object.assign(entry, { status, otherDevice }));
 }
 
@@ -103,12 +115,13 @@ export async function look(account, uuid) {
   try {
     const request = await json(account, "GET", `api/requests/${uuid}`);
     const { status, by_this_device: here } = request;
-    if (status !== "pending") await note(account, uuid, status, !here && status !== "expired");
+    if (status !== "pending") await note(uuid, status, !here && status !== "expired");
     // The list could not be had. Without a tag, the next reply has it.
     else if (!isOpen(uuid)) lists.set(account.device, { requests: [...listed(account).filter((one) => one.uuid !== uuid), request] });
     return read(account, request);
   } catch (error) {
     if (error.message !== "not_found") throw error;
-    await note(account, uuid, "unknown");
+    // Another account may have it.
+    if (find(uuid)?.device === account.device) await note(uuid, "unknown");
   }
 }

@@ -103,7 +103,7 @@ function present(request) {
   };
 
   const conclude = async (kind) => {
-    await note(account, uuid, kind);
+    await note(uuid, kind);
     finish(kind, request);
   };
 

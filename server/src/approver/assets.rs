@@ -144,8 +144,8 @@ fn compact(name: &str, text: &str) -> String {
     let shorter: &[(&str, &str)] = match kind {
         "css" => SHORTER_STYLES,
         "html" => &[(">\n<", "><")],
-        // No line of code ends with a comment.
-        "js" => &[("{\n", "{"), (",\n", ","), (";\n", ";")],
+        // No line of code ends with a comment, and no text has an arrow or an equals sign between spaces.
+        "js" => &[("{\n", "{"), (",\n", ","), (";\n", ";"), (" => ", "=>"), (" = ", "=")],
         "json" | "webmanifest" => &[("\": \"", "\":\""), (",\n", ",")],
         _ => &[],
     };
