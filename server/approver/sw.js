@@ -29,6 +29,8 @@ const { scope } = registration;
 // The page has noted its language before it registered this worker.
 const language = () => new Promise((resolve, reject) => {
   const opening = indexedDB.open("seconder-approver");
+  // Without the page's tables, the page could never make them. It starts the worker again.
+  opening.onupgradeneeded = () => opening.transaction.abort();
   opening.onerror = reject;
   opening.onsuccess = () => {
     const reading = opening.result.transaction("settings").objectStore("settings").get("language");

@@ -173,6 +173,26 @@ def test_an_app_that_is_removed_by_the_application_says_so(enrolled: App, user: 
     assert not enrolled.phone.script("return document.querySelectorAll('.digits').length")
 
 
+WOKEN = """
+  const policy = window.trustedTypes?.createPolicy("seconder", { createScriptURL: (url) => url });
+  const { installing } = await navigator.serviceWorker.register(policy?.createScriptURL("sw.js") ?? "sw.js");
+  while (installing.state === "installing") await new Promise((done) => { setTimeout(done, 50); });
+  // A browser may list one without a version, of which the next opening makes all tables.
+  return [installing.state, (await indexedDB.databases()).filter(({ version }) => version).length];
+"""
+"""Installs the worker, and returns what became of it, and how many databases there are."""
+
+
+def test_a_worker_that_is_woken_before_the_page_leaves_the_database_to_it(
+    app: App, user: User
+) -> None:
+    # The text of the worker is a page of the same origin that runs nothing.
+    app.open("sw.js")
+    assert app.phone.script(WOKEN) == ["redundant", 0]
+    app.enrol(user)
+    app.show(user.ask())
+
+
 def test_an_iphone_is_shown_how_to_install_the_app_and_what_to_type(
     chromium: Chromium, user: User
 ) -> None:
