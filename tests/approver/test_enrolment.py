@@ -154,6 +154,37 @@ def test_the_other_account_of_a_user_stays_when_one_is_removed(enrolled: App, us
     assert enrolled.phone.script(script) == ["approved"]
 
 
+HOLD = """
+  const { fetch } = window;
+  const held = new Promise((release) => { window.release = release; });
+  window.fetch = async (path, options) => {
+    const reply = await fetch(path, options);
+    if (path === "api/device" && options.method === "POST") await held;
+    return reply;
+  };
+"""
+"""Keeps the replies to changes of the device back until `release()`."""
+
+
+def test_an_account_that_is_removed_while_it_is_changed_does_not_come_back(
+    enrolled: App, user: User
+) -> None:
+    enrolled.go("settings")
+    enrolled.phone.script(HOLD)
+    enrolled.phone.fill("#name-field", "Another name")
+    enrolled.phone.press("#save")
+    enrolled.phone.press("#show-devices")
+    enrolled.phone.see("[data-device]")
+    enrolled.phone.press(".ask summary")
+    enrolled.phone.press("[data-do=remove]")
+    enrolled.on("welcome")
+    enrolled.phone.script("release(); await new Promise((done) => { setTimeout(done, 500); });")
+    enrolled.phone.script("history.replaceState(null, '', '#requests')")
+    enrolled.reload()
+    enrolled.on("welcome")
+    assert user.devices() == []
+
+
 def test_an_app_that_is_removed_here_asks_nothing_any_more(enrolled: App, user: User) -> None:
     enrolled.go("settings")
     enrolled.phone.press("#show-devices")
