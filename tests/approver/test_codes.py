@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from app import App
+from conftest import require
+from driven import Chromium
 from phone import Phone
 from push_service import PushService
 from service import Service
@@ -37,6 +39,33 @@ def test_the_code_is_right_without_a_network(
         assert not user.accepts(wrong) and user.accepts(code)
         # Without a network, it is right that a browser complains.
         assert [text for text in phone.complaints() if "blocked" in text] == []
+    finally:
+        phone.close()
+
+
+SLOW = """
+  const { now } = Date;
+  Date.now = () => now() - 10 * 60_000;
+"""
+"""A clock that is ten minutes behind."""
+
+
+def test_a_phone_whose_clock_is_wrong_shows_the_right_code_without_a_network(
+    own_service: Service
+) -> None:
+    user = own_service.add_user()
+    require("chromium")
+    phone = Chromium(own_service.trusted)
+    try:
+        phone.cdp("Page.addScriptToEvaluateOnNewDocument", source=SLOW)
+        app = App(phone, own_service)
+        app.enrol(user)
+        phone.wait(lambda: phone.script(KEPT), "the app to be kept")
+        own_service.stop()
+        app.reload()
+        code = app.code()
+        own_service.start()
+        assert user.accepts(code)
     finally:
         phone.close()
 

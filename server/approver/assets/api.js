@@ -1,17 +1,20 @@
 // Signed calls to the service. A call that fails throws an error whose message is the service's
 // word for it, or "network" or "overloaded".
 
-import { put, sha256, sign } from "./keys.js";
+import { get, put, sha256, sign } from "./keys.js";
 
-// Seconds by which the clock of the service is ahead of ours.
-let ahead = 0;
+// Seconds by which the clock of the service is ahead of ours. They are kept for codes without a network.
+let ahead = await get("settings", "ahead").catch(() => {}) ?? 0;
 
 export const now = () => Math.floor(Date.now() / 1000 + ahead);
 
 function correctClock(reply) {
   const difference = (Date.parse(reply.headers.get("Date")) - Date.now()) / 1000;
   // `Date` counts whole seconds, and the reply took a while.
-  if (Math.abs(difference - ahead) > 3) ahead = difference;
+  if (Math.abs(difference - ahead) > 3) {
+    ahead = difference;
+    put("settings", ahead, "ahead").catch(() => {});
+  }
 }
 
 // An account that the service no longer knows is only marked: the user deletes it.
