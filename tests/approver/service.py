@@ -61,7 +61,10 @@ class Service:
         except BaseException:
             self.close()
             raise
-        self.application = seconder.open(self.origin, api_key=KEY, ca_file=self._certificate)
+        # Otherwise the calls could not have everything that other applications send.
+        self.application = seconder.open(
+            self.origin, api_key=KEY, ca_file=self._certificate, nested_as_json=True
+        )
 
     @property
     def trusted(self) -> str:

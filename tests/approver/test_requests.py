@@ -213,6 +213,19 @@ def test_what_an_application_sends_stays_text(enrolled: App, user: User) -> None
     assert enrolled.phone.script(script) == ["bdi", "dd", "div", "dt", "span"]
 
 
+def test_a_detail_without_a_name_or_a_value_stays_one(enrolled: App, user: User) -> None:
+    enrolled.show(user.ask("Log in?", {"Zone": "", "": "9.50 CHF", "Device": "Firefox"}))
+    enrolled.phone.see("#details dt")
+    script = """
+      return [...document.querySelectorAll("#details > *")]
+        .map((row) => [...row.children].map((one) => [one.localName, one.innerText]));
+    """
+    assert enrolled.phone.script(script) == [
+        [["dt", name], ["dd", value]]
+        for name, value in [("Zone", ""), ("", "9.50 CHF"), ("Device", "Firefox")]
+    ]
+
+
 def test_a_long_request_leaves_the_buttons_in_sight(enrolled: App, user: User) -> None:
     enrolled.show(user.ask("x" * 200, {f"Detail {n}": "word " * 30 for n in range(12)}))
     script = "return document.querySelector('#report').getBoundingClientRect().bottom <= innerHeight"

@@ -20,7 +20,8 @@ async function draw({ account, uuid }, root) {
 
 function show(name, request, values, actions) {
   const { about } = request;
-  const details = about.details.map(([name, value]) => view("fact", { name, value }));
+  // In lists, because an empty text would leave its element out.
+  const details = about.details.map(([name, value]) => view("fact", { name: [name], value: [value] }));
   const root = view(name, { ...about, details, initial: [...about.application][0], created: moment(about.created), ...values }, actions);
   if (about.logo) draw(request, root).catch(() => {});
   return root;
