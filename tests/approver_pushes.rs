@@ -160,3 +160,19 @@ fn a_device_changes_and_removes_itself_and_no_other() {
     assert_eq!(device.remove(), Err(Refused::Unauthorized));
     assert!(other.signed(world.engine(), NOW).is_ok());
 }
+
+#[test]
+fn the_engine_finds_the_same_characters_misleading_as_the_page() {
+    let listed =
+        include_str!("vectors/misleading.txt").lines().filter(|line| !line.starts_with('#'));
+    let ranges: Vec<_> = listed
+        .map(|line| {
+            let (first, last) = line.split_once('-').unwrap_or((line, line));
+            [first, last].map(|code| u32::from_str_radix(code, 16).unwrap())
+        })
+        .collect();
+    for letter in char::MIN..=char::MAX {
+        let is_listed = ranges.iter().any(|[from, to]| (*from..=*to).contains(&letter.into()));
+        assert_eq!(seconder::engine::approver::misleads(letter), is_listed, "{letter:?}");
+    }
+}

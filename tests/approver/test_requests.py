@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from app import App
 from conftest import NewApp
 from service import NAME, Service, User
 
+ROOT = Path(__file__).resolve().parents[2]
 DETAILS = {"Zone": "Bern", "Amount": "9.50 CHF", "Device": "Firefox on Linux"}
 
 
@@ -211,6 +213,29 @@ def test_what_an_application_sends_stays_text(enrolled: App, user: User) -> None
       return [...new Set([...quoted].map((one) => one.localName))].sort();
     """
     assert enrolled.phone.script(script) == ["bdi", "dd", "div", "dt", "span"]
+
+
+ODD = """
+  const file = performance.getEntriesByType("resource").find(({ name }) => /page[.][^/]*js$/.test(name));
+  const { ODD } = await import(file.name);
+  const ranges = [];
+  for (let code = 0; code <= 0x10ffff; code += 1) {
+    if (!ODD.test(String.fromCodePoint(code))) continue;
+    if (ranges.at(-1)?.[1] === code - 1) ranges.at(-1)[1] = code;
+    else ranges.push([code, code]);
+  }
+  return ranges;
+"""
+"""The characters of which the page shows the code, as ranges."""
+
+
+def test_the_page_finds_the_same_characters_misleading_as_the_engine(app: App) -> None:
+    app.open()
+    app.on("welcome")
+    lines = (ROOT / "tests" / "vectors" / "misleading.txt").read_text().splitlines()
+    ranges = [line.split("-") for line in lines if not line.startswith("#")]
+    wanted = [[int(one[0], 16), int(one[-1], 16)] for one in ranges]
+    assert app.phone.script(ODD) == wanted
 
 
 def test_a_detail_without_a_name_or_a_value_stays_one(enrolled: App, user: User) -> None:

@@ -239,16 +239,18 @@ pub(super) fn name(given: &str) -> Result<String> {
     }
 }
 
-/// Whether a character controls something, draws nothing or reorders its neighbours. The two joiners do not: Persian,
-/// Indic languages and emoji are written with them. The page decides the same by Unicode's classes, of which Rust has
-/// no table: see `ODD` in server/approver/assets/page.js.
+/// Whether a character controls something, draws nothing, reorders its neighbours or is for private use. What Persian,
+/// Indic languages and emoji are written with does not: the two joiners and two variation selectors. The page decides
+/// the same by Unicode's classes, of which Rust has no table: `ODD` in server/approver/assets/page.js.
 pub fn misleads(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}'
+            | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}')
 }
 
 /// A language that a device names.
@@ -280,7 +282,7 @@ mod tests {
     #[test]
     fn names_and_languages_of_devices_are_bounded() {
         assert_eq!(name(" Ada's phone ").unwrap(), "Ada's phone");
-        let family = "Ada\u{2019}s \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}";
+        let family = "Ada\u{2019}s \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} \u{2764}\u{fe0f}";
         assert_eq!(name(family).unwrap(), family);
         for wrong in [
             "",
