@@ -20,6 +20,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use logo::Logos;
 use seconder::Result;
 use seconder::engine::Engine;
 use seconder::engine::approver::{APPROVER_PATH, Refused};
@@ -46,6 +47,7 @@ struct Inner {
     pools: Pools,
     assets: Assets,
     wrong_codes: WrongTries,
+    logos: Logos,
 }
 
 impl Approver {
@@ -65,6 +67,7 @@ impl Approver {
             pools: pools.clone(),
             assets: Assets::new(),
             wrong_codes: WrongTries::new(TRIES, EACH),
+            logos: Logos::default(),
         }))))
     }
 
@@ -117,7 +120,7 @@ impl Approver {
         }
         let inner = Arc::clone(&self.0);
         let replied = pool.run(Lane::Network, move || {
-            let replied = api::reply(&inner.engine, &asked, &head, &body);
+            let replied = api::reply(&inner.engine, &inner.logos, &asked, &head, &body);
             let is_wrong = matches!(replied, Err(Refused::InvitationUnknown));
             if let Some(client) = trying.filter(|_| !is_wrong) {
                 inner.wrong_codes.give_back(client);

@@ -6,9 +6,11 @@ import base64
 import hashlib
 import json
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
@@ -85,6 +87,12 @@ class Service:
         files = (self._folder / f"seconder.db{suffix}" for suffix in ("", "-wal"))
         return b"".join(file.read_bytes() for file in files if file.exists())
 
+    def keep_logo(self, url: str, media_type: str, content: bytes) -> None:
+        """Keeps a picture as the service does that it has fetched."""
+        row = (hashlib.sha256(url.encode()).digest(), media_type, content, 2**62)
+        with closing(sqlite3.connect(self._folder / "seconder.db")) as database, database:
+            database.execute("INSERT OR REPLACE INTO logos VALUES (?, ?, ?, ?)", row)
+
     def add_user(self) -> User:
         number = next(self._numbers)
         created = self.application.create_user(
@@ -110,6 +118,7 @@ class User:
         *,
         number_digits: int = 0,
         seconds_to_expire: int = 600,
+        logo: str | None = None,
     ) -> Request:
         """Asks for the approval of a login."""
         created = self.service.application.create_approval(
@@ -118,6 +127,7 @@ class User:
             details=details,
             number_digits=number_digits,
             seconds_to_expire=seconds_to_expire,
+            logos=[{"res": "default", "url": logo}] if logo else None,
         )
         return Request(self, created.uuid, created.number)
 

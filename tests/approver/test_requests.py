@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import time
 from pathlib import Path
 
 import pytest
 from app import App
 from conftest import NewApp
+from PIL import Image
 from service import NAME, Service, User
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -236,6 +238,37 @@ def test_the_page_finds_the_same_characters_misleading_as_the_engine(app: App) -
     ranges = [line.split("-") for line in lines if not line.startswith("#")]
     wanted = [[int(one[0], 16), int(one[-1], 16)] for one in ranges]
     assert app.phone.script(ODD) == wanted
+
+
+def picture() -> bytes:
+    content = io.BytesIO()
+    Image.new("RGB", (96, 48), "navy").save(content, "PNG")
+    return content.getvalue()
+
+
+def test_the_picture_of_the_application_is_shown_as_the_service_keeps_it(
+    enrolled: App, service: Service, user: User
+) -> None:
+    # It would be fetched from the Internet alone, so it is put where the service keeps those that it has fetched.
+    url = "https://app.example/logo.png"
+    service.keep_logo(url, "image/png", picture())
+    enrolled.show(user.ask(logo=url))
+    drawn = "const { naturalWidth, alt } = document.querySelector('.logo img'); return [naturalWidth, alt];"
+    assert enrolled.phone.wait(lambda: enrolled.phone.script(drawn), "the picture") == [96, ""]
+    asked = """
+      return performance.getEntriesByType("resource").map((one) => one.name).filter((name) => /logo/.test(name));
+    """
+    request = f"{service.base}api/requests/"
+    assert all(name.startswith(request) for name in enrolled.phone.script(asked))
+
+
+def test_without_the_picture_the_initial_of_the_application_stays(
+    enrolled: App, service: Service, user: User
+) -> None:
+    # Nobody may serve a picture on this machine.
+    enrolled.show(user.ask(logo="https://127.0.0.1:9/logo.png"))
+    enrolled.phone.see("#approve")
+    assert enrolled.phone.see(".logo").strip() == NAME[0]
 
 
 def test_a_detail_without_a_name_or_a_value_stays_one(enrolled: App, user: User) -> None:

@@ -1,6 +1,6 @@
 //! What devices ask for, and the replies, as JSON.
 
-use super::logo;
+use super::logo::Logos;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use base64::Engine as _;
@@ -93,6 +93,7 @@ impl Resource {
 /// The reply to a device. It blocks.
 pub(super) fn reply(
     engine: &Engine,
+    logos: &Logos,
     asked: &Resource,
     head: &Parts,
     body: &[u8],
@@ -108,7 +109,7 @@ pub(super) fn reply(
                 Resource::Request(uuid) => {
                     Ok(object(StatusCode::OK, &shown(&device.request(&id(uuid)?)?)))
                 }
-                Resource::Logo(uuid) => logo::reply(engine, device.logo(&id(uuid)?)?),
+                Resource::Logo(uuid) => logos.reply(engine, device.logo(&id(uuid)?)?),
                 _ => of_itself(device, &head.method, body),
             }
         }

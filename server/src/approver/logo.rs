@@ -4,23 +4,76 @@ use super::api::Reply;
 use axum::http::StatusCode;
 use seconder::engine::Engine;
 use seconder::engine::approver::{KeptLogo, Refused};
+use std::collections::HashSet;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The largest picture, in bytes.
 const LARGEST: usize = 256 * 1024;
 
-/// The picture at a URL, which is fetched if nobody has done so before.
-pub(super) fn reply(engine: &Engine, url: Option<String>) -> Result<Reply, Refused> {
-    let url = url.ok_or(Refused::NotFound)?;
-    let logo = match engine.kept_logo(&url)? {
-        Some(kept) => kept,
-        None => {
-            let fetched = seconder::remote::fetch_picture(&url, LARGEST).ok().and_then(picture);
-            engine.keep_logo(&url, fetched.clone())?;
-            fetched
+/// Fetches pictures, each by one thread at a time: the first notification of a request has all devices of many users
+/// ask for the same one.
+#[derive(Default)]
+pub(super) struct Logos {
+    /// The URLs of those that are being fetched.
+    fetching: Mutex<HashSet<String>>,
+    fetched: Condvar,
+}
+
+/// That nobody else fetches a picture.
+struct Turn<'a> {
+    logos: &'a Logos,
+    url: &'a str,
+}
+
+impl Logos {
+    /// The picture at a URL, which is fetched if nobody has done so before. It blocks.
+    pub(super) fn reply(&self, engine: &Engine, url: Option<String>) -> Result<Reply, Refused> {
+        let url = url.ok_or(Refused::NotFound)?;
+        let fetch = || seconder::remote::fetch_picture(&url, LARGEST).ok();
+        let logo = self.find(engine, &url, fetch)?.ok_or(Refused::NotFound)?;
+        let KeptLogo { media_type, content } = logo;
+        Ok(Reply { status: StatusCode::OK, media_type, body: content, tag: None })
+    }
+
+    fn find(
+        &self,
+        engine: &Engine,
+        url: &str,
+        fetch: impl FnOnce() -> Option<Vec<u8>>,
+    ) -> seconder::Result<Option<KeptLogo>> {
+        if let Some(kept) = engine.kept_logo(url)? {
+            return Ok(kept);
         }
-    };
-    let KeptLogo { media_type, content } = logo.ok_or(Refused::NotFound)?;
-    Ok(Reply { status: StatusCode::OK, media_type, body: content, tag: None })
+        let _turn = self.turn(url);
+        // Somebody may have fetched it meanwhile.
+        if let Some(kept) = engine.kept_logo(url)? {
+            return Ok(kept);
+        }
+        let fetched = fetch().and_then(picture);
+        engine.keep_logo(url, fetched.clone())?;
+        Ok(fetched)
+    }
+
+    /// Waits until nobody else fetches this picture.
+    fn turn<'a>(&'a self, url: &'a str) -> Turn<'a> {
+        let mut fetching = self.lock();
+        while !fetching.insert(url.to_owned()) {
+            fetching = self.fetched.wait(fetching).unwrap_or_else(PoisonError::into_inner);
+        }
+        Turn { logos: self, url }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
+        // What it protects is complete at all times.
+        self.fetching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.logos.lock().remove(self.url);
+        self.logos.fetched.notify_all();
+    }
 }
 
 /// A picture of a kind that browsers show without running anything, by its content.
@@ -37,6 +90,55 @@ fn picture(content: Vec<u8>) -> Option<KeptLogo> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+    #[test]
+    fn a_picture_that_many_ask_for_at_once_is_fetched_once() {
+        let service = seconder::open("sandbox:").unwrap();
+        let engine = service.engine().unwrap();
+        let (logos, fetches) = (Logos::default(), AtomicUsize::new(0));
+        let find = |url: &str, content: Option<&[u8]>| {
+            let fetch = || {
+                fetches.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(50));
+                content.map(<[u8]>::to_vec)
+            };
+            logos.find(engine, url, fetch).unwrap().map(|logo| logo.media_type)
+        };
+        // One that there is, one that there is not, and one that is none.
+        for (number, content) in [Some(PNG), None, Some(&b"<svg/>"[..])].into_iter().enumerate() {
+            let wanted = (content == Some(PNG)).then(|| "image/png".to_owned());
+            let url = format!("https://app.example/{number}.png");
+            std::thread::scope(|scope| {
+                let asking = [(); 16].map(|()| scope.spawn(|| find(&url, content)));
+                asking.into_iter().for_each(|one| assert_eq!(one.join().unwrap(), wanted));
+            });
+            assert_eq!(find(&url, content), wanted);
+            assert_eq!(fetches.load(Ordering::Relaxed), number + 1);
+        }
+        assert!(logos.lock().is_empty());
+    }
+
+    #[test]
+    fn a_picture_that_hangs_keeps_nobody_from_others_and_a_panic_from_nothing() {
+        let service = seconder::open("sandbox:").unwrap();
+        let engine = service.engine().unwrap();
+        let logos = Logos::default();
+        let hanging = logos.turn("https://slow.example/a.png");
+        let other = logos.find(engine, "https://app.example/a.png", || Some(PNG.to_vec()));
+        assert!(other.unwrap().is_some());
+        drop(hanging);
+        let failed = std::thread::scope(|scope| {
+            let url = "https://app.example/b.png";
+            scope.spawn(|| logos.find(engine, url, || panic!("a fault"))).join()
+        });
+        assert!(failed.is_err());
+        let again = logos.find(engine, "https://app.example/b.png", || Some(PNG.to_vec()));
+        assert!(again.unwrap().is_some());
+    }
 
     #[test]
     fn a_picture_is_recognised_by_its_content() {
