@@ -94,6 +94,23 @@ fn a_subscription_that_has_ended_is_forgotten_and_a_rejection_is_not_repeated() 
 }
 
 #[test]
+fn the_audit_says_what_a_push_that_failed_was_about() {
+    let world = World::new();
+    let phone = world.phone();
+    world.subscribe(&phone, ENDPOINT).unwrap();
+    *world.responses.lock().unwrap() = vec![PushOutcome::Rejected("status 403".to_owned())];
+    world.phone();
+    world.ask(&phone, 0);
+    assert_eq!(world.engine().run_jobs(Duration::from_secs(10)).unwrap().failed, 2);
+    let read = json!({ "verdict": "not_delivered" }).as_object().unwrap().clone();
+    let audit = world.service.operate_json("audit.list", read).unwrap();
+    let entries = audit["entries"].as_array().unwrap().iter();
+    let mut calls: Vec<_> = entries.map(|entry| entry["call"].as_str().unwrap()).collect();
+    calls.sort_unstable();
+    assert_eq!(calls, ["create_approval", "register_device"]);
+}
+
+#[test]
 fn a_user_gets_at_most_five_pushes_in_five_minutes() {
     let world = World::new();
     let phone = world.phone();

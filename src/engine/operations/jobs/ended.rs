@@ -200,6 +200,7 @@ pub(super) fn discard(view: &mut View, values: &[Value], now: Now) {
             user_id: subject.and_then(|subject| Subject::user_of(&subject)),
             number: value("number").and_then(String::of),
             user_ip: None,
+            is_of_new_device: false,
         };
         concerned.note(view, not_delivered(Undelivered::Unreadable), 1, None, now);
     }
@@ -229,13 +230,16 @@ struct Concerned {
     user_id: Option<UserId>,
     number: Option<String>,
     user_ip: Option<String>,
+    /// Whether it announces a device that was registered to another.
+    is_of_new_device: bool,
 }
 
 impl Concerned {
     fn by(job: &Job) -> Concerned {
-        let user_ip = match what(job) {
-            Ok(What::Message { message, .. }) => message.user_ip,
-            _ => None,
+        let (user_ip, is_of_new_device) = match what(job) {
+            Ok(What::Message { message, .. }) => (message.user_ip, false),
+            Ok(What::Push { request, .. }) => (None, request.is_none()),
+            _ => (None, false),
         };
         Concerned {
             app: job.app_id,
@@ -244,12 +248,16 @@ impl Concerned {
             user_id: user_id(job),
             number: job.number.clone(),
             user_ip,
+            is_of_new_device,
         }
     }
 
     fn note(self, view: &mut View, noted: Noted, times: u32, operator: Option<String>, now: Now) {
         let has_user = self.user_id.is_some();
-        let call = self.kind.map_or("run_jobs", |kind| kind.call(has_user));
+        let call = match self.is_of_new_device {
+            true => "register_device",
+            false => self.kind.map_or("run_jobs", |kind| kind.call(has_user)),
+        };
         let (app, nonce, user_ip) = (self.app, self.job_id, self.user_ip);
         let trail = Trail { app, call, nonce, user_ip, operator, now, refused: None };
         let is_code = self.kind.is_some_and(JobKind::has_code);
