@@ -303,6 +303,9 @@ fn a_wrong_number_can_be_typed_once_more_and_then_the_request_is_denied_and_flag
     assert_eq!(world.status(&request.uuid), ApprovalStatus::Denied);
     let right = approve(&request, number.as_deref(), NOW + 2);
     assert_eq!(right, Err(Refused::NotPending(ApprovalStatus::Denied)));
+    let uuid = json!({ "uuid": request.uuid }).as_object().unwrap().clone();
+    let evidence = world.service.operate_json("approval.evidence", uuid).unwrap();
+    assert_eq!(evidence["wrong_number"], true, "it reads approve: {evidence}");
     let callback = world.callbacks.lock().unwrap().last().unwrap().clone();
     assert_eq!(callback["status"], "denied");
     assert_eq!(callback["approval_request"]["transaction"]["flagged"], true);
@@ -422,7 +425,10 @@ fn a_signature_is_for_one_service_and_is_kept_with_the_request() {
         .service
         .operate_json("approval.evidence", shown.as_object().unwrap().clone())
         .unwrap();
-    assert_eq!(evidence["shown"], request.shown);
+    assert_eq!(
+        (&evidence["shown"], &evidence["wrong_number"]),
+        (&json!(request.shown), &json!(false))
+    );
     let bytes = |name: &str| URL_SAFE_NO_PAD.decode(evidence[name].as_str().unwrap()).unwrap();
     let key = ring::signature::UnparsedPublicKey::new(
         &ring::signature::ECDSA_P256_SHA256_FIXED,

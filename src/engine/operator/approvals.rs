@@ -5,7 +5,7 @@ use super::{Nothing, Operation, operation};
 use crate::engine::operations::approvals::{self as stored, Signed};
 use crate::engine::operations::listing;
 use crate::engine::store::Approval;
-use crate::engine::{Engine, rejections};
+use crate::engine::{ApprovalResponse, Engine, rejections};
 use crate::model::{ApprovalId, UserId};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -107,8 +107,10 @@ pub struct Evidence {
     pub uuid: String,
     /// The user who was asked.
     pub user_id: u64,
-    /// What has become of it: `approved` or `denied`.
+    /// What has become of it: `approved`, `denied`, or `expired` if only a wrong number was given.
     pub status: String,
+    /// Whether the response has a wrong number, and so did not approve what it says that it approves.
+    pub wrong_number: bool,
     /// What the device has shown. Its SHA-256 is in the signed text.
     pub shown: String,
     /// The signed text: docs/approver.md describes its lines.
@@ -130,7 +132,10 @@ impl ShowEvidence {
             let reason = "is that of a request to which no device has responded that signs";
             return Err(Error::invalid_argument("uuid", reason));
         };
+        // The fifth line is the response. A right number would have approved the request.
+        let approves = text.lines().nth(4) == Some(ApprovalResponse::Approve.name());
         Ok(Evidence {
+            wrong_number: approves && row.status != "approved",
             uuid: row.uuid,
             user_id: row.user_id,
             status: row.status,
