@@ -181,7 +181,7 @@ test-python: tools-python python-module
 test-approver: tools-approver python-module
 	$(call say,The approver in browsers)
 	$(CARGO) build -q -p seconder-server
-	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest tests/approver
+	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest -n 2 tests/approver
 	$(PY) -m mypy --strict --config-file= --cache-dir build/mypy-approver tests/approver
 
 .PHONY: test-free-threaded
