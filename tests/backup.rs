@@ -69,7 +69,7 @@ fn a_backup_overwrites_nothing_and_leaves_nothing_if_it_fails() {
     std::fs::write(world.at("running.db-part"), "of the user").unwrap();
     let before = files(world.folder.path());
     for (name, words) in
-        [("precious", "exists"), ("running.db", "is no copy"), ("missing/copy.db", "missing")]
+        [("precious", "exists"), ("running.db", "move it away"), ("missing/copy.db", "missing")]
     {
         let error = backup(&service, &world.at(name)).unwrap_err();
         assert!(matches!(error, Error::Storage { .. }), "{error}");
@@ -81,27 +81,107 @@ fn a_backup_overwrites_nothing_and_leaves_nothing_if_it_fails() {
 }
 
 #[test]
-fn a_copy_goes_on_where_a_process_was_killed_but_not_beside_one_that_writes() {
+fn what_a_killed_copy_has_left_is_replaced_and_never_written_to() {
     let world = World::new();
     let copy = world.backup();
+    let bytes = std::fs::read(&copy).unwrap();
+    // A process that is killed at the end leaves the copy with both names.
+    std::fs::hard_link(&copy, world.at("new.db-part")).unwrap();
+    backup(&world.open(), &world.at("new.db")).unwrap();
+    assert!(!world.at("new.db-part").exists());
+    for left in ["".as_bytes(), &[0; 4096], &bytes] {
+        std::fs::write(world.at("seconder.db-part"), left).unwrap();
+        put_back(&copy, &world.at("seconder.db"), true).unwrap();
+        assert!(!world.at("seconder.db-part").exists());
+    }
+    std::fs::hard_link(world.at("seconder.db"), world.at("seconder.db-part")).unwrap();
+    let live = std::fs::read(world.at("seconder.db")).unwrap();
+    std::fs::write(world.at("damaged.db"), &bytes[..8192]).unwrap();
+    put_back(&world.at("damaged.db"), &world.at("seconder.db"), true).unwrap_err();
+    assert!(std::fs::read(world.at("seconder.db")).unwrap() == live);
+    assert!(std::fs::read(&copy).unwrap() == bytes);
+}
+
+/// Run by the test below.
+#[test]
+#[ignore = "runs as the child of another test"]
+fn child_that_copies() {
+    let mut folder = String::new();
+    std::io::stdin().read_line(&mut folder).unwrap();
+    let folder = Path::new(folder.trim_end());
+    let (service, _) = open(&folder.join("seconder.db"));
+    let until_the_pipe_is_closed = |_, _| {
+        println!("copying now");
+        std::io::stdin().read_to_string(&mut String::new()).unwrap();
+    };
+    service.engine().unwrap().backup(&folder.join("new.db"), until_the_pipe_is_closed).unwrap();
+}
+
+#[test]
+fn a_file_that_another_copy_is_writing_is_left_to_it() {
+    use std::io::BufRead;
+    use std::process::Stdio;
+    let world = World::new();
     let service = world.open();
-    let part = world.at("new.db-part");
-    std::fs::copy(&copy, &part).unwrap();
-    std::fs::write(world.at("new.db-part-journal"), "of the process").unwrap();
-    let writes = std::fs::File::open(&part).unwrap();
-    writes.lock().unwrap();
-    let error = backup(&service, &world.at("new.db")).unwrap_err();
-    assert!(error.to_string().contains("is being written by another process"), "{error}");
-    drop(writes);
-    backup(&service, &world.at("new.db")).unwrap();
-    assert!(!part.exists() && !world.at("new.db-part-journal").exists());
-    drop(service);
-    std::fs::write(world.at("seconder.db-part"), "").unwrap();
-    put_back(&world.at("new.db"), &world.at("seconder.db"), true).unwrap();
-    // What it points to is not overwritten.
-    std::os::unix::fs::symlink(&copy, world.at("other.db-part")).unwrap();
-    let error = backup(&world.open(), &world.at("other.db")).unwrap_err();
-    assert!(error.to_string().contains("other.db-part cannot be created"), "{error}");
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_that_copies", "--ignored", "--nocapture"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{}", world.folder.path().display()).unwrap();
+    let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap);
+    assert!(lines.any(|line| line.ends_with("copying now")));
+    let error = backup(&service, &world.at("new.db")).unwrap_err().to_string();
+    assert!(error.contains("new.db-part is being written by another process"), "{error}");
+    drop(input);
+    lines.for_each(drop);
+    assert!(child.wait().unwrap().success());
+    assert!(world.at("new.db").exists() && !world.at("new.db-part").exists());
+    // The same in one process.
+    let other = world.open();
+    let mut refused = Vec::new();
+    let progress = |_, _| refused.extend(backup(&other, &world.at("2.db")).err());
+    service.engine().unwrap().backup(&world.at("2.db"), progress).unwrap();
+    assert!(refused[0].to_string().contains("2.db-part is in use by this process"));
+}
+
+#[test]
+fn a_file_that_no_killed_copy_has_left_stays() {
+    let world = World::new();
+    let copy = world.backup();
+    let bytes = std::fs::read(&copy).unwrap();
+    let mut theirs = bytes.clone();
+    theirs[68..72].copy_from_slice(b"GPKG");
+    std::fs::write(world.at("theirs.db-part"), theirs).unwrap();
+    std::os::unix::fs::symlink(&copy, world.at("link.db-part")).unwrap();
+    // A database in use, of this process or another one.
+    let live = format!("sqlite:{}", world.at("live.db-part").display());
+    let live = Settings::new(&live).open().unwrap();
+    std::fs::write(world.at("other.db-part"), &bytes).unwrap();
+    std::fs::write(world.at("other.db-part-mark"), "1").unwrap();
+    let before = files(world.folder.path());
+    let service = world.open();
+    std::fs::create_dir(world.at("folder.db-part")).unwrap();
+    for name in ["theirs.db", "link.db", "folder.db", "live.db", "other.db"] {
+        let error = backup(&service, &world.at(name)).unwrap_err();
+        assert!(error.to_string().contains("move it away"), "{name}: {error}");
+    }
+    let error = backup(&live, &world.at("live.db")).unwrap_err();
+    assert!(error.to_string().contains("move it away"), "{error}");
+    std::fs::remove_dir(world.at("folder.db-part")).unwrap();
+    let after = files(world.folder.path());
+    for name in ["theirs.db-part", "other.db-part", "live.db-part", "copy.db"] {
+        assert!(after[&world.at(name)] == before[&world.at(name)], "{name}");
+    }
+    drop((service, live));
+    // The copy itself.
+    std::fs::rename(&copy, world.at("seconder.db-part")).unwrap();
+    let error = put_back(&world.at("seconder.db-part"), &world.at("seconder.db"), true);
+    assert!(error.unwrap_err().to_string().contains("move it away"));
+    assert!(std::fs::read(world.at("seconder.db-part")).unwrap() == bytes);
 }
 
 #[test]

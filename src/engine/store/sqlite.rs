@@ -9,6 +9,7 @@ mod held;
 mod held;
 mod open;
 mod origin;
+mod part;
 #[cfg(test)]
 mod plans;
 mod process;

@@ -1,10 +1,11 @@
 //! Copies of a database, while it is in use or to put it back.
 
-use super::open::{beside, cause, message, resolve};
+use super::open::{beside, message, resolve};
 use super::origin::{adopt, forget, keep_owner};
+use super::part::{Part, failed, is_same, refuse_existing, remove};
 use super::process::{Using, apart_from_forks};
 use super::rows::Transaction;
-use super::schema::{self, KNOWN, MARK, State};
+use super::schema::{self, FOREIGN, HEADER, KNOWN, SQLITE, State, is_ours};
 use super::{Sqlite, held};
 use crate::engine::clock::Time;
 use crate::engine::store::backend::{Backend, Fault};
@@ -12,17 +13,12 @@ use crate::engine::store::restored;
 use crate::engine::store::sealing::listed_in;
 use crate::keyring::KeyId;
 use crate::{Error, Result};
-use nix::libc;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeSet;
-use std::fs::{File, Permissions, TryLockError};
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// The first bytes of every database (SQLite file format, 1.3).
-const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// How many pages are copied at a time: 1 MiB.
 const STEP: i32 = 256;
@@ -46,7 +42,7 @@ impl Sqlite {
             let source = super::open::reader(&file.path)?;
             // It could be another file by now.
             self.check()?;
-            let part = Part::create(to)?;
+            let part = Part::create(to, &file.path)?;
             if !copy(&source, &part.path, progress, using)? {
                 return Ok(None);
             }
@@ -99,7 +95,7 @@ fn put_back(of: &Copied, now: Time, progress: Progress, using: &Using) -> Result
     if schema::check(&source, copied, KNOWN)? == State::Empty {
         return Err(Error::storage(format!("{} is empty: it is no copy", copied.display())));
     }
-    let part = Part::create(&database)?;
+    let part = Part::create(&database, copied)?;
     if !copy(&source, &part.path, progress, using)? {
         return Ok(None);
     }
@@ -136,34 +132,21 @@ fn locate_target(copied: &Path, database: &Path) -> Result<PathBuf> {
         return Err(Error::storage(format!("there is no file {}", copied.display())));
     }
     let database = resolve(database)?;
-    let same = |path: &Path| path.canonicalize().ok();
-    if same(copied).is_some_and(|copied| same(&database) == Some(copied)) {
+    if is_same(copied, &database) {
         return Err(Error::storage(format!("{} is the database itself", copied.display())));
     }
     Ok(database)
 }
 
-/// Refuses a database of another program. The header says whose it is; SQLite
-/// itself would change files beside a database that it opens.
+/// Refuses a database of another program. The header says whose it is; SQLite itself would change files beside a
+/// database that it opens.
 fn refuse_foreign(database: &Path) -> Result<()> {
-    let mut header = [0; 72];
-    let read = std::fs::File::open(database).and_then(|mut file| file.read_exact(&mut header));
-    if read.is_ok() && header.starts_with(SQLITE) && header[68..] != MARK {
-        let shown = database.display();
-        let problem = format!("{shown} is the database of another program: name another file");
-        return Err(Error::storage(problem));
+    let mut header = [0; HEADER];
+    let read = File::open(database).and_then(|mut file| file.read_exact(&mut header));
+    if read.is_ok() && header.starts_with(SQLITE) && !is_ours(&header) {
+        return Err(Error::storage(format!("{} {FOREIGN}", database.display())));
     }
     Ok(())
-}
-
-fn refuse_existing(path: &Path) -> Result<()> {
-    match path.symlink_metadata() {
-        Ok(_) => Err(Error::storage(format!(
-            "{} exists, and is not overwritten: name another file",
-            path.display()
-        ))),
-        Err(_) => Ok(()),
-    }
 }
 
 /// The ends of the names of what SQLite takes for a part of a database.
@@ -182,105 +165,14 @@ fn refuse_leftovers(path: &Path) -> Result<()> {
     }
 }
 
-/// A file beside the one that it is going to be. It is removed unless it becomes that one.
-struct Part {
-    path: PathBuf,
-    /// Locked until this process is done with the file or ends: a file that nobody has locked was left by one
-    /// that was killed.
-    _locked: File,
-}
-
-impl Part {
-    fn create(of: &Path) -> Result<Part> {
-        let path = beside(of, "-part");
-        let shown = path.display();
-        let failed = |e: std::io::Error| failed(&path, "cannot be created", &e);
-        for _ in 0..super::open::ATTEMPTS {
-            // Not through a link: what it points to could be anything.
-            let mut options = File::options();
-            options.read(true).write(true).create(true).truncate(false);
-            options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-            let file = options.open(&path).map_err(failed)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Error::storage(format!(
-                        "{shown} is being written by another process: wait until it is done"
-                    )));
-                }
-                Err(TryLockError::Error(e)) => return Err(failed(e)),
-            }
-            // Whoever had it has given it its name or removed it, so that this one has none now.
-            if !super::held::is_at(&file, &path) {
-                continue;
-            }
-            empty(&file, &path)?;
-            return Ok(Part { path, _locked: file });
-        }
-        Err(Error::storage(format!("{shown} is replaced again and again: try it again")))
-    }
-
-    /// Gives the file its name, unless another has got it meanwhile.
-    fn publish(self, name: &Path) -> Result<()> {
-        match std::fs::hard_link(&self.path, name) {
-            Ok(()) => sync_folder(name),
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => refuse_existing(name),
-            // Not every file system has links.
-            Err(_) => refuse_existing(name).and_then(|()| self.replace(name)),
-        }
-    }
-
-    fn replace(self, name: &Path) -> Result<()> {
-        std::fs::rename(&self.path, name).map_err(|e| failed(name, "cannot be replaced", &e))?;
-        sync_folder(name)
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        for end in ["", "-journal"] {
-            // What has its name by now is not here.
-            let _ = std::fs::remove_file(beside(&self.path, end));
-        }
-    }
-}
-
-/// Empties what a process has left that was killed while it copied. Anything else is not ours.
-fn empty(file: &File, path: &Path) -> Result<()> {
-    let failed = |e: std::io::Error| failed(path, "cannot be written", &e);
-    let mut header = Vec::new();
-    file.take(16).read_to_end(&mut header).map_err(failed)?;
-    let is_ours = file.metadata().map_err(failed)?.is_file()
-        && (header.iter().all(|byte| *byte == 0) || header == SQLITE);
-    if !is_ours {
-        let shown = path.display();
-        let problem = format!("{shown} would be overwritten, and is no copy: move it away");
-        return Err(Error::storage(problem));
-    }
-    file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
-    file.set_len(0).map_err(failed)?;
-    remove(&beside(path, "-journal"))
-}
-
-fn failed(path: &Path, what: &str, error: &std::io::Error) -> Error {
-    Error::storage(format!("{} {what}: {}", path.display(), cause(error)))
-}
-
-fn sync_folder(of: &Path) -> Result<()> {
-    super::open::sync_folder(of).map_err(|e| failed(of, "may not be on disk", &e))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(failed(path, "cannot be removed", &e)),
-        _ => Ok(()),
-    }
-}
-
 /// Copies all pages as of one moment. Others write meanwhile, and wait for nothing. Returns whether it
 /// is done: it ends early for a fork.
 fn copy(source: &Connection, to: &Path, progress: Progress, using: &Using) -> Result<bool> {
-    let failed = |e: rusqlite::Error| Error::storage(problem(to, &e));
+    let failed = |e: rusqlite::Error| {
+        // Pages are written as they are: those that cannot be read are of the source.
+        let path = if is_damaged(&e) { source.path().map_or(to, Path::new) } else { to };
+        Error::storage(message_or_full(path, &e))
+    };
     // Without the snapshot, the copy would begin again whenever another process has written.
     let snapshot = source.unchecked_transaction().map_err(failed)?;
     let page: i64 =
@@ -336,7 +228,9 @@ fn finish(
         return Ok(false);
     };
     if found != "ok" || schema::check(&db, part, KNOWN)? != State::Current {
-        return Err(Error::storage(format!("the copy is damaged: {found}")));
+        return Err(Error::storage(format!(
+            "the copy is damaged, as what was copied may be: {found}"
+        )));
     }
     db.close().map_err(|(_, e)| failed(e))?;
     let written = std::fs::File::open(part).and_then(|file| file.sync_all());
@@ -392,15 +286,24 @@ fn fold_log(database: &Path) -> Result<()> {
     }
 }
 
+/// What is wrong with a copy: under the name of the part, nobody would look for it.
 fn problem(path: &Path, error: &rusqlite::Error) -> String {
+    match is_damaged(error) {
+        true => format!("the copy is damaged, as what was copied may be: {error}"),
+        false => message_or_full(path, error),
+    }
+}
+
+fn message_or_full(path: &Path, error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
             format!("{} cannot be written: the disk is full", path.display())
         }
-        // Under the name of the part, nobody would look for it.
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            format!("the copy is damaged: {error}")
-        }
         _ => message(path, error),
     }
+}
+
+fn is_damaged(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }

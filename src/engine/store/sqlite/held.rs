@@ -25,6 +25,9 @@ const SHARED: Bytes = (0x4000_0002, 510);
 /// The byte of the log's index that whoever empties the index locks for writing (`UNIX_SHM_DMS`).
 const INDEX_IN_USE: Bytes = (128, 1);
 
+/// The byte of a copy that whoever writes it locks. SQLite locks none beyond those that its readers share.
+const WRITTEN: Bytes = (0x4000_1000, 1);
+
 /// The device and the inode.
 type Id = (u64, u64);
 
@@ -238,6 +241,20 @@ fn is_open(wanted: Id) -> bool {
 
 fn is_removed(file: &File) -> bool {
     file.metadata().is_ok_and(|file| file.nlink() == 0)
+}
+
+/// Locks a file for whoever writes it. Returns whether nobody else has, and `None` where the system has no such locks.
+pub(super) fn lock_written(file: &File) -> Option<bool> {
+    match set(file, WRITTEN, libc::F_WRLCK) {
+        Ok(_) => Some(true),
+        Err(Errno::EAGAIN | Errno::EACCES) => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// Whether a service of this process has a file open, of which no descriptor may be closed then.
+pub(super) fn has_open(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|file| is_open(id(&file)))
 }
 
 /// Whether the file has this name.

@@ -11,6 +11,7 @@ use crate::{Error, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -265,18 +266,25 @@ pub(super) fn private(path: &Path) -> std::io::Result<()> {
     /// A forked child never waits for this lock, because only a thread that uses a database takes it.
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = match options.open(path) {
+    let file = match create_new(path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => return Ok(()),
         made => made?,
     };
-    #[cfg(unix)]
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     drop(file);
     sync_folder(path)
+}
+
+/// Creates a file for its owner alone.
+pub(super) fn create_new(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    // Whatever the umask is.
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    Ok(file)
 }
 
 /// Writes to the disk that a folder has this file.

@@ -87,7 +87,7 @@ impl Origin {
     /// Looks at a database that is being opened, in a transaction that writes. Returns also whether the
     /// file was put back from a copy; then nothing is changed, and [`Origin::adopt`] has to follow.
     pub(super) fn begin(db: &Connection, path: &Path) -> rusqlite::Result<(Origin, bool)> {
-        let (identity, mark) = (Identity::of(path), beside(path, "-mark"));
+        let (identity, mark) = (Identity::of(path), mark_of(path));
         let known = match Known::read(db)? {
             Some(known) => known,
             None => {
@@ -163,6 +163,11 @@ fn grow(db: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// The number in the file beside a database with this id.
+/// The file beside a database that recognises it.
+pub(super) fn mark_of(database: &Path) -> PathBuf {
+    beside(database, "-mark")
+}
+
 fn read(mark: &Path, id: &str) -> Option<i64> {
     let text = std::fs::read_to_string(mark).ok()?;
     let (of, number) = text.trim_end().split_once(' ')?;
@@ -190,7 +195,7 @@ pub(super) fn keep_owner(_: &Path, _: &Path) {}
 pub(super) fn adopt(db: &Connection, file: &Path, database: &Path) -> rusqlite::Result<()> {
     let identity = Identity::of(file);
     let known = Known::read(db)?;
-    let least = known.and_then(|known| read(&beside(database, "-mark"), &known.id)).unwrap_or(0);
+    let least = known.and_then(|known| read(&mark_of(database), &known.id)).unwrap_or(0);
     let sql = "UPDATE file SET born = ?1, inode = ?2, number = max(number, ?3) + 1";
     db.execute(sql, (identity.born, identity.inode, least)).map(drop)
 }

@@ -9,7 +9,11 @@ use std::path::Path;
 
 /// Distinguishes this library's files from databases of other programs.
 const APPLICATION: i64 = i32::from_be_bytes(MARK) as i64;
-pub(super) const MARK: [u8; 4] = *b"SCND";
+const MARK: [u8; 4] = *b"SCND";
+/// The first bytes of every database.
+pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
+/// How many bytes there are up to the end of the mark of the program that a database belongs to.
+pub(super) const HEADER: usize = 72;
 
 /// Why a database of another program is rejected.
 pub(super) const FOREIGN: &str = "is the database of another program: name another file";
@@ -26,6 +30,11 @@ pub(super) enum State {
     /// It has tables of a version before the last that is known.
     Outdated,
     Current,
+}
+
+/// Whether the first bytes of a file are those of a database of ours (SQLite file format, 1.3).
+pub(super) fn is_ours(header: &[u8]) -> bool {
+    header.starts_with(SQLITE) && header.get(HEADER - MARK.len()..) == Some(&MARK[..])
 }
 
 /// Rejects a database that is not this library's, before anything is changed.

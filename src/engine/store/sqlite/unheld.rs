@@ -1,6 +1,7 @@
 //! Stands for `held.rs` on systems without locks that belong to a descriptor.
 
 use crate::{Error, Result};
+use std::fs::File;
 use std::path::Path;
 
 pub(super) struct Held;
@@ -21,6 +22,18 @@ impl Held {
     pub(super) fn is_removed(&self) -> bool {
         false
     }
+}
+
+pub(super) fn lock_written(_: &File) -> Option<bool> {
+    None
+}
+
+pub(super) fn has_open(_: &Path) -> bool {
+    false
+}
+
+pub(super) fn is_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 pub(super) struct Alone;

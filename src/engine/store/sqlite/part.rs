@@ -1,0 +1,163 @@
+//! Files that have their names only once they are whole.
+
+use super::held;
+use super::open::{beside, cause, create_new};
+use super::origin::mark_of;
+use super::schema::{HEADER, is_ours};
+use crate::{Error, Result};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// A file beside the one that it is going to be. It is removed unless it becomes that one.
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+    /// Locked until this process is done with the file or ends: one that nobody has locked was left by a process
+    /// that was killed.
+    locked: File,
+}
+
+impl Part {
+    /// `source` is what is going to be copied.
+    pub(super) fn create(of: &Path, source: &Path) -> Result<Part> {
+        let path = beside(of, "-part");
+        for _ in 0..super::open::ATTEMPTS {
+            let locked = match create_new(&path) {
+                Ok(file) => file,
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                    remove_left_over(&path, source)?;
+                    continue;
+                }
+                Err(e) => return Err(failed(&path, "cannot be created", &e)),
+            };
+            // Without locks, it is kept from others as long as it exists.
+            if held::lock_written(&locked) == Some(false) {
+                return Err(written_by_another(&path));
+            }
+            // Another process could have taken it for one that was left, before it was locked.
+            if held::is_at(&locked, &path) {
+                return Ok(Part { path, locked });
+            }
+        }
+        Err(written_by_another(&path))
+    }
+
+    /// Gives the file its name, unless another has got it meanwhile.
+    pub(super) fn publish(self, name: &Path) -> Result<()> {
+        match std::fs::hard_link(&self.path, name) {
+            Ok(()) => {
+                // The folder is written to the disk with one of the names.
+                drop(self);
+                sync_folder(name)
+            }
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => refuse_existing(name),
+            // Not every file system has links.
+            Err(_) => refuse_existing(name).and_then(|()| self.replace(name)),
+        }
+    }
+
+    pub(super) fn replace(self, name: &Path) -> Result<()> {
+        std::fs::rename(&self.path, name).map_err(|e| failed(name, "cannot be replaced", &e))?;
+        sync_folder(name)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Once it has its name, another process may have one of its own here.
+        if held::is_at(&self.locked, &self.path) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes what a process has left that was killed while it copied. Its content is not touched: after a kill at the
+/// end, it is also that of the finished copy.
+fn remove_left_over(path: &Path, source: &Path) -> Result<()> {
+    // A database can have any name.
+    if is_same(path, source) || mark_of(path).exists() {
+        return Err(not_left_over(path));
+    }
+    if held::has_open(path) {
+        return Err(Error::storage(format!("{} is in use by this process", path.display())));
+    }
+    // A named pipe would be waited for, and a link could lead anywhere.
+    match path.symlink_metadata() {
+        Ok(found) if found.is_file() => {}
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        _ => return Err(not_left_over(path)),
+    }
+    let file = match File::options().read(true).write(true).open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(_) => return Err(not_left_over(path)),
+    };
+    match held::lock_written(&file) {
+        Some(true) => {}
+        Some(false) => return Err(written_by_another(path)),
+        None => {
+            return Err(Error::storage(format!(
+                "{} exists: another process may be writing it. If none is, remove it",
+                path.display()
+            )));
+        }
+    }
+    if !held::is_at(&file, path) {
+        return Ok(());
+    }
+    if !is_part(&file) {
+        return Err(not_left_over(path));
+    }
+    remove(&beside(path, "-journal"))?;
+    remove(path)
+}
+
+/// Whether a file is a copy, as far as one gets before a process is killed: empty, without its first page, or a
+/// database of ours.
+fn is_part(mut file: &File) -> bool {
+    let mut header = Vec::new();
+    let is_read = file.by_ref().take(HEADER as u64).read_to_end(&mut header).is_ok();
+    is_read && (header.iter().all(|byte| *byte == 0) || is_ours(&header))
+}
+
+fn not_left_over(path: &Path) -> Error {
+    Error::storage(format!(
+        "{} is in the way, and is no interrupted copy: move it away",
+        path.display()
+    ))
+}
+
+fn written_by_another(path: &Path) -> Error {
+    let shown = path.display();
+    Error::storage(format!("{shown} is being written by another process: wait until it is done"))
+}
+
+pub(super) fn refuse_existing(path: &Path) -> Result<()> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(Error::storage(format!(
+            "{} exists, and is not overwritten: name another file",
+            path.display()
+        ))),
+        Err(_) => Ok(()),
+    }
+}
+
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    let file = |path: &Path| path.canonicalize().ok();
+    file(one).is_some_and(|one| file(other) == Some(one))
+}
+
+pub(super) fn failed(path: &Path, what: &str, error: &std::io::Error) -> Error {
+    Error::storage(format!("{} {what}: {}", path.display(), cause(error)))
+}
+
+pub(super) fn sync_folder(of: &Path) -> Result<()> {
+    super::open::sync_folder(of).map_err(|e| failed(of, "may not be on disk", &e))
+}
+
+pub(super) fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(failed(path, "cannot be removed", &e)),
+        _ => Ok(()),
+    }
+}
