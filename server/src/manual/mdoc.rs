@@ -1,5 +1,6 @@
 //! Pages in mdoc from the declarations of options, for the programs of the project.
 
+use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, Command};
 
 pub(crate) fn options(command: &Command) -> Vec<&Arg> {
@@ -32,7 +33,8 @@ pub(crate) fn list(command: &Command) -> String {
     }
     let mut text = ".Bl -tag -width Ds\n".to_owned();
     for arg in options {
-        text += &format!(".It {}\n{}{}", usage(arg), prose(&help(arg)), default(arg));
+        let (help, one_of) = (prose(&help(arg)), one_of(arg));
+        text += &format!(".It {}\n{help}{one_of}{}", usage(arg), default(arg));
     }
     text + ".El\n"
 }
@@ -40,6 +42,17 @@ pub(crate) fn list(command: &Command) -> String {
 pub(crate) fn help(arg: &Arg) -> String {
     let help = arg.get_long_help().or(arg.get_help());
     help.map(ToString::to_string).unwrap_or_default()
+}
+
+/// What a value can be, unless the help says so.
+fn one_of(arg: &Arg) -> String {
+    let (help, values) = (help(arg), arg.get_possible_values());
+    let values: Vec<_> =
+        values.iter().filter(|value| !value.is_hide_set()).map(PossibleValue::get_name).collect();
+    match arg.get_action().takes_values() && values.iter().any(|value| !help.contains(value)) {
+        true => prose(&format!("One of {}.", values.join(", "))),
+        false => String::new(),
+    }
 }
 
 /// What applies where an option is not given.
