@@ -4,15 +4,16 @@ mod questions;
 
 use crate::arguments::Serve;
 use crate::commands::{self, invalid, print};
-use crate::{config, part, table};
+use crate::part::{self, Part};
+use crate::{config, table};
 use clap::Args;
 use nix::unistd::{Uid, User, geteuid};
 use seconder::Result;
 use seconder::keyring::Keyring;
 use serde_json::json;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,7 +38,7 @@ pub(crate) struct Init {
 pub(crate) fn run(options: &Init) -> Result<()> {
     let file = std::path::absolute(&options.config)
         .map_err(|error| invalid("config", error.to_string()))?;
-    let is_new = !file.exists();
+    let is_new = !part::exists(&file);
     if !is_new && !options.settings.is_empty() {
         let reason = format!(
             "{} exists already: edit it, or leave the settings out to use it as it is",
@@ -59,14 +60,19 @@ pub(crate) fn run(options: &Init) -> Result<()> {
 }
 
 /// Creates what a new file names, and then the file: after an error, or if this is killed, the same command can be
-/// run again, also with other settings. A keyring stays: something may be sealed with it.
+/// run again. A keyring and a database stay: something may be sealed with the one, or be in the other.
 fn create_with(file: &Path, text: &str, serve: &Serve, owner: Option<&User>) -> Result<()> {
-    let part = part::of(file);
-    write(&part, text, owner)?;
-    create(&part, serve, owner).inspect_err(|_| drop(std::fs::remove_file(&part)))?;
-    part::publish(&part, file).map_err(|error| {
-        invalid("config", format!("{} cannot be created: {error}", file.display()))
-    })
+    let failed = |error: std::io::Error| {
+        let advice = match error.kind() {
+            ErrorKind::NotFound => ": create its folder first",
+            _ => "",
+        };
+        invalid("config", format!("{} cannot be written: {error}{advice}", file.display()))
+    };
+    let part = Part::create(file).map_err(failed)?;
+    write(part.file(), text, owner).map_err(failed)?;
+    create(part.path(), serve, owner)?;
+    part.publish(file).map_err(failed)
 }
 
 /// The text of a new file, and what `seconder serve` does with it.
@@ -126,26 +132,9 @@ fn owner(serve: &Serve) -> Result<Option<User>> {
 }
 
 /// Writes the file for its owner and the group of the service. It holds no secret, but says where they are.
-fn write(path: &Path, text: &str, owner: Option<&User>) -> Result<()> {
-    let failed = |error: std::io::Error| {
-        let advice = match error.kind() {
-            ErrorKind::NotFound => ": create its folder first",
-            _ => "",
-        };
-        invalid("config", format!("{} cannot be written: {error}{advice}", path.display()))
-    };
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
-    fill(&mut file, text, owner).map_err(|error| {
-        // A part of a file would be taken for one.
-        let _ = std::fs::remove_file(path);
-        failed(error)
-    })
-}
-
-fn fill(file: &mut File, text: &str, owner: Option<&User>) -> std::io::Result<()> {
+fn write(mut file: &File, text: &str, owner: Option<&User>) -> std::io::Result<()> {
     if let Some(owner) = owner {
-        std::os::unix::fs::fchown(&*file, None, Some(owner.gid.as_raw()))?;
+        std::os::unix::fs::fchown(file, None, Some(owner.gid.as_raw()))?;
         file.set_permissions(PermissionsExt::from_mode(0o640))?;
     }
     file.write_all(text.as_bytes())?;

@@ -63,8 +63,8 @@ enum Command {
     /// and SIGIO are logged, and have no effect.
     Serve(Box<Serve>),
     /// Set up a service: write a configuration file with every setting explained, and create the database that it
-    /// names, and its keyring. At a terminal, it asks for what is not given. After an error there is no new
-    /// file. If the folder of the database belongs to another user, root creates the database as that user.
+    /// names, and its keyring. At a terminal, it asks for what is not given. After an error there is no
+    /// configuration file, and the same command can be run again. If the folder of the database belongs to another user, root creates the database as that user.
     #[cfg(unix)]
     Init(init::Init),
     /// Have a running service read its configuration file again, with the texts, the certificate and its key,

@@ -4,12 +4,12 @@ use super::sealed::{SealKey, Sealer};
 use super::{FIELDS, Format, STANDARD, text};
 use crate::arguments::Database;
 use crate::commands::invalid;
-use crate::{log, part};
+use crate::log;
+use crate::part::Part;
 use clap::Args;
 use seconder::engine::{Engine, UserRecord};
 use seconder::{Error, Result};
 use serde_json::Value;
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -84,21 +84,10 @@ fn to_file(
     if path.try_exists().map_err(cannot)? {
         return Err(cannot(io::ErrorKind::AlreadyExists.into()));
     }
-    let part = part::of(path);
-    let file = create(&part).map_err(cannot)?;
-    let counts = write_sealed(engine, format, options.secrets, key, &file)
-        .and_then(|counts| file.sync_all().map(|()| counts).map_err(cannot_write))
-        .inspect_err(|_| drop(std::fs::remove_file(&part)))?;
-    part::publish(&part, path).map(|()| counts).map_err(cannot)
-}
-
-/// For its owner alone.
-fn create(path: &Path) -> io::Result<File> {
-    let mut open = OpenOptions::new();
-    open.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
-    open.open(path)
+    let part = Part::create(path).map_err(cannot)?;
+    let counts = write_sealed(engine, format, options.secrets, key, part.file())?;
+    part.file().sync_all().map_err(cannot_write)?;
+    part.publish(path).map(|()| counts).map_err(cannot)
 }
 
 /// Secrets go neither to a screen nor to a file that a shell has made, which others may read.

@@ -90,6 +90,12 @@ fn nothing_is_created_if_a_setting_is_invalid_or_missing() {
         assert!(error.contains(expected), "{given:?}: {error}");
         assert_eq!(names(folder), [] as [&str; 0], "{given:?}");
     }
+    // A file that is somewhere else.
+    std::os::unix::fs::symlink("missing", folder.join("seconder.conf")).unwrap();
+    let error = error_of(folder, &["init"]);
+    assert!(error.contains("cannot be read"), "{error}");
+    assert_eq!(names(folder), ["seconder.conf"]);
+    fs::remove_file(folder.join("seconder.conf")).unwrap();
     // All that is wrong is reported at once.
     let error = error_of(folder, &["init", "listen=x", "limit=tries=0", "proxy_protocol=1"]);
     for wrong in ["listen has", "limit has", "proxy_protocol must"] {
@@ -105,7 +111,7 @@ fn the_same_command_completes_what_one_that_was_killed_has_begun() {
     let (key, all) = (printed(folder, &["key"]), names(folder));
     // The file with the settings gets its name at the end.
     let text = fs::read_to_string(folder.join("seconder.conf")).unwrap();
-    fs::write(folder.join("seconder.conf-part"), &text[..text.len() / 2]).unwrap();
+    fs::write(folder.join("seconder.conf.seconder-part"), &text[..text.len() / 2]).unwrap();
     fs::remove_file(folder.join("seconder.conf")).unwrap();
     printed(folder, &["init", "self_signed=true"]);
     assert_eq!(names(folder), all);

@@ -34,13 +34,13 @@ fn an_export_is_there_only_once_it_is_whole() {
     machine.write("users.jsonl", &lines(&[ada()]));
     machine.ok(&["import", "users.jsonl"]);
     // As an export leaves it that is killed.
-    machine.write("out.jsonl-part", "{\"id\":");
+    machine.write("out.jsonl.seconder-part", "{\"id\":");
     machine.ok(&["export", "out.jsonl"]);
     assert_eq!(machine.read("out.jsonl").lines().count(), 1);
-    assert!(!machine.path("out.jsonl-part").exists());
+    assert!(!machine.path("out.jsonl.seconder-part").exists());
     machine.write("there.jsonl", "mine");
     let refused = machine.fails(&["export", "there.jsonl"]);
     assert!(refused.contains("cannot be created"), "{refused}");
     assert_eq!(machine.read("there.jsonl"), "mine");
-    assert!(!machine.path("there.jsonl-part").exists());
+    assert!(!machine.path("there.jsonl.seconder-part").exists());
 }
