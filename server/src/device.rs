@@ -229,8 +229,7 @@ fn pending(device: &ApproverDevice, as_json: bool) -> Result<()> {
             0 => "none".to_owned(),
             digits => format!("{digits} digits"),
         };
-        let expires = request.expires.map_or_else(|| "never".to_owned(), utc);
-        vec![request.uuid.to_string(), application, message, details, number, expires]
+        vec![request.uuid.to_string(), application, message, details, number, expires(request)]
     };
     let rows: Vec<_> = open.iter().map(row).collect();
     print(&table(&["UUID", "APPLICATION", "MESSAGE", "DETAILS", "NUMBER", "EXPIRES"], &rows))
@@ -249,12 +248,18 @@ fn texts(request: &PendingRequest) -> [String; 3] {
     [text("application"), text("message"), details.collect::<Vec<_>>().join(", ")]
 }
 
+fn expires(request: &PendingRequest) -> String {
+    request.expires.map_or_else(|| "never".to_owned(), utc)
+}
+
 /// A request in a few lines.
 fn described(request: &PendingRequest) -> String {
     let [application, message, details] = texts(request);
     let details = if details.is_empty() { details } else { format!("\ndetails      {details}") };
-    let uuid = &request.uuid;
-    format!("request      {uuid}\napplication  {application}\nmessage      {message}{details}")
+    let (uuid, expires) = (&request.uuid, expires(request));
+    format!(
+        "request      {uuid}\napplication  {application}\nmessage      {message}{details}\nexpires      {expires}"
+    )
 }
 
 fn shown(request: &PendingRequest) -> Value {
@@ -286,13 +291,15 @@ fn respond(
     };
     let request =
         request.ok_or_else(|| invalid("UUID", "is that of no open request".to_owned()))?;
+    // The only one that is open may be that of somebody else, who made it in this moment.
+    let typed = match (&which.uuid, response) {
+        (None, ApprovalResponse::Approve) => confirm(&request, number)?,
+        _ => None,
+    };
+    let number = number.or(typed.as_deref());
     if response == ApprovalResponse::Approve && request.number_digits > 0 && number.is_none() {
         let reason = format!("is missing: the login shows one of {} digits", request.number_digits);
         return Err(invalid("number", reason));
-    }
-    // The only one that is open may be that of somebody else, who made it in this moment.
-    if which.uuid.is_none() && response == ApprovalResponse::Approve {
-        confirm(&request)?;
     }
     let status = device.respond(&request, response, number)?;
     let object = json!({ "uuid": request.uuid, "status": status, "shown": shown(&request) });
@@ -305,17 +312,24 @@ fn respond(
     json.print(&object, &text)
 }
 
-/// Shows a request to the person at the terminal, who says whether it is to be approved.
-fn confirm(request: &PendingRequest) -> Result<()> {
+/// Shows a request to the person at the terminal, who says whether it is to be approved: by the number, if one is
+/// needed that was not given, which is returned then.
+fn confirm(request: &PendingRequest, number: Option<&str>) -> Result<Option<String>> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         let reason = "is needed where nobody at a terminal can confirm the request. `seconder device pending` lists \
                       what is open";
         return Err(invalid("UUID", reason.to_owned()));
     }
-    let question = format!("{}\nApprove it? [y/N] ", described(request));
-    let typed = prompt::ask(&question)?.unwrap_or_default();
-    match typed.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
+    let digits = request.number_digits;
+    let by_number = digits > 0 && number.is_none();
+    let question = match by_number {
+        true => format!("To approve it, type the number of {digits} digits that the login shows: "),
+        false => "Approve it? [y/N] ".to_owned(),
+    };
+    let typed = prompt::ask(&format!("{}\n{question}", described(request)))?.unwrap_or_default();
+    match (typed.trim().to_ascii_lowercase().as_str(), by_number) {
+        ("y" | "yes", false) => Ok(None),
+        (number, true) if !number.is_empty() => Ok(Some(number.to_owned())),
         _ => Err(invalid("confirmation", "was not given: nothing was approved".to_owned())),
     }
 }

@@ -158,6 +158,16 @@ fn at_a_terminal_the_only_request_is_shown_and_approved_once_that_is_confirmed()
     let (shown, ended) = terminal.end();
     assert!(ended.success() && shown.contains("approved"), "{shown}");
     assert_eq!(status(folder, &asked)["status"], "approved");
+    // A number confirms it too.
+    let asked = ask(folder, &["--number-digits", "2"]);
+    for typed in ["", asked["approval_request"]["number"].as_str().unwrap()] {
+        let mut terminal = approve();
+        terminal.until("type the number of 2 digits that the login shows: ");
+        terminal.type_in(&format!("{typed}\n"));
+        let (shown, ended) = terminal.end();
+        assert_eq!(ended.success(), !typed.is_empty(), "{shown}");
+    }
+    assert_eq!(status(folder, &asked)["status"], "approved");
 }
 
 #[test]
