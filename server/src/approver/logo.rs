@@ -6,9 +6,14 @@ use seconder::engine::Engine;
 use seconder::engine::approver::{KeptLogo, Refused};
 use std::collections::HashSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// The largest picture, in bytes.
 const LARGEST: usize = 256 * 1024;
+
+/// How long others wait for whoever fetches the same picture. Without it, a device shows the initial of the
+/// application.
+const WAIT: Duration = Duration::from_secs(3);
 
 /// Fetches pictures, each by one thread at a time: the first notification of a request has all devices of many users
 /// ask for the same one.
@@ -44,23 +49,28 @@ impl Logos {
         if let Some(kept) = engine.kept_logo(url)? {
             return Ok(kept);
         }
-        let _turn = self.turn(url);
+        let turn = self.turn(url);
         // Somebody may have fetched it meanwhile.
-        if let Some(kept) = engine.kept_logo(url)? {
-            return Ok(kept);
+        let kept = engine.kept_logo(url)?;
+        if kept.is_some() || turn.is_none() {
+            return Ok(kept.flatten());
         }
         let fetched = fetch().and_then(picture);
         engine.keep_logo(url, fetched.clone())?;
         Ok(fetched)
     }
 
-    /// Waits until nobody else fetches this picture.
-    fn turn<'a>(&'a self, url: &'a str) -> Turn<'a> {
+    /// The right to fetch a picture; `None` for whoever has waited for another one, which nobody does twice: what
+    /// cannot be kept would be fetched by each in turn.
+    fn turn<'a>(&'a self, url: &'a str) -> Option<Turn<'a>> {
         let mut fetching = self.lock();
-        while !fetching.insert(url.to_owned()) {
-            fetching = self.fetched.wait(fetching).unwrap_or_else(PoisonError::into_inner);
+        if fetching.insert(url.to_owned()) {
+            return Some(Turn { logos: self, url });
         }
-        Turn { logos: self, url }
+        let is_being_fetched = |fetching: &mut HashSet<String>| fetching.contains(url);
+        let waited = self.fetched.wait_timeout_while(fetching, WAIT, is_being_fetched);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        None
     }
 
     fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -91,7 +101,6 @@ fn picture(content: Vec<u8>) -> Option<KeptLogo> {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
@@ -127,7 +136,10 @@ mod tests {
         let service = seconder::open("sandbox:").unwrap();
         let engine = service.engine().unwrap();
         let logos = Logos::default();
-        let hanging = logos.turn("https://slow.example/a.png");
+        let hanging = logos.turn("https://slow.example/a.png").unwrap();
+        // Whoever waits for it gives up, and fetches nothing.
+        let waiting = logos.find(engine, "https://slow.example/a.png", || panic!("twice"));
+        assert!(waiting.unwrap().is_none());
         let other = logos.find(engine, "https://app.example/a.png", || Some(PNG.to_vec()));
         assert!(other.unwrap().is_some());
         drop(hanging);
