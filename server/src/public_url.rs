@@ -42,6 +42,9 @@ impl FromStr for PublicUrl {
                     );
                 }
                 let path = &rest[authority.len()..];
+                if path.split('/').any(is_dots) {
+                    return wrong("must have a path without . and .., which browsers resolve");
+                }
                 Ok(PublicUrl(format!("{}{}", origin(text), path.trim_end_matches('/'))))
             }
             _ => wrong("must be a URL with a host, such as https://login.example"),
@@ -49,8 +52,12 @@ impl FromStr for PublicUrl {
     }
 }
 
-/// Whether browsers take a host for what it looks like, but for capitals: they read more than four decimal numbers as
-/// an address of IPv4, such as `127.1` and `0x7f000001`.
+fn is_dots(segment: &str) -> bool {
+    matches!(&*segment.to_ascii_lowercase().replace("%2e", "."), "." | "..")
+}
+
+/// Whether browsers take a host for what it looks like, but for capitals: besides four decimal numbers, they read
+/// `127.1` and `0x7f000001`, say, as addresses of IPv4.
 fn is_written_the_same(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[') {
         return address.strip_suffix(']').is_some_and(|it| it.parse::<Ipv6Addr>().is_ok());
@@ -139,6 +146,8 @@ mod tests {
             "https://[fe80::1%25eth0]",
             "https://log%69n.example",
             "https://login!.example",
+            "https://login.example/a/../b",
+            "https://login.example/%2E",
         ] {
             let error = text.parse::<PublicUrl>().map(|_| ()).unwrap_err().to_string();
             assert!(error.contains("public-url"), "{text}: {error}");

@@ -12,6 +12,7 @@ use seconder::model::{CallbackUrl, InstallLink, OtpDomain};
 use seconder::wire::Names;
 #[cfg(unix)]
 use seconder_server::{PeerRules, SocketOptions};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::ffi::OsString;
 use toml::Spanned;
@@ -158,16 +159,18 @@ fn kind(arg: &Arg) -> Kind {
     }
 }
 
-/// The limit that a list has twice, as a table cannot. The command line may override one of the file.
+/// A limit that a list has twice, as a table cannot. The command line may override one of the file.
 fn repeated<'a>(arg: &Arg, earlier: &[Value], text: Option<&'a str>) -> Option<&'a str> {
-    let is_limit = arg.get_long() == Some("limit");
-    let name = limit_name(text.filter(|_| is_limit)?)?;
-    let is_it = |value: &Value| value.text.as_deref().and_then(limit_name) == Some(name);
-    earlier.iter().any(is_it).then_some(name)
+    let text = text.filter(|_| arg.get_long() == Some("limit"))?;
+    let earlier = earlier.iter().filter_map(|value| value.text.as_deref());
+    let mut known: BTreeSet<_> = earlier.flat_map(limit_names).collect();
+    limit_names(text).find(|name| !known.insert(name))
 }
 
-fn limit_name(pair: &str) -> Option<&str> {
-    Some(pair.split_once('=')?.0)
+/// The names in a list of limits, such as `sends=3,tries=4`.
+fn limit_names(text: &str) -> impl Iterator<Item = &str> {
+    let pairs = text.split(|c: char| c == ',' || c.is_whitespace());
+    pairs.filter_map(|pair| Some(pair.split_once('=')?.0))
 }
 
 /// Whether the option is to be given.

@@ -10,6 +10,7 @@ fn values_that_are_read_only_when_the_service_starts_are_checked_too() {
     for (line, problem) in [
         ("limit = [\"nonsense\"]", "must be name=value"),
         ("limit = [\"sends=3\", \"tries=4\", \"sends=4\"]", "2:32: limit has sends twice"),
+        ("limit = [\"sends=3,tries=4 sends=4\"]", "limit has sends twice"),
         ("limit = {refuse = \"fax\"}", "refuse"),
         ("limit = {countries = []}", "has an empty list"),
         ("callback_url = \"ftp://x y\"", "must be https://host/path without parameters"),
