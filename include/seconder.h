@@ -1488,7 +1488,7 @@ typedef struct seconder_audit_options {
      */
     uint64_t until;
     /**
-     * Those with this verdict, such as "wrong". NULL: all.
+     * Those with this verdict, such as "wrong"; one that does not exist is an invalid argument. NULL: all.
      */
     const char *verdict;
     /**

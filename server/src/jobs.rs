@@ -1,7 +1,7 @@
 //! `seconder jobs`.
 
 use crate::arguments::Database;
-use crate::commands::{invalid, print};
+use crate::commands::{invalid, print, print_to_reader};
 use crate::table::{is_read_by_people, print_json, table, utc_of_millis};
 use clap::{Args, Subcommand};
 use seconder::Result;
@@ -127,7 +127,11 @@ fn list(options: List) -> Result<()> {
     while left > 0 {
         let most = u32::try_from(left).unwrap_or(PAGE).min(PAGE);
         let page = engine.jobs(&filter, after.as_deref(), most)?;
-        page.entries.iter().try_for_each(|entry| shown.add(entry))?;
+        for entry in &page.entries {
+            if !shown.add(entry)? {
+                return Ok(());
+            }
+        }
         left = left.saturating_sub(page.entries.len());
         after = page.next;
         if after.is_none() {
@@ -176,7 +180,7 @@ fn manage(options: &Several, manage: fn(&Engine, &str) -> Result<JobEntry>) -> R
     let (service, _attached) = options.database.existing_to_send(None)?;
     let engine = service.require_engine()?;
     let mut shown = Shown::new(options.json);
-    let managed = options.ids.iter().try_for_each(|id| shown.add(&manage(engine, id)?));
+    let managed = options.ids.iter().try_for_each(|id| shown.add(&manage(engine, id)?).map(drop));
     shown.end()?;
     managed
 }
@@ -212,12 +216,15 @@ impl Shown {
         Shown { json, rows: (!json && is_read_by_people()).then(Vec::new) }
     }
 
-    fn add(&mut self, entry: &JobEntry) -> Result<()> {
+    /// Returns whether more are wanted.
+    fn add(&mut self, entry: &JobEntry) -> Result<bool> {
         match &mut self.rows {
             Some(rows) => rows.push(row(entry)),
-            None => return print(&if self.json { document(entry) } else { line(entry) }),
+            None => {
+                return print_to_reader(&if self.json { document(entry) } else { line(entry) });
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn end(self) -> Result<()> {

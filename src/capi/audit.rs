@@ -17,7 +17,7 @@ pub struct seconder_audit_options {
     pub since: u64,
     /// Those before this time, in Unix seconds. 0: up to the latest.
     pub until: u64,
-    /// Those with this verdict, such as "wrong". NULL: all.
+    /// Those with this verdict, such as "wrong"; one that does not exist is an invalid argument. NULL: all.
     pub verdict: *const c_char,
     /// What seconder_audit_page_next() of the page before returned. NULL: the first page.
     pub after: *const c_char,

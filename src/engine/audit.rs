@@ -224,7 +224,7 @@ impl Shared {
 }
 
 /// What the verdict of a decision can be. More may follow.
-pub const AUDIT_VERDICTS: [&str; 20] = [
+pub const AUDIT_VERDICTS: &[&str] = &[
     "right",
     "wrong",
     "reused",
@@ -340,7 +340,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for `after` that no page has returned, and `most` that is not 1 to
-    /// 1000, and a verdict that there is not; [`Error::Storage`] if the database cannot be read.
+    /// 1000, and for a verdict that does not exist; [`Error::Storage`] if the database cannot be read.
     pub fn audit(&self, filter: &AuditFilter, after: Option<&str>, most: u32) -> Result<AuditPage> {
         if !(1..=MOST_READ).contains(&most) {
             return Err(Error::invalid_argument("most", "must be 1 to 1000"));
