@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import socket
@@ -27,10 +28,20 @@ def wait(until: Callable[[], T | None], what: str, seconds: float = PATIENCE) ->
 
 
 def free_port() -> int:
-    """A port of this machine on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
+    """A port of this machine on which nothing listens, and on which a program can be started again."""
+    # From its own range, the system takes a port for whoever connects to somewhere or listens without naming one,
+    # such as the tests that run beside this one. They would get this port while its program is stopped.
+    system = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+    low, high = map(int, system.split())
+    # Browsers refuse to connect to some ports below these.
+    ports = [port for port in range(20_000, 65_536) if not low <= port <= high]
+    for port in random.sample(ports, len(ports)):
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
         return port
+    raise AssertionError("no port is free outside the range of the system")
 
 
 class Program:

@@ -135,8 +135,9 @@ class User:
         devices = self.service.application.devices(self._number).devices
         return [device.id for device in devices]
 
-    def remove_devices(self) -> None:
-        for device in self.devices():
+    def remove_devices(self, count: int | None = None) -> None:
+        """Removes the first ones, by default all."""
+        for device in self.devices()[:count]:
             self.service.application.remove_device(self._number, device)
 
     def accepts(self, code: str) -> bool:

@@ -70,6 +70,36 @@ def test_a_phone_whose_clock_is_wrong_shows_the_right_code_without_a_network(
         phone.close()
 
 
+SUSPENDED = """
+  const { fetch } = window;
+  const { now } = Date;
+  const { put } = IDBObjectStore.prototype;
+  const kept = [];
+  IDBObjectStore.prototype.put = function (...rest) {
+    if (rest[1] === "ahead") kept.push(rest[0]);
+    return put.apply(this, rest);
+  };
+  await new Promise((done) => {
+    window.fetch = async (...rest) => {
+      const reply = await fetch(...rest);
+      Date.now = () => now() + 10 * 60_000;
+      // The page has handled the headers of the reply by then.
+      setTimeout(() => {
+        Date.now = now;
+        done();
+      });
+      return reply;
+    };
+  });
+  return kept;
+"""
+"""Lets ten minutes pass between a reply and its handling, and returns by how much the page corrects its clock."""
+
+
+def test_a_reply_from_before_the_page_was_suspended_sets_no_clock(enrolled: App) -> None:
+    assert enrolled.phone.script(SUSPENDED) == []
+
+
 KEPT = """
   const worker = await navigator.serviceWorker.ready;
   return worker.active.state === "activated" && Boolean(navigator.serviceWorker.controller);

@@ -108,6 +108,17 @@ def test_one_app_has_several_accounts(enrolled: App, service: Service, user: Use
         enrolled.phone.press("#close")
 
 
+POLLED = "return performance.getEntriesByType('resource').filter((one) => /api.requests$/.test(one.name)).length"
+HISTORY = "return [...document.querySelectorAll('[data-status]')].map((one) => one.dataset.status)"
+"""What became of the requests, the latest first."""
+
+
+def poll_twice(app: App) -> None:
+    """Waits until each of two accounts has got its list."""
+    before = app.phone.script(POLLED)
+    app.phone.wait(lambda: app.phone.script(POLLED) > before + 2, "another poll")
+
+
 def test_a_user_with_two_accounts_in_one_app_is_asked_once(enrolled: App, user: User) -> None:
     enrolled.add_account(user)
     enrolled.go("codes")
@@ -117,10 +128,7 @@ def test_a_user_with_two_accounts_in_one_app_is_asked_once(enrolled: App, user: 
         request = user.ask()
         link = f"a[href='#r={request.uuid}']"
         enrolled.phone.see(link)
-        # Once each of both accounts has its list.
-        polled = "return performance.getEntriesByType('resource').filter((one) => /api.requests$/.test(one.name)).length"
-        before = enrolled.phone.script(polled)
-        enrolled.phone.wait(lambda: enrolled.phone.script(polled) > before + 2, "another poll")
+        poll_twice(enrolled)
         count = "return document.querySelectorAll(arguments[0]).length"
         assert enrolled.phone.script(count, "main a[href^='#r=']") == 1
         enrolled.show(request)
@@ -131,8 +139,7 @@ def test_a_user_with_two_accounts_in_one_app_is_asked_once(enrolled: App, user: 
         enrolled.on("requests")
         assert enrolled.phone.script(count, link) == 0
     enrolled.go("history")
-    script = "return [...document.querySelectorAll('[data-status]')].map((one) => one.dataset.status)"
-    assert enrolled.phone.script(script) == ["denied", "approved"]
+    assert enrolled.phone.script(HISTORY) == ["denied", "approved"]
 
 
 def test_the_other_account_of_a_user_stays_when_one_is_removed(enrolled: App, user: User) -> None:
@@ -150,8 +157,94 @@ def test_the_other_account_of_a_user_stays_when_one_is_removed(enrolled: App, us
     assert enrolled.result() == "approved" and request.status == "approved"
     enrolled.phone.press("#close")
     enrolled.go("history")
-    script = "return [...document.querySelectorAll('[data-status]')].map((one) => one.dataset.status)"
-    assert enrolled.phone.script(script) == ["approved"]
+    assert enrolled.phone.script(HISTORY) == ["approved"]
+
+
+def test_the_history_of_a_user_with_two_accounts_goes_on_without_the_first(new_app: NewApp, user: User) -> None:
+    app, other = new_app(), new_app()
+    app.enrol(user)
+    app.add_account(user)
+    other.enrol(user)
+    request = user.ask()
+    link = f"a[href='#r={request.uuid}']"
+    app.phone.see(link)
+    poll_twice(app)
+    # The application removes the first account, which was the first to know of the request.
+    user.remove_devices(1)
+    app.phone.see(".notice.bad")
+    other.show(request)
+    other.respond("deny")
+    assert other.result() == "denied"
+    gone = "return !document.querySelector(arguments[0])"
+    app.phone.wait(lambda: app.phone.script(gone, link), "the list without the request")
+    app.go("history")
+    assert app.phone.script(HISTORY) == ["denied"]
+    app.go("settings")
+    app.phone.press("#show-devices")
+    app.phone.press("[data-do=leave]")
+    left = "return document.querySelectorAll('[data-device]').length === 1"
+    app.phone.wait(lambda: app.phone.script(left), "the first account to go")
+    app.go("history")
+    assert app.phone.script(HISTORY) == ["denied"]
+    app.reload()
+    app.go("history")
+    assert app.phone.script(HISTORY) == ["denied"]
+
+
+LATE = """
+  window.before = window.fetch;
+  const held = new Promise((release) => { window.release = release; });
+  let first;
+  window.fetch = async (path, options) => {
+    const reply = await before(path, options);
+    if (path !== "api/requests" || reply.status !== 200) return reply;
+    const device = options.headers.Authorization.split(",")[0];
+    first ??= device;
+    if (device === first) return reply;
+    // It is read at once, because the page waits for ten seconds only.
+    const text = await reply.text();
+    window.holding = true;
+    await held;
+    return new Response(text, reply);
+  };
+"""
+"""Keeps the lists of all accounts back until `release()`, but not those of the first account that gets one."""
+
+RELEASED = """
+  const [link] = arguments;
+  let shown = false;
+  const watch = new MutationObserver(() => { shown ||= Boolean(document.querySelector(link)); });
+  watch.observe(document.querySelector("main"), { childList: true, subtree: true });
+  // The next poll begins once the page shows what it got by this one.
+  const next = new Promise((done) => {
+    window.fetch = (...rest) => {
+      done();
+      return before(...rest);
+    };
+  });
+  release();
+  await next;
+  return shown;
+"""
+"""Lets the lists arrive, and returns whether the link was shown before the next poll."""
+
+
+def test_a_list_that_is_late_does_not_bring_an_answered_request_back(enrolled: App, user: User) -> None:
+    enrolled.add_account(user)
+    poll_twice(enrolled)
+    enrolled.phone.script(LATE)
+    request = user.ask()
+    enrolled.phone.wait(lambda: enrolled.phone.script("return window.holding"), "the list of the other account")
+    enrolled.phone.script("location.hash = arguments[0]", request.fragment)
+    enrolled.on("request")
+    enrolled.respond("approve")
+    assert enrolled.result() == "approved" and request.status == "approved"
+    enrolled.phone.press("#close")
+    enrolled.on("requests")
+    link = f"a[href='#r={request.uuid}']"
+    assert enrolled.phone.script(RELEASED, link) is False
+    enrolled.go("history")
+    assert enrolled.phone.script(HISTORY) == ["approved"]
 
 
 HOLD = """
@@ -178,7 +271,11 @@ def test_an_account_that_is_removed_while_it_is_changed_does_not_come_back(
     enrolled.phone.press(".ask summary")
     enrolled.phone.press("[data-do=remove]")
     enrolled.on("welcome")
-    enrolled.phone.script("release(); await new Promise((done) => { setTimeout(done, 500); });")
+    # The page says that it has saved the name, once it has done all it does with the reply.
+    said = "return document.getElementById('status').textContent"
+    before = enrolled.phone.script(said)
+    enrolled.phone.script("release()")
+    enrolled.phone.wait(lambda: enrolled.phone.script(said) != before, "the name to be saved")
     enrolled.phone.script("history.replaceState(null, '', '#requests')")
     enrolled.reload()
     enrolled.on("welcome")

@@ -8,10 +8,12 @@ let ahead = await get("settings", "ahead").catch(() => {}) ?? 0;
 
 export const now = () => Math.floor(Date.now() / 1000 + ahead);
 
-function correctClock(reply) {
-  const difference = (Date.parse(reply.headers.get("Date")) - Date.now()) / 1000;
-  // `Date` counts whole seconds, and the reply took a while.
-  if (Math.abs(difference - ahead) > 3) {
+function correctClock(reply, asked) {
+  const time = Date.now();
+  const difference = (Date.parse(reply.headers.get("Date")) - time) / 1000;
+  // `Date` counts whole seconds, and the reply took a while. If it took longer, the page may have been suspended in
+  // between, and the time in the reply is as old as that. `performance` may stand still while a phone sleeps.
+  if (time - asked < 5000 && Math.abs(difference - ahead) > 3) {
     ahead = difference;
     put("settings", ahead, "ahead").catch(() => {});
   }
@@ -28,12 +30,13 @@ async function mark(account, removed) {
 async function send(account, method, path, make) {
   for (const last of [false, true]) {
     const { body, headers } = await make(now());
+    const asked = Date.now();
     const request = fetch(path, {
       method, body, headers: { "Content-Type": "application/json", ...headers },
       cache: "no-store", redirect: "error", signal: AbortSignal.timeout(10000),
     });
     const reply = await request.catch(() => { throw Error("network"); });
-    correctClock(reply);
+    correctClock(reply, asked);
     if (reply.ok || reply.status === 304) {
       await mark(account, false);
       return reply;

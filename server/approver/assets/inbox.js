@@ -6,7 +6,7 @@ import { all, put, remove } from "./keys.js";
 const HISTORY = 100;
 
 export const accounts = [];
-// The latest first.
+// The latest first. Each account that has a request has an entry for it, which stays when another account goes.
 export let past = [];
 // The word of the error that the last poll met, if it met one.
 export let trouble;
@@ -33,22 +33,20 @@ export async function forget(account) {
   await remove("accounts", account.device);
   accounts.splice(0, Infinity, ...accounts.filter((one) => one !== account));
   await drop((entry) => entry.device === account.device);
-  // Some of it may be that of another account of the same user.
-  for (const one of active()) await remember(one);
 }
 
 const listed = (account) => lists.get(account.device)?.requests ?? [];
 
 const read = (account, request) => ({ ...request, account, about: JSON.parse(request.shown) });
 
-// A user who has several accounts in here is asked once, and answers with the first of them.
-export const open = () => {
-  const asked = active().flatMap((account) => listed(account).map((request) => read(account, request)));
-  return asked
-    .filter(({ uuid }, index) => asked.findIndex((one) => one.uuid === uuid) === index)
-    .filter(({ expires }) => !expires || expires > now())
+export const once = (list) => list.filter(({ uuid }, index) => list.findIndex((one) => one.uuid === uuid) === index);
+
+// A user who has several accounts in here is asked once, and answers with the first of them. The list of
+// another may have been under way when it was answered.
+export const open = () =>
+  once(active().flatMap((account) => listed(account).map((request) => read(account, request))))
+    .filter(({ uuid, expires }) => (find(uuid)?.status ?? "pending") === "pending" && (!expires || expires > now()))
     .sort((a, b) => a.about.created - b.about.created);
-};
 
 export const isOpen = (uuid) => open().some((request) => request.uuid === uuid);
 
@@ -76,12 +74,13 @@ async function pollOne(account) {
 
 async function remember(account) {
   for (const { uuid, shown } of listed(account)) {
-    const entry = find(uuid) ?? { device: account.device, uuid, seen: now(), status: "pending" };
-    if (entry.shown !== shown) await keep(Object.assign(entry, { shown }));
+    const { device } = account;
+    const entry = find(uuid, device) ?? { seen: now(), status: "pending", ...find(uuid), device, uuid };
+    if (entry.shown !== shown || !past.includes(entry)) await keep(Object.assign(entry, { shown }));
   }
 }
 
-const find = (uuid) => past.find((entry) => entry.uuid === uuid);
+const find = (uuid, device) => past.find((entry) => entry.uuid === uuid && (!device || entry.device === device));
 
 async function keep(entry) {
   if (!accounts.some(({ device }) => device === entry.device)) return;
@@ -106,8 +105,9 @@ export async function note(uuid, status, otherDevice) {
     const left = requests.filter((request) => request.uuid !== uuid);
     if (left.length < requests.length) lists.set(device, { requests: left });
   }
-  const entry = find(uuid);
-  if (entry?.status === "pending") await keep(Object.assign(entry, { status, otherDevice }));
+  for (const entry of past) {
+    if (entry.uuid === uuid && entry.status === "pending") await keep(Object.assign(entry, { status, otherDevice }));
+  }
 }
 
 // Asks what became of a request. Returns nothing if the account has no such request.
@@ -122,6 +122,6 @@ export async function look(account, uuid) {
   } catch (error) {
     if (error.message !== "not_found") throw error;
     // Another account may have it.
-    if (find(uuid)?.device === account.device) await note(uuid, "unknown");
+    if (find(uuid, account.device)) await note(uuid, "unknown");
   }
 }

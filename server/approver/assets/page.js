@@ -25,7 +25,8 @@ export async function useLanguage(wanted) {
 
 // Characters that draw nothing, that reorder their neighbours, or that look different everywhere. What Persian, Indic
 // languages and emoji are written with stays. `misleads` of the engine is the same for notifications, names and the
-// command line. Of these classes, no later version of Unicode changes what is in them.
+// command line. A new version of Unicode may add to \p{DI}, as 14 did with U+180F, so what is in it depends on the
+// browser. The other classes never change.
 export const ODD = /((?![\u200C\u200D\uFE0E\uFE0F])[\p{DI}\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u2800\uFFF9-\uFFFB\u{13430}-\u{1343F}])/u;
 
 // Text that somebody else wrote, isolated from the direction of the page.

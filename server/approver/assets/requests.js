@@ -1,7 +1,7 @@
 // The screens that show requests and answer them.
 
 import { call, now, respond } from "./api.js";
-import { accounts, active, clear, look, note, open, past, poll, trouble } from "./inbox.js";
+import { accounts, active, clear, look, note, once, open, past, poll, trouble } from "./inbox.js";
 import { announce, duration, go, moment, t, complain, view } from "./page.js";
 import { dismiss, state as push } from "./push.js";
 
@@ -205,7 +205,7 @@ function entry(past) {
 }
 
 const history = () => view("history", {
-  some: past.length > 0, entries: past.map(entry),
+  some: past.length > 0, entries: once(past).map(entry),
   empty: !past.length && view("empty", { icon: "history", what: "history" }),
 }, {
   clear: async () => {

@@ -130,6 +130,10 @@ const SHORTER_STYLES: &[(&str, &str)] = &[
     (", ", ","),
 ];
 
+/// What is shorter in scripts. No line of code ends with a comment, and no text has any of these.
+const SHORTER_SCRIPTS: &[(&str, &str)] =
+    &[("{\n", "{"), (",\n", ","), (";\n", ";"), (" => ", "=>"), (" = ", "=")];
+
 /// A text without what only those who read it here need: indentation, comments in lines of their own, and spaces
 /// that mean nothing. No text in these files spans lines, and elements between which a space counts are in one.
 fn compact(name: &str, text: &str) -> String {
@@ -144,8 +148,7 @@ fn compact(name: &str, text: &str) -> String {
     let shorter: &[(&str, &str)] = match kind {
         "css" => SHORTER_STYLES,
         "html" => &[(">\n<", "><")],
-        // No line of code ends with a comment, and no text has an arrow or an equals sign between spaces.
-        "js" => &[("{\n", "{"), (",\n", ","), (";\n", ";"), (" => ", "=>"), (" = ", "=")],
+        "js" => SHORTER_SCRIPTS,
         "json" | "webmanifest" => &[("\": \"", "\":\""), (",\n", ",")],
         _ => &[],
     };
@@ -200,4 +203,46 @@ pub(super) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is between quotes or backticks. The quotes in a regular expression would be taken for those of a text: the
+    /// texts that follow would have line breaks then.
+    fn literals(script: &str) -> Vec<String> {
+        let code = |line: &&str| !line.trim_start().starts_with("//");
+        let code = script.lines().filter(code).collect::<Vec<_>>().join("\n");
+        let mut letters = code.chars();
+        let mut found = Vec::new();
+        while let Some(quote) = letters.find(|letter| "\"'`".contains(*letter)) {
+            let mut literal = String::new();
+            while let Some(letter) = letters.next().filter(|letter| *letter != quote) {
+                literal.push(letter);
+                literal.extend((letter == '\\').then(|| letters.next()).flatten());
+            }
+            found.push(literal);
+        }
+        found
+    }
+
+    #[test]
+    fn literals_are_found_between_all_kinds_of_quotes() {
+        let script = "// It isn't code.\nf(\"a = b\", `${c} => '`, 'd\\'e');\n";
+        assert_eq!(literals(script), ["a = b", "${c} => '", "d\\'e"]);
+    }
+
+    #[test]
+    fn no_text_of_a_script_is_changed_when_it_is_compacted() {
+        let scripts = FILES.iter().filter(|(name, _)| name.ends_with(".js"));
+        for (name, content) in scripts {
+            let found = literals(std::str::from_utf8(content).unwrap());
+            assert!(!found.is_empty(), "{name}");
+            for literal in found {
+                let is_changed = SHORTER_SCRIPTS.iter().any(|(from, _)| literal.contains(from));
+                assert!(!is_changed && !literal.contains('\n'), "{name}: {literal:?}");
+            }
+        }
+    }
 }
