@@ -75,9 +75,9 @@ fn text_can_be_chosen() {
 #[test]
 fn the_level_and_the_format_are_settings_of_the_configuration_file() {
     let folder = tempfile::tempdir().unwrap();
-    let conf = "log_level = \"error\"\nlog_format = \"json\"\ntexts = \"missing\"\n";
+    let conf = "log_level = \"error\"\nlog_format = \"json\"\n";
     fs::write(folder.path().join("conf"), conf).unwrap();
-    let mut running = Running::start(folder.path(), &["--config", "conf"]);
+    let mut running = Running::start(folder.path(), &["--config", "conf", "--texts", "missing"]);
     assert!(!running.0.wait().unwrap().success());
     // What ends the program is in the log, and nothing that matters less.
     let lines = objects(&log(folder.path()));
