@@ -92,7 +92,9 @@ class Chromium(Driven):
         super().__init__()
 
     def start(self) -> Remote:
-        port = self.run("chromedriver", "--port=0").printed(r"started successfully on port (\d+)")
+        # One that it chooses for IPv6 may be in use for IPv4, and then it ends.
+        started = self.run("chromedriver", f"--port={free_port()}")
+        port = started.printed(r"started successfully on port (\d+)")
         options = ChromeOptions()
         for flag in (
             "--headless",
