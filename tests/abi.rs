@@ -4,17 +4,11 @@
 #![cfg(all(target_pointer_width = "64", target_os = "linux"))]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-#[path = "header/mod.rs"]
-mod header;
-#[allow(dead_code, reason = "shared with the tests of the C interface")]
-#[path = "capi/tools.rs"]
-mod tools;
-
-use header::{Header, name_of, read, root};
+use crate::header::{Header, name_of, read, root};
+use crate::tools::{Folder, command, library, run, versioned_symbols};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use tools::{Folder, command, library, run, versioned_symbols};
 
 const SYMBOLS: &str = "tests/abi/symbols.txt";
 /// The same symbols as dpkg-gensymbols reads them, each with the version that first had it.

@@ -3,12 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod stub;
-#[path = "stub/tls.rs"]
-mod tls;
-
-use fresh::url;
+use crate::fresh::{self, url};
+use crate::stub::response;
+use crate::tls::{self, Identity, params};
 use seconder::engine::{
     ApplicationSettings, ApprovalResponse, DeviceType, Message, RespondToApproval,
 };
@@ -17,8 +14,6 @@ use seconder::wire::{Generation, Names};
 use seconder::{Error, Handle, Service, Settings, calls};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use stub::response;
-use tls::{Identity, params};
 
 fn acme() -> Names {
     Names::new("acme").unwrap().push_path("onetouch").unwrap()

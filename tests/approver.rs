@@ -4,14 +4,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod phone;
-
+use crate::fresh::{self, ada, forced, url};
+use crate::phone::world::{NOW, World};
+use crate::phone::{Phone, SERVICE, new_key, presented};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use fresh::{ada, forced, url};
-use phone::world::{NOW, World};
-use phone::{Phone, SERVICE, new_key, presented};
 use seconder::calls::{
     ApprovalStatus, CreateApproval, CreateUser, RequestSms, UserStatus, Verification,
 };

@@ -3,13 +3,10 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod phone;
-
+use crate::phone::SERVICE;
+use crate::phone::world::{NOW, World};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use phone::SERVICE;
-use phone::world::{NOW, World};
 use seconder::calls::ApprovalStatus;
 use seconder::engine::approver::{DeviceSettings, Refused};
 use seconder::engine::{ApprovalResponse, PushOutcome};

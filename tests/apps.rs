@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ManualClock, ada, url};
+use crate::fresh::{ManualClock, ada, url};
 use seconder::calls::{AppDetails, CreateApproval, DeleteUser, UserStatus};
 use seconder::engine::operator::{
     AppKey, AppSettings, CreateApp, DeleteApp, EndOverlap, ListApprovals, ListApps, Operation,

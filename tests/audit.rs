@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ManualClock, ada, forced, open_at};
+use crate::fresh::{self, ManualClock, ada, forced, open_at};
 use seconder::calls::{CreateApproval, PrepareOffline, RequestSms, Verdict};
 use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
 use seconder::model::UserId;

@@ -3,15 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod sealed;
-
+use crate::fresh::{ManualClock, ada, open, open_at, url};
+use crate::sealed::{self, Of, ring_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use fresh::{ManualClock, ada, open, open_at, url};
 use hmac::{Hmac, KeyInit, Mac};
 use proptest::prelude::*;
-use sealed::{Of, ring_of};
 use seconder::calls::{Recognition, Remember};
 use seconder::model::{BrowserToken, UserId};
 use seconder::{CallOutcome, CallRecord, Handle, Service, Settings};

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod stub;
-
+use crate::stub::{KEY, RIGHT, Stub, TOKEN, closed_port, response};
 use seconder::calls::{CheckApproval, StartPhoneVerification, Verify};
 use seconder::engine::Message;
 use seconder::remote::Repeats;
 use seconder::{CallOutcome, CallRecord, Canceller, Handle, Service, Settings, Stage};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use stub::{KEY, RIGHT, Stub, TOKEN, closed_port, response};
 
 #[derive(Clone, Default)]
 struct Records(Arc<Mutex<Vec<CallRecord>>>);

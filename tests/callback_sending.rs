@@ -3,12 +3,9 @@
 #![cfg(all(feature = "engine", feature = "https"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod stub;
-#[path = "stub/tls.rs"]
-mod tls;
-
-use fresh::url;
+use crate::fresh::{self, url};
+use crate::stub::{Stub, response};
+use crate::tls::{self, Identity, params};
 use seconder::callback::{Received, Verifier};
 use seconder::engine::{ApprovalResponse, Deliver, DeviceRegistered, DeviceType, Message, Post};
 use seconder::engine::{RespondToApproval, SignedCallback};
@@ -17,8 +14,6 @@ use seconder::{Service, Settings};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use stub::{Stub, response};
-use tls::{Identity, params};
 
 /// A service with a user who has a device.
 struct World {

@@ -3,10 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
+use crate::fresh::{self, ada};
 use base64::Engine as _;
-use fresh::ada;
 use hmac::{Hmac, KeyInit, Mac};
 use proptest::prelude::*;
 use seconder::callback::{self, Event, Received, Verifier};

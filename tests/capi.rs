@@ -3,15 +3,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod abi;
 #[path = "capi/daemons.rs"]
 mod daemons;
 #[path = "capi/examples.rs"]
 mod examples;
+mod header;
 #[path = "capi/remote_service.rs"]
 mod remote_service;
 mod stub;
 #[path = "capi/tools.rs"]
 mod tools;
+mod wrapper;
 
 use serde_json::Value;
 use std::collections::BTreeSet;

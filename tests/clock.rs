@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ManualClock, ada, forced, open_at};
+use crate::fresh::{ManualClock, ada, forced, open_at};
 use seconder::calls::{ApprovalStatus, CreateApproval, Recognition, RequestSms};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::UserId;

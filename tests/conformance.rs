@@ -3,11 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-#[path = "conformance/mod.rs"]
-mod conformance;
-
-use conformance::raw::DIALECTS;
-use conformance::{World, cases};
+use crate::cases::raw::DIALECTS;
+use crate::cases::{World, cases};
 use seconder::calls::{self, Call, Handle};
 use seconder::wire::{Format, Generation, Reply};
 use seconder::{Result, Service, Settings};

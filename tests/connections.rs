@@ -2,17 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-mod stub;
-#[path = "stub/tls.rs"]
-mod tls;
-
+use crate::stub::{KEY, RIGHT, Stub, TOKEN, eventually, response};
+use crate::tls::{self, Identity, params};
 use seconder::{Error, Service, Settings, Stage, Verdict};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
-use stub::{KEY, RIGHT, Stub, TOKEN, eventually, response};
-use tls::{Identity, params};
 
 fn settings(stub: &Stub) -> Settings {
     let settings = Settings::new(&stub.url()).allow_loopback_http(true).api_key(KEY);

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ada, forced, open, url};
+use crate::fresh::{ada, forced, open, url};
 use seconder::{Error, Handle, Service, Settings, Verdict};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -148,7 +146,7 @@ fn a_read_only_database_is_rejected() {
         assert!(copied.unwrap().success());
         let mut child = Command::new(&program);
         child
-            .args(["--exact", "child_without_write_permission", "--ignored"])
+            .args(["--exact", "database::child_without_write_permission", "--ignored"])
             .stdin(Stdio::piped());
         if std::fs::metadata(folder.path()).unwrap().uid() == 0 {
             child.uid(65534);

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-mod stub;
-
+use crate::stub::{KEY, Peer, RIGHT, Stub, TOKEN, in_time, response};
 use seconder::calls::RequestSms;
 use seconder::remote::Repeats;
 use seconder::{Error, Handle, Result, Service, Settings, Stage, Verdict};
@@ -12,11 +11,8 @@ use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use stub::{KEY, Peer, RIGHT, Stub, TOKEN, in_time, response};
 
 const DEADLINE: Duration = Duration::from_millis(500);
-/// How much later than the deadline a call may return.
-const LATE: Duration = Duration::from_millis(100);
 const DETAILS: &str = r#"{"success":true,"app":{"name":"Bank"}}"#;
 
 fn open(url: &str) -> Service {
@@ -32,7 +28,7 @@ fn ends(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Error {
     let stub = Stub::start(behave);
     let mut tries = 0;
     let service = open(&stub.url());
-    in_time(DEADLINE + LATE, || {
+    in_time(DEADLINE, || {
         tries += 1;
         let error = error(&stub, &service, tries);
         assert!(!error.retry_safe(), "{error}");
@@ -193,7 +189,7 @@ fn a_reset_or_silence_in_the_handshake_is_a_tls_error() {
         });
         let settings = Settings::new(&format!("https://{}", stub.addr)).api_key(KEY).pin(PIN);
         let service = settings.timeout(DEADLINE).open().unwrap();
-        let error = in_time(DEADLINE + LATE, || verify(&service).unwrap_err());
+        let error = in_time(DEADLINE, || verify(&service).unwrap_err());
         assert!(matches!(error, Error::Unavailable { stage: Stage::Tls, .. }), "{error}");
         assert!(error.retry_safe() && error.to_string().contains(ending), "{error}");
     }
@@ -218,7 +214,7 @@ fn a_connection_that_is_never_established_ends_at_the_deadline() {
     });
     assert!(full, "{} connections were accepted", waiting.len());
     let service = open(&format!("http://{address}"));
-    let error = in_time(DEADLINE + LATE, || verify(&service).unwrap_err());
+    let error = in_time(DEADLINE, || verify(&service).unwrap_err());
     assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
     assert!(error.retry_safe(), "{error}");
     assert!(error.to_string().contains("the deadline was exceeded"), "{error}");
@@ -309,7 +305,7 @@ fn a_retry_waits_as_long_as_retry_after_says() {
 fn retries_end_at_the_deadline() {
     let stub = Stub::responding(response(429, "Retry-After: 0\r\n", "busy"));
     let service = open(&stub.url());
-    let error = in_time(DEADLINE + LATE, || service.app_details().unwrap_err());
+    let error = in_time(DEADLINE, || service.app_details().unwrap_err());
     assert!(matches!(error, Error::RateLimited { .. }) && error.retry_safe(), "{error}");
 }
 

@@ -3,16 +3,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-mod stub;
-#[path = "stub/tls.rs"]
-mod tls;
-
+use crate::stub::{KEY, RIGHT, TOKEN, response};
+use crate::tls::{self, Identity, params};
 use seconder::{Error, Service, Settings, Stage, Verdict};
 use std::fs::File;
 use std::process::Command;
 use std::time::Duration;
-use stub::{KEY, RIGHT, TOKEN, response};
-use tls::{Identity, params};
 
 const CAUSE: &str = "too many open files in this process: raise the limit (ulimit -n)";
 const CHILD: &str = "SECONDER_TEST_DESCRIPTORS";
@@ -27,7 +23,12 @@ fn errors_name_the_lack_of_descriptors() {
     let output = Command::new("sh")
         .args(["-c", "ulimit -n 64 && exec \"$@\"", "sh"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "child_without_descriptors", "--nocapture", "--test-threads=1"])
+        .args([
+            "--exact",
+            "descriptors::child_without_descriptors",
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env(CHILD, format!("{} {}", stub.addr, ca_file.display()))
         .output()
         .unwrap();

@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ManualClock, ada, forced, open, open_at, url};
+use crate::fresh::{ManualClock, ada, forced, open, open_at, url};
 use seconder::calls::{Channel, StartPhoneVerification};
 use seconder::engine::{ApprovalResponse, DeviceType, Message, RespondToApproval};
 use seconder::model::{Token, UserId};
@@ -85,7 +83,7 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
     // Each round has its own users: a code that was just sent cannot be sent again so soon.
     for area in [555, 556, 557] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_that_is_killed", "--ignored", "--nocapture"])
+            .args(["--exact", "engine::child_that_is_killed", "--ignored", "--nocapture"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

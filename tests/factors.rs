@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod stub;
-
-use fresh::{ManualClock, ada, at_once, forced, open, open_at};
+use crate::fresh::{ManualClock, ada, at_once, forced, open, open_at};
+use crate::stub::{Stub, response};
 use seconder::calls::{
     Call, ConfirmAuthenticator, Factors, RouteMatch, UserStatus, Verification, match_route,
 };
@@ -17,7 +15,6 @@ use seconder::{CallRecord, Error, Handle, Service, Settings, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use stub::{Stub, response};
 
 const NOW: u64 = 1_000_000;
 

@@ -339,8 +339,7 @@ fn an_endless_response_is_abandoned_by_the_deadline() {
             peer.drip(piece.repeat(1000).as_bytes(), Duration::ZERO);
         });
         let before = reset();
-        let late = Duration::from_millis(100);
-        let error = in_time(DEADLINE + late, || verify(&stub.url(), Format::Json).unwrap_err());
+        let error = in_time(DEADLINE, || verify(&stub.url(), Format::Json).unwrap_err());
         let grew = peak().saturating_sub(before);
         assert!(
             matches!(error, Error::InvalidResponse { .. } | Error::Unavailable { .. }),
@@ -370,7 +369,7 @@ fn interim_responses_and_trailers_end_after_64_kib() {
                     std::thread::sleep(pause);
                 }
             });
-            let error = in_time(DEADLINE / 2, || verify(&stub.url(), Format::Json).unwrap_err());
+            let error = verify(&stub.url(), Format::Json).unwrap_err();
             assert_eq!(kind(&error), Some(Kind::InvalidResponse), "{error}");
             let text = error.to_string();
             // Many that arrive at once look like one large head.

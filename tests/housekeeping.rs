@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ManualClock, ada, open_at};
+use crate::fresh::{self, ManualClock, ada, open_at};
 use seconder::calls::{Channel, RequestSms, StartPhoneVerification};
 use seconder::engine::AuditFilter;
 use seconder::engine::operator::Maintain;

@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod stub;
-
+use crate::stub::{KEY, Stub, in_time, response, spawn};
 use seconder::calls::CreateApproval;
 use seconder::engine::Message;
 use seconder::remote::Repeats;
@@ -12,11 +11,9 @@ use seconder::{Canceller, Error, Handle, Service, Settings};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use stub::{KEY, Stub, in_time, response, spawn};
 
-/// 100 ms, and the time after which the program cancels.
+/// The time after which the program cancels.
 const LATER: Duration = Duration::from_millis(200);
-const SOON: Duration = Duration::from_millis(300);
 
 fn busy() -> Stub {
     Stub::responding(response(503, "Retry-After: 30\r\n", r#"{"message":"busy"}"#))
@@ -48,7 +45,7 @@ fn cancelled(service: &Service) -> Service {
 fn a_wait_for_a_retry_ends() {
     let stub = busy();
     let service = remote(&stub);
-    let result = in_time(SOON, || cancelled_later(&service).request_sms(1.try_into().unwrap()));
+    let result = in_time(LATER, || cancelled_later(&service).request_sms(1.try_into().unwrap()));
     let error = result.unwrap_err();
     assert_eq!(error, Error::Cancelled { sent: false });
     assert!(error.retry_safe() && error.code().is_none());
@@ -80,7 +77,7 @@ fn a_wait_for_an_approval_ends_between_two_polls() {
     let request = service.handle(&CreateApproval::new(user, "Log in?".parse().unwrap())).unwrap();
     let minute = Duration::from_secs(60);
     let result =
-        in_time(SOON, || cancelled_later(&service).wait_for_approval(&request.uuid, user, minute));
+        in_time(LATER, || cancelled_later(&service).wait_for_approval(&request.uuid, user, minute));
     assert_eq!(result.unwrap_err(), Error::Cancelled { sent: false });
     let result = cancelled(&service).wait_for_approval(&request.uuid, user, minute);
     assert_eq!(result.unwrap_err(), Error::Cancelled { sent: false });

@@ -2,13 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-#[path = "jobs/callbacks.rs"]
 mod callbacks;
-mod fresh;
-#[path = "jobs/rounds.rs"]
 mod rounds;
 
-use fresh::{ManualClock, ada, at_once, forced, url};
+use crate::fresh::{ManualClock, ada, at_once, forced, url};
 use seconder::calls::{self, RequestSms};
 use seconder::engine::{AuditFilter, Deliver, JobsRun, Message, Outcome};
 use seconder::model::UserId;

@@ -2,10 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod operated;
-
-use operated::{NOW, SECRET, of_state, operated, operated_with, permanent, reason, retry};
+use crate::operated::{NOW, SECRET, of_state, operated, operated_with, permanent, reason, retry};
 use seconder::calls::RequestSms;
 use seconder::engine::{JobFilter, JobKind, JobState, Outcome};
 use seconder::{Error, Handle};

@@ -2,10 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod operated;
-
-use operated::{NOW, of_state, operated, operated_with, permanent, reason, retry};
+use crate::operated::{NOW, of_state, operated, operated_with, permanent, reason, retry};
 use seconder::calls::RequestSms;
 use seconder::engine::{JobState, Outcome};
 use seconder::model::Secret;

@@ -3,11 +3,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod sealed;
-
-use fresh::{forced, open};
-use sealed::ring_of;
+use crate::fresh::{forced, open};
+use crate::sealed::ring_of;
 use seconder::keyring::Keyring;
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
@@ -132,7 +129,7 @@ fn keys_change_while_two_processes_log_users_in() {
     let mut children: Vec<_> = ["202", "303"]
         .map(|area| {
             let mut child = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "child_that_logs_users_in", "--ignored", "--nocapture"])
+                .args(["--exact", "keys::child_that_logs_users_in", "--ignored", "--nocapture"])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()

@@ -2,11 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod sealed;
-
-use fresh::{ManualClock, ada, forced, url};
-use sealed::{Of, ring_of};
+use crate::fresh::{ManualClock, ada, forced, url};
+use crate::sealed::{self, Of, ring_of};
 use seconder::calls::{Channel, RequestSms, StartPhoneVerification};
 use seconder::engine::{AuditFilter, Message};
 use seconder::http::{Caller, RawRequest, respond};

@@ -4,11 +4,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-#[path = "stub/local.rs"]
-mod local;
-mod stub;
-
-use local::{Local, url};
+use crate::local_stub::{Local, url};
+use crate::stub::{self, RIGHT, TOKEN, response};
 use seconder::{Error, Service, Settings, Stage, Verdict};
 use std::fs::Permissions;
 use std::io::{ErrorKind, Read, Write};
@@ -18,7 +15,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use stub::{RIGHT, TOKEN, response};
 
 /// The path of the socket, for the child processes.
 const SOCKET: &str = "SECONDER_TEST_SOCKET";
@@ -36,7 +32,9 @@ fn as_nobody(folder: &Path, test: &str, socket: &Path) -> Child {
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(program);
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(SOCKET, socket);
+    command
+        .args(["--exact", &format!("local_users::{test}"), "--nocapture", "--test-threads=1"])
+        .env(SOCKET, socket);
     command.current_dir("/").uid(NOBODY).gid(NOBODY);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     loop {

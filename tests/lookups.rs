@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ManualClock, url};
+use crate::fresh::{ManualClock, url};
 use seconder::calls::{Channel, CreateUser, PhoneInfo, PhoneType, StartPhoneVerification};
 use seconder::engine::{AuditEntry, AuditFilter, LineType, NumberLookup, PhoneLine, Reserved};
 use seconder::{Error, Handle, Service, Settings};

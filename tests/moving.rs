@@ -2,13 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod phone;
-
+use crate::fresh::{ManualClock, open_at};
+use crate::phone::world::World;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use fresh::{ManualClock, open_at};
-use phone::world::World;
 use seconder::calls::EnrolAuthenticator;
 use seconder::engine::{AuditFilter, AuthenticatorRecord, Engine, Imported, UserRecord};
 use seconder::model::UserId;

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
+use crate::fresh;
 use seconder::engine::operator::{
     AddOperator, CheckService, Health, ListDevices, ListUsers, Role, RunJobs, SetLimits, ShowUser,
 };

@@ -4,24 +4,18 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-#[path = "postgres/jobs.rs"]
 mod jobs;
-#[path = "postgres/lookups.rs"]
 mod lookups;
-#[path = "postgres/server.rs"]
-mod server;
-#[path = "postgres/trust.rs"]
 mod trust;
 
-use fresh::at_once;
+use crate::fresh::at_once;
+use crate::postgres_server::Server;
 use seconder::calls::Verify;
 use seconder::engine::Message;
 use seconder::keyring::Keyring;
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
 use seconder::{Error, Handle, Service, Settings, Verdict};
-use server::Server;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -195,7 +189,7 @@ fn a_node_that_is_killed_loses_nothing() {
     for round in 0..3 {
         server.sql("killed", "DELETE FROM seconder.lookups WHERE kind = 'phone'");
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_that_is_killed", "--ignored", "--nocapture"])
+            .args(["--exact", "postgres::child_that_is_killed", "--ignored", "--nocapture"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

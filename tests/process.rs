@@ -4,11 +4,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-#[path = "stub/local.rs"]
-mod local;
-mod stub;
-
-use local::Local;
+use crate::local_stub::Local;
+use crate::stub::{self, KEY, RIGHT, Stub, TOKEN, response};
 use seconder::{Service, Settings};
 use std::collections::BTreeMap;
 use std::fs::{read_dir, read_link, read_to_string};
@@ -16,7 +13,6 @@ use std::net::UdpSocket;
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use stub::{KEY, RIGHT, Stub, TOKEN, response};
 
 const ADDRESS: &str = "SECONDER_TEST_ADDRESS";
 
@@ -116,7 +112,7 @@ fn name_resolution_starts_no_thread() {
 /// Runs a test of this file in a child process, and returns what it printed.
 fn run(test: &str, address: &str, pid: &OnceLock<String>) -> String {
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .args(["--exact", &format!("process::{test}"), "--nocapture", "--test-threads=1"])
         .env(ADDRESS, address)
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())

@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ManualClock, ada, forced, open, open_at};
+use crate::fresh::{ManualClock, ada, forced, open, open_at};
 use seconder::calls::Channel;
 use seconder::engine::DeviceType;
 use seconder::model::{Token, UserId};

@@ -3,10 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod stub;
-
-use fresh::{ManualClock, ada, at_once, forced, open, open_at};
+use crate::fresh::{ManualClock, ada, at_once, forced, open, open_at};
+use crate::stub::{Stub, response};
 use seconder::calls::{
     CreateRecoveryCodes, OfflineLogin, PrepareOffline, ROUTES, ReportOffline, RouteMatch,
     match_route,
@@ -17,7 +15,6 @@ use seconder::otp::Totp;
 use seconder::{CallRecord, Error, Handle, Service, Settings};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use stub::{Stub, response};
 
 fn tally(results: impl IntoIterator<Item = String>) -> BTreeMap<String, usize> {
     let mut tally = BTreeMap::new();

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ada, forced, open, url};
+use crate::fresh::{ada, forced, open, url};
 use seconder::calls::{
     self, Call, CheckApproval, CreateUser, Device, RequestCall, RequestSms, StartPhoneVerification,
     Verify,

@@ -2,11 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod copies;
-mod fresh;
-
-use copies::{NOW, World, put_back};
-use fresh::{ManualClock, ada, forced, open_at};
+use crate::copies::{NOW, World, put_back};
+use crate::fresh::{ManualClock, ada, forced, open_at};
 use seconder::otp::Totp;
 use seconder::{Handle, Verdict};
 use std::io::Write;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ManualClock, ada, forced};
+use crate::fresh::{self, ManualClock, ada, forced};
 use seconder::calls::{ApprovalStatus, Channel, PhoneVerificationStatus, RequestSms};
 use seconder::engine::{ApprovalResponse, DeviceType, Message, RespondToApproval};
 use seconder::model::{Token, UserId, VerificationCode};

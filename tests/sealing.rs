@@ -4,18 +4,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-mod phone;
-mod sealed;
+use crate::fresh::{ada, forced, open, url};
+use crate::phone::{self, Phone};
 #[cfg(feature = "postgres")]
-#[path = "postgres/server.rs"]
-mod server;
-
+use crate::postgres_server::Server;
+use crate::sealed::{self, Of, ring_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use fresh::{ada, forced, open, url};
-use phone::Phone;
-use sealed::{Of, ring_of};
 use seconder::calls::{Channel, StartPhoneVerification};
 use seconder::engine::{
     ApprovalResponse, DeviceType, Message, Post, Random, RespondToApproval, SignedCallback,
@@ -211,7 +206,7 @@ fn search(bytes: &[u8], secrets: &[Vec<u8>]) {
 #[cfg(feature = "postgres")]
 #[test]
 fn a_dumped_database_gives_no_secret() {
-    let server = server::Server::start();
+    let server = Server::start();
     let at = server.database("sealing");
     let folder = tempfile::tempdir().unwrap();
     let ring = folder.path().join("ring");

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-mod stub;
-#[path = "stub/tls.rs"]
-mod tls;
-
+use crate::stub::{self, KEY, Peer, RIGHT, Stub, TOKEN, in_time, response};
+use crate::tls::{self, Encrypted, Identity, authority, params, pin};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, date_time_ymd};
 use seconder::{Error, Result, Settings, Stage, Verdict};
 use std::io::Write;
@@ -13,12 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use stub::{KEY, Peer, RIGHT, Stub, TOKEN, in_time, response};
-use tls::{Encrypted, Identity, authority, params, pin};
 
 const DEADLINE: Duration = Duration::from_millis(500);
-/// How much later than the deadline a call may return.
-const LATE: Duration = Duration::from_millis(100);
 
 fn settings(stub: &Stub) -> Settings {
     let url = format!("https://{}", stub.addr);
@@ -243,7 +237,7 @@ fn a_connection_with_unsolicited_data_is_not_reused() {
 /// The error of a call that must end in time.
 fn ends(stub: &Stub, pin: String) -> Error {
     let service = settings(stub).pin(pin).timeout(DEADLINE).open().unwrap();
-    in_time(DEADLINE + LATE, || {
+    in_time(DEADLINE, || {
         service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).unwrap_err()
     })
 }

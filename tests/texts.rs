@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod fresh;
-
-use fresh::{ManualClock, ada, forced, url};
+use crate::fresh::{ManualClock, ada, forced, url};
 use seconder::calls::{Channel, CreateUser, RequestCall, RequestSms, StartPhoneVerification};
 use seconder::engine::{AuditFilter, Deliver, Message, Outcome, Texts};
 use seconder::model::UserId;

@@ -4,13 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a thread plays the user with the phone")]
 
-#[path = "header/mod.rs"]
-mod header;
-#[allow(dead_code, reason = "shared with the tests of the C interface")]
-#[path = "capi/tools.rs"]
-mod tools;
-
-use header::{Header, name_of, read, root};
+use crate::header::{Header, name_of, read, root};
+use crate::tools::{self, Folder, library, run};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -18,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
-use tools::{Folder, library, run};
 
 /// The standards. `c++2b` is known to older compilers too, unlike `c++23`.
 const STANDARDS: [&str; 3] = ["c++17", "c++20", "c++2b"];

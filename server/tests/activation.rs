@@ -3,9 +3,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod local_socket;
-
-use local_socket::{Running, folder};
+use crate::local_socket::{Running, folder};
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;

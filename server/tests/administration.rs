@@ -2,24 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod command;
-#[path = "administration/doctor.rs"]
 mod doctor;
-#[path = "administration/init.rs"]
 mod init;
-#[path = "administration/json.rs"]
 mod json;
-#[path = "administration/maintain.rs"]
 mod maintain;
-#[path = "administration/password.rs"]
 mod password;
-#[path = "../../tests/postgres/server.rs"]
-mod postgres;
-#[path = "administration/tables.rs"]
 mod tables;
-mod terminal;
 
-use command::{error_of, printed};
+use crate::command::{error_of, printed};
 use seconder::calls::{ActivityType, CreateApproval, RegisterActivity};
 use seconder::engine::DeviceType;
 use seconder::{Handle, Service, Settings};

@@ -3,20 +3,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-#[path = "provider/mod.rs"]
-mod program;
-mod serving;
-mod terminal;
-
-use program::{error, printed};
+use crate::provider::{error, printed};
+use crate::serving::{Running, database, wait_until};
+use crate::terminal::Terminal;
 use serde_json::{Value, json};
-use serving::{Running, database, wait_until};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use terminal::Terminal;
 
 const PUBLIC: [&str; 2] = ["--public-url", "https://login.example"];
 const API: &str = "/-/approver/api/";

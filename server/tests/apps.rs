@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-
-use common::World;
+use crate::common::World;
 use seconder::{Error, Service, Settings};
 use serde_json::Value;
 use std::path::Path;

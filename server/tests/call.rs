@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-
-use common::{KEY, World};
+use crate::common::{KEY, World};
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-
-use common::connect;
+use crate::common::connect;
 use rcgen::{CertificateParams, IsCa, KeyPair, date_time_ymd};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -4,11 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a clock of the test shows the time of the machine")]
 
-mod common;
-mod others;
-
-use common::World;
-use others::{Others, do_not_notice};
+use crate::common::World;
+use crate::others::{Others, do_not_notice};
 use seconder::calls::{RequestSms, Verify};
 use seconder::engine::Clock;
 use seconder::model::UserId;
@@ -101,9 +98,9 @@ fn verify(client: &Service, user: UserId, code: &str) -> Verdict {
 
 #[test]
 fn no_code_lives_again_and_nobody_waits_when_the_clock_is_set_by_an_hour() {
-    let (clocked, alone) = (Clocked::start(), Clocked::start());
+    let clocked = Clocked::start();
     let client = clocked.world.client();
-    let mut others = [Others::new("codes", clocked.client(), alone.client())];
+    let mut others = [Others::new("codes", clocked.client())];
     do_not_notice(&mut others, |_| set_the_clock(&clocked, &client));
 }
 

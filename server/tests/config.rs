@@ -2,10 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod certificate_files;
-#[path = "config/starts.rs"]
 mod starts;
-#[path = "config/values.rs"]
 mod values;
 
 use std::fs;

@@ -2,12 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-#[path = "../../tests/conformance/mod.rs"]
-mod conformance;
-
-use conformance::raw::{DIALECTS, Dialect, Raw, Response};
-use conformance::{World, cases};
+use crate::cases::raw::{DIALECTS, Dialect, Raw, Response};
+use crate::cases::{World, cases};
+use crate::common;
 use seconder::Settings;
 use seconder::engine::Engine;
 use seconder::wire::{Format, Generation, Names};

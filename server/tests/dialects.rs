@@ -1,8 +1,6 @@
 //! The service as seen by clients that use other names, the older generation, or XML.
 
-mod common;
-
-use common::{HttpReply, World};
+use crate::common::{self, HttpReply, World};
 use seconder::wire::{Generation, Names};
 use serde_json::json;
 

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod local_socket;
-mod terminal;
-
-use local_socket::{Running, copy_of_program, folder};
+use crate::local_socket::{Running, copy_of_program, folder};
+use crate::terminal::{Terminal, app, now};
 use seconder::model::LoginName;
 use seconder::otp::Totp;
 use seconder::{Handle, Service, Verdict, Verify};
@@ -14,7 +12,6 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
-use terminal::{Terminal, app, now};
 
 /// A user and a group that every system has, who may do nothing.
 const DAEMON: &str = "1";

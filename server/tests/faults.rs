@@ -4,20 +4,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-mod others;
-#[path = "../../tests/postgres/server.rs"]
-mod postgres;
-#[path = "provider/mod.rs"]
-mod program;
-mod serving;
-
-use others::{Meanwhile, Others, do_not_notice};
+use crate::others::{Meanwhile, Others, do_not_notice};
+use crate::postgres_server;
+use crate::serving::{self, Running, wait_until};
 use seconder::calls::UserStatus;
 use seconder::keyring::Keyring;
 use seconder::model::UserId;
 use seconder::{Handle, Service};
-use serving::{Running, wait_until};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -59,11 +52,8 @@ fn stranger(running: &Running) {
 }
 
 /// Who asks for what needs no database.
-fn of_the_rest<'a>(running: &'a Running, alone: &'a Running) -> [Others<'a>; 2] {
-    [
-        Others::new("/healthz", || healthz(running), || healthz(alone)),
-        Others::new("strangers", || stranger(running), || stranger(alone)),
-    ]
+fn of_the_rest(running: &Running) -> [Others<'_>; 2] {
+    [Others::new("/healthz", || healthz(running)), Others::new("strangers", || stranger(running))]
 }
 
 fn create(client: &Service, number: u64) -> seconder::Result<UserId> {
@@ -84,25 +74,22 @@ fn a_full_disk_refuses_what_it_cannot_store_until_there_is_room() {
         println!("skipped: this machine has no name spaces in which a small disk can be mounted");
         return;
     }
-    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = tempfile::tempdir().unwrap();
     let disk = folder.path().join("disk");
     fs::create_dir(&disk).unwrap();
     let mut program = Command::new("unshare");
     let mount = "mount -t tmpfs -o size=4m tmpfs disk && exec \"$0\" \"$@\"";
     program.args(["-rm", "sh", "-c", mount, env!("CARGO_BIN_EXE_seconder")]);
     let running = start_by(program, folder.path(), &["--database", "sqlite:disk/seconder.db"]);
-    let alone = start(other.path(), &[]);
     // The disk as the service sees it.
     let disk = Path::new("/proc")
         .join(running.id().to_string())
         .join("root")
         .join(disk.strip_prefix("/").unwrap());
-    let reads = |running: &Running| {
-        let (client, ada) = (running.new_client(), create(&running.client, 0).unwrap());
-        move || drop(client.handle(&UserStatus::new(ada)).unwrap())
-    };
-    let [healthz, strangers] = of_the_rest(&running, &alone);
-    let reads = Others::new("reads", reads(&running), reads(&alone));
+    let (client, ada) = (running.new_client(), create(&running.client, 0).unwrap());
+    let reads = || drop(client.handle(&UserStatus::new(ada)).unwrap());
+    let [healthz, strangers] = of_the_rest(&running);
+    let reads = Others::new("reads", reads);
     let mut numbers = 1..;
     do_not_notice(&mut [healthz, strangers, reads], |meanwhile| {
         fill(&running, &disk, &mut numbers, meanwhile);
@@ -137,11 +124,11 @@ fn fill(
 
 #[test]
 fn a_database_that_vanishes_is_an_error_until_it_is_back() {
-    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (running, alone) = (start(folder.path(), &[]), start(other.path(), &[]));
+    let folder = tempfile::tempdir().unwrap();
+    let running = start(folder.path(), &[]);
     let ada = create(&running.client, 0).unwrap();
     let (database, gone) = (folder.path().join("seconder.db"), folder.path().join("gone.db"));
-    do_not_notice(&mut of_the_rest(&running, &alone), |meanwhile| {
+    do_not_notice(&mut of_the_rest(&running), |meanwhile| {
         fs::rename(&database, &gone).unwrap();
         let error = create(&running.client, 0).unwrap_err();
         assert!(error.to_string().contains("Internal error."), "{error}");
@@ -155,16 +142,15 @@ fn a_database_that_vanishes_is_an_error_until_it_is_back() {
 
 #[test]
 fn a_database_server_that_vanishes_is_an_error_until_it_is_back() {
-    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mut server = postgres::Server::start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = postgres_server::Server::start();
     let url = server.database("vanishes");
     let ring = folder.path().join("ring");
     Keyring::at(&ring).create().unwrap();
     let ring = ring.to_str().unwrap();
     let running = start(folder.path(), &["--database", &url, "--keyring", ring]);
-    let alone = start(other.path(), &[]);
     let ada = create(&running.client, 0).unwrap();
-    do_not_notice(&mut of_the_rest(&running, &alone), |meanwhile| {
+    do_not_notice(&mut of_the_rest(&running), |meanwhile| {
         server.stop();
         let error = create(&running.client, 0).unwrap_err();
         assert!(error.to_string().contains("Internal error."), "{error}");

@@ -4,16 +4,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod local_socket;
-mod terminal;
-
-use local_socket::{ADA, Running, copy_of_program, folder, is_root};
+use crate::local_socket::{ADA, Running, copy_of_program, folder, is_root};
+use crate::terminal::{Terminal, app, now};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
-use terminal::{Terminal, app, now};
 
 /// The user of the service in these tests, whom no machine has; and one whom every machine has, with
 /// the login name `daemon`, instead of ada.

@@ -3,18 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "the program has the clock of the system")]
 
-mod common;
-mod documents;
-mod forwarding {
-    mod faults;
-    mod guide;
-    pub(crate) mod side;
-}
-#[path = "../../tests/postgres/server.rs"]
-mod postgres;
+mod faults;
+mod guide;
+pub(crate) mod side;
 
-use common::World;
-use forwarding::side::Side;
+use crate::common::World;
+use crate::postgres_server;
 use seconder::calls::{
     ActivityType, ApprovalStatus, Channel, CheckPhoneVerification, CreateApproval, CreateUser,
     DeleteUser, EnrolAuthenticator, Recognise, RegisterActivity, RequestCall, RouteMatch,
@@ -27,6 +21,7 @@ use seconder::model::UserId;
 use seconder::otp::Totp;
 use seconder::{Error, Handle, Result, Service, Verdict, Verify};
 use seconder_server::Forward;
+use side::Side;
 
 const NUMBER: &str = "555-010-0123";
 
@@ -93,7 +88,7 @@ fn a_user_comes_with_the_first_right_code_that_was_sent_there() {
 
 #[test]
 fn a_user_comes_to_a_database_on_a_server_too() {
-    let (old, server) = (World::start(), postgres::Server::start());
+    let (old, server) = (World::start(), postgres_server::Server::start());
     let new = Side::on(&server.database("moves"), &old);
     users_come_with_the_first_right_code(&new, old);
 }

@@ -7,11 +7,10 @@
 
 mod common;
 mod others;
-#[path = "provider/mod.rs"]
-mod program;
+mod provider;
 mod serving;
 
-use others::{Meanwhile, go_on};
+use others::go_on;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serving::{Running, wait_until};
 use std::io::{ErrorKind, Read, Write};
@@ -22,13 +21,6 @@ const CREATE: &str = "POST /protected/json/users/new HTTP/1.1\r\nHost: a\r\n";
 const DETAILS: &str = "GET /protected/json/app/details HTTP/1.1\r\nHost: a\r\n";
 /// How long anything may take. Limits of the service are 30 s at most.
 const LONGEST: Duration = Duration::from_secs(90);
-
-/// Attacks a service while clients of it go on.
-fn while_others_go_on(running: &Running, attack: impl FnMut(&Meanwhile)) {
-    let folder = tempfile::tempdir().unwrap();
-    let alone = Running::start(folder.path(), &[]);
-    go_on(running.settings(), alone.settings(), attack);
-}
 
 /// What is received until the service closes the connection.
 fn received(stream: &mut impl Read) -> String {
@@ -68,7 +60,7 @@ fn what_is_not_tls_is_refused_and_others_go_on() {
         b"GET / HTTP/1.1\r\n\r\n",
     ];
     garbage.extend(records.map(<[u8]>::to_vec));
-    while_others_go_on(&running, |_| {
+    go_on(running.settings(), |_| {
         let streams = garbage.iter().map(|bytes| {
             let mut stream = plain(running.at.addr());
             // It may be closed before all of it is sent.
@@ -89,7 +81,7 @@ fn slow_and_huge_requests_end_and_others_go_on() {
     let huge = format!("{DETAILS}X: {}\r\n\r\n", "x".repeat(200 * 1024));
     let many = format!("{DETAILS}{}\r\n", "X: 1\r\n".repeat(5000));
     let body = format!("{CREATE}Content-Length: 1000\r\n\r\n");
-    while_others_go_on(&running, |_| {
+    go_on(running.settings(), |_| {
         std::thread::scope(|scope| {
             for (request, status) in [(&huge, "431"), (&many, "431")] {
                 let reply = send(&running, request);
@@ -173,7 +165,7 @@ fn thousands_of_idle_connections_leave_the_service_to_others() {
     let folder = tempfile::tempdir().unwrap();
     let running = Running::start(folder.path(), &[]);
     println!("{count} idle connections");
-    while_others_go_on(&running, |_| {
+    go_on(running.settings(), |_| {
         // Those of an address are limited to half of all.
         let mut idle: Vec<TcpStream> = (0..count)
             .map(|number| from([127, 0, 0, 2 + (number % 2) as u8], running.at.addr()))

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-mod others;
-
-use common::{KEY, World};
+use crate::common::{KEY, World};
+use crate::others;
 use h2::client::{Connection, SendRequest};
 use http::{HeaderMap, Method, Request, StatusCode};
 use rustls::pki_types::CertificateDer;
@@ -170,11 +168,11 @@ fn unlimited() -> World {
 
 #[test]
 fn huge_headers_are_refused_and_others_go_on() {
-    let (world, alone) = (unlimited(), unlimited());
+    let world = unlimited();
     let (large, small) = ("x".repeat(64 * 1024), "x".repeat(1024));
     let mut many = vec![key()];
     many.extend([("x-small", small.as_str()); 64]);
-    others::go_on(&world.settings(), &alone.settings(), |_| {
+    others::go_on(&world.settings(), |_| {
         run(async {
             for headers in [&[key(), ("x-large", &large)], &many[..]] {
                 let client = client(&world).await;
@@ -189,8 +187,8 @@ fn huge_headers_are_refused_and_others_go_on() {
 /// Requests that are taken back at once cost a server more than a client.
 #[test]
 fn a_flood_of_requests_that_are_taken_back_ends_the_connection_and_others_go_on() {
-    let (world, alone) = (unlimited(), unlimited());
-    others::go_on(&world.settings(), &alone.settings(), |_| flood(&world));
+    let world = unlimited();
+    others::go_on(&world.settings(), |_| flood(&world));
 }
 
 fn flood(world: &World) {

@@ -1,8 +1,6 @@
 //! The library's client against the service over HTTPS.
 
-mod common;
-
-use common::{KEY, World};
+use crate::common::{self, KEY, World};
 use seconder::calls::{ApprovalStatus, CreateApproval, CreateUser, Verify};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::{Error, Handle, Settings, Stage, Verdict};

@@ -2,13 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod node;
-mod peer;
-mod provider;
-
-use node::Node;
-use peer::Peer;
-use provider::{error, printed};
+use crate::node::Node;
+use crate::peer::Peer;
+use crate::provider::{error, printed};
 use seconder::calls::RequestSms;
 use seconder::{Handle, Verdict, Verify};
 use serde_json::{Value, json};

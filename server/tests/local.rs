@@ -3,12 +3,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-mod local_socket;
-mod others;
-
-use local_socket::{ADA, BOB, Reply, Running, exchange, folder, head, is_root, program};
-use others::{Meanwhile, Others, do_not_notice};
+use crate::common;
+use crate::local_socket::{ADA, BOB, Reply, Running, exchange, folder, head, is_root, program};
+use crate::others::{Meanwhile, Others, do_not_notice};
 use seconder::calls::AppDetails;
 use seconder::{Handle, Settings};
 use std::fs::{self, Permissions};
@@ -377,11 +374,11 @@ impl Narrow {
 
 #[test]
 fn strangers_on_the_network_leave_the_socket_and_connections_that_are_open_to_others() {
-    let (mut narrow, alone) = (Narrow::start(), Narrow::start());
+    let mut narrow = Narrow::start();
     let mut others = [
-        Others::new("connections by network", narrow.kept_by_network(), alone.kept_by_network()),
-        Others::new("connections to the socket", narrow.kept_locally(), alone.kept_locally()),
-        Others::new("new ones to the socket", || narrow.new_locally(), || alone.new_locally()),
+        Others::new("connections by network", narrow.kept_by_network()),
+        Others::new("connections to the socket", narrow.kept_locally()),
+        Others::new("new ones to the socket", || narrow.new_locally()),
     ];
     do_not_notice(&mut others, |meanwhile| take_all(&narrow, meanwhile));
     drop(others);

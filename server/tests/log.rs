@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-
-use common::exchange;
+use crate::common::exchange;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;

@@ -3,14 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a provider runs beside the test")]
 
-#[path = "provider/mod.rs"]
-mod commands;
-#[path = "gateways/provider.rs"]
-#[allow(dead_code, reason = "the gateways use the rest")]
-mod provider;
-
-use commands::{error, printed};
-use provider::{Provider, Reply, always, response};
+use crate::http_provider::{Provider, Reply, always, response};
+use crate::provider::{error, printed};
 use seconder::calls::{Channel, PhoneInfo, PhoneType, StartPhoneVerification};
 use seconder::engine::{LineType, PhoneLine};
 use seconder::{Handle, Service, Settings};

@@ -2,14 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-#[path = "provider/mod.rs"]
-mod program;
-mod serving;
-
-use program::{Provider, error, printed};
+use crate::provider::{Provider, error, printed};
+use crate::serving::{Running, database, set_route, wait_until};
 use seconder::engine::Forwarding;
-use serving::{Running, database, set_route, wait_until};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};

@@ -3,17 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "the program has the clock of the system")]
 
-mod documents;
-mod moving {
-    mod files;
-    pub(crate) mod machine;
-    mod repeated;
-    mod sealed;
-}
-#[path = "../../tests/postgres/server.rs"]
-mod postgres;
+mod files;
+pub(crate) mod machine;
+mod repeated;
+mod sealed;
 
-use moving::machine::Machine;
+use crate::documents;
+use crate::postgres_server;
+use machine::Machine;
 use proptest::prelude::*;
 use seconder::Verdict;
 use seconder::otp::{Algorithm, Totp};
@@ -333,7 +330,7 @@ fn secrets_leave_only_by_request_and_only_for_the_owner() {
 #[test]
 fn a_move_from_a_file_to_a_server_and_back_keeps_everybody() {
     let [file, other] = [Machine::new(), Machine::new()];
-    let server = postgres::Server::start();
+    let server = postgres_server::Server::start();
     let shared = file.on_server(&server.database("moved"));
     let users = (1..=1500).map(|id: u64| {
         let phone = format!("+1555{:07}", 100_000 + id);

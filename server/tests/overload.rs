@@ -3,9 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a clock of the test shows the time of the machine")]
 
-mod common;
-
-use common::{HttpReply, KEY, World, connect};
+use crate::common::{HttpReply, KEY, World, connect};
 use rustls::{ClientConnection, StreamOwned};
 use seconder::engine::{Clock, Message};
 use seconder::{Settings, Verdict};

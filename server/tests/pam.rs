@@ -2,15 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-mod terminal;
-
-use common::{KEY, World};
+use crate::common::{KEY, World};
+use crate::terminal::Terminal;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use terminal::Terminal;
 
 fn write(world: &World, name: &str, text: &str) -> PathBuf {
     let path = world.folder.path().join(name);

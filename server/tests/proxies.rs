@@ -4,9 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "the log is awaited")]
 
-mod common;
-
-use common::connect_from;
+use crate::common::connect_from;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -3,23 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "providers need threads")]
 
-mod common;
-mod peer;
-#[path = "receipts/presets.rs"]
 mod presets;
-#[path = "provider/mod.rs"]
-mod program;
+use crate::http_provider::{Provider, Reply, response};
 #[allow(dead_code, reason = "each test file uses a part of it")]
-#[path = "gateways/provider.rs"]
-mod provider;
-mod serving;
-
-use peer::Peer;
+use crate::peer::Peer;
+use crate::provider::{error, printed};
+use crate::serving::{
+    Address, FORM, PUBLIC, Running, database, receipt_url, sent, set_route, wait_until,
+};
 use presets::always;
-use program::printed;
-use provider::{Provider, Reply, response};
 use serde_json::{Value, json};
-use serving::{Address, FORM, PUBLIC, Running, database, receipt_url, sent, set_route, wait_until};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -170,17 +163,14 @@ fn a_route_keeps_its_url_for_receipts_until_it_is_removed() {
     set_route(folder, "main", &settings);
     assert_eq!(url(), first);
     printed(folder, &["route", "remove", "main"]);
-    assert!(program::error(folder, &["route", "receipts", "main"]).contains("route list"));
+    assert!(error(folder, &["route", "receipts", "main"]).contains("route list"));
     set_route(folder, "main", &settings);
     assert_ne!(url(), first);
     let own = folder.join("secret");
     std::fs::write(&own, "short").unwrap();
     let set = |argument: &str| {
         let file = folder.join("main.json");
-        program::error(
-            folder,
-            &["route", "set", "main", "--file", file.to_str().unwrap(), argument],
-        )
+        error(folder, &["route", "set", "main", "--file", file.to_str().unwrap(), argument])
     };
     let secret = format!("receipt_secret=@{}", own.display());
     assert!(set(&secret).contains("receipt_secret is too short"));

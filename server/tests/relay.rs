@@ -3,14 +3,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-#[path = "../../tests/conformance/mod.rs"]
-mod conformance;
-mod local_socket;
-
-use common::KEY;
-use conformance::{World, cases};
-use local_socket::{ADA, Running, folder, head, is_root, program};
+use crate::cases::{World, cases};
+use crate::common::{self, KEY};
+use crate::local_socket::{self, ADA, Running, folder, head, is_root, program};
 use seconder::calls::{self, Call, Handle};
 use seconder::wire::{Format, Generation, Names, Reply, form};
 use seconder::{Result, Settings};

@@ -3,9 +3,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod local_socket;
-
-use local_socket::{Running, exchange, folder, program};
+use crate::local_socket::{Running, exchange, folder, program};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-mod others;
-
-use common::{KEY, World, exchange};
+use crate::common::{self, KEY, World, exchange};
+use crate::others;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -140,8 +138,7 @@ fn an_unknown_path_is_rejected_before_the_body_arrives() {
 fn a_request_that_can_be_read_in_two_ways_is_rejected_and_others_go_on() {
     // They are many with one key.
     let world = World::with(|settings| settings.limits("key_rate=0"));
-    let alone = World::start();
-    others::go_on(&world.settings(), &alone.settings(), |_| reject_ambiguous(&world));
+    others::go_on(&world.settings(), |_| reject_ambiguous(&world));
 }
 
 fn reject_ambiguous(world: &World) {

@@ -4,10 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "threads are the clients")]
 
-mod certificate_files;
-mod common;
-
-use common::exchange;
+use crate::certificate_files;
+use crate::common::exchange;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod provider;
-
-use provider::{Provider, error, printed};
+use crate::provider::{Provider, error, printed};
 use seconder::calls::RequestSms;
 use seconder::model::UserId;
 use seconder::{Handle, Service, Settings};

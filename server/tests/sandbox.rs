@@ -6,11 +6,8 @@
     reason = "a test waits in one thread for what another one does"
 )]
 
-mod command;
-mod common;
-
-use command::error_of;
-use common::{HttpReply, exchange};
+use crate::command::error_of;
+use crate::common::{self, HttpReply, exchange};
 use seconder::calls::CheckApproval;
 use seconder::http::{SANDBOX_API_KEY, SANDBOX_FAULTS, SANDBOX_OPERATIONS};
 use seconder::{Error, Handle, Service, Settings};

@@ -4,10 +4,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod certificate_files;
-mod common;
-
-use common::connect;
+use crate::certificate_files;
+use crate::common::connect;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStderr, Command, Stdio};

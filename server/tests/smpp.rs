@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod peer;
-
-use peer::Peer;
+use crate::peer::Peer;
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
 use seconder_server::gateway::{Delivery, Gateway, Outgoing, Receipt, Smpp, Urls};

@@ -3,9 +3,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod local_socket;
-
-use local_socket::{Running, folder, program};
+use crate::local_socket::{Running, folder, program};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;

@@ -4,11 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod common;
-#[path = "provider/mod.rs"]
-mod program;
+mod provider;
 mod serving;
 
-use program::{Provider, error, printed};
+use provider::{Provider, error, printed};
 use serde_json::{Value, json};
 use serving::{Running, wait_until};
 use std::fs;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod common;
-
-use common::{KEY, World};
+use crate::common::{KEY, World};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 use seconder::{Error, Result, Settings, Stage};
 use seconder_server::{Server, Tls};
@@ -95,7 +93,7 @@ fn a_server_without_tls_is_reported_within_the_deadline() {
         let started = Instant::now();
         let slow = slow.timeout(Duration::from_millis(300)).open().unwrap();
         is_rejected(slow.app_details().map(drop), "the deadline was exceeded");
-        assert!(started.elapsed() < Duration::from_millis(1500), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     });
 }
 
@@ -112,7 +110,7 @@ fn proxy_and_certificate_variables_are_ignored() {
     let world = World::start();
     let proxies = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_calls_in_that_environment"])
+        .args(["--exact", "trust::child_that_calls_in_that_environment"])
         .envs(proxies.map(|name| (name, "http://127.0.0.1:9")))
         .env("SSL_CERT_FILE", world.ca_file())
         .env("SSL_CERT_DIR", world.folder.path())

@@ -2,11 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-mod command;
-mod common;
-
-use command::{error_of, printed};
-use common::{KEY, World};
+use crate::command::{error_of, printed};
+use crate::common::{KEY, World};
 use seconder::calls::{EnrolAuthenticator, OfflineLogin, PrepareOffline, ReportOffline};
 use seconder::{Handle, Settings, Verdict, Verify};
 use std::io::{BufRead, BufReader};

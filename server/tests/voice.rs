@@ -3,20 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a provider needs threads")]
 
-mod common;
-#[path = "provider/mod.rs"]
-mod program;
 #[allow(dead_code, reason = "each test file uses a part of it")]
-#[path = "gateways/provider.rs"]
-mod provider;
-mod serving;
-
-use program::error;
-use provider::{always, shown};
+use crate::http_provider as provider;
+use crate::http_provider::{always, shown};
+use crate::provider::error;
+use crate::serving::{PUBLIC, Running, database, set_route};
 use seconder::calls::Channel;
 use seconder_server::gateway::{Outgoing, Urls};
 use serde_json::{Value, json};
-use serving::{PUBLIC, Running, database, set_route};
 
 fn settings(origin: &str) -> Value {
     json!({"gateway": "twilio-voice", "account_sid": "AC1", "auth_token": "t", "twiml": "fetched",

@@ -1,7 +1,7 @@
 //! Callbacks that are posted again.
 
-use super::fresh::{ManualClock, ada, url};
 use super::{NOW, ambiguous, counts, retry, run_jobs};
+use crate::fresh::{ManualClock, ada, url};
 use seconder::calls::{self, ApprovalStatus};
 use seconder::engine::{
     ApprovalResponse, DeviceType, Outcome, Post, RespondToApproval, SignedCallback,

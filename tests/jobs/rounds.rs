@@ -1,7 +1,7 @@
 //! Which route is asked next, and when.
 
-use super::fresh::{ManualClock, ada, url};
 use super::{NOW, ambiguous, permanent, retry, run_jobs};
+use crate::fresh::{ManualClock, ada, url};
 use seconder::calls::{Channel, RequestSms};
 use seconder::engine::{Deliver, JobEntry, JobFilter, Message, Outcome};
 use seconder::{Handle, Service, Settings};

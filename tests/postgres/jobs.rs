@@ -1,8 +1,8 @@
 //! Messages that several nodes send: each of them once.
 
-use super::fresh::{ManualClock, at_once};
-use super::server::Server;
 use super::{enrol, settings};
+use crate::fresh::{ManualClock, at_once};
+use crate::postgres_server::Server;
 use seconder::Service;
 use seconder::engine::{Deliver, Message, Outcome};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Look-ups of numbers by several nodes: what one has learned, all know.
 
-use super::fresh::at_once;
-use super::server::Server;
 use super::settings;
+use crate::fresh::at_once;
+use crate::postgres_server::Server;
 use seconder::calls::{PhoneInfo, PhoneType};
 use seconder::engine::{LineType, PhoneLine};
 use seconder::{Handle, Service};

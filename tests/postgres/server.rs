@@ -119,6 +119,8 @@ impl Server {
             &self.port.to_string(),
         ]);
         start.arg("-k").arg(self.folder()).args(["-c", "max_connections=60"]);
+        // No test takes the power from the machine, and a busy disk would keep others waiting.
+        start.args(["-c", "fsync=off"]);
         for option in &self.options {
             start.args(["-c", option]);
         }

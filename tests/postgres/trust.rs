@@ -1,7 +1,7 @@
 //! Passwords and TLS: whom the server lets in, and which server is trusted.
 
-use super::server::Server;
 use super::{rejected, settings};
+use crate::postgres_server::Server;
 use seconder::keyring::Keyring;
 use seconder::{Error, Service, Settings};
 use std::io::{Read, Write};

@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use super::stub::{PATIENCE, Peer, spawn};
+use crate::stub::{PATIENCE, Peer, spawn};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! `seconder doctor`.
 
-use super::command::run;
 use super::{database, printed};
+use crate::command::run;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
 use std::collections::BTreeMap;

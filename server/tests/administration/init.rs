@@ -1,8 +1,8 @@
 //! `seconder init`.
 
-use super::command::{error_of, printed, run};
-use super::postgres;
-use super::terminal::Terminal;
+use crate::command::{error_of, printed, run};
+use crate::postgres_server;
+use crate::terminal::Terminal;
 use rustix::process::geteuid;
 use serde_json::Value;
 use std::fs;
@@ -120,7 +120,7 @@ fn the_same_command_completes_what_one_that_was_killed_has_begun() {
 
 #[test]
 fn a_database_on_a_server_is_created_with_a_keyring() {
-    let server = postgres::Server::start();
+    let server = postgres_server::Server::start();
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let database = format!("database={}", server.database("init"));

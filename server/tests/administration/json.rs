@@ -1,7 +1,7 @@
 //! What commands print for programs.
 
-use super::command::run;
 use super::{database, objects};
+use crate::command::run;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! `seconder maintain`.
 
-use super::command::{error_of, printed};
-use super::{database, objects, postgres};
+use super::{database, objects};
+use crate::command::{error_of, printed};
+use crate::postgres_server;
 use seconder::Settings;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +40,7 @@ fn a_sound_database_is_reported_with_its_size_while_it_is_written() {
 
 #[test]
 fn a_database_on_a_server_is_left_to_the_server() {
-    let server = postgres::Server::start();
+    let server = postgres_server::Server::start();
     let folder = tempfile::tempdir().unwrap();
     let url = server.database("maintain");
     let ring = folder.path().join("ring");

@@ -1,7 +1,7 @@
 //! The password of a database: where it is accepted.
 
-use super::command::{error_of, run};
-use super::postgres;
+use crate::command::{error_of, run};
+use crate::postgres_server;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn a_password_is_rejected_on_a_command_line_and_in_a_file_and_is_not_repeated() 
 
 #[test]
 fn the_password_is_in_a_file_that_the_url_names_or_that_systemd_passes() {
-    let server = postgres::Server::start();
+    let server = postgres_server::Server::start();
     server.database("d");
     server.sql("postgres", "CREATE ROLE anna LOGIN SUPERUSER PASSWORD 'p@s&s'");
     let rules = server.folder().join("data/pg_hba.conf");

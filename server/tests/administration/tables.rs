@@ -1,7 +1,7 @@
 //! What lists print on a terminal, and that programs still get lines.
 
-use super::terminal::Terminal;
 use super::{database, printed};
+use crate::terminal::Terminal;
 use seconder::calls::{Channel, RequestSms};
 use seconder::engine::{Deliver, Message, Outcome};
 use seconder::{Handle, Settings};

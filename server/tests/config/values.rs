@@ -1,7 +1,7 @@
 //! The values of settings, and the files that they name.
 
-use super::certificate_files;
 use super::{checked, run};
+use crate::certificate_files;
 use seconder::keyring::Keyring;
 use std::fs;
 

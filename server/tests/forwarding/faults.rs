@@ -1,8 +1,8 @@
 //! The old service is in trouble: nobody is let in by it, and who is here does not notice.
 
 use super::side::{OLD_KEY, Side};
+use super::{NUMBER, check, confirmed, status};
 use crate::common::World;
-use crate::{NUMBER, check, confirmed, status};
 use seconder::engine::operator::{Operation, ReturnUser};
 use seconder::model::UserId;
 use seconder::{Error, Settings, Verdict};

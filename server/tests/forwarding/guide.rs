@@ -1,6 +1,6 @@
 //! The commands of docs/migrate.md, with `seconder serve` as it is started there.
 
-use crate::NUMBER;
+use super::NUMBER;
 use crate::common::{KEY, World};
 use crate::documents;
 use seconder::Settings;

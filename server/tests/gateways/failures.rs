@@ -1,6 +1,6 @@
 //! Providers that fail, and networks that do.
 
-use crate::provider::*;
+use crate::http_provider::*;
 use serde_json::json;
 use std::net::TcpListener;
 

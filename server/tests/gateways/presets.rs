@@ -1,6 +1,6 @@
 //! The presets: the requests that their providers document, and what their responses mean.
 
-use crate::provider::*;
+use crate::http_provider::*;
 use seconder::callback::{Received, verify_parameters};
 use seconder::calls::Channel;
 use seconder_server::gateway::Outgoing;

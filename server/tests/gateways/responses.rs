@@ -1,6 +1,6 @@
 //! What a provider responds, and what becomes of the message.
 
-use crate::provider::*;
+use crate::http_provider::*;
 use seconder::engine::Outcome;
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! What is accepted as a setting, and how an operator learns what is not.
 
-use crate::provider::*;
+use crate::http_provider::*;
 use seconder_server::gateway::{self, Http, Problem};
 use serde_json::{Value, json};
 

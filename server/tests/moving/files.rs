@@ -1,7 +1,7 @@
 //! The files beside that of the users.
 
 use super::machine::Machine;
-use crate::{ada, lines};
+use super::{ada, lines};
 use std::fs;
 
 #[test]

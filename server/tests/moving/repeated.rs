@@ -1,7 +1,7 @@
 //! Users who are in a file more than once.
 
 use super::machine::Machine;
-use crate::{ada, lines};
+use super::{ada, lines};
 use serde_json::json;
 
 #[test]

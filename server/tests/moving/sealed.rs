@@ -1,7 +1,7 @@
 //! Sealed exports: what changes one, and the wrong key.
 
+use super::lines;
 use super::machine::Machine;
-use crate::lines;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,7 @@
 //! The presets: how their providers are asked for receipts, and report.
 
-use crate::program::printed;
-use crate::provider::{Provider, Reply, response};
+use crate::http_provider::{Provider, Reply, response};
+use crate::provider::printed;
 use crate::serving::{FORM, PUBLIC, Running, database, receipt_url, sent, set_route, wait_until};
 use serde_json::{Value, json};
 use std::path::Path;

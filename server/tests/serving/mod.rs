@@ -5,7 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "a thread reads the log of the program")]
 
 use crate::common::{connect, exchange};
-use crate::program::printed;
+use crate::provider::printed;
 use rustls::{ClientConnection, StreamOwned};
 use seconder::calls::{CreateUser, RequestCall, RequestSms};
 use seconder::wire::form;
