@@ -3,7 +3,6 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 CARGO ?= cargo
@@ -16,6 +15,10 @@ SONAME := libseconder.so.$(firstword $(subst ., ,$(VERSION)))
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := build/venv
 PY := $(VENV)/bin/python
+
+# The features of the library and the programs that are tested. Cargo compiles a crate again for each other set of
+# features, so everything that tests run uses these and takes the same crates: those of default-members.
+TESTED := --features seconder/header
 
 # Features are built one by one, so that none leans on another.
 FEATURES := "" callbacks engine postgres https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi,engine capi,https capi,unix
@@ -64,23 +67,60 @@ ifeq ($(DEMO),serve)
 	@$(PY) examples/demo_serve.py $(TARGET)/debug/seconder
 endif
 
+# A whole run has three lanes: one that compiles, and two that run what is compiled. The order is in tests/lanes.mk.
 .PHONY: test
-test: tools-test lint test-rust test-features test-c test-python test-approver test-free-threaded docs test-readme test-install test-bench test-pam test-safety ## Runs every test, quickest first; installs what they require
+test: tools-rust ## Runs every test; installs what they require
+	@rm -f build/times.tsv
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target every-test $(MAKEOVERRIDES)
+	@$(MAKE) --no-print-directory test-times
 	$(call say,Everything was tested)
+
+.PHONY: every-test
+every-test: lint test-rust test-features test-python test-approver test-free-threaded docs test-bench test-pam test-safety test-readme test-install
+
+ifneq ($(filter every-test,$(MAKECMDGOALS)),)
+include tests/lanes.mk
+else
+.NOTPARALLEL:
+endif
+
+# Databases of tests are synced to the disk at each write, unless their folder is in memory. Programs are run there
+# too, which some systems forbid for this one.
+MEMORY := $(shell file=$$(mktemp -p /dev/shm 2>/dev/null) && echo true >"$$file" && chmod 700 "$$file" && \
+	"$$file" 2>/dev/null && echo /dev/shm; rm -f "$$file")
+ifneq ($(MEMORY),)
+lint test-rust test-python test-approver test-pam test-safety test-bench test-quick test-flaky: export TMPDIR := $(MEMORY)
+endif
+# Tests wait for each other, for time-outs and for programs more than they compute.
+test-rust test-quick: export RUST_TEST_THREADS ?= 4
+
+.PHONY: test-times
+test-times: ## Prints where the time of the last `make test` went
+	@tests/times build/times.tsv
 
 .PHONY: lint
 lint: ## Checks formatting, lints and style
 	$(call say,Format)
 	$(CARGO) fmt --all --check
 	$(call say,Lints)
-	$(CARGO) clippy -q --workspace --all-targets -- -D warnings
+	$(CARGO) clippy -q --workspace --all-targets --features seconder/header,seconder/panic-test,seconder-server/otlp -- -D warnings
 	$(call say,The style rules)
-	$(CARGO) test -q --test tidy --test faces
+	$(CARGO) test -q $(TESTED) --test tidy --test faces
 
+.PHONY: rust-tests
+rust-tests:
+	@$(CARGO) test -q $(TESTED) --no-run
+
+# The programs as the tests have them: a test is named, because tests add features to what they and the programs share.
+.PHONY: programs
+programs:
+	@$(CARGO) build -q $(TESTED) --bins --test tidy
+
+# In C too: the library of `panic-library` has no engine.
 .PHONY: test-rust
-test-rust:
-	$(call say,The library and the program)
-	$(CARGO) test -q --workspace --exclude seconder-python
+test-rust: c-library panic-library rust-tests
+	$(call say,The libraries and the programs)
+	$(CARGO) test -q $(TESTED)
 
 .PHONY: test-features
 test-features:
@@ -90,38 +130,30 @@ test-features:
 		$(CARGO) clippy -q -p seconder --lib --no-default-features --features "$$features" -- -D warnings; \
 	done
 	$(call say,Traces)
-	$(CARGO) clippy -q -p seconder-server --all-targets --features otlp -- -D warnings
-	$(CARGO) test -q -p seconder-server --features otlp --test traces
-
-.PHONY: test-c
-test-c: c-library
-	$(call say,The C interface)
-	$(CARGO) clippy -q -p seconder --all-targets --features header -- -D warnings
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --lib --test capi --test wrapper --test abi
+	$(CARGO) test -q $(TESTED),seconder-server/otlp --test traces
 
 # Two nodes on one PostgreSQL database, each of which is killed every other second, and what clients and
 # providers saw of it. `make test` does it for some seconds.
 KILLS ?= 60
 .PHONY: test-killed
 test-killed: tools-test ## Kills services that share a database, KILLS times (60), and checks messages and codes
-	SECONDER_KILLS=$(KILLS) $(CARGO) test -q -p seconder-server --test killed -- --nocapture \
+	SECONDER_KILLS=$(KILLS) $(CARGO) test -q $(TESTED) --test killed -- --nocapture \
 		the_same_is_true_of_two_nodes_on_postgresql
 
 # Memory, threads, descriptors, signals, forks, wrong arguments and panics, natively, under valgrind
 # and with sanitizers.
 .PHONY: test-safety
-test-safety: panic-library c-library sanitized-library sanitized-module pam-module tools-python
+test-safety: panic-library c-library sanitized-library sanitized-module pam-module programs tools-python
 	$(call say,What a process keeps that loads the library)
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --test safety -- --include-ignored
-	$(CARGO) build -q -p seconder-server
+	$(CARGO) test -q $(TESTED) --test safety -- --ignored
 	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
 		SECONDER_SANITIZED_MODULE="$$PWD/build/sanitized/$(HOST)/debug/libpam_seconder.so" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests/test_memory.py
 
-# The library with a function that panics.
+# The library without an engine, with a function that panics.
 .PHONY: panic-library
 panic-library:
-	@$(CARGO) rustc -p seconder --lib --features panic-test --crate-type staticlib -q
+	@$(CARGO) rustc -p seconder --lib --no-default-features --features https,panic-test --crate-type staticlib -q
 	@$(call link_libraries,$(TARGET)/debug,build/$@.linked)
 	@$(call install_libraries,build/$@.linked,build/$@)
 
@@ -165,9 +197,8 @@ tsan: ## Looks for data races, where a nightly toolchain has its sources
 		--lib --test engine --test connections --test deadline --test secure
 
 .PHONY: test-python
-test-python: tools-python python-module
+test-python: tools-python python-module programs
 	$(call say,The Python module)
-	$(CARGO) build -q -p seconder-server
 	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest bindings/python
 	$(call say,The types of the Python module)
 	$(PY) -m mypy --config-file bindings/python/pyproject.toml --cache-dir build/mypy $(PYTHON_TYPED)
@@ -178,9 +209,8 @@ test-python: tools-python python-module
 
 # The page that phones show, in three browsers, with a real service and a push service of the tests.
 .PHONY: test-approver
-test-approver: tools-approver python-module
+test-approver: tools-approver python-module programs
 	$(call say,The approver in browsers)
-	$(CARGO) build -q -p seconder-server
 	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest -n 2 tests/approver
 	$(PY) -m mypy --strict --config-file= --cache-dir build/mypy-approver tests/approver
 
@@ -208,24 +238,21 @@ test-wheels: tools-wheels ## Logs users in with each wheel in dist/, those of ot
 	packaging/test-wheels dist
 
 .PHONY: screenshots
-screenshots: tools-python tools-approver python-module ## Takes the screenshots of docs/web.md and docs/approver.md again
+screenshots: tools-python tools-approver python-module programs ## Takes the screenshots of docs/web.md and docs/approver.md again
 	SCREENSHOTS="$$PWD/docs/images" $(PY) -m pytest bindings/python/tests/contrib/test_web_browser.py
-	$(CARGO) build -q -p seconder-server
 	SCREENSHOTS="$$PWD/docs/images" SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" \
 		$(PY) -m pytest tests/approver/test_pages.py
 
 .PHONY: test-readme
 test-readme: c-library python-module
 	$(call say,The programs of the README)
-	$(CARGO) test -q --test readme -- --include-ignored
+	$(CARGO) test -q $(TESTED) --test readme -- --ignored
 	$(call say,The demonstration of docs/delivery.md)
-	$(CARGO) test -q -p seconder-server --test demonstration -- --include-ignored
+	$(CARGO) test -q $(TESTED) --test demonstration -- --ignored
 
 .PHONY: test-install
-test-install: c-library pam-module
+test-install: c-library pam-module programs
 	$(call say,The installation)
-	$(CARGO) build -q -p seconder-server
-	$(CARGO) build -q -p seconder-login
 	@install -m 755 $(TARGET)/debug/seconder $(TARGET)/debug/seconder-login $(TARGET)/debug/install/
 	tests/install.sh
 	tests/monitoring.sh
@@ -233,10 +260,9 @@ test-install: c-library pam-module
 
 # A real service and real programs. As root, in a mount namespace of its own.
 .PHONY: test-pam
-test-pam: tools-python pam-module
+test-pam: tools-python pam-module programs
 	$(call say,The PAM module)
-	$(CARGO) build -q -p seconder-server
-	$(CARGO) build -q -p seconder-login
+	$(CARGO) test -q -p seconder-pam
 	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests $(PAM_OPTIONS)
 	$(call say,The types of its tests)
@@ -249,27 +275,25 @@ docs: tools-docs python-module ## Builds the site of the documents in build/docs
 	build/venv-docs/bin/sphinx-build -q -W --keep-going -c docs/site -d build/doctrees docs build/docs
 
 .PHONY: test-bench
-test-bench:
+test-bench: tools-bench bench-quick
 	$(call say,The benchmark runs)
-	@$(MAKE) -s bench QUICK=1
+	@$(MAKE) --no-print-directory -s bench QUICK=1 BUILT=1 $(MAKEOVERRIDES)
 
 # What is compared is built for use; with QUICK, what the tests have built is taken.
 BENCH := build/bench
 BENCH_VENV := build/venv-bench
-BENCH_SERVER := $(CARGO) bench -q -p seconder --bench server $(if $(QUICK),--profile dev,--no-default-features --features https)
-BENCH_STORES := $(CARGO) bench -q -p seconder-server --bench stores $(if $(QUICK),--profile dev)
-BENCH_MESSAGES := $(CARGO) bench -q -p seconder-server --bench messages $(if $(QUICK),--profile dev)
-BENCH_SERVING := $(CARGO) bench -q -p seconder-server --bench serving $(if $(QUICK),--profile dev)
-BENCH_PHONES := $(CARGO) bench -q -p seconder-server --bench phones $(if $(QUICK),--profile dev)
+BENCH_SERVER := $(CARGO) bench -q --bench server $(if $(QUICK),--profile dev $(TESTED),-p seconder --no-default-features --features https)
+BENCH_OF_SERVER := $(CARGO) bench -q $(if $(QUICK),--profile dev $(TESTED),-p seconder-server)
+BENCH_STORES := $(BENCH_OF_SERVER) --bench stores
+BENCH_MESSAGES := $(BENCH_OF_SERVER) --bench messages
+BENCH_SERVING := $(BENCH_OF_SERVER) --bench serving
+BENCH_PHONES := $(BENCH_OF_SERVER) --bench phones
 BENCH_RUN := benches/run.py --programs $(BENCH) --peers-python $(BENCH_VENV)/bin/python
 
 .PHONY: bench
-bench: tools-bench $(if $(PRIVACYIDEA),tools-privacyidea) $(if $(QUICK),bench-quick,bench-release) ## Compares size and speed with others; QUICK=1 only shows that it runs, ONLY="from C" takes some rows, PRIVACYIDEA=1 adds that peer
+bench: tools-bench $(if $(PRIVACYIDEA),tools-privacyidea) $(if $(BUILT),,$(if $(QUICK),bench-quick,bench-release)) ## Compares size and speed with others; QUICK=1 only shows that it runs, ONLY="from C" takes some rows, PRIVACYIDEA=1 adds that peer
 	@$(BENCH_SERVER) --no-run
-	@$(BENCH_STORES) --no-run
-	@$(BENCH_MESSAGES) --no-run
-	@$(BENCH_SERVING) --no-run
-	@$(BENCH_PHONES) --no-run
+	@$(BENCH_OF_SERVER) --bench stores --bench messages --bench serving --bench phones --no-run
 	@CC="$(CC)" benches/programs.sh $(BENCH)/full $(BENCH)
 	@$(BENCH_VENV)/bin/python $(BENCH_RUN) --server "$(BENCH_SERVER)" --stores "$(BENCH_STORES)" --messages "$(BENCH_MESSAGES)" \
 		--serving "$(BENCH_SERVING)" --phones "$(BENCH_PHONES)" --serve $(TARGET)/$(if $(QUICK),debug,release)/seconder \
@@ -277,8 +301,7 @@ bench: tools-bench $(if $(PRIVACYIDEA),tools-privacyidea) $(if $(QUICK),bench-qu
 		$(if $(QUICK),--quick --python $(PY),--python $(BENCH_VENV)/bin/python) --only "$(ONLY)"
 
 .PHONY: bench-quick
-bench-quick: c-library python-module pam-module
-	@$(CARGO) build -q -p seconder-server
+bench-quick: c-library python-module pam-module programs
 	@for kind in thin full; do \
 		install -D -m 755 build/lib/$(SONAME) $(BENCH)/$$kind/$(SONAME); \
 	done
@@ -305,7 +328,7 @@ fuzz: tools-demo python-module ## Fuzzes everything that reads what others sent,
 	fuzz/run $(or $(SECONDS),60) $(PY)
 
 # A target for each kind of work of tests/tools.sh, which sets up what that requires and nothing else.
-TOOLS := $(addprefix tools-,demo docs web python approver wheels bench privacyidea test)
+TOOLS := $(addprefix tools-,rust demo docs web python approver wheels bench privacyidea test)
 .PHONY: $(TOOLS)
 $(TOOLS): tools-%:
 	@tests/tools.sh $*
@@ -348,18 +371,17 @@ notices: ## Regenerates the licences of the dependencies
 
 .PHONY: header
 header: ## Regenerates include/seconder.h
-	$(CARGO) test -q -p seconder --features header --test capi -- --ignored write_header
+	$(CARGO) test -q $(TESTED) --test capi -- --ignored write_header
 
 .PHONY: man
 man: ## Regenerates the man pages
-	$(CARGO) test -q --test man -- --ignored write_pages
-	$(CARGO) test -q -p seconder-server --bin seconder -- --ignored write_program_pages
-	$(CARGO) test -q -p seconder-login --bin seconder-login -- --ignored write_login_pages
+	$(CARGO) test -q $(TESTED) --test man -- --ignored write_pages
+	$(CARGO) test -q $(TESTED) --bin seconder -- --ignored write_program_pages
+	$(CARGO) test -q $(TESTED) --bin seconder-login -- --ignored write_login_pages
 
 .PHONY: abi-baseline
 abi-baseline: c-library ## Regenerates the ABI baseline of the C interface: read CONTRIBUTING.md first
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --test abi -- --ignored write_baseline
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --test capi -- --ignored write_layout
+	$(CARGO) test -q $(TESTED) --test capi -- --ignored write_baseline write_layout
 
 .PHONY: clean
 clean: ## Removes what was built

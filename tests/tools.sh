@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 # The kinds of work, and the parts below that each requires.
 declare -A lists=(
+    [rust]="compiler lints"
     [demo]="build"
     [approver-demo]="build certificates"
     [docs]="build documents"
@@ -15,13 +16,22 @@ declare -A lists=(
     [wheels]="build platforms"
     [bench]="build peers"
     [privacyidea]="build certificates privacyidea"
-    [test]="build modules services phones documents peers checks logins smsc proxy"
+    [test]="build modules services phones documents peers checks lints logins smsc proxy"
 )
 
-# Builds the library and the Python module.
-build() {
+# Builds the libraries and the programs.
+compiler() {
     need gcc cc --version
     need libc6-dev header stdio.h
+}
+
+lints() {
+    components=(rustfmt clippy)
+}
+
+# Builds the Python module too.
+build() {
+    compiler
     need python3 python3 --version
     need python3-venv python3 -c "import ensurepip, venv"
     environments+=("build/venv packaging/requirements.txt")
@@ -116,7 +126,6 @@ checks() {
     need libc6-dbg valgrind -q true
     need postgresql compgen -G "/usr/lib/postgresql/*/bin/initdb"
     need libsqlite3-0 compgen -G "/usr/lib/*/libsqlite3.so.0"
-    components=(rustfmt clippy)
 }
 
 # The SMSC of the tests, from the npm registry, and a gateway of another implementation that uses it.
@@ -240,6 +249,11 @@ make_node_modules() {
     cp "$source/package.json" "$source/package-lock.json" "$folder"
     (cd "$folder" && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund)
 }
+
+# Only one at a time changes the packages of this machine and the environments below build/.
+mkdir -p build
+exec 9>build/tools.lock
+flock 9 2>/dev/null || true
 
 for part in ${lists[${1:?"name a kind of work, such as demo"}]?"unknown kind of work: $1"}; do
     "$part"

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
 /// The result of a program.
 pub(crate) struct Outcome {
@@ -132,51 +132,21 @@ pub(crate) fn dynamic() -> String {
     run(command("readelf").arg("-d").arg(library())).text
 }
 
-/// The folder with the library under all names that linkers and loaders look for:
-/// `SECONDER_LIBRARY_DIR` if it is set, otherwise one that this test builds.
+/// The folder with the library under all names that linkers and loaders look for.
 fn place() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
-    #[allow(clippy::disallowed_methods, reason = "a library that was built before can be used")]
-    PLACE.get_or_init(|| match env::var_os("SECONDER_LIBRARY_DIR") {
-        Some(place) => root().join(place),
-        None => built(&["capi"], "lib"),
-    })
+    PLACE.get_or_init(|| built("lib", "c-library"))
 }
 
 /// The folder of a different build: without an engine, and with a function that panics.
 pub(crate) fn variant() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
-    PLACE.get_or_init(|| {
-        let place = built(&["capi,https,panic-test", "--no-default-features"], "variant");
-        // Others use the library where cargo leaves it, and must not find this build there.
-        built(&["capi"], "lib");
-        place
-    })
+    PLACE.get_or_init(|| built("panic-library", "panic-library"))
 }
 
-/// Builds the library in the tests' own target folder, as `make` does, and copies it into a folder
-/// of this name. `features` is the list of features, after which further arguments may follow.
-fn built(features: &[&str], name: &str) -> PathBuf {
-    // Cargo writes every build to the same file, so the next build must wait for the copy.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME.lock().unwrap();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let outcome = run(command(env!("CARGO"))
-        .current_dir(root())
-        .args(["rustc", "-p", "seconder", "--lib", "--features"])
-        .args(features)
-        .args(["--crate-type", "staticlib", "--target-dir"])
-        .arg(target));
-    assert!(outcome.good, "{}", outcome.text);
-    let place = target.join("tmp").join(name);
-    let linked = run(command(root().join("packaging/libraries"))
-        .arg(target.join("debug/libseconder.a"))
-        .arg(&place)
-        .arg(env!("CARGO_PKG_VERSION")));
-    assert!(linked.good, "{}", linked.text);
-    let soname = place.join(concat!("libseconder.so.", env!("CARGO_PKG_VERSION_MAJOR")));
-    if !soname.exists() {
-        std::os::unix::fs::symlink("libseconder.so", soname).unwrap();
-    }
+/// A folder below `build/`, in which this target of the Makefile leaves a library.
+pub(crate) fn built(folder: &str, target: &str) -> PathBuf {
+    let place = root().join("build").join(folder);
+    assert!(place.join("libseconder.so").exists(), "`make {target}` builds it");
     place
 }

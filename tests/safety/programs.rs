@@ -1,6 +1,6 @@
 //! Builds the programs in C, and runs them under valgrind or with sanitizers.
 
-use super::tools::{self, Folder, Outcome, command, library, root, run, strict};
+use super::tools::{self, Folder, Outcome, built, command, library, root, run, strict};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -126,9 +126,7 @@ pub(crate) fn place(watch: Watch) -> PathBuf {
     }
 }
 
-/// The folder of a library that a target of the Makefile builds.
+/// The folder of a library that a target of the Makefile of the same name builds.
 pub(crate) fn built_by(target: &str) -> PathBuf {
-    let place = root().join("build").join(target);
-    assert!(place.join("libseconder.so").exists(), "`make {target}` builds it");
-    place
+    built(target, target)
 }
