@@ -50,15 +50,22 @@ say = @printf '\n== %s ==\n' "$(1)"
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+define run_demo_c
+	$(call say,The demo in C)
+	@$(CC) $(CFLAGS) -Iinclude examples/demo.c -o build/demo-c -Lbuild/lib -lseconder -Wl$(,)-rpath$(,)"$$PWD/build/lib"
+	@build/demo-c
+endef
+define run_demo_python
+	$(call say,The demo in Python)
+	@$(PY) examples/demo.py
+endef
+
 .PHONY: demo
 demo: tools-demo rust-demo c-library python-module ## Runs the demonstration in Rust, C and Python; installs what it requires
 	$(call say,The demo in Rust)
 	@build/demo-rust
-	$(call say,The demo in C)
-	@$(CC) $(CFLAGS) -Iinclude examples/demo.c -o build/demo-c -Lbuild/lib -lseconder -Wl$(,)-rpath$(,)"$$PWD/build/lib"
-	@build/demo-c
-	$(call say,The demo in Python)
-	@$(PY) examples/demo.py
+	$(run_demo_c)
+	$(run_demo_python)
 ifeq ($(DEMO),serve)
 	@tests/tools.sh approver-demo
 	$(call say,The approver for you to try)
@@ -93,6 +100,30 @@ lint test-rust test-python test-approver test-pam test-safety test-bench test-qu
 endif
 # Tests wait for each other, for time-outs and for programs more than they compute.
 test-rust test-quick: export RUST_TEST_THREADS ?= 4
+
+# After a build, this takes two minutes at most.
+.PHONY: test-quick
+test-quick: lint c-library python-module ## Checks what a change breaks most likely: style, lints, the libraries, one path per language
+	$(call say,The libraries)
+	$(CARGO) test -q $(TESTED) --lib
+	$(call say,The demo in Rust)
+	@$(CARGO) run -q $(TESTED) --example demo
+	$(run_demo_c)
+	$(run_demo_python)
+
+# What depends on the order of threads, processes and time, by the names of its modules.
+RACES := racing:: cancelling:: deadline:: interrupt:: connections:: lookup:: proxy:: secure:: local:: clock:: jobs:: \
+	keys:: process:: audit:: limits:: hostile two_sqlites backup overload:: http2:: faults:: requests:: signals:: \
+	reload:: restarts:: activation:: certificates:: relay:: conformance::threads batch:: remote:: daemons::
+PYTHON_RACES := $(addprefix bindings/python/tests/test_,$(addsuffix .py,threads cancel cancel_network fork fork_remote waiting aio parallel jobs))
+ROUNDS ?= 20
+.PHONY: test-flaky
+test-flaky: c-library panic-library rust-tests tools-python python-module ## Repeats the tests of races and of time under load, ROUNDS times (20)
+	$(call say,Races in Rust and C)
+	tests/under_load $(ROUNDS) $(CARGO) test -q $(TESTED) --lib --tests -- $(RACES)
+	tests/under_load $(ROUNDS) $(CARGO) test -q $(TESTED) --test safety -- --ignored tools_for_races
+	$(call say,Races in Python)
+	tests/under_load $(ROUNDS) $(PY) -m pytest $(PYTHON_RACES)
 
 .PHONY: test-times
 test-times: ## Prints where the time of the last `make test` went

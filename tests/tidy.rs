@@ -129,6 +129,27 @@ fn secrets_do_not_derive_debug() {
     }));
 }
 
+/// Cargo does not look for tests itself, so a file that nothing names would not run.
+#[test]
+fn every_file_of_tests_is_compiled() {
+    let mut complaints = Vec::new();
+    for (folder, manifest, programs) in [
+        ("tests/", "Cargo.toml", ["tests/library.rs", "tests/capi.rs"].as_slice()),
+        ("server/tests/", "server/Cargo.toml", &["server/tests/server.rs"]),
+    ] {
+        let named = [&[manifest], programs].concat().into_iter().map(read).collect::<String>();
+        for path in files(&root().join(folder), folder) {
+            let name = path.strip_prefix(folder).and_then(|name| name.strip_suffix(".rs"));
+            let Some(name) = name.filter(|name| !name.contains('/')) else { continue };
+            let is_named = [format!("mod {name};"), format!("name = \"{name}\"")];
+            if !is_named.iter().any(|how| named.contains(how)) {
+                complaints.push(format!("{path}:1: name the file in {}", programs[0]));
+            }
+        }
+    }
+    complain(complaints);
+}
+
 #[test]
 fn every_crate_asks_for_documented_items_and_safe_code() {
     let workspace = read("Cargo.toml");
