@@ -12,6 +12,8 @@ mod certificate_files;
 mod command;
 mod common;
 mod documents;
+#[path = "../../tests/fresh/mod.rs"]
+mod fresh;
 #[path = "gateways/provider.rs"]
 mod http_provider;
 mod local_socket;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-use fresh::ManualClock;
+use crate::fresh::ManualClock;
 use seconder::calls::{self, HandleAll, ROUTES};
 use seconder::engine::{Clock, Engine, Message, RespondToApproval};
 use seconder::model::{DeviceId, Secret};
@@ -14,8 +14,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-#[path = "../fresh/mod.rs"]
-mod fresh;
 pub(crate) mod raw;
 
 use raw::{DIALECTS, Dialect, Raw, Response};
