@@ -143,9 +143,12 @@ rust-tests:
 	@$(CARGO) test -q $(TESTED) --no-run
 
 # The programs as the tests have them: a test is named, because tests add features to what they and the programs share.
+# Stages use copies, because cargo replaces its own when a test builds packages.
+PROGRAMS := build/programs
 .PHONY: programs
 programs:
 	@$(CARGO) build -q $(TESTED) --bins --test tidy
+	@install -D -m 755 -t $(PROGRAMS) $(TARGET)/debug/seconder $(TARGET)/debug/seconder-login
 
 # In C too: the library of `panic-library` has no engine.
 .PHONY: test-rust
@@ -177,7 +180,7 @@ test-killed: tools-test ## Kills services that share a database, KILLS times (60
 test-safety: panic-library c-library sanitized-library sanitized-module pam-module programs tools-python
 	$(call say,What a process keeps that loads the library)
 	$(CARGO) test -q $(TESTED) --test safety -- --ignored
-	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
+	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
 		SECONDER_SANITIZED_MODULE="$$PWD/build/sanitized/$(HOST)/debug/libpam_seconder.so" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests/test_memory.py
 
@@ -230,7 +233,7 @@ tsan: ## Looks for data races, where a nightly toolchain has its sources
 .PHONY: test-python
 test-python: tools-python python-module programs
 	$(call say,The Python module)
-	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest bindings/python
+	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest bindings/python
 	$(call say,The types of the Python module)
 	$(PY) -m mypy --config-file bindings/python/pyproject.toml --cache-dir build/mypy $(PYTHON_TYPED)
 	$(PY) -m mypy.stubtest seconder --concise --mypy-config-file bindings/python/pyproject.toml \
@@ -242,7 +245,7 @@ test-python: tools-python python-module programs
 .PHONY: test-approver
 test-approver: tools-approver python-module programs
 	$(call say,The approver in browsers)
-	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest -n 2 tests/approver
+	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest -n 2 tests/approver
 	$(PY) -m mypy --strict --config-file= --cache-dir build/mypy-approver tests/approver
 
 .PHONY: test-free-threaded
@@ -271,7 +274,7 @@ test-wheels: tools-wheels ## Logs users in with each wheel in dist/, those of ot
 .PHONY: screenshots
 screenshots: tools-python tools-approver python-module programs ## Takes the screenshots of docs/web.md and docs/approver.md again
 	SCREENSHOTS="$$PWD/docs/images" $(PY) -m pytest bindings/python/tests/contrib/test_web_browser.py
-	SCREENSHOTS="$$PWD/docs/images" SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" \
+	SCREENSHOTS="$$PWD/docs/images" SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" \
 		$(PY) -m pytest tests/approver/test_pages.py
 
 .PHONY: test-readme
@@ -284,7 +287,7 @@ test-readme: c-library python-module
 .PHONY: test-install
 test-install: c-library pam-module programs
 	$(call say,The installation)
-	@install -m 755 $(TARGET)/debug/seconder $(TARGET)/debug/seconder-login $(TARGET)/debug/install/
+	@install -m 755 $(PROGRAMS)/seconder $(PROGRAMS)/seconder-login $(TARGET)/debug/install/
 	tests/install.sh
 	tests/monitoring.sh
 	tests/deb.sh
@@ -294,7 +297,7 @@ test-install: c-library pam-module programs
 test-pam: tools-python pam-module programs
 	$(call say,The PAM module)
 	$(CARGO) test -q -p seconder-pam
-	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
+	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests $(PAM_OPTIONS)
 	$(call say,The types of its tests)
 	$(PY) -m mypy --strict --config-file= --cache-dir build/mypy-pam bindings/pam/tests
@@ -327,7 +330,7 @@ bench: tools-bench $(if $(PRIVACYIDEA),tools-privacyidea) $(if $(BUILT),,$(if $(
 	@$(BENCH_OF_SERVER) --bench stores --bench messages --bench serving --bench phones --no-run
 	@CC="$(CC)" benches/programs.sh $(BENCH)/full $(BENCH)
 	@$(BENCH_VENV)/bin/python $(BENCH_RUN) --server "$(BENCH_SERVER)" --stores "$(BENCH_STORES)" --messages "$(BENCH_MESSAGES)" \
-		--serving "$(BENCH_SERVING)" --phones "$(BENCH_PHONES)" --serve $(TARGET)/$(if $(QUICK),debug,release)/seconder \
+		--serving "$(BENCH_SERVING)" --phones "$(BENCH_PHONES)" --serve $(if $(QUICK),$(PROGRAMS),$(TARGET)/release)/seconder \
 		$(if $(PRIVACYIDEA),--privacyidea-python build/venv-privacyidea/bin/python) \
 		$(if $(QUICK),--quick --python $(PY),--python $(BENCH_VENV)/bin/python) --only "$(ONLY)"
 

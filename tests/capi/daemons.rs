@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{fs, thread};
 
@@ -56,17 +56,11 @@ struct Daemon {
     sent: Arc<Mutex<String>>,
 }
 
-/// The program `seconder`, which this builds.
-fn server_program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        let mut build = command(env!("CARGO"));
-        build.current_dir(root()).args(["build", "-q", "-p", "seconder-server", "--target-dir"]);
-        let outcome = run(build.arg(target));
-        assert!(outcome.good, "{}", outcome.text);
-        target.join("debug/seconder")
-    })
+/// The program `seconder`.
+fn server_program() -> PathBuf {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("debug/seconder");
+    assert!(program.exists(), "`make programs` builds it");
+    program
 }
 
 impl Daemon {
