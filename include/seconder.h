@@ -120,6 +120,8 @@
 #define SECONDER_CODE_COUNTRY_NOT_ALLOWED "country_not_allowed"
 /** The service code for: too many wrong codes: locked until the user is unlocked. */
 #define SECONDER_CODE_FACTOR_LOCKED "factor_locked"
+/** The service code for: too many wrong API keys from the address of the request. */
+#define SECONDER_CODE_TOO_MANY_WRONG_KEYS "too_many_wrong_keys"
 /** The service code for: the browser is not remembered. */
 #define SECONDER_CODE_NOT_RECOGNISED "not_recognised"
 

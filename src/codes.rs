@@ -41,5 +41,6 @@ codes! {
     NO_PUBLIC_URL = "no_public_url", "nobody has said where devices reach the service";
     COUNTRY_NOT_ALLOWED = "country_not_allowed", "no messages are sent to the country of the number";
     FACTOR_LOCKED = "factor_locked", "too many wrong codes: locked until the user is unlocked";
+    TOO_MANY_WRONG_KEYS = "too_many_wrong_keys", "too many wrong API keys from the address of the request";
     NOT_RECOGNISED = "not_recognised", "the browser is not remembered";
 }

@@ -15,6 +15,7 @@ mod devices;
 mod factors;
 mod forwarding;
 mod jobs;
+mod key_hashes;
 mod keys;
 mod known;
 mod limits;
@@ -100,6 +101,7 @@ struct Shared {
     refusals: audit::Refusals,
     rates: rate::Rates,
     strangers: strangers::Strangers,
+    key_hashes: key_hashes::KeyHashes,
     known: known::Known,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
@@ -169,7 +171,9 @@ impl Engine {
         if let Some(time) = store.look(stored::find)? {
             steady.follow(time);
         }
-        let app = applications::select(&store, &settings, steady.now(&*settings.clock))?;
+        let now = steady.now(&*settings.clock);
+        let app = applications::select(&store, &settings, now)?;
+        let hashes = store.look(stored_applications::key_hashes)?;
         let EngineSettings { clock, random, post, push, push_hosts, lookup, authenticator, .. } =
             settings;
         let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
@@ -179,6 +183,7 @@ impl Engine {
             refusals,
             rates,
             strangers: strangers::Strangers::default(),
+            key_hashes: key_hashes::KeyHashes::new(hashes, now.steady),
             known: known::Known::default(),
             clock,
             random,
@@ -241,10 +246,12 @@ impl Engine {
         }
     }
 
-    /// Whether an application had this API key when it was looked up last, within the last hour.
+    /// Whether an application had this API key when the keys of all were read last, which a key that was not
+    /// among them then has done again after 2 s.
     pub(crate) fn had_key(&self, api_key: &ApiKey) -> bool {
-        let Shared { known, steady, clock, .. } = &*self.shared;
-        known.had(By::key(api_key), steady.now(&**clock).steady)
+        let Shared { store, key_hashes, steady, clock, .. } = &*self.shared;
+        let (hash, now) = (stored_applications::hash(api_key), steady.now(&**clock).steady);
+        key_hashes.has(&hash, now, || store.look(stored_applications::key_hashes))
     }
 
     /// The same engine, with what is stored of its application now, or was 2 s ago.
@@ -398,6 +405,7 @@ impl Shared {
     fn forget_applications(&self) {
         self.known.forget();
         self.strangers.forget();
+        self.key_hashes.forget();
     }
 
     /// Makes a decision, and stores with it how far the time has come.

@@ -29,8 +29,8 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The configuration, the map of users, or a file or folder of theirs; or the service rejected the
-    /// API key or this process; or the socket is not that of a trusted service. `on_trouble=ignore`
-    /// never applies.
+    /// API key or this process, or too many wrong API keys came from this address; or the socket is not that
+    /// of a trusted service. `on_trouble=ignore` never applies.
     Configuration,
     /// The service was not reached, or not in time, or is busy: it asks to wait without the error code
     /// that it has for a user's wait.
@@ -84,6 +84,10 @@ pub fn outcome_of(error: &Error) -> Outcome {
             _ => Outcome::Denied,
         },
         Error::TokenMalformed { .. } | Error::Cancelled { .. } => Outcome::Denied,
+        // What others send from the same address says nothing of the user, and must not switch the factor off.
+        Error::RateLimited { code: Some(code), .. } if code == codes::TOO_MANY_WRONG_KEYS => {
+            Outcome::Trouble(Trouble::Configuration)
+        }
         Error::RateLimited { code: Some(_), .. } => Outcome::Locked,
         // That of a service in maintenance, of a proxy, or of a socket with too many connections.
         Error::RateLimited { code: None, .. } => Outcome::Trouble(Trouble::Unavailable),

@@ -4,10 +4,17 @@
 
 mod common;
 
-use common::{KEY, World, connect};
+use common::{HttpReply, KEY, World, connect};
+use seconder::remote::Repeats;
+use seconder::{Error, Service, Settings};
+#[cfg(target_os = "linux")]
+use seconder_server::{Listeners, LocalSocket, PeerRules, Server, SocketOptions};
 use serde_json::json;
 use std::io::{Read, Write};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+const DETAILS: &str = "/protected/json/app/details";
 const NEW: &str = "/protected/json/users/new";
 const FORM: &str = "application/x-www-form-urlencoded";
 const USER: &str = "user[email]=ada@example.com&user[cellphone]=5550100123&user[country_code]=1";
@@ -100,10 +107,9 @@ fn bodies_of_strangers_are_not_kept() {
 fn an_address_that_sends_many_wrong_keys_has_to_wait_and_right_keys_do_not() {
     let world = World::start();
     let status = |key: &str| {
-        let reply = world.request_as(Some(key), "GET", "/protected/json/app/details", None);
+        let reply = world.request_as(Some(key), "GET", DETAILS, None);
         (reply.status, reply.header("retry-after").to_owned())
     };
-    assert_eq!(status(KEY).0, 200);
     let wrong = || (0..64).map(|number| status(&format!("a-wrong-key-{number}")));
     let replies: Vec<_> = wrong().collect();
     let unauthorized = replies.iter().take_while(|reply| **reply == (401, String::new())).count();
@@ -111,12 +117,77 @@ fn an_address_that_sends_many_wrong_keys_has_to_wait_and_right_keys_do_not() {
     let (last, waits) = &replies[unauthorized];
     assert_eq!(*last, 503);
     assert!((1..=2).contains(&waits.parse::<u64>().unwrap()), "{waits}");
+    // The process has not seen it before.
     assert_eq!(status(KEY).0, 200);
     // With a large body, it is refused before that is read.
     let large = format!("{USER}&padding={}", "x".repeat(64 * 1024));
     let reply = world.request_as(Some("a-wrong-key"), "POST", NEW, Some((FORM, &large)));
     assert!(matches!(reply.status, 401 | 503), "{}", reply.status);
     assert_eq!(world.request("POST", NEW, Some((FORM, &large))).status, 200);
+}
+
+/// Sends wrong API keys until they are refused. Returns the reply.
+fn flood(world: &World) -> HttpReply {
+    let send = |number| {
+        let key = format!("a-wrong-key-{number}");
+        world.request_as(Some(&key), "GET", DETAILS, None)
+    };
+    let refused = (0..64).map(send).find(|reply| reply.status != 401);
+    refused.unwrap()
+}
+
+/// A login must not take it for a service that is busy, which `on_trouble = ignore` forgives.
+#[test]
+fn the_refusal_of_many_wrong_keys_has_a_code_also_through_a_relay() {
+    let world = World::start();
+    let refused = flood(&world);
+    assert_eq!((refused.status, &refused.body["error_code"]), (503, &json!("too_many_wrong_keys")));
+    let client = |key: &str| {
+        let service = world.settings().api_key(key).open().unwrap();
+        service.with_repeats(Repeats::None)
+    };
+    let code_of = |service: &Service| {
+        // In two seconds, there would be another try.
+        flood(&world);
+        let error = service.app_details().unwrap_err();
+        assert!(matches!(error, Error::RateLimited { .. }), "{error:?}");
+        error.code().map(str::to_owned)
+    };
+    assert_eq!(code_of(&client("a-wrong-key")).as_deref(), Some("too_many_wrong_keys"));
+    assert!(client(KEY).app_details().is_ok());
+    #[cfg(target_os = "linux")]
+    for (key, code) in [("a-wrong-key", Some("too_many_wrong_keys")), (KEY, None)] {
+        let (options, rules) = (SocketOptions::default(), PeerRules::default());
+        let path = world.folder.path().join("relay.sock");
+        let socket = LocalSocket::bind(&path, options, rules).unwrap();
+        let names = world.engine.names().clone();
+        let relay = Server::relay(client(key), names, Listeners::new().local(socket)).unwrap();
+        let service = Settings::new(&format!("unix:{}", path.display())).open().unwrap();
+        let service = service.with_repeats(Repeats::None);
+        match code {
+            Some(code) => assert_eq!(code_of(&service).as_deref(), Some(code)),
+            None => assert!(service.app_details().is_ok()),
+        }
+        relay.stop();
+    }
+}
+
+#[test]
+fn a_key_that_another_process_has_added_is_not_refused_for_long() {
+    let world = World::start();
+    flood(&world);
+    // Another engine on the same file, as of another process.
+    let database = format!("sqlite:{}", world.folder.path().join("test.db").display());
+    let other = Settings::new(&database).api_key(KEY).open().unwrap();
+    let name = [("name".to_owned(), json!("Second"))].into_iter().collect();
+    let created = other.operate_json("app.create", name).unwrap();
+    let key = created["api_key"].as_str().unwrap();
+    let accepted = || world.request_as(Some(key), "GET", DETAILS, None).status == 200;
+    let begun = Instant::now();
+    while !accepted() {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]

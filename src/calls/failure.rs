@@ -3,7 +3,8 @@
 use super::{Call, OWN_PATHS, Route, USER_ID_ON_THE_WIRE};
 use crate::codes::{
     APPROVAL_NOT_FOUND, AUTHENTICATOR_NOT_FOUND, DEVICE_NOT_FOUND, FACTOR_LOCKED, INVALID_API_KEY,
-    INVALID_USER, NO_PENDING_AUTHENTICATOR, TOO_MANY_REQUESTS, UNSPECIFIC, USER_NOT_FOUND,
+    INVALID_USER, NO_PENDING_AUTHENTICATOR, TOO_MANY_REQUESTS, TOO_MANY_WRONG_KEYS, UNSPECIFIC,
+    USER_NOT_FOUND,
 };
 use crate::error::Rejection;
 #[cfg(feature = "engine")]
@@ -56,7 +57,7 @@ pub(super) fn read(reply: Reply) -> Error {
     let message = message(body).unwrap_or_else(|| format!("status {}", reply.status));
     match (reply.status, code.as_deref()) {
         (401, Some(INVALID_API_KEY) | None) => Error::Unauthorized { message, code },
-        (429, _) | (503, Some(TOO_MANY_REQUESTS | FACTOR_LOCKED)) => {
+        (429, _) | (503, Some(TOO_MANY_REQUESTS | FACTOR_LOCKED | TOO_MANY_WRONG_KEYS)) => {
             Error::RateLimited { message, retry_after: reply.retry_after, code }
         }
         // Without a code, only the text distinguishes an account that waiting does not help.
@@ -256,6 +257,7 @@ fn describe<C: Call>(error: &Error) -> Reply {
             let fields = [("message".to_owned(), message.clone())].into();
             let code = code.as_deref().map(|code| match code {
                 FACTOR_LOCKED => FACTOR_LOCKED,
+                TOO_MANY_WRONG_KEYS => TOO_MANY_WRONG_KEYS,
                 _ => TOO_MANY_REQUESTS,
             });
             let reply = body(503, code, message, &fields);

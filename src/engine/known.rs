@@ -10,8 +10,6 @@ use std::time::Duration;
 
 /// For how long an application is not looked up again.
 const KEPT: Duration = Duration::from_secs(2);
-/// For how long it is known that there was one.
-const REMEMBERED: Duration = Duration::from_secs(60 * 60);
 
 /// How an application is looked up: by the hash of a key, or by its id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +24,7 @@ impl By {
     }
 }
 
-/// The applications, and when each was looked up. There are as many as applications have keys.
+/// The applications that requests named lately, and when each was looked up.
 #[derive(Default)]
 pub(super) struct Known(Mutex<BTreeMap<By, (Arc<App>, Time)>>);
 
@@ -40,19 +38,13 @@ impl Known {
 
     pub(super) fn add(&self, by: By, app: &Arc<App>, now: Time) {
         let mut known = self.lock();
-        // Those of keys and applications that are no more.
-        known.retain(|_, (_, at)| now < at.plus(REMEMBERED));
+        known.retain(|_, (_, at)| now < at.plus(KEPT));
         known.insert(by, (Arc::clone(app), now));
-    }
-
-    /// Whether an application was found so within the last hour, which need not have stayed so.
-    pub(super) fn had(&self, by: By, now: Time) -> bool {
-        self.lock().get(&by).is_some_and(|(_, at)| now < at.plus(REMEMBERED))
     }
 
     /// Has every application looked up again: one was changed by this process.
     pub(super) fn forget(&self) {
-        self.lock().values_mut().for_each(|(_, at)| *at = at.minus(KEPT));
+        self.lock().clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<By, (Arc<App>, Time)>> {

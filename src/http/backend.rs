@@ -41,8 +41,8 @@ pub trait Backend {
         false
     }
 
-    /// Whether an application had this API key when it was looked up last, within the last hour. It costs the
-    /// database nothing.
+    /// Whether an application had this API key when the keys of all were read last. It looks up no key, so that
+    /// it costs next to nothing however many keys are tried.
     fn had_key(&self, key: &ApiKey) -> bool;
 
     /// Handles a call of the application with this API key; without one, of the application that

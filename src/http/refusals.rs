@@ -3,7 +3,7 @@
 use super::params::Params;
 use super::{Backend, RawReply, RoutedRequest, api_key, encode};
 use crate::wire::{Format, Generation};
-use crate::{Error, calls};
+use crate::{Error, calls, codes};
 use std::time::Duration;
 
 impl RoutedRequest {
@@ -24,8 +24,9 @@ impl RoutedRequest {
     }
 
     /// The reply to send instead of [`RoutedRequest::respond`] to a client that has sent too many wrong API
-    /// keys, unless an application had the key of this request within the last hour: 503, with the time after
-    /// which the client may try again. It costs the database nothing.
+    /// keys, unless an application has the key of this request: 503 with the code
+    /// [`TOO_MANY_WRONG_KEYS`](crate::codes::TOO_MANY_WRONG_KEYS), and the time after which the client may try
+    /// again.
     pub fn refuse_stranger(
         &self,
         backend: &impl Backend,
@@ -38,7 +39,8 @@ impl RoutedRequest {
         }
         let message =
             "Too many wrong API keys were sent from this address. Try again later.".into();
-        let error = Error::RateLimited { message, retry_after: Some(retry_after), code: None };
+        let code = Some(codes::TOO_MANY_WRONG_KEYS.to_owned());
+        let error = Error::RateLimited { message, retry_after: Some(retry_after), code };
         Some(self.failure(backend, &error))
     }
 

@@ -253,5 +253,7 @@ class Code(Word):
     """No messages are sent to the country of the number."""
     FACTOR_LOCKED = "factor_locked"
     """Too many wrong codes: locked until the user is unlocked."""
+    TOO_MANY_WRONG_KEYS = "too_many_wrong_keys"
+    """Too many wrong API keys from the address of the request."""
     NOT_RECOGNISED = "not_recognised"
     """The browser is not remembered."""

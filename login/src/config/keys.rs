@@ -110,9 +110,10 @@ keys! {
     "on_trouble" Nothing ["deny"] "deny or ignore":
         "What happens while the service cannot be asked: logins are denied, or the module has no say \
          in them (PAM_IGNORE), which is logged as an error. An error of the configuration always \
-         denies: a wrong API key, a socket that this process may not use, a path that is no socket, and \
-         a service of a user who is not trusted. So does a service that has a user wait after wrong \
-         codes; one that has everybody wait, because it is busy, cannot be asked. A socket that is missing is taken for a stopped \
+         denies: a wrong API key, too many wrong ones from the address of this machine, a socket that \
+         this process may not use, a path that is no socket, and a service of a user who is not \
+         trusted. So does a service that has a user wait after wrong codes; one that has everybody \
+         wait, because it is busy, cannot be asked. A socket that is missing is taken for a stopped \
          service, which removes it. Programs with the rights of root that a user starts, such as su and \
          sudo, always deny: whoever starts one can stop it until its time is over, and so make the \
          trouble.";

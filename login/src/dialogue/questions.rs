@@ -262,7 +262,7 @@ impl<'a> Dialogue<'a> {
     fn wait_or_end(&mut self, error: &Error) -> Next {
         let what = "the code was not checked";
         match error {
-            Error::RateLimited { code: Some(_), .. } => {
+            Error::RateLimited { .. } if outcome_of(error) == Outcome::Locked => {
                 self.locked_for(error.retry_after_seconds())
             }
             Error::RateLimited { code: None, .. } if !self.is_busy() => {
@@ -345,7 +345,9 @@ impl<'a> Dialogue<'a> {
         }
         if matches!(outcome, Outcome::Trouble(_)) {
             let text = match error {
-                Error::RateLimited { .. } => wait_text(BUSY, error.retry_after_seconds()),
+                Error::RateLimited { code: None, .. } => {
+                    wait_text(BUSY, error.retry_after_seconds())
+                }
                 _ => NOT_NOW.to_owned(),
             };
             // The login ends in any case.

@@ -82,6 +82,7 @@ pub(crate) fn errors() -> Vec<(Error, Outcome)> {
         (waiting(Some("60003"), Some(2)), Outcome::Locked),
         (waiting(Some("60003"), Some(900)), Outcome::Locked),
         (waiting(Some("60003"), None), Outcome::Locked),
+        (waiting(Some("too_many_wrong_keys"), Some(2)), trouble(Trouble::Configuration)),
         (waiting(None, Some(2)), trouble(Trouble::Unavailable)),
         (waiting(None, None), trouble(Trouble::Unavailable)),
         (unavailable(Reached::Dns), trouble(Trouble::Unavailable)),
@@ -228,7 +229,9 @@ fn trouble_that_a_user_can_make_is_not_ignored() {
 #[test]
 fn a_busy_service_is_trouble_and_a_lock_is_none() {
     const UNAVAILABLE: Outcome = Outcome::Trouble(Trouble::Unavailable);
+    const WRONG_KEYS: Outcome = Outcome::Trouble(Trouble::Configuration);
     let stage = Stage::new();
+    let not_now = "The second factor cannot be checked now. Try again later.";
     let too_many = "Too many wrong codes. Try again in 120 s.";
     let busy =
         "The second factor cannot be checked now, because the service is busy. Try again in 120 s.";
@@ -240,6 +243,8 @@ fn a_busy_service_is_trouble_and_a_lock_is_none() {
         (None, one, unclear, Outcome::Locked, Outcome::Locked),
         (Some("60003"), one, too_many, Outcome::Locked, Outcome::Locked),
         (Some("60003"), all, too_many, Outcome::Locked, Outcome::Locked),
+        // Whoever can send wrong keys from the address of the machine could switch the factor off otherwise.
+        (Some("too_many_wrong_keys"), all, not_now, WRONG_KEYS, WRONG_KEYS),
     ] {
         for (on_trouble, outcome) in [("deny", deny), ("ignore", ignore)] {
             let fails = Box::leak(fails.into());

@@ -16,7 +16,7 @@ use crate::engine::texts::Texts;
 use crate::model::{ApiKey, CallbackMethod, CallbackUrl, InstallLink, OtpDomain, Secret};
 use crate::wire::{Generation, Names};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use zeroize::Zeroizing;
 
 #[derive(Clone)]
@@ -82,6 +82,11 @@ pub(in crate::engine) fn of_key(
         Some(row) if keys::is_valid(&row, api_key, now)? => app(row).map(Some),
         _ => Ok(None),
     }
+}
+
+/// The hashes of the keys of all applications: [`hash`].
+pub(in crate::engine) fn key_hashes(view: &mut View) -> Decided<BTreeSet<String>> {
+    lookups::names(view, Kind::ApiKey, 0)
 }
 
 /// The ids of all applications, also of those that cannot be used.
@@ -243,7 +248,8 @@ pub(in crate::engine) fn key_hash(api_key: &ApiKey) -> [u8; 32] {
     Sha256::digest(api_key.expose()).into()
 }
 
-fn hash(api_key: &ApiKey) -> String {
+/// [`key_hash`], as it is stored.
+pub(in crate::engine) fn hash(api_key: &ApiKey) -> String {
     key_hash(api_key).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

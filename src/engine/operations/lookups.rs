@@ -2,6 +2,7 @@
 
 use super::AppId;
 use crate::engine::store::{Decided, Lookup, View};
+use std::collections::BTreeSet;
 
 /// What a name is the name of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,11 @@ impl Kind {
 pub(super) fn find(view: &mut View, kind: Kind, app: AppId, name: &str) -> Decided<Option<i64>> {
     let found = view.get::<Lookup>((kind.name(), app, name.to_owned()))?;
     Ok(found.map(|lookup| lookup.id))
+}
+
+/// All names of a kind.
+pub(super) fn names(view: &mut View, kind: Kind, app: AppId) -> Decided<BTreeSet<String>> {
+    Ok(view.all::<Lookup>((kind.name(), app))?.into_iter().map(|lookup| lookup.name).collect())
 }
 
 pub(super) fn set(view: &mut View, kind: Kind, app_id: AppId, name: &str, id: i64) {

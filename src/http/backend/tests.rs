@@ -87,6 +87,15 @@ fn waits_and_rejections_are_passed_on() {
     });
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("7")));
     assert_eq!(read(&reply, body).unwrap_err().retry_after_seconds(), Some(7));
+    // This says nothing of the user, so a login by way of a relay must be able to tell it from a wait.
+    let (reply, body) = through(|| Error::RateLimited {
+        message: "Too many wrong API keys".into(),
+        retry_after: Some(Duration::from_secs(2)),
+        code: Some("too_many_wrong_keys".into()),
+    });
+    let error = read(&reply, body).unwrap_err();
+    assert!(matches!(error, Error::RateLimited { .. }), "{error:?}");
+    assert_eq!(error.code(), Some("too_many_wrong_keys"));
     // Whatever was not the service's own decision does not look like one.
     let (reply, body) = through(|| Error::RateLimited {
         message: "status 503".into(),
