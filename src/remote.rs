@@ -42,6 +42,7 @@ mod raw_request;
 mod reach;
 mod redact;
 mod reply;
+mod request_id;
 #[cfg(feature = "https")]
 mod secure;
 mod settings;
@@ -88,6 +89,7 @@ use network::Network;
 use proxy::Proxy;
 use raw_request::RawRequest;
 use redact::{Redactor, Wiped};
+use request_id::RequestId;
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -314,17 +316,21 @@ impl Client {
 
     /// Sends the request, and receives the response. The body of a redirect is not read.
     fn fetch(&self, exchange: &Exchange<'_>, deadline: Deadline) -> Result<(Head, Vec<u8>)> {
-        let raw = self.raw(exchange)?;
+        let id = RequestId::random()?;
+        let raw = self.raw(exchange, &id)?;
         let process = self.connections.process();
         let mut connection = self.connections.connection(process, deadline)?;
         let failed = |fault: Fault| fault.at(Stage::Response, self.address.shown());
-        let head = connection.send(raw.bytes()).and_then(|()| connection.head());
+        let head = connection.send(raw.bytes()).and_then(|()| connection.head_for(&id));
         let head = head.map_err(failed)?;
         if head.is_redirect() {
             return Ok((head, Vec::new()));
         }
         let body = connection.body(&head).map_err(failed)?;
-        self.connections.keep(process, connection);
+        // On any other connection, a second response could be taken for that to the next request.
+        if connection.names_requests() {
+            self.connections.keep(process, connection);
+        }
         Ok((head, body))
     }
 
@@ -345,11 +351,12 @@ impl Client {
         Ok(reply)
     }
 
-    fn raw(&self, exchange: &Exchange<'_>) -> Result<RawRequest> {
+    fn raw(&self, exchange: &Exchange<'_>, id: &RequestId) -> Result<RawRequest> {
         let request = exchange.request;
         let target = self.target(request, exchange.key_in_header)?;
         let mut raw = RawRequest::new(request.method, self.address.host(), &target)?;
         raw = raw.header("accept", self.format.media_type())?;
+        raw = raw.header(request_id::HEADER, id.text())?;
         if self.forwarding {
             raw = raw.header(FORWARDED, "1")?;
         }

@@ -158,9 +158,8 @@ fn a_process_that_was_given_no_ca_file_posts_callbacks_with_the_stored_one() {
     let folder = tempfile::tempdir().unwrap();
     let ours = Identity::self_signed(params());
     let (ca_file, _) = ours.files();
-    let receiver = tls::start(ours.config(), |mut peer| {
-        while peer.request().is_some() && peer.send(&response(200, "", "ok")) {}
-    });
+    let receiver =
+        tls::start(ours.config(), |mut peer| while peer.respond(&response(200, "", "ok")) {});
     let callback_url = format!("https://{}/callback", receiver.addr);
     let path = |name: &str| folder.path().join(name);
     let at = url(&path("trusted.db"));

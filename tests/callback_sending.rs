@@ -101,9 +101,8 @@ fn one_connection_carries_many_callbacks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("seconder.db");
     let identity = Identity::self_signed(params());
-    let receiver = tls::start(identity.config(), |mut peer| {
-        while peer.request().is_some() && peer.send(&response(200, "", "ok")) {}
-    });
+    let receiver =
+        tls::start(identity.config(), |mut peer| while peer.respond(&response(200, "", "ok")) {});
     let to = format!("https://{}/callback", receiver.addr);
     let settings = Settings::new(&url(&path)).callback_url(to).callback_ca_file(identity.files().0);
     let world = World::new(settings);
@@ -139,9 +138,8 @@ fn a_file_of_authorities_is_read_again_when_it_has_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("seconder.db");
     let (ours, others) = (Identity::self_signed(params()), Identity::self_signed(params()));
-    let receiver = tls::start(ours.config(), |mut peer| {
-        while peer.request().is_some() && peer.send(&response(200, "", "ok")) {}
-    });
+    let receiver =
+        tls::start(ours.config(), |mut peer| while peer.respond(&response(200, "", "ok")) {});
     let file = folder.path().join("ca.pem");
     std::fs::copy(ours.files().0, &file).unwrap();
     let to = format!("https://{}/callback", receiver.addr);

@@ -16,9 +16,8 @@ const CHILD: &str = "SECONDER_TEST_DESCRIPTORS";
 #[test]
 fn errors_name_the_lack_of_descriptors() {
     let identity = Identity::self_signed(params());
-    let stub = tls::start(identity.config(), |mut peer| {
-        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
-    });
+    let stub =
+        tls::start(identity.config(), |mut peer| while peer.respond(&response(200, "", RIGHT)) {});
     let (ca_file, _) = identity.files();
     let output = Command::new("sh")
         .args(["-c", "ulimit -n 64 && exec \"$@\"", "sh"])

@@ -199,8 +199,7 @@ fn consecutive_calls_share_a_connection_until_it_is_old_or_closed() {
 
     // The response says nothing of the end of the connection.
     let local = Local::start(|mut peer| {
-        peer.request();
-        peer.send(&response(200, "", RIGHT));
+        peer.respond(&response(200, "", RIGHT));
     });
     let service = open(&local.path());
     for calls in 1..4 {
@@ -225,7 +224,7 @@ fn a_warm_connection_is_there_before_the_call() {
     let closes = Arc::new(AtomicUsize::new(0));
     let closed = Arc::clone(&closes);
     let local = Local::start(move |mut peer| {
-        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
+        while peer.respond(&response(200, "", RIGHT)) {}
         closed.fetch_add(1, Ordering::SeqCst);
     });
     let service = Settings::new(&local.url()).max_idle(Duration::from_secs(60)).open().unwrap();
@@ -263,7 +262,7 @@ fn a_connection_that_may_not_be_idle_is_closed_after_its_reply() {
     let closes = Arc::new(AtomicUsize::new(0));
     let closed = Arc::clone(&closes);
     let local = Local::start(move |mut peer| {
-        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
+        while peer.respond(&response(200, "", RIGHT)) {}
         closed.fetch_add(1, Ordering::SeqCst);
     });
     let service = Settings::new(&local.url()).max_idle(Duration::ZERO).open().unwrap();

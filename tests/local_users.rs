@@ -102,7 +102,7 @@ fn child_that_listens() {
         let mut count = 0;
         while peer.request().is_some() {
             count += 1;
-            peer.send(&response(200, "", RIGHT));
+            peer.send(&peer.named(&response(200, "", RIGHT)));
         }
         received.push(count);
     }

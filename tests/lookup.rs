@@ -90,9 +90,7 @@ fn free_port() -> u16 {
 
 /// A service on this machine, with the names of its certificate.
 fn service(identity: &Identity) -> Stub {
-    tls::start(identity.config(), |mut peer| {
-        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
-    })
+    tls::start(identity.config(), |mut peer| while peer.respond(&response(200, "", RIGHT)) {})
 }
 
 fn identity(names: &[&str]) -> Identity {

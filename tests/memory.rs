@@ -58,9 +58,8 @@ fn the_api_key_is_wiped_from_memory() {
 #[test]
 fn the_api_key_is_wiped_from_memory_after_tls() {
     let identity = Identity::self_signed(params());
-    let stub = tls::start(identity.config(), |mut peer| {
-        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
-    });
+    let stub =
+        tls::start(identity.config(), |mut peer| while peer.respond(&response(200, "", RIGHT)) {});
     run(&stub, "https", &identity.pin());
 }
 

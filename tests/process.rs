@@ -64,7 +64,7 @@ fn a_call_starts_no_thread_changes_no_signals_and_closes_sockets_on_exec() {
             // By then, the client waits for the response.
             std::thread::sleep(Duration::from_millis(100));
             keep.get_or_init(|| look(of.wait()));
-            peer.send(&response(200, "", RIGHT));
+            peer.send(&peer.named(&response(200, "", RIGHT)));
         }
     });
     let url = format!("http://localhost:{}", stub.addr.port());
@@ -81,7 +81,7 @@ fn a_call_over_a_unix_socket_changes_nothing_else_either() {
         while peer.request().is_some() {
             std::thread::sleep(Duration::from_millis(100));
             keep.get_or_init(|| look(of.wait()));
-            peer.send(&response(200, "", RIGHT));
+            peer.send(&peer.named(&response(200, "", RIGHT)));
         }
     });
     let output = run("child_that_calls", &local.url(), &pid);

@@ -12,9 +12,7 @@ const PASSWORD: &str = "hidden-pass";
 const DEADLINE: Duration = Duration::from_millis(500);
 
 fn service(identity: &Identity) -> Stub {
-    tls::start(identity.config(), |mut peer| {
-        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
-    })
+    tls::start(identity.config(), |mut peer| while peer.respond(&response(200, "", RIGHT)) {})
 }
 
 /// A proxy that connects every client to the service, whatever host the client names.

@@ -8,12 +8,12 @@ use crate::common::{self, KEY};
 use crate::local_socket::{self, ADA, Running, folder, head, is_root, program};
 use seconder::calls::{self, Call, Handle};
 use seconder::wire::{Format, Generation, Names, Reply, form};
-use seconder::{Result, Settings};
+use seconder::{Error, Result, Settings, Verdict};
 use seconder_server::{Listeners, LocalSocket, PeerRules, Server, SocketOptions, Tls};
 use std::cell::RefCell;
 use std::fs::{self, Permissions};
-use std::io::Write;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -210,6 +210,52 @@ fn a_service_that_hangs_is_a_504_within_the_time_limit() {
     assert!(late.message().contains("deadline"), "{late:?}");
     running.stop();
     drop(world);
+}
+
+/// A service that sends the first response of each connection again, once the next request has arrived.
+fn repeats_itself(listener: &TcpListener) {
+    const RIGHT: &str = r#"{"token":"is valid","success":"true","message":"Token is valid."}"#;
+    let receive = |stream: &mut TcpStream| {
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+            head.push(byte[0]);
+        }
+        String::from_utf8(head).unwrap()
+    };
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let head = receive(&mut stream);
+        let id = head.lines().find(|line| line.starts_with("seconder-request-id: "));
+        let id = id.unwrap_or("no: id");
+        let length = RIGHT.len();
+        let first = format!("HTTP/1.1 200 X\r\n{id}\r\nContent-Length: {length}\r\n\r\n{RIGHT}");
+        stream.write_all(first.as_bytes()).unwrap();
+        if !receive(&mut stream).is_empty() {
+            stream.write_all(first.as_bytes()).unwrap();
+        }
+    }
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the service runs beside the relay under test")]
+fn a_response_that_arrives_late_lets_no_other_user_in_through_a_relay() {
+    let folder = folder();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || repeats_itself(&listener));
+    let service = Settings::new(&url).allow_loopback_http(true).api_key(KEY);
+    let service = service.max_idle(Duration::from_secs(60)).open().unwrap();
+    let listeners = Listeners::new().local(local(folder.path(), "relay.sock"));
+    let relay = Server::relay(service, Names::default(), listeners).unwrap();
+    let client = Client::new(&folder.path().join("relay.sock"), &Names::default());
+    let verify = |user: u64| {
+        let call = calls::Verify::new("1234567".parse().unwrap(), user.try_into().unwrap());
+        client.handle(&call).map(|found| found.verdict)
+    };
+    assert_eq!(verify(1).unwrap(), Verdict::Right);
+    assert!(matches!(verify(2).unwrap_err(), Error::Unavailable { .. }));
+    relay.stop();
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::error_mapping::Fault;
 use super::headers::Headers;
+use super::request_id::{Named, RequestId};
 use httparse::Status;
 use std::io::{ErrorKind, Read, Write};
 
@@ -28,6 +29,8 @@ pub(super) struct Connection<S> {
     reusable: bool,
     /// Whether the service closed the connection before it had the whole request.
     cut: bool,
+    /// Whether the last response named the request that it belongs to.
+    names_requests: bool,
 }
 
 /// The head of a response.
@@ -61,7 +64,14 @@ impl Head {
 
 impl<S: Read + Write> Connection<S> {
     pub(super) fn new(stream: S) -> Connection<S> {
-        Connection { stream, input: Vec::new(), received: 0, reusable: true, cut: false }
+        Connection {
+            stream,
+            input: Vec::new(),
+            received: 0,
+            reusable: true,
+            cut: false,
+            names_requests: false,
+        }
     }
 
     pub(super) fn stream(&mut self) -> &mut S {
@@ -112,6 +122,31 @@ impl<S: Read + Write> Connection<S> {
                 None => self.receive()?,
             }
         }
+    }
+
+    /// Reads the head of the response to the request with this id. It need not name the request, unless the
+    /// response before it on this connection did.
+    pub(super) fn head_for(&mut self, id: &RequestId) -> Result<Head, Fault> {
+        let head = self.head()?;
+        let named = id.compare(&head.headers);
+        let must_be_named = std::mem::replace(&mut self.names_requests, named == Named::This);
+        match named {
+            Named::This => Ok(head),
+            // A proxy responds so in place of a service that it does not reach. It decides nothing about a user.
+            Named::Nothing if !must_be_named || head.status >= 500 => Ok(head),
+            Named::Nothing => Err(Fault::invalid(
+                "it has no Seconder-Request-Id, which the response before it on this connection had",
+            )),
+            Named::Another => Err(Fault::invalid(
+                "it has the Seconder-Request-Id of another request: the service, or a proxy before it, mixes \
+                 up responses",
+            )),
+        }
+    }
+
+    /// Whether the last response named the request that it belongs to.
+    pub(super) fn names_requests(&self) -> bool {
+        self.names_requests
     }
 
     /// Reads the body of the response.

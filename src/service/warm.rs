@@ -11,7 +11,7 @@ impl Settings {
     /// How long a connection to a remote service may be idle before it is dropped, 1 s by default.
     /// Services close idle connections, and a request that crosses the close fails without being
     /// repeated: the time must be shorter than the service's. With zero, each connection is
-    /// closed after its reply.
+    /// closed after its reply, as those to services are that do not repeat `Seconder-Request-Id`.
     pub fn max_idle(mut self, time: Duration) -> Settings {
         self.remote.max_idle = time;
         self

@@ -43,7 +43,7 @@ impl Local {
     /// Responds to every request on every connection with the same bytes.
     pub(crate) fn responding(response: impl Into<Vec<u8>>) -> Local {
         let response = response.into();
-        Local::start(move |mut peer| while peer.request().is_some() && peer.send(&response) {})
+        Local::start(move |mut peer| while peer.respond(&response) {})
     }
 
     pub(crate) fn path(&self) -> PathBuf {

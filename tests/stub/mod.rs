@@ -33,6 +33,8 @@ pub(crate) struct Peer<S> {
     pub(crate) stream: S,
     requests: Arc<Mutex<Vec<String>>>,
     until: Instant,
+    /// The header of the last request that names it, with its line end; empty if there is none.
+    id: String,
 }
 
 impl Stub {
@@ -64,7 +66,7 @@ impl Stub {
     /// Responds to every request on every connection with the same bytes.
     pub(crate) fn responding(response: impl Into<Vec<u8>>) -> Stub {
         let response = response.into();
-        Stub::start(move |mut peer| while peer.request().is_some() && peer.send(&response) {})
+        Stub::start(move |mut peer| while peer.respond(&response) {})
     }
 
     pub(crate) fn url(&self) -> String {
@@ -84,14 +86,16 @@ impl Stub {
 impl<S> Peer<S> {
     /// The end of a connection whose requests are recorded.
     pub(crate) fn of(stream: S, requests: &Arc<Mutex<Vec<String>>>) -> Peer<S> {
-        Peer { stream, requests: Arc::clone(requests), until: Instant::now() + PATIENCE }
+        let (requests, until) = (Arc::clone(requests), Instant::now() + PATIENCE);
+        Peer { stream, requests, until, id: String::new() }
     }
 }
 
 impl<S: Read + Write> Peer<S> {
     /// Wraps the stream of this connection, for example in TLS.
     pub(crate) fn through<T>(self, wrap: impl FnOnce(S) -> T) -> Peer<T> {
-        Peer { stream: wrap(self.stream), requests: self.requests, until: self.until }
+        let Peer { requests, until, id, .. } = self;
+        Peer { stream: wrap(self.stream), requests, until, id }
     }
 
     /// The next request, head and body. `None` once the client has closed the connection.
@@ -107,7 +111,21 @@ impl<S: Read + Write> Peer<S> {
         }
         let text = String::from_utf8(bytes).unwrap();
         self.requests.lock().unwrap().push(text.clone());
+        let id = text.lines().find(|line| line.starts_with("seconder-request-id: "));
+        self.id = id.map(|id| format!("{id}\r\n")).unwrap_or_default();
         Some(text)
+    }
+
+    /// Receives a request, and sends this response as a service of Seconder does, which names the request.
+    /// Returns false if the client has closed the connection or [`PATIENCE`] is over.
+    pub(crate) fn respond(&mut self, response: &[u8]) -> bool {
+        self.request().is_some() && self.send(&self.named(response))
+    }
+
+    /// This response, with the id of the last request.
+    pub(crate) fn named(&self, response: &[u8]) -> Vec<u8> {
+        let line = response.windows(2).position(|end| end == b"\r\n").map_or(0, |at| at + 2);
+        [&response[..line], self.id.as_bytes(), &response[line..]].concat()
     }
 
     /// Sends bytes. Returns false if the client has closed the connection or [`PATIENCE`] is over.

@@ -93,6 +93,13 @@ def ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def named(request: bytes, response: bytes) -> bytes:
+    """The response with the id of the request, as a service of Seconder sends it."""
+    ids = [line for line in request.split(b"\r\n") if line.startswith(b"seconder-request-id: ")]
+    status, rest = response.split(b"\r\n", 1)
+    return b"\r\n".join([status, *ids, rest])
+
+
 @contextmanager
 def listening(listener: socket.socket) -> Iterator[socket.socket]:
     """Closes a socket on which a thread waits for connections. Without the shutdown, the thread waits

@@ -10,9 +10,10 @@ import threading
 import time
 
 import seconder
-from conftest import in_child, listening
+from conftest import in_child, listening, named
 
 REPLY = b'{"app": {"name": "Test"}, "message": "x", "success": true}'
+RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(REPLY) + REPLY
 
 
 def served(listener: socket.socket, requests: list[int]) -> None:
@@ -20,9 +21,9 @@ def served(listener: socket.socket, requests: list[int]) -> None:
 
     def talk(peer: socket.socket, number: int) -> None:
         with peer:
-            while peer.recv(65536):
+            while request := peer.recv(65536):
                 requests.append(number)
-                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(REPLY) + REPLY)
+                peer.sendall(named(request, RESPONSE))
 
     number = 0
     while True:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import seconder
-from conftest import in_child, listening
+from conftest import in_child, listening, named
 
 REPLY = b'{"app": {"name": "Test"}, "message": "x", "success": true}'
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(REPLY) + REPLY
@@ -45,7 +45,7 @@ class Local:
             while head := peer.recv(65536):
                 self.heads.append(head.lower())
                 self.requests.append(number)
-                peer.sendall(RESPONSE)
+                peer.sendall(named(head, RESPONSE))
 
 
 @pytest.fixture

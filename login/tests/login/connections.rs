@@ -42,8 +42,11 @@ fn serve(mut peer: UnixStream, calls: &AtomicUsize) {
         };
         calls.fetch_add(1, SeqCst);
         let length = reply.len();
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length:";
-        peer.write_all(format!("{head} {length}\r\n\r\n{reply}").as_bytes()).unwrap();
+        // A client keeps no connection to a service that does not name requests.
+        let id = head.lines().find(|line| line.starts_with("seconder-request-id: ")).unwrap();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{id}");
+        let response = format!("{head}\r\nContent-Length: {length}\r\n\r\n{reply}");
+        peer.write_all(response.as_bytes()).unwrap();
         read.clear();
     }
 }
