@@ -110,6 +110,9 @@ pub struct RawReply {
     pub code: Option<String>,
     /// For the log of the server: what failed in it, or in what it depends on. The body does not say it.
     pub failure: Option<Box<str>>,
+    /// For the log of the server: whether an application has the API key of the request, or the peer may make the
+    /// call. Anybody can send all other requests, so a server limits how many of them it logs.
+    pub admitted: bool,
     /// For the server, which limits how often one address may do that: whether no application has the API
     /// key of the request, or it has none.
     pub unauthorized: bool,
@@ -262,7 +265,8 @@ impl RoutedRequest {
         let handled =
             catch_unwind(AssertUnwindSafe(|| self.handle(backend, &caller, &mut refused)));
         let reply = handled.unwrap_or_else(|_| Err(no_reply()));
-        let unauthorized = matches!(reply, Err(Error::Unauthorized { .. }));
+        let (admitted, unauthorized) =
+            (reply.is_ok(), matches!(reply, Err(Error::Unauthorized { .. })));
         // Of which application such a request is may be unknown, so the server's own decides.
         let mut reply = reply.unwrap_or_else(|error| failure(&error, backend.replies()));
         let is_verification = *route == Verify::ROUTE;
@@ -270,7 +274,7 @@ impl RoutedRequest {
         let verdict = read.map(|read| read.verdict);
         backend.names().body_to_wire(&mut reply.body);
         let call = Some(route);
-        RawReply { refused, verdict, call, unauthorized, ..encode(format, &reply) }
+        RawReply { refused, verdict, call, admitted, unauthorized, ..encode(format, &reply) }
     }
 
     fn handle(
@@ -415,6 +419,7 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
         verdict: None,
         code,
         failure: reply.failure.as_deref().map(Into::into),
+        admitted: false,
         unauthorized: false,
     }
 }

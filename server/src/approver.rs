@@ -12,7 +12,7 @@ use crate::inbound::read_body;
 use crate::journal::Journal;
 use crate::places::Client;
 use crate::pool::{Lane, Pools, Unhandled};
-use crate::requests::Record;
+use crate::requests::{Record, admitted};
 use crate::wrong_tries::WrongTries;
 use api::{Reply, Resource};
 use assets::Assets;
@@ -128,7 +128,7 @@ impl Approver {
             (replied, head)
         });
         match replied.await {
-            Ok((Ok(reply), head)) => written(reply, &head.headers),
+            Ok((Ok(reply), head)) => admitted(written(reply, &head.headers)),
             Ok((Err(refused), _)) => self.refused(&refused),
             Err(Unhandled::Full) => {
                 if let Some(client) = trying {

@@ -1,6 +1,6 @@
 //! The limits in docs/operations.md are those of the code.
 
-use crate::{edge, network, protocols, server, wrong_tries};
+use crate::{edge, journal, network, protocols, server, wrong_tries};
 use seconder::http::{BODY_LIMIT, UNKNOWN_BODY_LIMIT};
 
 #[test]
@@ -44,6 +44,16 @@ fn the_manual_states_the_limits_of_connections_and_requests() {
                  `Retry-After`",
                 wrong_tries::KEYS,
                 wrong_tries::EACH_KEY.as_secs()
+            ),
+        ),
+        (
+            "lines of the log about requests that anybody can make",
+            format!(
+                "{} of one address or local user, and {} in all, in {} s; a line says how many are \
+                 missing",
+                journal::STRANGER,
+                journal::STRANGERS,
+                journal::TIME.as_secs()
             ),
         ),
     ] {

@@ -9,7 +9,7 @@ use crate::local::Slot;
 use crate::network::Connection;
 use crate::places::Client;
 use crate::pool::{Lane, Pools, Unhandled};
-use crate::requests::{Outcome, Record};
+use crate::requests::{Outcome, Record, admitted};
 use crate::sandbox::{Fate, Sandbox};
 use crate::source::Source;
 use crate::wrong_tries::WrongTries;
@@ -247,8 +247,9 @@ impl Edge {
         let response = sandbox.respond(request).await;
         if response.status() == StatusCode::UNAUTHORIZED {
             self.count(client);
+            return response;
         }
-        response
+        admitted(response)
     }
 
     /// Ends the connection. The response is not written.

@@ -7,7 +7,7 @@ use crate::gateway::Posted;
 use crate::journal::Journal;
 use crate::places::Client;
 use crate::pool::{Lane, Pools};
-use crate::requests::Record;
+use crate::requests::{Record, admitted};
 use crate::routes::{Endpoint, RouteRef, Routes};
 use crate::source::Source;
 use axum::body::{Body, Bytes};
@@ -143,7 +143,7 @@ impl Inbound {
             stored.is_ok()
         };
         match self.of_database(stored).await {
-            Some(true) => empty(StatusCode::OK),
+            Some(true) => admitted(empty(StatusCode::OK)),
             // The provider repeats it.
             _ => empty(StatusCode::SERVICE_UNAVAILABLE),
         }
@@ -163,7 +163,7 @@ impl Inbound {
                 let headers = response.headers_mut();
                 headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
                 headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-                response
+                admitted(response)
             }),
             Some(Err(error)) => {
                 self.journal.note(&format!("route {name}: a document was not fetched: {error}"));

@@ -1,16 +1,21 @@
 //! What the operator learns while the server runs. The number of lines is limited, because peers
-//! cause them.
+//! cause them, and so is that of requests that anybody can make.
 
 use crate::log::Logger;
 use crate::metrics::Requests;
 #[cfg(feature = "otlp")]
 use crate::traces::Traces;
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The lines within `TIME`.
-const LINES: u32 = 30;
-const TIME: Duration = Duration::from_secs(10);
+const LINES: usize = 30;
+/// The lines within `TIME` about requests of strangers.
+pub(crate) const STRANGERS: usize = 300;
+/// Those of one client among them.
+pub(crate) const STRANGER: usize = 30;
+pub(crate) const TIME: Duration = Duration::from_secs(10);
 
 /// What receives the lines.
 pub(crate) type Sink = Box<dyn Fn(&str) + Send + Sync>;
@@ -22,12 +27,61 @@ pub(crate) struct Journal {
     requests: Requests,
     #[cfg(feature = "otlp")]
     traces: Option<Traces>,
-    recent: Mutex<Option<Recent>>,
+    lines: LineLimit,
+    strangers: LineLimit,
 }
 
+/// Limits the lines within `TIME`.
+struct LineLimit {
+    most: usize,
+    /// The most for one client.
+    share: usize,
+    recent: Mutex<Recent>,
+}
+
+#[derive(Default)]
 struct Recent {
-    since: Instant,
-    lines: u32,
+    since: Option<Instant>,
+    lines: usize,
+    by_client: HashMap<String, usize>,
+    left_out: u64,
+}
+
+impl LineLimit {
+    fn new(most: usize, share: usize) -> LineLimit {
+        LineLimit { most, share, recent: Mutex::default() }
+    }
+
+    /// Whether there is room for a line because of this client. If not, it is counted.
+    fn take(&self, client: &str, now: Instant) -> bool {
+        let mut recent = self.lock();
+        let recent = &mut *recent;
+        let since = *recent.since.get_or_insert(now);
+        if now.saturating_duration_since(since) >= TIME {
+            // Those that were left out are still to be reported.
+            *recent = Recent { since: Some(now), left_out: recent.left_out, ..Recent::default() };
+        }
+        let own = recent.by_client.get(client).copied().unwrap_or_default();
+        let has_room = recent.lines < self.most && own < self.share;
+        if has_room {
+            recent.lines += 1;
+            recent.by_client.insert(client.to_owned(), own + 1);
+        } else {
+            recent.left_out += 1;
+        }
+        has_room
+    }
+
+    /// How many lines were left out before the last `TIME`, which is returned once.
+    fn left_out(&self, now: Instant) -> Option<u64> {
+        let mut recent = self.lock();
+        let is_over = now.saturating_duration_since(recent.since?) >= TIME;
+        (is_over && recent.left_out > 0).then(|| std::mem::take(&mut recent.left_out))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Journal {
@@ -38,7 +92,8 @@ impl Journal {
             requests: Requests::default(),
             #[cfg(feature = "otlp")]
             traces: None,
-            recent: Mutex::new(None),
+            lines: LineLimit::new(LINES, LINES),
+            strangers: LineLimit::new(STRANGERS, STRANGER),
         }
     }
 
@@ -73,25 +128,30 @@ impl Journal {
 
     /// Passes a line on, or only counts it.
     pub(crate) fn note(&self, line: &str) {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        let new = Recent { since: now, lines: 0 };
-        let over = |recent: &Recent| now.duration_since(recent.since) >= TIME;
-        let left_out = match &*recent {
-            Some(before) if over(before) => before.lines.saturating_sub(LINES),
-            _ => 0,
-        };
-        if recent.as_ref().is_none_or(over) {
-            *recent = Some(new);
+        self.report_left_out(now);
+        if self.lines.take("", now) {
+            (self.sink)(line);
         }
-        if left_out > 0 {
-            (self.sink)(&format!("{left_out} lines like these were left out"));
+    }
+
+    /// Whether a request of this client that anybody can make is logged. If not, it is counted.
+    pub(crate) fn may_log_stranger(&self, client: &str) -> bool {
+        let now = Instant::now();
+        self.report_left_out(now);
+        self.strangers.take(client, now)
+    }
+
+    /// Says how many lines were left out, once their time is over.
+    pub(crate) fn report_left_out(&self, now: Instant) {
+        if let Some(count) = self.lines.left_out(now) {
+            (self.sink)(&format!("{count} lines like these were left out"));
         }
-        if let Some(recent) = recent.as_mut() {
-            recent.lines += 1;
-            if recent.lines <= LINES {
-                (self.sink)(line);
-            }
+        if let Some(count) = self.strangers.left_out(now) {
+            (self.sink)(&format!(
+                "warning: {count} requests that anybody can make, such as those with wrong API keys, have no \
+                 line: their clients sent too many"
+            ));
         }
     }
 }
@@ -101,17 +161,45 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    #[test]
-    fn a_flood_of_lines_is_cut() {
+    fn journal() -> (Journal, Arc<Mutex<Vec<String>>>) {
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let keep = Arc::clone(&lines);
-        let journal = Journal::new(Box::new(move |line| keep.lock().unwrap().push(line.into())));
+        (Journal::new(Box::new(move |line| keep.lock().unwrap().push(line.into()))), lines)
+    }
+
+    #[test]
+    fn a_flood_of_lines_is_cut() {
+        let (journal, lines) = journal();
         (0..LINES + 5).for_each(|number| journal.note(&number.to_string()));
-        assert_eq!(lines.lock().unwrap().len(), LINES as usize);
+        assert_eq!(lines.lock().unwrap().len(), LINES);
         let earlier = Instant::now().checked_sub(TIME).unwrap();
-        journal.recent.lock().unwrap().as_mut().unwrap().since = earlier;
+        journal.lines.lock().since = Some(earlier);
         journal.note("again");
-        let lines = lines.lock().unwrap();
-        assert_eq!(lines[LINES as usize..], ["5 lines like these were left out", "again"]);
+        assert_eq!(lines.lock().unwrap()[LINES..], ["5 lines like these were left out", "again"]);
+    }
+
+    #[test]
+    fn requests_of_strangers_have_lines_up_to_a_limit_for_each_and_one_for_all() {
+        let (limit, now) = (LineLimit::new(STRANGERS, STRANGER), Instant::now());
+        let logged = |client: &str, count: usize, now| {
+            (0..count).filter(|_| limit.take(client, now)).count()
+        };
+        assert_eq!(logged("192.0.2.1", 1000, now), STRANGER);
+        assert_eq!(logged("192.0.2.2", 1, now), 1, "another client");
+        let others: usize = (0..1000).map(|number| logged(&format!("uid:{number}"), 9, now)).sum();
+        assert_eq!(others, STRANGERS - STRANGER - 1);
+        assert_eq!(limit.lock().by_client.len(), (others + 8) / 9 + 2);
+        let (left_out, later) = (1000 + 9000 - others - STRANGER, now + TIME);
+        assert_eq!((limit.left_out(now), limit.left_out(later)), (None, Some(left_out as u64)));
+        assert_eq!((logged("192.0.2.1", 1, later), limit.left_out(later)), (1, None));
+    }
+
+    #[test]
+    fn the_operator_learns_of_requests_without_lines_even_if_no_others_follow() {
+        let (journal, lines) = journal();
+        let logged = (0..STRANGER + 7).filter(|_| journal.may_log_stranger("192.0.2.1")).count();
+        assert_eq!((logged, lines.lock().unwrap().len()), (STRANGER, 0));
+        journal.report_left_out(Instant::now() + TIME);
+        assert!(lines.lock().unwrap()[0].starts_with("warning: 7 requests"), "{lines:?}");
     }
 }

@@ -19,9 +19,6 @@ const LONGEST: usize = 64;
 /// The status of a request whose client went away before the response, as other servers log it. No client
 /// ever receives it.
 const CLIENT_GONE: u16 = 499;
-/// The error code of a key that no application has.
-#[cfg(feature = "otlp")]
-const INVALID_API_KEY: &str = "60001";
 /// How much of the text of an error is logged, in characters: that of another service may be of any length.
 const LONGEST_ERROR: usize = 500;
 
@@ -54,13 +51,22 @@ pub(crate) struct Outcome {
     verdict: Option<Verdict>,
     code: Option<String>,
     failure: Option<Box<str>>,
+    /// Whether it is not for everybody to make such a request.
+    admitted: bool,
 }
 
 impl Outcome {
     pub(crate) fn of(reply: &RawReply) -> Outcome {
         let (code, failure) = (reply.code.clone(), reply.failure.clone());
-        Outcome { call: reply.call, verdict: reply.verdict, code, failure }
+        let (call, verdict, admitted) = (reply.call, reply.verdict, reply.admitted);
+        Outcome { call, verdict, code, failure, admitted }
     }
+}
+
+/// The response to a request which is no call, of a phone or a provider that the service knows.
+pub(crate) fn admitted(mut response: Response) -> Response {
+    response.extensions_mut().insert(Outcome { admitted: true, ..Outcome::default() });
+    response
 }
 
 impl Record {
@@ -135,6 +141,9 @@ impl Inner {
         self.journal.requests().count(call_name, status, verdict, took, failure.is_some());
         let level = if failure.is_some() { Level::Error } else { Level::Info };
         let Some(logger) = self.journal.logger().filter(|logger| logger.has(level)) else { return };
+        if !outcome.admitted && !self.journal.may_log_stranger(&self.client) {
+            return;
+        }
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let method = call.map_or_else(|| known(&self.method), |call| call.method);
         let entry = Entry::new(level, "request")
@@ -160,9 +169,6 @@ impl Inner {
             return;
         };
         let call = outcome.call.or(self.call.get().copied());
-        let code = outcome.code.as_deref();
-        // Strangers do not decide which requests have a span.
-        let is_known = status < 400 || code.is_some_and(|code| code != INVALID_API_KEY);
         let nobody = opentelemetry::Context::new();
         let more = [
             ("seconder.call", call.map(|call| call.name.to_owned())),
@@ -172,7 +178,8 @@ impl Inner {
             ("client.address", Some(self.client.clone())),
         ];
         traces.record(Ended {
-            parent: if is_known { parent } else { &nobody },
+            // Strangers do not decide which requests have a span.
+            parent: if outcome.admitted { parent } else { &nobody },
             took: self.begun.elapsed(),
             method: call.map_or_else(|| known(&self.method), |call| call.method),
             route: self.path(call),

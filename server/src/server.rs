@@ -395,6 +395,7 @@ async fn housekeep(source: Source, journal: Arc<Journal>) {
     let mut reported = None;
     loop {
         ticks.tick().await;
+        journal.report_left_out(Instant::now());
         let source = source.clone();
         // It may block. If it panicked, the next one tries again.
         let Ok(done) = tokio::task::spawn_blocking(move || source.housekeep()).await else {

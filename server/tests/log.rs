@@ -168,3 +168,29 @@ fn each_request_has_a_line_without_secrets_and_an_id() {
         }
     }
 }
+
+#[test]
+fn a_flood_of_refused_requests_has_a_few_lines_and_a_count() {
+    const REFUSED: usize = 200;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let key = "0123456789abcdef0123456789abcdef";
+    fs::write(folder.join("key"), key).unwrap();
+    let _running = Running::start(folder, &["--api-key-file", "key"]);
+    let log = awaited(folder, "listening on https");
+    let (_, rest) = log.split_once("listening on https://").unwrap();
+    let addr = rest.split_once('"').unwrap().0.parse().unwrap();
+    let pem = fs::read_to_string(folder.join("seconder-certificate.pem")).unwrap();
+    let refused = "GET /protected/json/none HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(REFUSED);
+    let key = format!("X-Svc-API-Key: {key}\r\n");
+    let details = format!(
+        "GET /protected/json/app/details HTTP/1.1\r\n{key}Host: localhost\r\nConnection: close\r\n\r\n"
+    );
+    let replies = exchange(addr, &pem, format!("{refused}{details}").as_bytes());
+    let replies = String::from_utf8(replies).unwrap();
+    assert_eq!(replies.matches("HTTP/1.1 404").count(), REFUSED);
+    let log = awaited(folder, r#""call":"app_details""#);
+    let of = |status: u16| objects(&log).iter().filter(|line| line["status"] == status).count();
+    assert_eq!((of(404), of(200)), (30, 1));
+    awaited(folder, "170 requests that anybody can make");
+}
