@@ -8,7 +8,8 @@ mod logo;
 
 pub use device::{ApproverDevice, PendingRequest};
 
-use crate::inbound::read_body;
+use crate::bodies::KeptBody;
+use crate::inbound::{Unread, read_body};
 use crate::journal::Journal;
 use crate::places::Client;
 use crate::pool::{Lane, Pools, Unhandled};
@@ -74,8 +75,9 @@ impl Approver {
     /// The response to a request for something below the path of the approver, or the request of somebody else.
     pub(crate) async fn handle(
         &self,
-        client: Option<Client>,
+        client: Client,
         request: Request,
+        kept: KeptBody,
         record: &Record,
     ) -> std::result::Result<Response, Request> {
         let path = request.uri().path();
@@ -87,13 +89,19 @@ impl Approver {
         };
         if let Some(asked) = Resource::of(&rest) {
             record.note_path(asked.path());
-            return Ok(self.ask(client, asked, request).await);
+            return Ok(self.ask(client, asked, request, kept).await);
         }
         record.note_path(assets::PATH);
         Ok(self.0.assets.response(&rest, request.method(), request.headers()))
     }
 
-    async fn ask(&self, client: Option<Client>, asked: Resource, request: Request) -> Response {
+    async fn ask(
+        &self,
+        client: Client,
+        asked: Resource,
+        request: Request,
+        mut kept: KeptBody,
+    ) -> Response {
         if !asked.allows(request.method()) {
             let message = "there is no such method here";
             let mut response = problem(StatusCode::METHOD_NOT_ALLOWED, "method", message);
@@ -102,9 +110,10 @@ impl Approver {
             return response;
         }
         let (head, body) = request.into_parts();
-        let body = match read_body(body).await {
+        let body = match read_body(body, asked.longest_body(), Some(&mut kept)).await {
             Ok(body) => body,
-            Err(error) => return unread(error),
+            Err(Unread::Full) => return overloaded(),
+            Err(Unread::Body(error)) => return unread(error, asked.longest_body()),
         };
         // A picture may have to be fetched.
         let pool = match asked.waits_for_others() {
@@ -114,12 +123,14 @@ impl Approver {
         if pool.is_full(Lane::Network) {
             return overloaded();
         }
-        let trying = client.filter(|_| matches!(asked, Resource::Devices));
+        let trying = matches!(asked, Resource::Devices).then_some(client);
         if let Some(Err(wait)) = trying.map(|it| self.0.wrong_codes.reserve(it, Instant::now())) {
             return wait_for(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", TOO_MANY, wait);
         }
         let inner = Arc::clone(&self.0);
         let replied = pool.run(Lane::Network, move || {
+            // Until then, the body is that of a stranger.
+            let _kept = kept;
             let replied = api::reply(&inner.engine, &inner.logos, &asked, &head, &body);
             let is_wrong = matches!(replied, Err(Refused::InvitationUnknown));
             if let Some(client) = trying.filter(|_| !is_wrong) {
@@ -177,10 +188,11 @@ fn redirect() -> Response {
     response
 }
 
-fn unread(error: BodyError) -> Response {
+fn unread(error: BodyError, longest: usize) -> Response {
     match error {
         BodyError::TooLarge => {
-            problem(StatusCode::PAYLOAD_TOO_LARGE, "invalid", "the body is larger than 64 KiB")
+            let message = format!("the body is larger than {} KiB", longest / 1024);
+            problem(StatusCode::PAYLOAD_TOO_LARGE, "invalid", &message)
         }
         BodyError::TooSlow => {
             problem(StatusCode::REQUEST_TIMEOUT, "invalid", "the body did not arrive in time")

@@ -1,6 +1,6 @@
 //! The limits in docs/operations.md are those of the code.
 
-use crate::{edge, journal, network, protocols, server, wrong_tries};
+use crate::{bodies, edge, journal, network, protocols, server, wrong_tries};
 use seconder::http::{BODY_LIMIT, UNKNOWN_BODY_LIMIT};
 
 #[test]
@@ -32,6 +32,15 @@ fn the_manual_states_the_limits_of_connections_and_requests() {
             format!(
                 "{body} MiB in {} s; without an API key in a header or the query, {unknown}",
                 edge::BODY_TIME.as_secs()
+            ),
+        ),
+        (
+            "bodies of clients that may be strangers, kept at once",
+            format!(
+                "{} MiB, {} MiB of one address; further ones get 503 and `Retry-After`, unless they have a \
+                 right API key in a header or the query",
+                bodies::ALL / 1024 / 1024,
+                bodies::SHARE / 1024 / 1024
             ),
         ),
         ("a connection without a call", format!("{} s", network::NO_CALL.as_secs())),

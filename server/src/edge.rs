@@ -1,5 +1,6 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
+use crate::bodies::KeptBody;
 use crate::calls::{Call as InProgress, Calls, Used};
 use crate::framing;
 use crate::inbound::Beside;
@@ -98,6 +99,16 @@ impl Edge {
         }
     }
 
+    /// The room for a body of this client, until it is known whose it is. `None` for connections of a local
+    /// socket: they are few, and their peers are known.
+    fn kept(&self, client: Option<Client>) -> Option<KeptBody> {
+        match &self.0.held {
+            Held::Network(connection) => Some(connection.clients.bodies.body(client?)),
+            #[cfg(unix)]
+            Held::Local(_) => None,
+        }
+    }
+
     /// Who sends a request, for the log: other programs, whose addresses whoever looks for an attack needs.
     /// Those of users are parameters, and are not logged.
     fn name(&self, client: Option<Client>) -> String {
@@ -114,33 +125,39 @@ impl Edge {
     }
 
     /// Reads a body to its end, or until it is certain to be too large. More than a little of it is kept only
-    /// for those who have a key: strangers could fill the memory otherwise. Connections of a local socket are
-    /// few, and their peers are known.
+    /// for those who have a key, and nothing more of all others while there is no room for their bodies:
+    /// strangers could fill the memory otherwise.
     async fn read_body(
         &self,
         routed: &Arc<RoutedRequest>,
         client: Option<Client>,
         mut body: Body,
     ) -> Result<Result<Vec<u8>, BodyError>, RawReply> {
-        let mut is_admitted = self.0.caller != Caller::Network;
+        let mut kept = self.kept(client);
         let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
         if expected > DISCARD {
             // It says so itself: nobody has to wait for it.
             return Ok(Err(BodyError::TooLarge));
         }
-        if !is_admitted && expected > UNKNOWN_BODY_LIMIT {
-            self.admit(routed, client, &mut body).await?;
-            is_admitted = true;
+        // As large as it will be: memory that it grew out of would keep a part of it. So there is room for all of
+        // it from the beginning.
+        if let Some(room) = &mut kept
+            && (expected > UNKNOWN_BODY_LIMIT || !room.grow(expected))
+        {
+            self.admit(routed, client, &mut body, expected).await?;
+            kept = None;
         }
-        // Room for all of it: memory that it grew out of would keep a part of it.
         let (mut bytes, mut length) = (Vec::with_capacity(expected.min(BODY_LIMIT)), 0);
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return Ok(Err(BodyError::Incomplete)) };
             let data: Bytes = frame.into_data().unwrap_or_default();
             length += data.len();
-            if !is_admitted && length > UNKNOWN_BODY_LIMIT {
-                self.admit(routed, client, &mut body).await?;
-                is_admitted = true;
+            if let Some(room) = &mut kept
+                && (length > UNKNOWN_BODY_LIMIT
+                    || length > expected && !room.grow(data.len().min(length - expected)))
+            {
+                self.admit(routed, client, &mut body, length).await?;
+                kept = None;
             }
             if length > DISCARD {
                 break;
@@ -152,14 +169,19 @@ impl Edge {
         Ok(if length <= BODY_LIMIT { Ok(bytes) } else { Err(BodyError::TooLarge) })
     }
 
-    /// Checks the key of whoever sends a body.
+    /// Checks the key of whoever sends a body of at least this length.
     async fn admit(
         &self,
         routed: &Arc<RoutedRequest>,
         client: Option<Client>,
         body: &mut Body,
+        length: usize,
     ) -> Result<(), RawReply> {
-        let checked = self.check_key(routed, client).await;
+        let mut checked = self.check_key(routed, client).await;
+        if length <= UNKNOWN_BODY_LIMIT && checked.is_err() {
+            // The key may be in the body, for which there is no room.
+            checked = Err(routed.overloaded(&self.0.source, RETRY_AFTER));
+        }
         if checked.is_err() {
             // The client can finish sending, and read the reply.
             let discarded = discard(body, BODY_LIMIT);
@@ -349,11 +371,15 @@ async fn handle(
     {
         return edge.operate(sandbox, client, Request::from_parts(head, body)).await;
     }
-    let request = Request::from_parts(head, body);
-    let (head, mut body) = match edge.0.beside.handle(client, request, record).await {
-        Ok(response) => return response,
-        Err(others) => others.into_parts(),
-    };
+    let mut request = Request::from_parts(head, body);
+    if let (Held::Network(connection), Some(client)) = (&edge.0.held, client) {
+        let bodies = &connection.clients.bodies;
+        match edge.0.beside.handle(client, bodies, request, record).await {
+            Ok(response) => return response,
+            Err(others) => request = others,
+        }
+    }
+    let (head, mut body) = request.into_parts();
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     let mut raw = RawRequest::new(head.method.as_str(), target);
     for (name, value) in &head.headers {

@@ -3,6 +3,7 @@
 //! service, which know no such path: so a wrong secret is answered as any other path that does not exist.
 
 use crate::approver::Approver;
+use crate::bodies::{Bodies, KeptBody};
 use crate::gateway::Posted;
 use crate::journal::Journal;
 use crate::places::Client;
@@ -21,11 +22,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// No receipt has more bytes.
-const LONGEST: usize = 64 * 1024;
+pub(crate) const LONGEST: usize = 64 * 1024;
 /// How much of a larger body is read, so that the provider can finish sending and read the response.
 const DISCARD: usize = 8 * LONGEST;
 /// How long a provider may take to send a body.
 const BODY_TIME: Duration = Duration::from_secs(15);
+
+/// Why nothing of a body is kept.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// It did not arrive, or is too large.
+    Body(BodyError),
+    /// There is no memory for it now.
+    Full,
+}
+
+impl From<BodyError> for Unread {
+    fn from(error: BodyError) -> Unread {
+        Unread::Body(error)
+    }
+}
 
 /// What a server responds to by network beside the calls.
 #[derive(Clone, Default)]
@@ -51,18 +67,20 @@ impl Beside {
     /// The response, or the request if it is one for the calls.
     pub(crate) async fn handle(
         &self,
-        client: Option<Client>,
+        client: Client,
+        bodies: &Arc<Bodies>,
         mut request: Request,
         record: &Record,
     ) -> Result<Response, Request> {
+        let kept = bodies.body(client);
         if let Some(approver) = &self.approver {
-            match approver.handle(client, request, record).await {
+            match approver.handle(client, request, kept, record).await {
                 Ok(response) => return Ok(response),
                 Err(others) => request = others,
             }
         }
         match &self.inbound {
-            Some(inbound) => inbound.handle(request).await,
+            Some(inbound) => inbound.handle(request, bodies.body(client)).await,
             None => Err(request),
         }
     }
@@ -100,12 +118,12 @@ impl Inbound {
     }
 
     /// The response to a provider, or the request of somebody else.
-    async fn handle(&self, request: Request) -> Result<Response, Request> {
+    async fn handle(&self, request: Request, kept: KeptBody) -> Result<Response, Request> {
         if ![Method::GET, Method::POST].contains(request.method()) {
             return Err(request);
         }
         match self.routes.endpoint(request.uri().path()) {
-            Some(Endpoint::Receipt(route)) => Ok(self.receipt(route, request).await),
+            Some(Endpoint::Receipt(route)) => Ok(self.receipt(route, request, kept).await),
             Some(Endpoint::Document(route, token)) => match self.document(route, token).await {
                 Some(response) => Ok(response),
                 None => Err(request),
@@ -114,14 +132,15 @@ impl Inbound {
         }
     }
 
-    async fn receipt(&self, route: RouteRef, request: Request) -> Response {
+    async fn receipt(&self, route: RouteRef, request: Request, mut kept: KeptBody) -> Response {
         let (head, body) = request.into_parts();
-        let body = match read_body(body).await {
+        let body = match read_body(body, LONGEST, Some(&mut kept)).await {
             Ok(body) => body,
-            Err(BodyError::TooLarge) => {
+            Err(Unread::Full) => return empty(StatusCode::SERVICE_UNAVAILABLE),
+            Err(Unread::Body(BodyError::TooLarge)) => {
                 return self.rejected(&route, StatusCode::PAYLOAD_TOO_LARGE, "it is too large");
             }
-            Err(BodyError::TooSlow) => return empty(StatusCode::REQUEST_TIMEOUT),
+            Err(Unread::Body(BodyError::TooSlow)) => return empty(StatusCode::REQUEST_TIMEOUT),
             Err(_) => return empty(StatusCode::BAD_REQUEST),
         };
         let content_type = head.headers.get(header::CONTENT_TYPE);
@@ -174,14 +193,23 @@ impl Inbound {
     }
 }
 
-/// Reads a body, of which a client sends at most 64 KiB within a time limit.
-pub(crate) async fn read_body(body: Body) -> Result<Vec<u8>, BodyError> {
-    let read = tokio::time::timeout(BODY_TIME, read_to_end(body)).await;
-    read.unwrap_or(Err(BodyError::TooSlow))
+/// Reads a body of at most so many bytes within a time limit. What is read takes room of `kept`, unless it is known
+/// who sends it.
+pub(crate) async fn read_body(
+    body: Body,
+    most: usize,
+    kept: Option<&mut KeptBody>,
+) -> Result<Vec<u8>, Unread> {
+    let read = tokio::time::timeout(BODY_TIME, read_to_end(body, most, kept)).await;
+    read.unwrap_or(Err(BodyError::TooSlow.into()))
 }
 
-async fn read_to_end(mut body: Body) -> Result<Vec<u8>, BodyError> {
-    let (mut bytes, mut length) = (Vec::new(), 0);
+async fn read_to_end(
+    mut body: Body,
+    most: usize,
+    mut kept: Option<&mut KeptBody>,
+) -> Result<Vec<u8>, Unread> {
+    let (mut bytes, mut length, mut is_full) = (Vec::new(), 0, false);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| BodyError::Incomplete)?;
         let data: Bytes = frame.into_data().unwrap_or_default();
@@ -189,13 +217,21 @@ async fn read_to_end(mut body: Body) -> Result<Vec<u8>, BodyError> {
         if length > DISCARD {
             break;
         }
-        if length <= LONGEST {
+        let has_room = |kept: &mut &mut KeptBody| kept.grow(data.len());
+        is_full = is_full || length <= most && !kept.as_mut().is_none_or(has_room);
+        if length <= most && !is_full {
             bytes.extend_from_slice(&data);
+        } else {
+            bytes = Vec::new();
+            if let Some(kept) = &mut kept {
+                kept.clear();
+            }
         }
     }
-    match length <= LONGEST {
+    match length <= most {
+        true if is_full => Err(Unread::Full),
         true => Ok(bytes),
-        false => Err(BodyError::TooLarge),
+        false => Err(BodyError::TooLarge.into()),
     }
 }
 

@@ -14,6 +14,7 @@
 //! ```
 
 mod approver;
+mod bodies;
 mod calls;
 mod certificate;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How many connections by network a server accepts, so that strangers cannot take the descriptors that
 //! the logins of this machine need.
 
+use crate::bodies::Bodies;
 use crate::calls::Calls;
 use crate::edge::Edge;
 use crate::framing::Framing;
@@ -48,6 +49,7 @@ pub(crate) const NO_CALL: Duration = Duration::from_secs(30);
 pub(crate) struct Clients {
     places: Arc<Places>,
     proxies: Arc<Proxies>,
+    pub(crate) bodies: Arc<Bodies>,
     pub(crate) wrong_keys: Arc<WrongTries>,
 }
 
@@ -63,7 +65,7 @@ pub(crate) struct Connection {
 impl Clients {
     pub(crate) fn new(places: Arc<Places>, proxies: Proxies) -> Clients {
         let wrong_keys = Arc::new(WrongTries::new(wrong_tries::KEYS, wrong_tries::EACH_KEY));
-        Clients { places, proxies: Arc::new(proxies), wrong_keys }
+        Clients { places, proxies: Arc::new(proxies), bodies: Arc::default(), wrong_keys }
     }
 
     /// A place for a connection. A proxy may have all of them.

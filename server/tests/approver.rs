@@ -274,7 +274,45 @@ fn a_request_that_is_not_signed_gets_the_same_reply_whatever_it_asks_for() {
     assert!(status == 400 && !body.contains("secret"), "{status} {body}");
     let (status, _) = send(&format!("requests/{uuid}/respond"), &"x".repeat(100_000));
     assert_eq!(status, 413);
+    // Anybody can send this one.
+    let (status, body) = send("devices", &"x".repeat(5000));
+    assert!(status == 413 && body.contains("4 KiB"), "{status} {body}");
     assert_eq!(running.at.send("PUT", &format!("{API}device"), "", "").0, 405);
+}
+
+#[test]
+fn bodies_of_strangers_are_kept_up_to_a_limit() {
+    const LENGTH: usize = 64 * 1024;
+    let folder = tempfile::tempdir().unwrap();
+    let running = reachable(folder.path());
+    let uuid = "00000000-0000-4000-8000-000000000000";
+    let head = format!(
+        "POST {API}requests/{uuid}/respond HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LENGTH}\r\n\r\n"
+    );
+    // All but the last byte, for which the service waits.
+    let body = "x".repeat(LENGTH - 1);
+    let mut streams: Vec<_> = (0..24)
+        .map(|_| {
+            let mut stream = running.at.connect();
+            stream.write_all(head.as_bytes()).unwrap();
+            // One that is refused may be closed meanwhile.
+            let _ = stream.write_all(body.as_bytes()).and_then(|()| stream.flush());
+            stream
+        })
+        .collect();
+    let mut statuses: Vec<String> = Vec::new();
+    for stream in &mut streams {
+        let _ = stream.write_all(b"x").and_then(|()| stream.flush());
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        statuses.push(String::from_utf8_lossy(&status[9..]).into_owned());
+    }
+    // 1 MiB of one address.
+    let refused = statuses.iter().filter(|status| *status == "503").count();
+    assert!((8..24).contains(&refused), "{statuses:?}");
+    drop(streams);
+    let path = format!("{API}requests/{uuid}/respond");
+    wait_until("room", || running.at.send("POST", &path, "", &"x".repeat(LENGTH)).0 == 400);
 }
 
 #[test]

@@ -104,6 +104,39 @@ fn bodies_of_strangers_are_not_kept() {
 }
 
 #[test]
+fn small_bodies_of_strangers_are_kept_up_to_a_limit_and_clients_with_a_key_go_on() {
+    const LENGTH: usize = 8 * 1024;
+    let world = World::start();
+    // 1 MiB of one address, of which nothing need arrive.
+    let streams: Vec<_> = (0..129)
+        .map(|_| {
+            let mut stream = connect(world.server.addr(), world.server.certificate_pem());
+            let head = format!(
+                "POST {NEW} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\n\
+                 Content-Length: {LENGTH}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.flush().unwrap();
+            stream
+        })
+        .collect();
+    let in_body = format!("{USER}&api_key={KEY}");
+    let status = |key, body: &str| world.request_as(key, "POST", NEW, Some((FORM, body))).status;
+    let begun = Instant::now();
+    while status(None, &in_body) != 503 {
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        sleep(Duration::from_millis(20));
+    }
+    assert_eq!(status(Some(KEY), USER), 200);
+    assert_eq!(world.request("GET", DETAILS, None).status, 200);
+    drop(streams);
+    while status(None, &in_body) != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(14), "before they are too slow");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn an_address_that_sends_many_wrong_keys_has_to_wait_and_right_keys_do_not() {
     let world = World::start();
     let status = |key: &str| {

@@ -1,6 +1,7 @@
 //! What devices ask for, and the replies, as JSON.
 
 use super::logo::Logos;
+use crate::inbound::LONGEST;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use base64::Engine as _;
@@ -83,6 +84,14 @@ impl Resource {
     pub(super) fn allows(&self, method: &Method) -> bool {
         let mut allowed = self.allowed().split(", ");
         matches!(self, Resource::Nothing) || allowed.any(|allowed| method == allowed)
+    }
+
+    /// The most bytes of a body. Anybody can send one in order to register a device.
+    pub(super) fn longest_body(&self) -> usize {
+        match self {
+            Resource::Respond(_) | Resource::Device => LONGEST,
+            _ => 4 * 1024,
+        }
     }
 
     pub(super) fn waits_for_others(&self) -> bool {
