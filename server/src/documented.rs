@@ -13,7 +13,7 @@ fn the_manual_states_the_limits_of_connections_and_requests() {
         (
             "connections",
             format!(
-                "{}, or fewer if the process may open fewer files; one address has at most half",
+                "{}, or fewer if the process may open fewer files; one address has at most as many as are left",
                 network::MOST
             ),
         ),

@@ -19,9 +19,19 @@ struct Open {
 }
 
 /// Whose connections are counted together: those of an address of IPv4, or of a /64 of IPv6, of which
-/// any customer of a provider has every address.
+/// any customer of a provider has every address; or those of the network around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Client(IpAddr);
+pub(crate) struct Client {
+    address: IpAddr,
+    /// How many of its bits are the same for all of them.
+    bits: u8,
+}
+
+/// The bits of the largest network of IPv6 that one customer usually has.
+const SITE: u8 = 48;
+/// How many times as many places such a network may have as one client, so that a client of a provider which shares
+/// one out among its customers cannot take the places of the others.
+const OF_A_SITE: usize = 2;
 
 /// The place of one connection, until it is dropped.
 #[derive(Debug)]
@@ -44,13 +54,13 @@ impl Places {
         Arc::new(Places { all, open: Mutex::default() })
     }
 
-    /// Takes a place for a connection from this address, which may have half of them.
+    /// Takes a place for a connection from this address. One that has as many as are left takes no more: the
+    /// first has half of all, and a few together leave some for everybody else.
     ///
     /// # Errors
     /// Why there is none.
     pub(crate) fn take(self: &Arc<Places>, address: IpAddr) -> Result<Place, Full> {
-        // The other half is for everybody else.
-        self.take_of((self.all / 2).max(1), address)
+        self.take_of(|left| left, address)
     }
 
     /// Takes a place for a connection from this address, which may have all of them, because it is that of
@@ -59,21 +69,30 @@ impl Places {
     /// # Errors
     /// That there is none.
     pub(crate) fn take_any(self: &Arc<Places>, address: IpAddr) -> Result<Place, Full> {
-        self.take_of(self.all, address)
+        self.take_of(|_| usize::MAX, address)
     }
 
-    fn take_of(self: &Arc<Places>, share: usize, address: IpAddr) -> Result<Place, Full> {
+    fn take_of(
+        self: &Arc<Places>,
+        share: impl FnOnce(usize) -> usize,
+        address: IpAddr,
+    ) -> Result<Place, Full> {
         let client = Client::of(address);
         let mut open = self.lock();
-        if open.all >= self.all {
+        let left = self.all - open.all;
+        if left == 0 {
             return Err(Full::All);
         }
-        let own = open.by_client.get(&client).copied().unwrap_or_default();
-        if own >= share {
-            return Err(Full::Share(client));
+        let share = share(left);
+        for (counted, share) in counted(client, share) {
+            if open.by_client.get(&counted).is_some_and(|own| *own >= share) {
+                return Err(Full::Share(counted));
+            }
         }
         open.all += 1;
-        open.by_client.insert(client, own + 1);
+        for (counted, _) in counted(client, share) {
+            *open.by_client.entry(counted).or_default() += 1;
+        }
         Ok(Place { places: Arc::clone(self), client })
     }
 
@@ -86,29 +105,48 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut open = self.places.lock();
         open.all -= 1;
-        match open.by_client.get_mut(&self.client) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => drop(open.by_client.remove(&self.client)),
+        for (counted, _) in counted(self.client, 0) {
+            match open.by_client.get_mut(&counted) {
+                Some(count) if *count > 1 => *count -= 1,
+                _ => drop(open.by_client.remove(&counted)),
+            }
         }
     }
 }
 
+/// What a connection of this client is counted for, and the share of each.
+fn counted(client: Client, share: usize) -> impl Iterator<Item = (Client, usize)> {
+    let site = client.within(SITE).map(|site| (site, share.saturating_mul(OF_A_SITE)));
+    std::iter::once((client, share)).chain(site)
+}
+
 impl Client {
     pub(crate) fn of(address: IpAddr) -> Client {
-        Client(match address.to_canonical() {
-            IpAddr::V6(address) => {
-                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
-            }
-            address => address,
-        })
+        match address.to_canonical() {
+            IpAddr::V6(address) => Client::network(address, 64),
+            address => Client { address, bits: 32 },
+        }
+    }
+
+    fn network(address: Ipv6Addr, bits: u8) -> Client {
+        let mask = u128::MAX << (128 - u32::from(bits));
+        Client { address: Ipv6Addr::from_bits(address.to_bits() & mask).into(), bits }
+    }
+
+    /// The network of IPv6 with so many bits that it is in, if it has an address of IPv6.
+    pub(crate) fn within(self, bits: u8) -> Option<Client> {
+        match self.address {
+            IpAddr::V6(address) => Some(Client::network(address, bits)),
+            IpAddr::V4(_) => None,
+        }
     }
 }
 
 impl fmt::Display for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match self.address {
             IpAddr::V4(address) => write!(f, "{address}"),
-            IpAddr::V6(network) => write!(f, "{network}/64"),
+            IpAddr::V6(network) => write!(f, "{network}/{}", self.bits),
         }
     }
 }
@@ -120,7 +158,7 @@ impl fmt::Display for Full {
             Full::Share(client) => {
                 write!(
                     f,
-                    "{client} has half of all connections by network, the most for one address"
+                    "{client} has its share of the connections by network, as many as are left"
                 )
             }
         }
@@ -136,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_cannot_take_all_places() {
+    fn an_address_takes_no_more_places_than_it_leaves() {
         let places = Places::new(8);
         let mut held: Vec<Place> = Vec::new();
         for address in ["192.0.2.7", "::ffff:192.0.2.7"].into_iter().cycle().take(4) {
@@ -145,20 +183,44 @@ mod tests {
         let full = take(&places, "192.0.2.7").unwrap_err();
         assert_eq!(
             full,
-            "192.0.2.7 has half of all connections by network, the most for one address"
+            "192.0.2.7 has its share of the connections by network, as many as are left"
         );
-        for address in ["2001:db8:1:2::1", "2001:db8:1:2:ffff::", "2001:db8:1:2::3"] {
+        for address in ["2001:db8:1:2::1", "2001:db8:1:2:ffff::"] {
             held.push(take(&places, address).unwrap());
         }
-        held.push(take(&places, "2001:db8:1:2::4").unwrap());
-        let full = take(&places, "2001:db8:1:3::1").unwrap_err();
-        assert_eq!(full, "there are too many connections by network");
-        held.remove(0);
         assert!(take(&places, "2001:db8:1:2::5").unwrap_err().starts_with("2001:db8:1:2::/64 has"));
-        held.push(take(&places, "2001:db8:1:3::1").unwrap());
+        for address in ["192.0.2.8", "192.0.2.9"] {
+            held.push(take(&places, address).unwrap());
+        }
+        let full = take(&places, "192.0.2.10").unwrap_err();
+        assert_eq!(full, "there are too many connections by network");
+        // Those that took more have to give back more before they take others.
+        held.remove(0);
+        assert!(take(&places, "192.0.2.7").is_err());
+        held.push(take(&places, "192.0.2.10").unwrap());
         held.clear();
         let open = places.lock();
         assert!(open.all == 0 && open.by_client.is_empty(), "{open:?}");
+    }
+
+    #[test]
+    fn a_few_addresses_or_one_customer_leave_places_for_everybody_else() {
+        let taken = |of: &dyn Fn(u32) -> String| {
+            let places = Places::new(8192);
+            let held: Vec<Place> =
+                (0..10_000).filter_map(|number| take(&places, &of(number)).ok()).collect();
+            (8192 - held.len(), take(&places, "203.0.113.1").is_ok())
+        };
+        assert_eq!(taken(&|_| "192.0.2.1".to_owned()), (4096, true));
+        assert_eq!(taken(&|number| format!("192.0.2.{}", number % 2)), (2730, true));
+        assert_eq!(taken(&|number| format!("192.0.2.{}", number % 8)), (910, true));
+        // Of one /48, with 65,536 networks.
+        assert_eq!(taken(&|number| format!("2001:db8:1:{number:x}::1")), (2730, true));
+        let places = Places::new(8192);
+        let held: Vec<Place> =
+            (0..10_000).filter_map(|_| take(&places, "2001:db8:1::1").ok()).collect();
+        assert_eq!(held.len(), 4096);
+        assert!(take(&places, "2001:db8:1:2::1").is_ok(), "another customer of a shared /48");
     }
 
     #[test]
