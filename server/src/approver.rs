@@ -14,7 +14,7 @@ use crate::journal::Journal;
 use crate::places::Client;
 use crate::pool::{Lane, Pools, Unhandled};
 use crate::requests::{Record, admitted};
-use crate::wrong_tries::WrongTries;
+use crate::wrong_tries::{Reserved, WrongTries};
 use api::{Reply, Resource};
 use assets::Assets;
 use axum::body::Body;
@@ -124,26 +124,37 @@ impl Approver {
             return overloaded();
         }
         let trying = matches!(asked, Resource::Devices).then_some(client);
-        if let Some(Err(wait)) = trying.map(|it| self.0.wrong_codes.reserve(it, Instant::now())) {
-            return wait_for(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", TOO_MANY, wait);
-        }
+        let reserve = |client| {
+            let reserved = self.0.wrong_codes.reserve(client, Instant::now());
+            reserved.map(|reserved| (client, reserved))
+        };
+        let trying = match trying.map(reserve).transpose() {
+            Ok(trying) => trying,
+            Err(wait) => return too_many_tries(wait),
+        };
         let inner = Arc::clone(&self.0);
         let replied = pool.run(Lane::Network, move || {
             // Until then, the body is that of a stranger.
             let _kept = kept;
             let replied = api::reply(&inner.engine, &inner.logos, &asked, &head, &body);
             let is_wrong = matches!(replied, Err(Refused::InvitationUnknown));
-            if let Some(client) = trying.filter(|_| !is_wrong) {
-                inner.wrong_codes.give_back(client);
+            if let Some((client, reserved)) = trying.filter(|_| !is_wrong) {
+                inner.wrong_codes.give_back(client, reserved);
             }
             (replied, head)
         });
         match replied.await {
             Ok((Ok(reply), head)) => admitted(written(reply, &head.headers)),
+            Ok((Err(Refused::InvitationUnknown), _))
+                if trying.is_some_and(|(_, reserved)| reserved == Reserved::NoRoom) =>
+            {
+                self.0.wrong_codes.add_refused();
+                too_many_tries(EACH)
+            }
             Ok((Err(refused), _)) => self.refused(&refused),
             Err(Unhandled::Full) => {
-                if let Some(client) = trying {
-                    self.0.wrong_codes.give_back(client);
+                if let Some((client, reserved)) = trying {
+                    self.0.wrong_codes.give_back(client, reserved);
                 }
                 overloaded()
             }
@@ -232,6 +243,10 @@ fn problem(status: StatusCode, name: &str, message: &str) -> Response {
 
 fn overloaded() -> Response {
     wait_for(StatusCode::SERVICE_UNAVAILABLE, "overloaded", TOO_MANY, RETRY_AFTER)
+}
+
+fn too_many_tries(wait: Duration) -> Response {
+    wait_for(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", TOO_MANY, wait)
 }
 
 fn wait_for(status: StatusCode, name: &str, message: &str, wait: Duration) -> Response {
