@@ -2,7 +2,7 @@
 
 use super::report::{Problem, Report};
 use super::target::{Host, SslMode, Target};
-use crate::remote::{Link, Tls, Until, tls};
+use crate::remote::{Link, Tls, Until, Verify, tls};
 use crate::{Error, Result};
 use bytes::BytesMut;
 use postgres_protocol::message::backend::Message;
@@ -142,9 +142,10 @@ impl Target {
         ];
         frontend::startup_message(account, &mut connection.output)
             .map_err(|_| Error::invalid_argument("url", "has a zero byte"))?;
-        let is_local = matches!(host, Host::Socket(_));
+        let is_verified = connection.link.is_encrypted() && self.verify != Verify::Nothing;
+        let is_trusted = is_verified || matches!(host, Host::Socket(_));
         let password = || self.password.of(host, &self.database, &self.user);
-        connection.authenticate(&self.user, is_local, self.binding, password)?;
+        connection.authenticate(&self.user, is_trusted, self.binding, password)?;
         Ok(connection)
     }
 }

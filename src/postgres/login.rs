@@ -15,11 +15,12 @@ use postgres_protocol::message::frontend;
 use zeroize::Zeroizing;
 
 impl Connection {
-    /// Logs in as this user.
+    /// Logs in as this user. Only a server that is trusted, because it is on this machine or its certificate was
+    /// verified, gets what others could use: the password, or a hash of it that they could pass on.
     pub(super) fn authenticate(
         &mut self,
         user: &str,
-        is_local: bool,
+        is_trusted: bool,
         binding: Binding,
         password: impl Fn() -> Result<Zeroizing<String>, String>,
     ) -> Result<(), Failed> {
@@ -41,15 +42,13 @@ impl Connection {
                 return Err(unbound().into());
             }
             match message {
+                Message::AuthenticationCleartextPassword if !is_trusted => {
+                    return Err(untrusted("in clear text").into());
+                }
+                Message::AuthenticationMd5Password(_) if !is_trusted => {
+                    return Err(untrusted("as an MD5 hash").into());
+                }
                 Message::AuthenticationCleartextPassword => {
-                    if !is_local && !self.link.is_encrypted() {
-                        return Err(Error::storage(
-                            "the server asks for the password in clear text on a connection \
-                             without TLS, which is not sent: use sslmode=verify-full, or \
-                             scram-sha-256 in its pg_hba.conf",
-                        )
-                        .into());
-                    }
                     self.answer(password()?.as_bytes())?;
                 }
                 Message::AuthenticationMd5Password(body) => {
@@ -150,6 +149,15 @@ impl Connection {
             }
         }
     }
+}
+
+/// The server asks for what is not sent to whoever may be in its place.
+fn untrusted(how: &str) -> Error {
+    Error::storage(format!(
+        "the server asks for the password {how}, which is sent only if its certificate was verified: use \
+         sslmode=verify-full, or scram-sha-256 in its pg_hba.conf and a password that was set with \
+         password_encryption=scram-sha-256"
+    ))
 }
 
 /// The login is to be bound to the connection, and cannot be.

@@ -191,6 +191,34 @@ fn a_server_that_is_ready_before_a_login_is_rejected() {
     });
 }
 
+/// Whoever is in the place of the server would have the password, or a hash to log in with.
+#[test]
+fn a_server_that_may_be_another_gets_neither_the_password_nor_its_md5_hash() {
+    let server = with_tls(&rcgen::PKCS_ECDSA_P256_SHA256);
+    server.database("d");
+    server.sql("postgres", "ALTER SYSTEM SET password_encryption = 'md5'");
+    server.sql("postgres", "SELECT pg_reload_conf()");
+    let port = server.port();
+    let ca = server.folder().join("ca.crt");
+    let verified = |mode: &str| format!("sslmode={mode}&sslrootcert={}", ca.display());
+    let open = |user: &str, query: &str| {
+        let url = format!("postgres://{user}:hidden@localhost:{port}/d?{query}");
+        settings(&server, &url).open()
+    };
+    for (user, kind, how) in [("clear", "password", "in clear text"), ("hashed", "md5", "MD5 hash")]
+    {
+        // A new session, which knows of the new setting.
+        server.sql("postgres", &format!("CREATE ROLE {user} LOGIN SUPERUSER PASSWORD 'hidden'"));
+        admit(&server, &format!("host all all all {kind}"));
+        for mode in ["disable", "allow", "prefer", "require"] {
+            rejected(open(user, &format!("sslmode={mode}")), how);
+        }
+        for mode in ["require", "verify-ca", "verify-full"] {
+            open(user, &verified(mode)).unwrap();
+        }
+    }
+}
+
 /// Whether a login is bound to the certificate that the server has, which the server checks itself.
 #[test]
 fn a_login_is_bound_to_the_connection_as_channel_binding_says() {
@@ -210,7 +238,7 @@ fn a_login_is_bound_to_the_connection_as_channel_binding_says() {
         rejected(open("sslmode=disable&channel_binding=require"), "with TLS");
         rejected(open("sslmode=allow&channel_binding=require"), "bind the login");
         // These let in whoever they let in without a proof that is bound.
-        for kind in ["trust", "md5", "password"] {
+        for kind in ["trust", "md5"] {
             admit(&server, &format!("host all all all {kind}"));
             open("sslmode=require&channel_binding=disable").unwrap();
             if kind != "md5" {
