@@ -9,9 +9,9 @@ use copies::{LATER, World, backup, files, put_back};
 use fresh::{ada, open};
 use seconder::{Error, Settings, Verdict};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
@@ -117,22 +117,26 @@ fn child_that_copies() {
     service.engine().unwrap().backup(&folder.join("new.db"), until_the_pipe_is_closed).unwrap();
 }
 
-#[test]
-fn a_file_that_another_copy_is_writing_is_left_to_it() {
-    use std::io::BufRead;
-    use std::process::Stdio;
-    let world = World::new();
-    let service = world.open();
+/// Runs a test of this file in a child, which reads a line first. Returns also what it reads from, and the lines that
+/// it prints.
+fn child(test: &str, line: &Path) -> (Child, ChildStdin, impl Iterator<Item = String>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_copies", "--ignored", "--nocapture"])
+        .args(["--exact", test, "--ignored", "--nocapture"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    writeln!(input, "{}", world.folder.path().display()).unwrap();
-    let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut lines = lines.map(Result::unwrap);
+    writeln!(input, "{}", line.display()).unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    (child, input, lines)
+}
+
+#[test]
+fn a_file_that_another_copy_is_writing_is_left_to_it() {
+    let world = World::new();
+    let service = world.open();
+    let (mut child, input, mut lines) = child("child_that_copies", world.folder.path());
     assert!(lines.any(|line| line.ends_with("copying now")));
     let error = backup(&service, &world.at("new.db")).unwrap_err().to_string();
     assert!(error.contains("new.db-part is being written by another process"), "{error}");
@@ -234,34 +238,48 @@ fn a_restore_that_is_refused_loses_nothing() {
     refuses("copy.db", "seconder.db", true, "in use");
 }
 
-/// Run by `a_database_that_another_process_has_open_is_not_replaced`.
+/// Run by the tests below.
 #[test]
 #[ignore = "runs as the child of another test"]
 fn child_that_has_it_open() {
-    let mut path = String::new();
-    std::io::stdin().read_line(&mut path).unwrap();
-    let (_service, _) = open(Path::new(path.trim_end()));
+    let mut lines = std::io::stdin().lines().map(Result::unwrap);
+    let (service, _) = open(Path::new(&lines.next().unwrap()));
     println!("open now");
     // Until the parent closes the pipe.
-    std::io::stdin().read_to_string(&mut path).unwrap();
+    for number in lines {
+        service.create_user("eve@example.com", &number, "1").unwrap();
+        println!("written now");
+    }
+}
+
+#[test]
+fn a_backup_does_not_begin_again_when_another_process_writes() {
+    let world = World::new();
+    let large = "INSERT INTO activities (user_id, created_at, nonce, kind, data) \
+                 VALUES (1, 1, 1, 'large', hex(zeroblob(2000000)))";
+    rusqlite::Connection::open(&world.path).unwrap().execute_batch(large).unwrap();
+    let service = world.open();
+    let (mut child, mut input, mut lines) = child("child_that_has_it_open", &world.path);
+    assert!(lines.any(|line| line.ends_with("open now")));
+    let mut seen = Vec::new();
+    let progress = |copied, _| {
+        seen.push(copied);
+        if seen.len() < 4 {
+            writeln!(input, "555-010-100{}", seen.len()).unwrap();
+            assert!(lines.any(|line| line.ends_with("written now")));
+        }
+    };
+    service.engine().unwrap().backup(&world.at("copy.db"), progress).unwrap();
+    assert!(seen.len() > 3 && seen.is_sorted_by(|one, next| one < next), "{seen:?}");
+    drop(input);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]
 fn a_database_that_another_process_has_open_is_not_replaced() {
-    use std::io::BufRead;
-    use std::process::Stdio;
     let world = World::new();
     let copy = world.backup();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_has_it_open", "--ignored", "--nocapture"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    writeln!(input, "{}", world.path.display()).unwrap();
-    let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut lines = lines.map(Result::unwrap);
+    let (mut child, input, mut lines) = child("child_that_has_it_open", &world.path);
     assert!(lines.any(|line| line.ends_with("open now")));
     let error = put_back(&copy, &world.path, true).unwrap_err();
     assert!(error.to_string().contains("in use"), "{error}");
@@ -340,8 +358,8 @@ fn files_are_for_their_owner_alone_whatever_the_umask() {
                 "umask {umask}; exec \"$0\" --exact child_with_a_umask --ignored --nocapture"
             ))
             .arg(program)
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         writeln!(child.stdin.take().unwrap(), "{}", folder.path().display()).unwrap();

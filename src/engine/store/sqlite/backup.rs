@@ -1,6 +1,6 @@
 //! Copies of a database, while it is in use or to put it back.
 
-use super::open::{beside, message, resolve};
+use super::open::{beside, has_log, message, resolve};
 use super::origin::{adopt, forget, keep_owner};
 use super::part::{Part, failed, is_same, refuse_existing, remove};
 use super::process::{Using, apart_from_forks};
@@ -173,8 +173,12 @@ fn copy(source: &Connection, to: &Path, progress: Progress, using: &Using) -> Re
         let path = if is_damaged(&e) { source.path().map_or(to, Path::new) } else { to };
         Error::storage(message_or_full(path, &e))
     };
-    // Without the snapshot, the copy would begin again whenever another process has written.
     let snapshot = source.unchecked_transaction().map_err(failed)?;
+    // The snapshot begins with the first row that is read. Without it, the copy begins again whenever another
+    // process has written; without a log, that process would have to wait for the end of it.
+    if has_log(&snapshot, to)? {
+        snapshot.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(failed)?;
+    }
     let page: i64 =
         snapshot.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
     let mut target = open(to).map_err(failed)?;
