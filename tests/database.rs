@@ -238,3 +238,109 @@ fn files_with_secrets_are_accessible_to_their_owner_only() {
     let shown = format!("{service:?} {:?}", service.engine());
     assert!(!shown.contains(service.engine().unwrap().api_key().expose()), "{shown}");
 }
+
+/// The owner of a database in a folder of their own, and a file that only root may change. `None` where the tests do not
+/// run as root.
+#[cfg(target_os = "linux")]
+fn of_root() -> Option<(tempfile::TempDir, std::path::PathBuf)> {
+    use std::os::unix::fs::MetadataExt;
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        println!("skipped: only root can give files to another user");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "a secret of root, longer than what is written to a mark".repeat(9))
+        .unwrap();
+    Some((folder, secret))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn root_changes_no_file_that_the_owner_of_a_database_put_in_the_place_of_its_mark() {
+    use std::os::unix::fs::{MetadataExt, chown, symlink};
+    let Some((_of_root, secret)) = of_root() else { return };
+    let before = std::fs::read(&secret).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    ada(&open(&at("seconder.db")).0);
+    for theirs in [folder.path(), &at("seconder.db")] {
+        chown(theirs, Some(65_534), Some(65_534)).unwrap();
+    }
+    let mark = at("seconder.db-mark");
+    let links: [&dyn Fn(); 3] = [
+        &|| symlink(&secret, &mark).unwrap(),
+        &|| std::fs::hard_link(&secret, &mark).unwrap(),
+        // It would be waited for.
+        &|| assert!(Command::new("mkfifo").arg(&mark).status().unwrap().success()),
+    ];
+    for (number, link) in links.iter().enumerate() {
+        std::fs::remove_file(&mark).unwrap();
+        link();
+        let (service, _) = open(&at("seconder.db"));
+        service.create_user("eve@example.com", &format!("555-010-100{number}"), "1").unwrap();
+        drop(service);
+        assert!(std::fs::read(&secret).unwrap() == before, "{number}: what is in it has changed");
+        assert_eq!(secret.metadata().unwrap().uid(), 0, "{number}");
+    }
+    std::fs::remove_file(&mark).unwrap();
+    drop(open(&at("seconder.db")));
+    assert_eq!(mark.metadata().unwrap().uid(), 65_534, "a new one is given to the owner");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn root_gives_away_no_file_that_takes_the_place_of_a_copy() {
+    use std::os::unix::fs::{MetadataExt, chown, symlink};
+    let Some((_of_root, secret)) = of_root() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (service, _) = open(&at("seconder.db"));
+    let user = ada(&service);
+    service.engine().unwrap().backup(&at("copy.db"), |_, _| {}).unwrap();
+    drop(service);
+    chown(at("seconder.db"), Some(65_534), Some(65_534)).unwrap();
+    let part = at("seconder.db-part");
+    let replaced = |copied: u64, all: u64| {
+        if copied == all {
+            std::fs::remove_file(&part).unwrap();
+            symlink(&secret, &part).unwrap();
+        }
+    };
+    let restore = |progress: &mut dyn FnMut(u64, u64)| {
+        seconder::engine::restore(&at("copy.db"), &at("seconder.db"), true, None, progress)
+    };
+    restore(&mut { replaced }).unwrap_err();
+    assert_eq!(secret.metadata().unwrap().uid(), 0);
+    assert!(std::fs::read(&secret).unwrap().starts_with(b"a secret of root"));
+    std::fs::remove_file(&part).unwrap();
+    restore(&mut |_, _| {}).unwrap();
+    assert_eq!(at("seconder.db").metadata().unwrap().uid(), 65_534, "it stays the owner's");
+    open(&at("seconder.db")).0.user_status(user).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn root_creates_no_database_by_a_link_of_another_user() {
+    use std::os::unix::fs::{chown, lchown, symlink};
+    let Some((of_root, _)) = of_root() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (link, target) = (folder.path().join("seconder.db"), of_root.path().join("new.db"));
+    symlink(&target, &link).unwrap();
+    lchown(&link, Some(65_534), None).unwrap();
+    let error = Settings::new(&url(&link)).open().unwrap_err().to_string();
+    assert!(error.contains("is a link of user 65534, which root does not follow"), "{error}");
+    assert!(!target.exists());
+    // A file that is theirs already can be reached in any way.
+    drop(open(&target));
+    chown(&target, Some(65_534), None).unwrap();
+    drop(open(&link));
+    // A link to another keyring of root.
+    let keys = of_root.path().join("new.db.keys");
+    std::fs::rename(&keys, of_root.path().join("others")).unwrap();
+    symlink(of_root.path().join("others"), &keys).unwrap();
+    drop(open(&target));
+    lchown(&keys, Some(65_534), None).unwrap();
+    let error = Settings::new(&url(&target)).open().unwrap_err().to_string();
+    assert!(error.contains("is a link of the user 65534, which root does not follow"), "{error}");
+}

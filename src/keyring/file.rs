@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use zeroize::Zeroizing;
 
+#[cfg(target_os = "linux")]
+const NONBLOCK: i32 = nix::fcntl::OFlag::O_NONBLOCK.bits();
+
 /// What distinguishes a file from the one that replaces it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
@@ -45,7 +48,12 @@ pub(super) fn failed(path: &Path, what: &str, error: &io::Error) -> Error {
 
 /// Opens and reads the file. `None` if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<(Keys, Version, File)>> {
-    let opened = match File::open(path) {
+    check_link(path)?;
+    let mut options = OpenOptions::new();
+    // A pipe, which is no keyring, would be waited for.
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
+    let opened = match options.read(true).open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(|error| failed(path, "read", &error))?,
     };
@@ -119,6 +127,27 @@ fn check(path: &Path, found: &Metadata) -> Result<()> {
     Ok(())
 }
 
+/// Keeps root from reading or replacing one of root's keyrings by a link of the user whose database it works on.
+#[cfg(target_os = "linux")]
+fn check_link(path: &Path) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let link = path.symlink_metadata().ok().filter(Metadata::is_symlink);
+    match link.map_or(0, |link| link.uid()) {
+        0 => Ok(()),
+        _ if !nix::unistd::geteuid().is_root() => Ok(()),
+        owner => Err(Error::storage(format!(
+            "the keyring {} is a link of the user {owner}, which root does not follow: run this as that user",
+            path.display()
+        ))),
+    }
+}
+
+/// The standard library does not know the user of the process.
+#[cfg(not(target_os = "linux"))]
+fn check_link(_: &Path) -> Result<()> {
+    Ok(())
+}
+
 #[cfg(target_os = "linux")]
 fn is_trusted(owner: u32) -> bool {
     [0, nix::unistd::geteuid().as_raw()].contains(&owner)
@@ -154,6 +183,7 @@ pub(super) fn create(path: &Path, now: u64) -> Result<io::Result<()>> {
 /// Replaces the file by one with the keys that `change` returns. Programs that do so at the same time
 /// wait for each other.
 pub(super) fn replace<T>(path: &Path, change: impl FnOnce(Keys) -> Result<(T, Keys)>) -> Result<T> {
+    check_link(path)?;
     // A link stays, and is that to the new file.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (_locked, keys, found) = lock(path)?;

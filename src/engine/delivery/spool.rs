@@ -42,6 +42,7 @@ impl Spool {
 
     fn write(&self, message: &Message) -> std::io::Result<()> {
         make(&self.folder)?;
+        let folder = Folder::open(&self.folder)?;
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let now = Time::of(&*self.clock);
         let mut name = format!("{:013}-{}-{number:06}", now.0, std::process::id());
@@ -53,13 +54,13 @@ impl Spool {
             expires = Some(end);
         }
         // A reader must never see an incomplete message, so it is written under another name first.
-        let unfinished = self.folder.join(format!(".{name}"));
-        let file = create(&unfinished)?;
+        let unfinished = format!(".{name}");
+        let file = folder.create(&unfinished)?;
         let done = fill(file, message, expires)
-            .and_then(|()| fs::rename(&unfinished, self.folder.join(format!("{name}.txt"))));
+            .and_then(|()| folder.rename(&unfinished, &format!("{name}.txt")));
         if done.is_err() {
             // It may hold a code, which nobody would remove. The first error is the one to report.
-            let _ = fs::remove_file(&unfinished);
+            let _ = folder.remove(&unfinished);
         }
         done
     }
@@ -70,7 +71,9 @@ impl Spool {
         // Another thread that does the same need not be waited for.
         let Ok(mut search) = self.search.try_lock() else { return false };
         let now = Time::of(&*self.clock);
-        let entries = search.take().or_else(|| fs::read_dir(&self.folder).ok());
+        let is_folder = || !self.folder.is_symlink();
+        let entries =
+            search.take().or_else(|| fs::read_dir(&self.folder).ok().filter(|_| is_folder()));
         let Some(mut entries) = entries else { return false };
         for _ in 0..LOOKED_AT {
             let Some(entry) = entries.next() else { return false };
@@ -144,12 +147,63 @@ fn make(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-fn create(file: &Path) -> std::io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
+/// The folder itself, and no link to another one: the owner of the folder of the database could have put one there,
+/// and root would write to where it leads.
+#[cfg(target_os = "linux")]
+struct Folder(std::os::fd::OwnedFd);
+
+#[cfg(target_os = "linux")]
+impl Folder {
+    fn open(folder: &Path) -> std::io::Result<Folder> {
+        use nix::fcntl::{OFlag, open};
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        Ok(Folder(open(folder, flags, nix::sys::stat::Mode::empty())?))
+    }
+
+    fn create(&self, name: &str) -> std::io::Result<fs::File> {
+        use nix::fcntl::{OFlag, openat};
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+        let mode = nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR;
+        Ok(openat(&self.0, name, flags, mode)?.into())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> std::io::Result<()> {
+        Ok(nix::fcntl::renameat(&self.0, from, &self.0, to)?)
+    }
+
+    fn remove(&self, name: &str) -> std::io::Result<()> {
+        use nix::unistd::{UnlinkatFlags, unlinkat};
+        Ok(unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir)?)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+struct Folder(PathBuf);
+
+#[cfg(not(target_os = "linux"))]
+impl Folder {
+    fn open(folder: &Path) -> std::io::Result<Folder> {
+        match folder.is_symlink() {
+            true => Err(std::io::ErrorKind::NotADirectory.into()),
+            false => Ok(Folder(folder.to_owned())),
+        }
+    }
+
+    fn create(&self, name: &str) -> std::io::Result<fs::File> {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(self.0.join(name))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> std::io::Result<()> {
+        fs::rename(self.0.join(from), self.0.join(to))
+    }
+
+    fn remove(&self, name: &str) -> std::io::Result<()> {
+        fs::remove_file(self.0.join(name))
+    }
 }
 
 #[cfg(test)]
@@ -207,6 +261,21 @@ mod tests {
         clock.0.store(NOW + 10_000, Ordering::Relaxed);
         restarted.housekeep();
         assert_eq!(texts(&restarted), set(&[""]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_to_a_folder_that_a_link_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let (spool, _) = spool(folder.path());
+        let other = tempfile::tempdir().unwrap();
+        let left = other.path().join("0001000000000-77-000001-0001000600000.txt");
+        fs::write(&left, "code").unwrap();
+        std::os::unix::fs::symlink(other.path(), &spool.folder).unwrap();
+        let error = spool.deliver(&message("1111111", NOW + 600)).unwrap_err();
+        assert!(error.contains("cannot write to the spool folder"), "{error}");
+        assert_eq!(fs::read_dir(other.path()).unwrap().count(), 1);
+        assert!(left.exists());
     }
 
     #[test]

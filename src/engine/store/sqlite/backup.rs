@@ -1,8 +1,8 @@
 //! Copies of a database, while it is in use or to put it back.
 
-use super::open::{beside, has_log, message, resolve};
-use super::origin::{adopt, forget, keep_owner};
-use super::part::{Part, failed, is_same, refuse_existing, remove};
+use super::open::{beside, connect, has_log, message, resolve};
+use super::origin::{adopt, forget};
+use super::part::{Part, is_same, refuse_existing, remove};
 use super::process::{Using, apart_from_forks};
 use super::rows::Transaction;
 use super::schema::{self, FOREIGN, HEADER, KNOWN, SQLITE, State, is_ours};
@@ -50,7 +50,7 @@ impl Sqlite {
             // Another file could have taken the place of the database meanwhile.
             self.check()?;
             let change = |db: &_| forget(db).map_err(|e| Error::storage(problem(to, &e)));
-            match finish(&part.path, change, using)? {
+            match finish(&part, change, using)? {
                 true => part.publish(to).map(Some),
                 false => Ok(None),
             }
@@ -101,7 +101,7 @@ fn put_back(of: &Copied, now: Time, progress: Progress, using: &Using) -> Result
     }
     drop(source);
     if exists {
-        keep_owner(&part.path, &database);
+        part.keep_owner(&database);
     }
     let change = |db: &_| {
         let spent = spend(db, &part.path, &database, now);
@@ -109,7 +109,7 @@ fn put_back(of: &Copied, now: Time, progress: Progress, using: &Using) -> Result
         let listed = listed_in(&mut Transaction(db));
         check(&listed.map_err(|(Fault::OfRow(e) | Fault::OfStore(e))| e)?)
     };
-    if !finish(&part.path, change, using)? {
+    if !finish(&part, change, using)? {
         return Ok(None);
     }
     let _alone = match exists {
@@ -209,7 +209,7 @@ fn copy(source: &Connection, to: &Path, progress: Progress, using: &Using) -> Re
 
 fn open(part: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let part = Connection::open_with_flags(part, flags)?;
+    let part = connect(part, flags)?;
     // Nobody else has the file, and it reaches the disk at the end.
     part.pragma_update(None, "journal_mode", "MEMORY")?;
     part.pragma_update(None, "synchronous", "OFF")?;
@@ -221,24 +221,23 @@ fn open(part: &Path) -> rusqlite::Result<Connection> {
 /// Changes a copy, checks it, and writes it to the disk. Returns whether it is done: it ends early for a
 /// fork.
 fn finish(
-    part: &Path,
+    part: &Part,
     change: impl FnOnce(&Connection) -> Result<()>,
     using: &Using,
 ) -> Result<bool> {
-    let failed = |e: rusqlite::Error| Error::storage(problem(part, &e));
-    let mut db = open(part).map_err(failed)?;
+    let failed = |e: rusqlite::Error| Error::storage(problem(&part.path, &e));
+    let mut db = open(&part.path).map_err(failed)?;
     change(&db)?;
     let Some(found) = check(&mut db, "integrity_check", using).map_err(failed)? else {
         return Ok(false);
     };
-    if found != "ok" || schema::check(&db, part, KNOWN)? != State::Current {
+    if found != "ok" || schema::check(&db, &part.path, KNOWN)? != State::Current {
         return Err(Error::storage(format!(
             "the copy is damaged, as what was copied may be: {found}"
         )));
     }
     db.close().map_err(|(_, e)| failed(e))?;
-    let written = std::fs::File::open(part).and_then(|file| file.sync_all());
-    written.map_err(|e| self::failed(part, "may not be on disk", &e))?;
+    part.sync()?;
     Ok(true)
 }
 
@@ -275,7 +274,7 @@ fn spend(db: &Connection, part: &Path, database: &Path, now: Time) -> rusqlite::
 fn fold_log(database: &Path) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let fold = || {
-        let db = Connection::open_with_flags(database, flags)?;
+        let db = connect(database, flags)?;
         db.busy_timeout(std::time::Duration::ZERO)?;
         db.pragma_update(None, "journal_mode", "DELETE")
     };

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -28,16 +28,22 @@ const LONG: u128 = 24;
 
 /// Returns the path of the file itself, which need not exist; its folder must.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
-    let path = followed(path);
+    let path = followed(path)?;
     let shown = path.display();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(Error::storage(format!("there is no folder {}: create it", folder.display())));
     }
-    if path.is_dir() {
-        return Err(Error::storage(format!("{shown} is a folder: name a file in it")));
+    match std::fs::metadata(&path) {
+        Ok(found) if found.is_dir() => {
+            Err(Error::storage(format!("{shown} is a folder: name a file in it")))
+        }
+        // A pipe would be waited for.
+        Ok(found) if !found.is_file() => {
+            Err(Error::storage(format!("{shown} is no file: name another one")))
+        }
+        _ => Ok(path),
     }
-    Ok(path)
 }
 
 /// Returns the path of the file itself, which is created if it is missing, unless it must exist.
@@ -86,7 +92,7 @@ pub(super) fn writer(
     reject_foreign(path, known)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
-    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    let mut connection = connect(path, flags).map_err(failed)?;
     let read_only = connection.is_readonly("main").map_err(failed)?;
     writable(path, read_only)?;
     connection.busy_handler(Some(wait)).map_err(failed)?;
@@ -174,7 +180,7 @@ fn unchanging(_: &Path) -> Option<String> {
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
-    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    let mut connection = connect(path, flags).map_err(failed)?;
     connection.busy_handler(Some(wait)).map_err(failed)?;
     connection.pragma_update(None, "temp_store", "MEMORY").map_err(failed)?;
     plan_once(&connection).map_err(failed)?;
@@ -186,7 +192,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
 pub(super) fn checkpointer(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    let connection = connect(path, flags).map_err(failed)?;
     connection.busy_timeout(Duration::ZERO).map_err(failed)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     open_log(&connection).map_err(failed)?;
@@ -249,14 +255,68 @@ pub(super) fn memory() -> Result<Connection> {
 
 /// Follows symbolic links, even to a file that does not exist yet: SQLite's other files are next to
 /// the target.
-fn followed(path: &Path) -> PathBuf {
-    let mut path = path.to_owned();
+fn followed(path: &Path) -> Result<PathBuf> {
+    let (mut path, mut links) = (path.to_owned(), Vec::new());
     // A loop of links ends here too, and opening it then fails with the system's message.
     for _ in 0..40 {
         let Ok(next) = std::fs::read_link(&path) else { break };
-        path = path.parent().map_or_else(|| next.clone(), |folder| folder.join(&next));
+        let target = path.parent().map_or_else(|| next.clone(), |folder| folder.join(&next));
+        links.push(std::mem::replace(&mut path, target));
     }
-    path
+    links.iter().try_for_each(|link| check_link(link, &path)).map(|()| path)
+}
+
+/// Keeps root from creating or changing a file by a link of another user, who could not do so. A file that is
+/// that user's already may be reached so.
+#[cfg(target_os = "linux")]
+fn check_link(link: &Path, target: &Path) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let owner = link.symlink_metadata().map_or(0, |found| found.uid());
+    let is_theirs = || target.symlink_metadata().is_ok_and(|found| found.uid() == owner);
+    if owner == 0 || !nix::unistd::geteuid().is_root() || is_theirs() {
+        return Ok(());
+    }
+    Err(Error::storage(format!(
+        "{} is a link of user {owner}, which root does not follow: run this as that user, or name {}",
+        link.display(),
+        target.display()
+    )))
+}
+
+/// The standard library does not know the user of the process.
+#[cfg(not(target_os = "linux"))]
+fn check_link(_: &Path, _: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// Opens a connection to the file of this name. A link that has taken its place is an error: the owner of the
+/// folder could lead root to any file by it.
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // SQLite rejects links among the folders too.
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok();
+    let real = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    let path = real.as_deref().unwrap_or(path);
+    Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+}
+
+/// Opens a file that exists. A link is an error, because the owner of the folder could lead root to any file by
+/// it; and so is a pipe, which would be waited for.
+pub(super) fn open_plain(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
+    #[cfg(target_os = "linux")]
+    {
+        let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits());
+    }
+    #[cfg(not(target_os = "linux"))]
+    if path.is_symlink() {
+        return Err(ErrorKind::InvalidInput.into());
+    }
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(ErrorKind::InvalidInput.into()),
+    }
 }
 
 /// Creates a missing file, empty and for its owner only, whatever the umask. Closing a file drops all

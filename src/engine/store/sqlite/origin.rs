@@ -8,14 +8,17 @@
 //!   lower one, it is an older state of itself, which somebody has written into the same file. The
 //!   number is written after the commit that it is of, so it is never too high.
 
-use super::open::{beside, private};
+use super::open::{beside, create_new, open_plain, sync_folder};
 use rusqlite::{Connection, OptionalExtension};
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// After how many transactions that change something the number grows, if the database is not closed.
 const EVERY: u64 = 64;
+/// More bytes than the file of a mark has.
+const LONGEST: u64 = 64;
 
 /// Which file it is: when it was made, in nanoseconds, or where that is unknown, its inode.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -129,7 +132,7 @@ impl Origin {
     /// less is noticed: the program may have given up the rights.
     pub(super) fn after_commit(&self, number: Option<i64>) {
         let Some(number) = number else { return };
-        if let Ok(mut file) = std::fs::OpenOptions::new().write(true).open(&self.mark) {
+        if let Some(mut file) = open_mark(&self.mark, File::options().write(true)) {
             let _ = file.write_all(format!("{} {number:020}\n", self.id).as_bytes());
         }
     }
@@ -138,10 +141,11 @@ impl Origin {
     pub(super) fn create(&self, db: &Connection) -> rusqlite::Result<()> {
         let number = Known::read(db)?.map(|known| known.number);
         // Without the file, less is noticed, but the database can be used.
-        if private(&self.mark).is_ok() {
-            keep_owner(&self.mark, &self.database);
-            self.after_commit(number);
+        if let Ok(file) = create_new(&self.mark) {
+            keep_owner(&file, &self.database);
+            let _ = sync_folder(&self.mark);
         }
+        self.after_commit(number);
         Ok(())
     }
 
@@ -162,33 +166,53 @@ fn grow(db: &Connection) -> rusqlite::Result<i64> {
     numbers.collect::<rusqlite::Result<Vec<_>>>()?.pop().ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-/// The number in the file beside a database with this id.
 /// The file beside a database that recognises it.
 pub(super) fn mark_of(database: &Path) -> PathBuf {
     beside(database, "-mark")
 }
 
+/// Opens the file of a mark. The owner of its folder could have put a link there, or another name of a file
+/// of root, who would write into that file.
+fn open_mark(mark: &Path, options: &mut OpenOptions) -> Option<File> {
+    let file = open_plain(mark, options).ok()?;
+    has_one_name(&file).then_some(file)
+}
+
+#[cfg(unix)]
+fn has_one_name(file: &File) -> bool {
+    file.metadata().is_ok_and(|found| std::os::unix::fs::MetadataExt::nlink(&found) == 1)
+}
+
+#[cfg(not(unix))]
+fn has_one_name(_: &File) -> bool {
+    true
+}
+
+/// The number in the file beside a database with this id.
 fn read(mark: &Path, id: &str) -> Option<i64> {
-    let text = std::fs::read_to_string(mark).ok()?;
+    let mut text = String::new();
+    let file = open_mark(mark, File::options().read(true))?;
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
     let (of, number) = text.trim_end().split_once(' ')?;
     (of == id).then(|| number.parse().ok())?
 }
 
-/// Gives a file that root has created to the owner of the database, as SQLite does with its own.
+/// Gives a file that this process has just created to the owner of the database, as SQLite does with its own.
+/// By its name, root could be led to give away another file.
 #[cfg(unix)]
-pub(super) fn keep_owner(file: &Path, like: &Path) {
+pub(super) fn keep_owner(file: &File, like: &Path) {
     use std::os::unix::fs::MetadataExt;
-    let (ours, theirs) = (std::fs::metadata(file), std::fs::metadata(like));
+    let (ours, theirs) = (file.metadata(), like.symlink_metadata());
     if let (Ok(ours), Ok(theirs)) = (ours, theirs)
         && (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid())
     {
         // Only root may.
-        let _ = std::os::unix::fs::chown(file, Some(theirs.uid()), Some(theirs.gid()));
+        let _ = std::os::unix::fs::fchown(file, Some(theirs.uid()), Some(theirs.gid()));
     }
 }
 
 #[cfg(not(unix))]
-pub(super) fn keep_owner(_: &Path, _: &Path) {}
+pub(super) fn keep_owner(_: &File, _: &Path) {}
 
 /// Makes this file the one that the database knows, in the transaction that spends what may have been
 /// used since the copy was made. The file may still have another name than the database will.

@@ -1,8 +1,8 @@
 //! Files that have their names only once they are whole.
 
 use super::held;
-use super::open::{beside, cause, create_new};
-use super::origin::mark_of;
+use super::open::{beside, cause, create_new, open_plain};
+use super::origin::{keep_owner, mark_of};
 use super::schema::{HEADER, is_ours};
 use crate::{Error, Result};
 use std::fs::File;
@@ -40,6 +40,16 @@ impl Part {
             }
         }
         Err(written_by_another(&path))
+    }
+
+    /// Gives the file to the owner of this one.
+    pub(super) fn keep_owner(&self, like: &Path) {
+        keep_owner(&self.locked, like);
+    }
+
+    /// Writes what is in the file to the disk.
+    pub(super) fn sync(&self) -> Result<()> {
+        self.locked.sync_all().map_err(|e| failed(&self.path, "may not be on disk", &e))
     }
 
     /// Gives the file its name, unless another has got it meanwhile.
@@ -87,7 +97,7 @@ fn remove_left_over(path: &Path, source: &Path) -> Result<()> {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         _ => return Err(not_left_over(path)),
     }
-    let file = match File::options().read(true).write(true).open(path) {
+    let file = match open_plain(path, File::options().read(true).write(true)) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         Err(_) => return Err(not_left_over(path)),
