@@ -1,8 +1,12 @@
-//! Files that have their names only once they are whole.
+//! Files that have their names only once they are whole, and files that may exist. Somebody else may own the folder
+//! that they are in: root must not be led to another file by a link there.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+
+/// Attempts to make a file that others remove.
+const ATTEMPTS: u32 = 100;
 
 /// A new file for its owner alone, beside the one that it is going to be. It is removed unless it becomes that one.
 pub(crate) struct Part {
@@ -18,7 +22,7 @@ impl Part {
         let mut path = of.as_os_str().to_owned();
         path.push(".seconder-part");
         let path = PathBuf::from(path);
-        loop {
+        for _ in 0..ATTEMPTS {
             match create_new(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_left_over(&path)?,
                 made => {
@@ -31,6 +35,7 @@ impl Part {
                 }
             }
         }
+        Err(busy(&path))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -76,9 +81,13 @@ fn create_new(path: &Path) -> Result<File> {
 }
 
 fn remove_left_over(path: &Path) -> Result<()> {
-    let left = match File::open(path) {
+    let left = match open_plain(path, File::options().read(true)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        left => left?,
+        Err(error) => {
+            let reason = format!("{} is in the way, so move it away: {error}", path.display());
+            return Err(Error::new(error.kind(), reason));
+        }
+        Ok(left) => left,
     };
     lock(&left, path)?;
     if is_at(&left, path) { std::fs::remove_file(path) } else { Ok(()) }
@@ -101,10 +110,125 @@ fn is_at(_: &File, _: &Path) -> bool {
 fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            let reason = format!("another process is writing {}", path.display());
-            Err(Error::new(ErrorKind::ResourceBusy, reason))
-        }
+        Err(TryLockError::WouldBlock) => Err(busy(path)),
         Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn busy(path: &Path) -> Error {
+    let reason = format!("another process is writing {}", path.display());
+    Error::new(ErrorKind::ResourceBusy, reason)
+}
+
+/// Opens a file, but no link to one, and waits for no pipe.
+///
+/// # Errors
+/// Those of the system, and [`ErrorKind::InvalidInput`] for what is no file.
+pub(crate) fn open_plain(path: &Path, options: &mut OpenOptions) -> Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, not_led_astray());
+    let file = options.open(path).map_err(of_link)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(Error::new(ErrorKind::InvalidInput, "it is no file")),
+    }
+}
+
+#[cfg(unix)]
+fn not_led_astray() -> i32 {
+    use rustix::fs::OFlags;
+    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
+}
+
+/// The message of the system is of too many links.
+fn of_link(error: Error) -> Error {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+        return Error::new(ErrorKind::InvalidInput, "it is a link");
+    }
+    error
+}
+
+/// Opens a file to be written from its beginning, a new one or one that exists; or a device or a pipe that is being
+/// read. A link is followed if it is of root or of this user, as that of /dev/stdout is.
+///
+/// # Errors
+/// Those of the system, and [`ErrorKind::InvalidInput`] for other links and for a file with several names.
+pub(crate) fn open_to_replace(path: &Path) -> Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    if !is_own_link(path) {
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, not_led_astray());
+    }
+    let file = options.open(path).map_err(of_link)?;
+    if file.metadata()?.is_file() {
+        require_one_name(&file)?;
+        file.set_len(0)?;
+        return Ok(file);
+    }
+    // A pipe may be full for a while.
+    #[cfg(unix)]
+    rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::empty())?;
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn is_own_link(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let own = [0, rustix::process::geteuid().as_raw()];
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink() && own.contains(&found.uid()))
+}
+
+/// Another name of a file is like a link to it.
+#[cfg(unix)]
+fn require_one_name(file: &File) -> Result<()> {
+    match std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) {
+        0 | 1 => Ok(()),
+        _ => {
+            Err(Error::new(ErrorKind::InvalidInput, "the file has several names: name another one"))
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn require_one_name(_: &File) -> Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::{lchown, symlink};
+
+    fn written(path: &Path) -> Result<()> {
+        open_to_replace(path)?.write_all(b"new")
+    }
+
+    #[test]
+    fn a_file_is_replaced_but_no_other_one_by_a_link_of_somebody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, second] = ["file", "link", "second"].map(|name| folder.path().join(name));
+        written(&file).unwrap();
+        fs::write(&file, "longer than what is new").unwrap();
+        written(&file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        symlink(&file, &link).unwrap();
+        fs::write(&file, "old").unwrap();
+        written(&link).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        fs::write(&file, "old").unwrap();
+        if lchown(&link, Some(65_534), None).is_ok() {
+            let error = written(&link).unwrap_err().to_string();
+            assert!(error.contains("it is a link"), "{error}");
+        }
+        fs::hard_link(&file, &second).unwrap();
+        let error = written(&second).unwrap_err().to_string();
+        assert!(error.contains("the file has several names"), "{error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        written(Path::new("/dev/null")).unwrap();
     }
 }

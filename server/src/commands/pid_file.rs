@@ -4,7 +4,8 @@
 use super::reload::Reloaded;
 use super::{invalid, print};
 use crate::arguments::Reload;
-use rustix::fs::{FlockOperation, OFlags, fcntl_lock};
+use crate::part;
+use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{Flock, FlockType, Pid, Signal, fcntl_getlk, kill_process};
 use seconder::Result;
 use std::fs::{self, File, OpenOptions};
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// More bytes than an id has.
 const LONGEST_ID: u64 = 32;
+/// More bytes than an answer has.
+const LONGEST_ANSWER: u64 = 64 * 1024;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The file of this process, and next to it what became of its last reload. They are removed with this.
@@ -32,15 +35,9 @@ impl PidFile {
     pub(super) fn create(path: &Path) -> Result<PidFile> {
         let cannot =
             |error| invalid("pid-file", format!("{} cannot be written: {error}", path.display()));
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o644)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-            .open(path)
-            .map_err(cannot)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o644);
+        let file = part::open_plain(path, &mut options).map_err(cannot)?;
         if fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             let reason = format!("{} is that of a service that is running", path.display());
             return Err(invalid("pid-file", reason));
@@ -99,11 +96,7 @@ pub(crate) fn reload(options: &Reload) -> Result<()> {
     let path = &options.pid_file;
     let wrong = |reason: String| invalid("pid-file", format!("{} {reason}", path.display()));
     let cannot = |error| wrong(format!("cannot be read, so no service was found: {error}"));
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)
-        .map_err(cannot)?;
+    let file = part::open_plain(path, File::options().read(true)).map_err(cannot)?;
     let ended = || wrong("is that of a service that has ended".to_owned());
     let service = holder(&file).ok_or_else(ended)?;
     let started = Instant::now();
@@ -157,7 +150,9 @@ fn holder(file: &File) -> Option<Pid> {
 
 /// What a service has answered last: how many reloads there were, whether it was done, and the lines.
 fn answer(path: &Path) -> Option<(u64, bool, String)> {
-    let text = fs::read_to_string(answer_file(path)).ok()?;
+    let file = part::open_plain(&answer_file(path), File::options().read(true)).ok()?;
+    let mut text = String::new();
+    file.take(LONGEST_ANSWER).read_to_string(&mut text).ok()?;
     let (first, lines) = text.split_once('\n')?;
     let (number, word) = first.split_once(' ')?;
     Some((number.parse().ok()?, word == "done", lines.to_owned()))

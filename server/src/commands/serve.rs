@@ -7,11 +7,12 @@ use super::reload::{Reloaded, Reloading};
 use super::supervision::Supervision;
 use super::{check_keyring, forwarding, invalid, sandbox};
 use crate::arguments::Serve;
-use crate::{LOGGER, config, log, log_trouble};
+use crate::{LOGGER, config, log, log_trouble, part};
 use seconder::engine::{ApplicationSettings, Engine};
 use seconder::{Result, Settings};
 use seconder_server::routes::Routes;
 use seconder_server::{Listeners, Metrics, Server, Signal, Signals, Tls, Workers};
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::sync::Arc;
@@ -293,7 +294,9 @@ pub(super) fn show(settings: &ApplicationSettings) {
 
 /// Writes the self-signed certificate to a file, and shows how clients trust it.
 pub(super) fn write_certificate(server: &Server, file: &Path, header: &str) -> Result<()> {
-    std::fs::write(file, server.certificate_pem()).map_err(|error| {
+    let pem = server.certificate_pem();
+    let written = part::open_to_replace(file).and_then(|mut to| to.write_all(pem.as_bytes()));
+    written.map_err(|error| {
         invalid("certificate-out", format!("{} cannot be written: {error}", file.display()))
     })?;
     let (file, url, port) = (file.display(), server.url(), server.addr().port());

@@ -2,7 +2,7 @@
 
 use super::fields::Problem;
 use crate::commands::invalid;
-use crate::log;
+use crate::{log, part};
 use seconder::{Error, Result};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read, Write};
@@ -33,7 +33,7 @@ impl Report {
                 let reason = format!("{} exists, and is no report of an import", file.display());
                 return Err(invalid("report", reason));
             }
-            File::create(file).map(BufWriter::new).map_err(cannot)
+            part::open_to_replace(file).map(BufWriter::new).map_err(cannot)
         };
         Ok(Report { file: file.map(open).transpose()?, count: 0 })
     }
@@ -71,12 +71,12 @@ impl Report {
 /// Whether nothing is lost with what is in a file: a mistyped name may be that of the database, or of its keys.
 fn may_be_replaced(file: &Path) -> std::io::Result<bool> {
     let mut begin = Vec::new();
-    match File::open(file) {
-        // Nothing is lost by writing to a device or a pipe, and reading could wait for ever.
-        Ok(open) if open.metadata()?.is_file() => {
-            open.take(BEGIN.len() as u64).read_to_end(&mut begin)?;
+    match file.metadata() {
+        Ok(found) if found.is_file() => {
+            File::open(file)?.take(BEGIN.len() as u64).read_to_end(&mut begin)?;
             Ok(begin.is_empty() || begin == BEGIN)
         }
+        // Nothing is lost by writing to a device or a pipe, and reading could wait for ever.
         Ok(_) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
         Err(error) => Err(error),

@@ -225,3 +225,24 @@ fn root_creates_the_database_as_the_user_who_owns_the_folder() {
     let again = run(folder, &["init"]);
     assert!(again.status.success(), "{again:?}");
 }
+
+#[test]
+fn a_file_in_the_way_of_the_unfinished_one_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let part = folder.join("seconder.conf.seconder-part");
+    let ends = |what: &str| {
+        let mut command = Command::new("timeout");
+        command.current_dir(folder).arg("30").arg(env!("CARGO_BIN_EXE_seconder"));
+        let output = command.args(["init", "self_signed=true", "--no-input"]).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{what}: {errors}");
+        assert!(errors.contains("seconder-part is in the way"), "{what}: {errors}");
+        fs::remove_file(&part).unwrap();
+        assert_eq!(names(folder), [] as [&str; 0]);
+    };
+    std::os::unix::fs::symlink("/nowhere", &part).unwrap();
+    ends("a link");
+    assert!(Command::new("mkfifo").arg(&part).status().unwrap().success());
+    ends("a pipe");
+}

@@ -3,6 +3,7 @@
 use super::machine::Machine;
 use super::{ada, lines};
 use std::fs;
+use std::os::unix::fs::symlink;
 
 #[test]
 fn a_report_replaces_only_a_report() {
@@ -43,4 +44,44 @@ fn an_export_is_there_only_once_it_is_whole() {
     assert!(refused.contains("cannot be created"), "{refused}");
     assert_eq!(machine.read("there.jsonl"), "mine");
     assert!(!machine.path("there.jsonl.seconder-part").exists());
+}
+
+#[test]
+fn an_export_ends_with_an_error_if_something_else_is_in_its_way() {
+    let machine = Machine::new();
+    let part = machine.path("out.jsonl.seconder-part");
+    let export = format!("timeout 30 seconder export --database {} out.jsonl", machine.url());
+    let ends = |what: &str| {
+        let output = machine.shell(&export);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{what}: {errors}");
+        assert!(errors.contains("out.jsonl.seconder-part is in the way"), "{what}: {errors}");
+        assert!(!machine.path("out.jsonl").exists());
+    };
+    machine.write("mine", "");
+    symlink(machine.path("mine"), &part).unwrap();
+    ends("a link");
+    assert!(machine.path("mine").exists());
+    fs::remove_file(&part).unwrap();
+    symlink("out.jsonl.seconder-part", &part).unwrap();
+    ends("a link to itself");
+    fs::remove_file(&part).unwrap();
+    machine.shell("mkfifo out.jsonl.seconder-part");
+    ends("a pipe");
+    fs::remove_file(&part).unwrap();
+    fs::create_dir(&part).unwrap();
+    ends("a folder");
+}
+
+#[test]
+fn an_import_does_not_wait_for_a_pipe_that_nobody_reads_as_its_report() {
+    let machine = Machine::new();
+    machine.write("users.jsonl", &lines(&[ada()]));
+    let output = machine.shell(&format!(
+        "mkfifo report; timeout 30 seconder import --database {} --report report users.jsonl",
+        machine.url()
+    ));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("report cannot be written"), "{errors}");
 }
