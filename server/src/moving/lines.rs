@@ -3,6 +3,7 @@
 
 use super::fields::Problem;
 use super::repeated;
+use super::text::of_column;
 use super::{FIELDS, Format, OTHER_FIELDS};
 use crate::commands::invalid;
 use csv::{ByteRecord, ReaderBuilder, Terminator};
@@ -208,7 +209,7 @@ fn row<R: Read>(
     let mut fields = Map::new();
     for (name, value) in columns.iter().zip(&record) {
         match std::str::from_utf8(value) {
-            Ok(value) => drop(fields.insert(name.clone(), value.trim().into())),
+            Ok(value) => drop(fields.insert(name.clone(), of_column(value.trim()).into())),
             Err(_) => return Ok(Some((line, Err(Problem::new(name, "is not UTF-8"))))),
         }
     }

@@ -63,13 +63,29 @@ fn present<'a>(fields: impl IntoIterator<Item = (&'a str, Value)>) -> Map<String
     fields.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A value as a column of CSV: what is not plain text is JSON.
+/// A value as a column of CSV: what is not plain text is JSON. A formula gets an apostrophe, by which a spreadsheet
+/// takes it for text: users choose their addresses, and others open the file.
 pub(super) fn column(value: Option<&Value>) -> String {
-    match value {
+    let text = match value {
         None => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
-    }
+    };
+    if is_formula(&text) { format!("'{text}") } else { text }
+}
+
+/// The text of a column, without the apostrophe that [`column`] has added.
+pub(super) fn of_column(text: &str) -> &str {
+    text.strip_prefix('\'').filter(|_| is_formula(text)).unwrap_or(text)
+}
+
+/// Returns true if a spreadsheet takes a text for a formula, now or once apostrophes were removed. A number with its
+/// calling code is only a number, and other programs read it.
+fn is_formula(text: &str) -> bool {
+    let bare = text.trim_start_matches('\'');
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    bare.starts_with(['=', '+', '-', '@', '\t', '\r'])
+        && !bare.strip_prefix('+').is_some_and(is_digits)
 }
 
 /// A time of milliseconds since the Unix epoch.

@@ -2,6 +2,7 @@
 
 use super::machine::Machine;
 use super::{ada, lines};
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -84,4 +85,40 @@ fn an_import_does_not_wait_for_a_pipe_that_nobody_reads_as_its_report() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(errors.contains("report cannot be written"), "{errors}");
+}
+
+#[test]
+fn a_csv_file_has_no_formulas_and_is_read_to_the_same_users() {
+    let machine = Machine::new();
+    let emails = [
+        "=HYPERLINK(\"https://example.net\")@example.com",
+        "+1+1@example.com",
+        "-1@example.com",
+        "'=1@example.com",
+        "''@example.com",
+        "'plain@example.com",
+    ];
+    let user = |(number, email): (usize, &&str)| {
+        let phone = format!("+1555010010{number}");
+        json!({ "id": number + 1, "email": email, "phone": phone })
+    };
+    let users: Vec<_> = emails.iter().enumerate().map(user).collect();
+    machine.write("users.jsonl", &lines(&users));
+    machine.ok(&["import", "users.jsonl"]);
+    machine.ok(&["export", "users.csv"]);
+    let mut reader = csv::Reader::from_path(machine.path("users.csv")).unwrap();
+    for row in reader.records().map(Result::unwrap) {
+        let mut cells = row.iter().filter(|cell| cell.starts_with(['=', '+', '-', '@']));
+        // The number is one, and other programs read it.
+        assert!(cells.all(|cell| cell[1..].parse::<u64>().is_ok()), "{row:?}");
+    }
+    let other = Machine::new();
+    other.write("users.csv", &machine.read("users.csv"));
+    other.ok(&["import", "users.csv"]);
+    other.ok(&["export", "again.jsonl"]);
+    let again: Vec<_> =
+        other.objects("again.jsonl").iter().map(|user| user["email"].clone()).collect();
+    assert_eq!(again, emails);
+    other.ok(&["export", "again.csv"]);
+    assert_eq!(other.read("again.csv").lines().count(), emails.len() + 1);
 }
