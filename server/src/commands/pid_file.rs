@@ -155,5 +155,27 @@ fn answer(path: &Path) -> Option<(u64, bool, String)> {
     file.take(LONGEST_ANSWER).read_to_string(&mut text).ok()?;
     let (first, lines) = text.split_once('\n')?;
     let (number, word) = first.split_once(' ')?;
-    Some((number.parse().ok()?, word == "done", lines.to_owned()))
+    // The file may be of another program, and must not control the terminal.
+    let plain = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    Some((number.parse().ok()?, word == "done", lines.chars().map(plain).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_controls_no_terminal_and_is_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pid");
+        let file = answer_file(&path);
+        fs::write(&file, "3 done\n\x1b]0;title\x07of another program\u{9b}2J\nnext\n").unwrap();
+        let (number, is_done, lines) = answer(&path).unwrap();
+        assert_eq!((number, is_done), (3, true));
+        assert_eq!(lines, " ]0;title of another program 2J\nnext\n");
+        let other = folder.path().join("other");
+        fs::rename(&file, &other).unwrap();
+        std::os::unix::fs::symlink(&other, &file).unwrap();
+        assert!(answer(&path).is_none());
+    }
 }
