@@ -203,7 +203,7 @@ pub(crate) fn run(given: Given) -> Result<ExitCode> {
         };
         fields.insert(parameter.to_owned(), read.expose().into());
     }
-    let made = (call.make)(&target.open()?, fields)?;
+    let made = (call.make)(&*target.open_to_call()?, fields)?;
     print(&made.fields.to_string())?;
     Ok(if made.is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

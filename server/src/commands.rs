@@ -15,6 +15,7 @@ mod serve;
 mod supervision;
 
 pub(crate) use backups::{backup, restore, restored};
+pub(crate) use delivery::Calling;
 pub(crate) use forwarding::{check_forward_ca_file, check_forward_url};
 #[cfg(unix)]
 pub(crate) use pid_file::reload;

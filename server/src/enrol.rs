@@ -65,7 +65,7 @@ pub(crate) fn run(options: &Enrol) -> Result<()> {
     // Whoever can write the database, or has the API key, can change every account anyway.
     let for_any = getuid().is_root() || !options.target.is_socket();
     let login = login_name(options.login.as_ref(), getuid(), for_any)?;
-    let service = options.target.open()?;
+    let service = options.target.open_to_call()?;
     let known = user::find(&service, &login)?;
     let found = match known {
         Some(found) => found,

@@ -52,6 +52,8 @@ struct Inner {
     fallback: Box<dyn Deliver>,
     log: Log,
     inbound: Inbound,
+    /// Why the message that was attempted last waits.
+    waits: Mutex<Option<String>>,
 }
 
 /// A route.
@@ -110,7 +112,8 @@ impl Routes {
         let inbound = Inbound::new(public_url);
         let (routes, lookups, fallback) =
             (RwLock::default(), Lookups::default(), Box::new(fallback));
-        Routes(Arc::new(Inner { routes, lookups, fallback, log, inbound }))
+        let waits = Mutex::default();
+        Routes(Arc::new(Inner { routes, lookups, fallback, log, inbound, waits }))
     }
 
     /// Reads the routes, and the provider of look-ups. Routes whose settings cannot be read are logged, and
@@ -122,6 +125,26 @@ impl Routes {
     pub fn load(&self, engine: &Engine) -> Result<()> {
         self.0.lookups.read(engine)?;
         self.load_these(engine.routes()?, self.0.lookups.problems())
+    }
+
+    /// Reads the routes for one call. Those that cannot be used are logged, and take no messages, as in a server
+    /// that runs.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be read.
+    pub fn load_usable(&self, engine: &Engine) -> Result<()> {
+        self.0.lookups.read(engine)?;
+        let routes = self.open_all(engine.routes()?);
+        let problems = routes.iter().flat_map(|route| route.problems());
+        problems.for_each(|problem| (self.0.log)(&format!("route {problem}")));
+        self.0.lookups.problems().iter().for_each(|problem| (self.0.log)(problem));
+        self.replace(routes);
+        Ok(())
+    }
+
+    /// Why the message that was attempted last waits; `None` if it does not. For a process that makes one call.
+    pub fn waits(&self) -> Option<String> {
+        locked(&self.0.waits).clone()
     }
 
     /// Reads one route, whatever is wrong with the others.
@@ -271,6 +294,22 @@ impl Routes {
         Ok(self.attempt_by(name, open, &Outgoing { from, ..*message }, None))
     }
 
+    fn attempt_once(&self, message: &Message, name: &str) -> Outcome {
+        let all = self.all();
+        let Some(route) = all.iter().find(|route| route.name == name) else {
+            return self.0.fallback.attempt(message, name);
+        };
+        match &route.open {
+            Ok(open) => self.send(name, open, message),
+            Err(_) if route.is_removed() => Outcome::Permanent(format!("route {name} was removed")),
+            // Another node may be able to, or this one once it was set again.
+            Err(_) => {
+                let reason = format!("route {name} cannot be used");
+                Outcome::NotAttempted { after: Some(UNUSABLE), reason }
+            }
+        }
+    }
+
     fn send(&self, name: &str, open: &OpenRoute, message: &Message) -> Outcome {
         let now = Instant::now();
         // The breaker last: whatever it admits has to be noted.
@@ -333,19 +372,12 @@ impl Deliver for Routes {
     }
 
     fn attempt(&self, message: &Message, name: &str) -> Outcome {
-        let all = self.all();
-        let Some(route) = all.iter().find(|route| route.name == name) else {
-            return self.0.fallback.attempt(message, name);
+        let outcome = self.attempt_once(message, name);
+        *locked(&self.0.waits) = match &outcome {
+            Outcome::Sent(_) | Outcome::Permanent(_) => None,
+            waits => waits.reason().map(str::to_owned),
         };
-        match &route.open {
-            Ok(open) => self.send(name, open, message),
-            Err(_) if route.is_removed() => Outcome::Permanent(format!("route {name} was removed")),
-            // Another node may be able to, or this one once it was set again.
-            Err(_) => {
-                let reason = format!("route {name} cannot be used");
-                Outcome::NotAttempted { after: Some(UNUSABLE), reason }
-            }
-        }
+        outcome
     }
 
     fn routes(&self, to: &str, via: Channel) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The service that a command works on: a database, or a service that runs.
 
 use crate::Database;
-use crate::commands::{invalid, secret_file};
+use crate::commands::{Calling, invalid, secret_file};
 use clap::Args;
 use clap::builder::ArgPredicate;
 use seconder::{Result, Service, Settings};
@@ -52,8 +52,25 @@ pub(crate) struct LocalTarget {
 
 impl Target {
     pub(crate) fn open(&self) -> Result<Service> {
-        let Some(url) = self.service.as_deref() else { return self.database.existing() };
-        open(&self.database, url, self.ca_file.as_ref(), self.service_user.as_deref())
+        match self.of_service()? {
+            Some(service) => Ok(service),
+            None => self.database.existing(),
+        }
+    }
+
+    /// The same, for a call that may cause a message.
+    pub(crate) fn open_to_call(&self) -> Result<Calling> {
+        match self.of_service()? {
+            Some(service) => Ok(service.into()),
+            None => self.database.existing_to_call(),
+        }
+    }
+
+    /// The service that runs; `None` for a database.
+    fn of_service(&self) -> Result<Option<Service>> {
+        let Some(url) = self.service.as_deref() else { return Ok(None) };
+        let (ca_file, user) = (self.ca_file.as_ref(), self.service_user.as_deref());
+        open(&self.database, url, ca_file, user).map(Some)
     }
 }
 
@@ -63,9 +80,11 @@ impl LocalTarget {
         self.service.as_deref().is_some_and(|url| url.starts_with("unix:"))
     }
 
-    pub(crate) fn open(&self) -> Result<Service> {
-        let Some(url) = self.service.as_deref() else { return self.database.existing() };
-        open(&self.database, url, self.ca_file.as_ref(), self.service_user.as_deref())
+    /// For calls that may cause a message.
+    pub(crate) fn open_to_call(&self) -> Result<Calling> {
+        let Some(url) = self.service.as_deref() else { return self.database.existing_to_call() };
+        let (ca_file, user) = (self.ca_file.as_ref(), self.service_user.as_deref());
+        open(&self.database, url, ca_file, user).map(Calling::from)
     }
 }
 

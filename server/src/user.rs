@@ -221,7 +221,7 @@ impl Who {
 pub(crate) fn run(command: User) -> Result<()> {
     match command {
         User::Create { target, email, cellphone, country_code, login, use_known, json } => {
-            let service = target.open()?;
+            let service = target.open_to_call()?;
             let number = (cellphone.as_str(), country_code.as_str());
             let user_id = create(&service, &email, number, login.as_ref(), use_known)?;
             json.print(&json!({ "user_id": user_id.get() }), &format!("user_id {user_id}"))

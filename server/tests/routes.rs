@@ -294,3 +294,44 @@ fn a_service_does_not_start_with_a_route_that_cannot_be_used() {
     assert!(report.contains("bad: url is missing"), "{report}");
     assert!(report.contains("bad: timeout is -1"), "{report}");
 }
+
+#[test]
+fn a_message_that_a_command_causes_leaves_by_a_route() {
+    let folder = database();
+    let path = folder.path();
+    let spool = path.join("seconder.spool");
+    let call = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+        let output = command.current_dir(path).args(arguments).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        (String::from_utf8(output.stdout).unwrap(), errors)
+    };
+    let request = ["call", "request-sms", "--user-id", "1", "--force"];
+    let unlimited = || printed(path, &["limits", "set", "number_10_minutes=0", "cool_down=0"]);
+    unlimited();
+    printed(path, &["app", "set", "--install-link", "https://example.com/app"]);
+    let provider = Provider::start(200);
+    provider.set_route(path, "one", &[]);
+    let number = ["--cellphone", "2025550123", "--country-code", "1"];
+    call(&[&["user", "create", "--email", "ada@example.com"][..], &number].concat());
+    assert!(provider.received()[0]["text"].as_str().unwrap().contains("https://example.com/app"));
+    let (reply, errors) = call(&request);
+    assert!(reply.contains("SMS token was sent") && errors.is_empty(), "{reply} {errors}");
+    assert_eq!(provider.received().len(), 2);
+    // A message that the provider does not take is left to the service.
+    provider.status.store(503, Ordering::Relaxed);
+    let (_, errors) = call(&request);
+    assert!(errors.contains("the message was not sent yet: "), "{errors}");
+    assert!(errors.contains("It waits for `seconder serve`, or `seconder jobs run`"), "{errors}");
+    provider.status.store(200, Ordering::Relaxed);
+    let _running = Running::start(path);
+    wait_until("the service sends it", || provider.log().last().unwrap().status == 200);
+    assert!(!spool.exists());
+    // Without a route, the command says where the message is.
+    printed(path, &["route", "remove", "one"]);
+    unlimited();
+    let (_, errors) = call(&request);
+    assert!(errors.contains("was written to the spool folder"), "{errors}");
+    assert!(spool.exists());
+}

@@ -9,32 +9,45 @@ use seconder::model::{CallbackUrl, UserId};
 use seconder::{Service, Settings};
 use seconder_server::PublicUrl;
 use seconder_server::routes::{Attached, Routes, last_two};
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The spool folder, of which the operator learns when it cannot be written.
-struct LoggedSpool(Spool);
+struct LoggedSpool {
+    spool: Spool,
+    /// The operator learns also that a message was written: somebody who runs a command waits for its message.
+    reports: bool,
+}
 
 impl Deliver for LoggedSpool {
     fn deliver(&self, message: &Message) -> Result<(), String> {
-        self.0.deliver(message).inspect_err(|error| {
+        let message_to = || {
             let (via, to) = (message.via.name(), last_two(&message.to));
-            log_trouble(&format!(
-                "a message by {via} to the number ending in {to} was lost: {error}"
+            format!("a message by {via} to the number ending in {to}")
+        };
+        self.spool.deliver(message).inspect_err(|error| {
+            log_trouble(&format!("{} was lost: {error}", message_to()));
+        })?;
+        if self.reports {
+            log(&format!(
+                "{} was written to the spool folder, because the database has no route",
+                message_to()
             ));
-        })
+        }
+        Ok(())
     }
 
     fn routes(&self, to: &str, via: Channel) -> Vec<String> {
-        self.0.routes(to, via)
+        self.spool.routes(to, via)
     }
 
     fn all_routes(&self) -> Vec<String> {
-        self.0.all_routes()
+        self.spool.all_routes()
     }
 
     fn housekeep(&self) {
-        self.0.housekeep();
+        self.spool.housekeep();
     }
 
     fn recovery_code_used(&self, user_id: UserId, left: usize) {
@@ -82,17 +95,75 @@ pub(super) fn delivered(
     database: &Database,
     public_url: Option<PublicUrl>,
 ) -> (Settings, Option<Routes>) {
+    delivered_by(settings, database, public_url, false)
+}
+
+fn delivered_by(
+    settings: Settings,
+    database: &Database,
+    public_url: Option<PublicUrl>,
+    reports: bool,
+) -> (Settings, Option<Routes>) {
     let beside = match database.path() {
         Some(path) => path,
         // In the folder of the process, because there is none next to the database.
         None if database.is_on_server() => Path::new("seconder.db"),
         None => return (settings, None),
     };
-    let routes = Routes::new(LoggedSpool(Spool::beside(beside)), Arc::new(log_trouble), public_url);
+    let spool = LoggedSpool { spool: Spool::beside(beside), reports };
+    let routes = Routes::new(spool, Arc::new(log_trouble), public_url);
     (settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes))
 }
 
+/// A service for a call that may cause a message. If it is on a database, the message leaves by the routes of it;
+/// one that waits after the call is reported when this is dropped.
+pub(crate) struct Calling {
+    routes: Option<Routes>,
+    _attached: Option<Attached>,
+    service: Service,
+}
+
+impl Deref for Calling {
+    type Target = Service;
+
+    fn deref(&self) -> &Service {
+        &self.service
+    }
+}
+
+impl From<Service> for Calling {
+    /// A service that sends its messages itself.
+    fn from(service: Service) -> Calling {
+        Calling { routes: None, _attached: None, service }
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        if let Some(reason) = self.routes.as_ref().and_then(Routes::waits) {
+            log(&format!(
+                "the message was not sent yet: {reason}. It waits for `seconder serve`, or `seconder jobs run`"
+            ));
+        }
+    }
+}
+
 impl Database {
+    /// Opens a database that must exist, for a call that may cause a message.
+    pub(crate) fn existing_to_call(&self) -> seconder::Result<Calling> {
+        let (settings, routes) = delivered_by(self.existing_settings()?, self, None, true);
+        let service = settings.open()?;
+        let attached = match &routes {
+            Some(routes) => {
+                let engine = service.require_engine()?;
+                routes.load_usable(engine)?;
+                Some(routes.attach(engine))
+            }
+            None => None,
+        };
+        Ok(Calling { routes, _attached: attached, service })
+    }
+
     /// Opens a database that must exist, to send what waits there as `seconder serve` does. As long as
     /// the second value is there, receipts that arrive meanwhile are stored.
     pub(crate) fn existing_to_send(
