@@ -327,6 +327,8 @@ fn scans(db: &Connection, sql: &str) -> Vec<String> {
             "SCAN routes",
             "SCAN sealing_keys",
             "SEARCH statistics",
+            // The keys of all applications. Other names are looked up one by one: `lookups::names` has one caller.
+            "SEARCH lookups USING PRIMARY KEY (kind=? AND app_id=?)",
         ];
         let scans =
             step.starts_with("SCAN ") || step.contains("(kind=?)") || step.contains("app_id=?)");
