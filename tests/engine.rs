@@ -216,7 +216,7 @@ fn a_late_failure_of_a_replaced_code_harms_no_other() {
         assert!(start(Channel::Call, 6).is_err());
         fails.wait();
     });
-    for _ in 0..3 {
+    for _ in 0..2 {
         let error = start(Channel::Call, 6).unwrap_err();
         assert!(error.to_string().contains("the gateway is closed"), "{error}");
     }

@@ -4,12 +4,13 @@
 
 use crate::fresh::{ManualClock, ada, forced, url};
 use crate::sealed::{self, Of, ring_of};
-use seconder::calls::{Channel, RequestSms, StartPhoneVerification};
+use seconder::calls::{Channel, PhoneVerificationStarted, RequestSms, StartPhoneVerification};
 use seconder::engine::{AuditFilter, Message};
 use seconder::http::{Caller, RawRequest, respond};
 use seconder::model::UserId;
 use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -44,15 +45,20 @@ fn log_in(world: &World, user: UserId) -> Result<(), Error> {
     Ok(())
 }
 
-fn start(world: &World, number: u64, country: &str, ip: Option<&str>) -> Result<(), Error> {
+fn start(
+    world: &World,
+    number: u64,
+    country: &str,
+    ip: Option<&str>,
+) -> Result<PhoneVerificationStarted, Error> {
     let number = format!("20255{number:05}").parse().unwrap();
     let call = StartPhoneVerification::new(Channel::Call, number, country.parse().unwrap());
     let user_ip = ip.map(|ip| ip.parse().unwrap());
-    world.service.handle(&StartPhoneVerification { user_ip, ..call }).map(drop)
+    world.service.handle(&StartPhoneVerification { user_ip, ..call })
 }
 
 #[track_caller]
-fn waits(result: Result<(), Error>, seconds: u64) {
+fn waits<T: Debug>(result: Result<T, Error>, seconds: u64) {
     let error = result.unwrap_err();
     assert!(matches!(error, Error::RateLimited { .. }), "{error}");
     assert_eq!((error.code(), error.retry_after_seconds()), (Some("60003"), Some(seconds)));
@@ -98,12 +104,39 @@ fn a_gateway_that_fails_gets_at_most_twice_as_many_messages() {
     let folder = tempfile::tempdir().unwrap();
     let clock = ManualClock::at(NOW);
     let world = world(&folder.path().join("a.db"), "", &clock);
+    let user = world.service.create_user("eve@example.com", "202-550-0099", "1").unwrap().user_id;
+    let request = || world.service.request_sms(user).map(drop);
     for _ in 0..10 {
-        let failed = start(&world, 99, "1", None).unwrap_err();
+        let failed = request().unwrap_err();
         assert!(matches!(failed, Error::Unavailable { .. }), "{failed}");
     }
-    waits(start(&world, 99, "1", None), 600);
+    waits(request(), 600);
     assert_eq!(world.sent.lock().unwrap().len(), 10);
+}
+
+#[test]
+fn sign_ups_with_the_number_of_a_user_leave_half_of_its_messages_to_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let world = world(&folder.path().join("a.db"), "cool_down=0", &clock);
+    let user = world.service.create_user("ada@example.com", "202-550-0001", "1").unwrap().user_id;
+    // As many as are accepted, all day long.
+    let mut messages = 0;
+    for round in 0..24 {
+        clock.set(NOW + round * 600);
+        messages += (0..10).filter(|_| start(&world, 1, "1", None).is_ok()).count();
+    }
+    assert_eq!(messages, 10, "half of number_day");
+    for round in 0..2 {
+        clock.set(NOW + (24 + round) * 600);
+        (0..5).for_each(|_| log_in(&world, user).unwrap());
+    }
+    waits(log_in(&world, user), 600);
+    // Another number, which no user has, is treated alike: strangers learn nothing from it.
+    let start_again = || start(&world, 2, "1", None);
+    assert_eq!(start_again().unwrap().resend_after, Some(0));
+    assert_eq!(start_again().unwrap().resend_after, Some(600), "no message before that");
+    waits(start_again(), 600);
 }
 
 #[test]

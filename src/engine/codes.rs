@@ -92,8 +92,7 @@ impl Engine {
         }
         let text = |part: &Option<DisplayText>| part.as_ref().map(|line| line.as_str().to_owned());
         let subject = Subject::User(self.app.app_id, user_id);
-        let (kind, noted) = (kind_of(&subject), noted(&subject, &user.phone));
-        self.accept_for(&user.phone, channel, (&trail, user_ip), (kind, noted))?;
+        self.accept_for(&user.phone, channel, (&trail, user_ip), &subject)?;
         let sent = self.send_code(Order {
             subject,
             phone: user.phone,
@@ -118,7 +117,7 @@ impl Engine {
     fn send_code(&self, order: Order) -> Result<Sent> {
         let fresh = Zeroizing::new(clock::digits(self.random(), order.length)?);
         let now = order.trail.now;
-        let sending = self.sending(&order.phone, order.user_ip, now);
+        let sending = self.sending(&order.subject, &order.phone, order.user_ip, now);
         let noted = noted(&order.subject, &order.phone);
         let message = Outgoing {
             to: order.phone.e164(),
@@ -160,12 +159,19 @@ impl Engine {
     }
 
     /// What limits a message.
-    fn sending(&self, phone: &Phone, user_ip: Option<IpAddr>, now: Now) -> Sending {
+    fn sending(
+        &self,
+        subject: &Subject,
+        phone: &Phone,
+        user_ip: Option<IpAddr>,
+        now: Now,
+    ) -> Sending {
         Sending {
             app: self.app.app_id,
             number: phone.e164(),
             country: phone.country_code,
             network: user_ip.map(limits::network),
+            verifies_number: matches!(subject, Subject::Phone(..)),
             limits: self.limits(),
             now: now.steady,
         }
@@ -177,9 +183,10 @@ impl Engine {
         phone: &Phone,
         channel: Channel,
         (trail, user_ip): (&Trail, Option<IpAddr>),
-        (counted_as, noted): (String, Noted),
+        subject: &Subject,
     ) -> Result<PhoneLine> {
-        let message = Some(self.sending(phone, user_ip, trail.now));
+        let message = Some(self.sending(subject, phone, user_ip, trail.now));
+        let (counted_as, noted) = (kind_of(subject), noted(subject, phone));
         let purpose = Purpose::Message(channel);
         self.accept(InUse { phone, purpose, trail, noted, counted_as, message })
     }
@@ -308,13 +315,12 @@ impl Handle<StartPhoneVerification> for Engine {
         }
         let trail = self.trail::<StartPhoneVerification>(now, call.user_ip)?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
-        let (kind, noted) = (kind_of(&subject), noted(&subject, &phone));
         let is_landline = call.via == Channel::Sms && phone.kind() == PhoneType::Landline;
         // What is rejected in any case is not looked up. If landlines are refused, the audit says so below.
         if is_landline && !self.app.limits.refuse.contains(&LineType::Landline) {
             return Err(rejections::landline());
         }
-        let line = self.accept_for(&phone, call.via, (&trail, call.user_ip), (kind, noted))?;
+        let line = self.accept_for(&phone, call.via, (&trail, call.user_ip), &subject)?;
         let kind = line.phone_type(phone.kind());
         if call.via == Channel::Sms && kind == PhoneType::Landline {
             return Err(rejections::landline());

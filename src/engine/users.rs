@@ -48,6 +48,7 @@ impl Engine {
             number: phone.e164(),
             country: phone.country_code,
             network: None,
+            verifies_number: false,
             limits: self.limits(),
             now: now.steady,
         };

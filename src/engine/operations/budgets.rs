@@ -6,6 +6,10 @@
 //! For a number and an address, the times of the latest messages are kept, so a window slides: with five
 //! in ten minutes, no ten minutes have six. A message counts until the window has passed, and not at its
 //! end. A country and an application have many, so theirs are counted by days of UTC.
+//!
+//! Verifications of a number use at most half of what the number may be sent, because they need no
+//! password: the rest is left to the logins of the user who has the number. That holds for every number,
+//! or the limit would show strangers which numbers are enrolled.
 
 use super::AppId;
 use crate::engine::clock::Time;
@@ -16,7 +20,7 @@ use std::time::Duration;
 
 const FIVE_MINUTES: Duration = Duration::from_secs(5 * 60);
 const TEN_MINUTES: Duration = Duration::from_secs(10 * 60);
-const HOUR: Duration = Duration::from_secs(60 * 60);
+pub(super) const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const DAY_MILLISECONDS: i64 = 86_400_000;
 
@@ -29,6 +33,8 @@ pub(in crate::engine) struct Sending {
     pub(in crate::engine) country: u16,
     /// The network that the call comes from, if it is known.
     pub(in crate::engine) network: Option<String>,
+    /// True for the verification of a number, which needs nothing but the number.
+    pub(in crate::engine) verifies_number: bool,
     /// None in a sandbox that has no limits.
     pub(in crate::engine) limits: Option<Limits>,
     /// The steady time.
@@ -44,16 +50,22 @@ pub(in crate::engine) struct Over {
 }
 
 /// At most so many in each window.
-struct Window {
-    limit: &'static str,
-    most: u32,
-    length: Duration,
+pub(super) struct Window {
+    pub(super) limit: &'static str,
+    pub(super) most: u32,
+    pub(super) length: Duration,
 }
 
 impl Sending {
-    /// Counts the message, unless it is over a limit. Then nothing is changed.
-    pub(in crate::engine) fn spend(&self, view: &mut View) -> Decided<Result<(), Over>> {
-        Ok(self.counted(view)?.map(|changed| changed.into_iter().for_each(|row| view.put(row))))
+    /// Counts the message, unless it is over a limit. Then nothing is changed. Returns when the windows
+    /// have place for another one.
+    pub(in crate::engine) fn spend(&self, view: &mut View) -> Decided<Result<Time, Over>> {
+        let (changed, next) = match self.counted(view)? {
+            Ok(counted) => counted,
+            Err(over) => return Ok(Err(over)),
+        };
+        changed.into_iter().for_each(|row| view.put(row));
+        Ok(Ok(next))
     }
 
     /// Whether the message would be over a limit.
@@ -61,9 +73,10 @@ impl Sending {
         Ok(self.counted(view)?.is_err())
     }
 
-    /// The rows in which the message is counted.
-    fn counted(&self, view: &mut View) -> Decided<Result<Vec<Budget>, Over>> {
-        let Some(limits) = &self.limits else { return Ok(Ok(Vec::new())) };
+    /// The rows in which the message is counted, and when their windows have place for another one.
+    fn counted(&self, view: &mut View) -> Decided<Result<(Vec<Budget>, Time), Over>> {
+        let mut next = self.now;
+        let Some(limits) = &self.limits else { return Ok(Ok((Vec::new(), next))) };
         if !limits.allows(self.country) {
             return Ok(Err(Over { limit: "countries", until: None }));
         }
@@ -71,7 +84,15 @@ impl Sending {
         for (subject, windows) in self.windows(limits) {
             let before = view.get::<Budget>((subject.clone(),))?;
             match slide(self.now, before, subject, &windows) {
-                Ok(row) => changed.extend(row),
+                Ok(Some(row)) => {
+                    let times = times(&row);
+                    next = windows
+                        .iter()
+                        .filter_map(|window| window.opens(&times))
+                        .fold(next, Time::max);
+                    changed.push(row);
+                }
+                Ok(None) => {}
                 Err(over) => return Ok(Err(over)),
             }
         }
@@ -82,7 +103,7 @@ impl Sending {
                 Err(over) => return Ok(Err(over)),
             }
         }
-        Ok(Ok(changed))
+        Ok(Ok((changed, next)))
     }
 
     /// Takes a message back that did not reach anybody, unless as many were taken back already as may
@@ -117,11 +138,16 @@ impl Sending {
 
     fn windows(&self, limits: &Limits) -> Vec<(String, Vec<Window>)> {
         let window = |limit, most, length| Window { limit, most, length };
-        let number = vec![
-            window("number_10_minutes", limits.number_10_minutes, TEN_MINUTES),
-            window("number_day", limits.number_day, DAY),
-        ];
-        let mut all = vec![(format!("number:{}:{}", self.app, self.number), number)];
+        let number = |part: fn(u32) -> u32| {
+            vec![
+                window("number_10_minutes", part(limits.number_10_minutes), TEN_MINUTES),
+                window("number_day", part(limits.number_day), DAY),
+            ]
+        };
+        let mut all = vec![(format!("number:{}:{}", self.app, self.number), number(|most| most))];
+        if self.verifies_number {
+            all.push((format!("verifications:{}:{}", self.app, self.number), number(half)));
+        }
         if let Some(network) = &self.network {
             let windows = vec![window("address_hour", limits.address_hour, HOUR)];
             all.push((format!("address:{}:{network}", self.app), windows));
@@ -138,20 +164,35 @@ impl Sending {
     }
 }
 
+impl Window {
+    /// The time at which there is place for another one after these; none if there is already, or no limit.
+    fn opens(&self, times: &[i64]) -> Option<Time> {
+        let first = times.len().checked_sub(self.most as usize).filter(|_| self.most > 0)?;
+        times.get(first).map(|first| Time(*first).plus(self.length))
+    }
+}
+
+/// The times of a row, the earliest first.
+fn times(row: &Budget) -> Vec<i64> {
+    row.times.chunks_exact(8).map(|time| time.try_into().map_or(0, i64::from_be_bytes)).collect()
+}
+
+/// Half of a limit. Of one message, that is the message: no number could be verified otherwise. Zero is no
+/// limit.
+fn half(most: u32) -> u32 {
+    (most / 2).max(most.min(1))
+}
+
 /// The row with one more message now, if there is a limit.
-fn slide(
+pub(super) fn slide(
     now: Time,
     before: Option<Budget>,
     subject: String,
     windows: &[Window],
 ) -> Result<Option<Budget>, Over> {
-    let times = before.map_or_else(Vec::new, |row| row.times);
-    let mut times: Vec<i64> =
-        times.chunks_exact(8).map(|time| time.try_into().map_or(0, i64::from_be_bytes)).collect();
-    for window in windows.iter().filter(|window| window.most > 0) {
-        let first = times.len().checked_sub(window.most as usize);
-        let until = first.map(|first| Time(times[first]).plus(window.length));
-        if let Some(until) = until.filter(|until| *until > now) {
+    let mut times = before.as_ref().map_or_else(Vec::new, times);
+    for window in windows {
+        if let Some(until) = window.opens(&times).filter(|until| *until > now) {
             return Err(Over { limit: window.limit, until: Some(until) });
         }
     }
@@ -245,6 +286,7 @@ mod tests {
             number: number.to_owned(),
             country: 1,
             network: None,
+            verifies_number: false,
             limits: Some(Limits::default()),
             now: Time(START + at * 1000),
         }
@@ -266,6 +308,37 @@ mod tests {
         assert_eq!(spend(&store, &sending("+2", 599)), None);
         assert_eq!(spend(&store, &sending("+1", 600)), None);
         assert_eq!(spend(&store, &sending("+1", 600)), Some(("number_10_minutes", 700)));
+    }
+
+    #[test]
+    fn verifications_of_a_number_leave_half_of_its_messages_to_logins() {
+        for (most, verifications) in [(1, 1), (2, 1), (5, 2), (20, 10)] {
+            let store = Store::new(Memory::new());
+            let mut limits = Limits::default();
+            limits.set(&format!("number_10_minutes={most} number_day={most}")).unwrap();
+            let login = |at| Sending { limits: Some(limits.clone()), ..sending("+1", at) };
+            let verification = |at| Sending { verifies_number: true, ..login(at) };
+            let over = |until| Some(("number_10_minutes", until));
+            for _ in 0..verifications {
+                assert_eq!(spend(&store, &verification(0)), None, "{most}");
+            }
+            assert_eq!(spend(&store, &verification(1)), over(600), "{most}");
+            for _ in verifications..most {
+                assert_eq!(spend(&store, &login(2)), None, "{most}");
+            }
+            assert_eq!(spend(&store, &login(3)), over(600), "{most}");
+        }
+        let store = Store::new(Memory::new());
+        let verification = |at| Sending { verifies_number: true, ..sending("+1", at) };
+        for round in 0..5 {
+            assert_eq!(spend(&store, &verification(round * 600)), None);
+            assert_eq!(spend(&store, &verification(round * 600)), None);
+        }
+        assert_eq!(spend(&store, &verification(3000)), Some(("number_day", 86_400)));
+        let failed = verification(2400);
+        store.run(move |view| failed.take_back(view)).unwrap();
+        assert_eq!(spend(&store, &verification(3000)), None, "one was taken back");
+        assert_eq!(spend(&store, &verification(3001)), Some(("number_day", 86_400)));
     }
 
     #[test]

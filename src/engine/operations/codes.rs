@@ -97,13 +97,16 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     if cool > issue.now.steady {
         return Ok(Issued::TooSoon(next(cool, None, own_end)));
     }
-    if let Err(over) = issue.sending.spend(view)? {
-        return Ok(Issued::Over(over));
-    }
+    let has_place = match issue.sending.spend(view)? {
+        Ok(has_place) => has_place,
+        Err(over) => return Ok(Issued::Over(over)),
+    };
     *sent_at = issue.now.steady;
     code.sends += 1;
     let limit = too_often(code.sends).then_some(others_end);
     let next = next(issue.now.steady.plus(issue.cool_down), limit, Some(code.expires_at));
+    // What was sent to the number counts also after its code has ended.
+    let next = next.max(has_place);
     let uuid = verifications::begin(view, issue, is_new, code.expires_at)?;
     let (job_id, lane, lease) = issue.job.clone();
     let code_sent = Some(Zeroizing::new(code.code.get()?.clone()));
@@ -252,6 +255,7 @@ mod tests {
                 number: String::new(),
                 country: 1,
                 network: None,
+                verifies_number: false,
                 limits: None,
                 now: AT,
             },

@@ -92,7 +92,7 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
     if let Some(Welcome { message, invitation, job, sending }) = &new.welcome {
         welcome = Some(match sending.spend(view)? {
             Err(over) => Err(over),
-            Ok(()) => {
+            Ok(_) => {
                 let (job_id, lane, lease) = job.clone();
                 if let Some(invitation) = invitation {
                     approver::invite(view, new.app, user_id, invitation, new.now);

@@ -161,6 +161,7 @@ pub(super) fn sending(
         number: message.to,
         country: message.country,
         network: message.network,
+        verifies_number: Subject::user_of(&job.subject).is_none(),
         limits: Some(applications::limits(&app)?),
         now,
     }))

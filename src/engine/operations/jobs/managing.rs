@@ -116,7 +116,7 @@ fn count_again(
 ) -> Decided<Result<(), Refused>> {
     let sending = sending(view, job, message.clone(), plan, now.steady)?;
     match sending {
-        Some(sending) => Ok(sending.spend(view)?.map_err(Refused::Over)),
+        Some(sending) => Ok(sending.spend(view)?.map(drop).map_err(Refused::Over)),
         None => Ok(Ok(())),
     }
 }
