@@ -42,12 +42,23 @@ static void trouble(const char *while_doing, seconder_error *error)
     seconder_error_free(error);
 }
 
-/* Asks the user to wait, after SECONDER_RATE_LIMITED. */
-static void wait_please(seconder_error *error)
+/* Asks the user to wait, after SECONDER_RATE_LIMITED. A limit of the whole application is for the
+ * operator too, who can raise it. */
+static void wait_please(const char *while_doing, seconder_error *error)
 {
     unsigned long long seconds = seconder_error_retry_after_seconds(error);
+    if (seconder_error_is_operator_limit(error))
+        fprintf(stderr, "%s: limit %s: %s\n", while_doing, seconder_error_limit(error),
+                seconder_error_message(error));
     printf("Please wait %llu seconds.\n", seconds > 0 ? seconds : 30);
     seconder_error_free(error);
+}
+
+/* True if the limit is only the wait between two codes: one was sent a moment ago then. */
+static bool is_cool_down(const seconder_error *error)
+{
+    const char *limit = seconder_error_limit(error);
+    return limit != NULL && strcmp(limit, "cool_down") == 0;
 }
 
 /* Stands in for the application's own accounts, which store the hash of the password and the
@@ -96,7 +107,7 @@ static bool by_code(seconder_service *service, uint64_t user_id)
             puts("Please type the digits of the code, and nothing else.");
             break;
         case SECONDER_RATE_LIMITED:
-            wait_please(error);
+            wait_please("checking a code", error);
             return false;
         default:
             /* No network, no database, a wrong API key: none of these is the user's mistake, so
@@ -122,6 +133,11 @@ static bool by_sms(seconder_service *service, uint64_t user_id)
         break;
     }
     case SECONDER_RATE_LIMITED:
+        if (!is_cool_down(error)) {
+            puts("We cannot send a code at the moment.");
+            wait_please("sending a code", error);
+            return false;
+        }
         puts("A code was sent a moment ago. It is still good.");
         seconder_error_free(error);
         break;
@@ -154,7 +170,7 @@ static bool by_push(seconder_service *service, uint64_t user_id)
      * user. */
     bool yes = status == SECONDER_OK && seconder_approval_approved_by(answer, user_id);
     if (status == SECONDER_RATE_LIMITED)
-        wait_please(error);
+        wait_please("asking for approval", error);
     else if (status != SECONDER_OK)
         trouble("asking for approval", error);
     else if (!yes && seconder_approval_status(answer) == SECONDER_APPROVAL_DENIED)

@@ -49,6 +49,8 @@ static bool by_code(const Service &service, std::uint64_t user)
                 std::cout << "Please type the digits of the code." << std::endl;
                 break;
             case Status::rate_limited: /* After wrong codes. what() says how long to wait. */
+                if (error.is_operator_limit()) /* A limit of the whole application. */
+                    throw;
                 std::cout << error.what() << std::endl;
                 break;
             default: /* A problem of the operator or the network, not a wrong code. */

@@ -1748,6 +1748,20 @@ int32_t seconder_error_http_status(const struct seconder_error *error);
 const char *seconder_error_service_code(const struct seconder_error *error);
 
 /**
+ * The name of the limit that was reached, such as "cool_down", "wrong_codes" or "country_day", if the
+ * status is SECONDER_RATE_LIMITED and the service says which: interface 8 lists them. Otherwise NULL.
+ * Services of other projects do not say it, and a later version may have more names.
+ */
+const char *seconder_error_limit(const struct seconder_error *error);
+
+/**
+ * True if the limit that was reached is one of the whole application: "country_day",
+ * "application_day" or "key_rate". Its users cannot do anything about it, but the operator can raise
+ * it.
+ */
+bool seconder_error_is_operator_limit(const struct seconder_error *error);
+
+/**
  * The service's own message, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and
  * SECONDER_UNAUTHORIZED; otherwise NULL. Its wording changes over the years, so decide on the
  * status and on seconder_error_service_code() instead.

@@ -336,6 +336,19 @@ public:
     }
     std::string_view service_code() const && = delete;
 
+    /// The name of the limit that was reached, such as "cool_down", "wrong_codes" or
+    /// "country_day", if the status is rate_limited and the service says which; interface 8 lists
+    /// them. Otherwise empty.
+    std::string_view limit() const & noexcept
+    {
+        return detail::view(seconder_error_limit(get()));
+    }
+    std::string_view limit() const && = delete;
+
+    /// True if that limit is one of the whole application: "country_day", "application_day" or
+    /// "key_rate". Its users cannot do anything about it, but the operator can raise it.
+    bool is_operator_limit() const noexcept { return seconder_error_is_operator_limit(get()); }
+
     /// The service's own message. Do not base decisions on its wording.
     std::string_view service_message() const & noexcept
     {

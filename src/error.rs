@@ -53,6 +53,8 @@ pub enum Error {
         retry_after: Option<Duration>,
         /// The service's error code, as text (`60003`), if it sent one.
         code: Option<String>,
+        /// The name of the limit, such as `cool_down`, if the service says it: see [`Error::limit`].
+        limit: Option<String>,
     },
     /// The network or the service: no response was received in time. Or this process has no
     /// descriptors or memory left.
@@ -135,6 +137,9 @@ pub enum Stage {
     Access,
 }
 
+/// The limits of a whole application, which its users cannot do anything about.
+const OPERATOR_LIMITS: [&str; 3] = ["country_day", "application_day", "key_rate"];
+
 /// The end of every message about a call that exceeded its deadline.
 #[cfg(feature = "remote")]
 pub(crate) const DEADLINE_EXCEEDED: &str = "the deadline was exceeded";
@@ -198,6 +203,22 @@ impl Error {
             Error::Unauthorized { code, .. } | Error::RateLimited { code, .. } => code.as_deref(),
             _ => None,
         }
+    }
+
+    /// The name of the limit that was reached, such as `cool_down`, `wrong_codes` or `country_day`, if the
+    /// error is [`Error::RateLimited`] and the service says which: interface 8 lists them. Services of other
+    /// projects do not. A later version may have more.
+    pub fn limit(&self) -> Option<&str> {
+        match self {
+            Error::RateLimited { limit, .. } => limit.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// True if the limit that was reached is one of the whole application: `country_day`, `application_day` or
+    /// `key_rate`. Its users cannot do anything about it, but the operator can raise it.
+    pub fn is_operator_limit(&self) -> bool {
+        self.limit().is_some_and(|limit| OPERATOR_LIMITS.contains(&limit))
     }
 
     /// How long to wait before a retry, in whole seconds, if known: the number that the message of
@@ -339,7 +360,8 @@ mod tests {
     fn a_wait_is_the_same_number_of_seconds_everywhere() {
         for (millis, seconds) in [(0, 1), (1, 1), (1000, 1), (1001, 2), (1999, 2), (30_000, 30)] {
             let retry_after = Some(Duration::from_millis(millis));
-            let error = Error::RateLimited { message: "Wait".into(), retry_after, code: None };
+            let message = "Wait".to_owned();
+            let error = Error::RateLimited { message, retry_after, code: None, limit: None };
             assert_eq!(error.to_string(), format!("Wait. Try again in {seconds} s"), "{millis}");
             assert_eq!(error.retry_after_seconds(), Some(seconds), "{millis}");
         }

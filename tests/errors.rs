@@ -116,6 +116,31 @@ fn a_503_is_rate_limited_only_if_the_service_itself_sent_it() {
     assert_eq!(kind(&read(json!({"error_code": "60003"}), None)), "RateLimited");
 }
 
+/// Programs decide by the name of the limit, and show it: nothing else than a name is taken for one.
+#[test]
+fn a_rate_limit_has_the_name_of_the_limit_if_the_service_says_it() {
+    let read = |limit: Value| {
+        let body = json!({"message": "Wait.", "error_code": "60003", "limit": limit});
+        read::<RequestSms>(503, &body)
+    };
+    for (limit, of_operator) in [("cool_down", false), ("wrong_codes", false), ("new_1", false)]
+        .into_iter()
+        .chain(["country_day", "application_day", "key_rate"].map(|limit| (limit, true)))
+    {
+        let error = read(limit.into());
+        assert_eq!((error.limit(), error.is_operator_limit()), (Some(limit), of_operator));
+    }
+    let long = "a".repeat(41);
+    for other in [json!(""), json!("1234567"), json!("a b"), json!("A"), json!(long), json!([])] {
+        assert_eq!(read(other.clone()).limit(), None, "{other}");
+    }
+    assert_eq!(error_without_limit().limit(), None);
+}
+
+fn error_without_limit() -> Error {
+    read::<RequestSms>(503, &json!({"message": "Wait.", "error_code": "60003"}))
+}
+
 #[test]
 fn a_200_with_success_false_is_rejected() {
     for success in [json!(false), json!("false"), json!("False")] {
@@ -166,7 +191,7 @@ fn an_approval_with_two_different_users_is_an_error() {
 }
 
 fn limited(retry_after: Option<std::time::Duration>) -> Error {
-    Error::RateLimited { message: "no".into(), retry_after, code: None }
+    Error::RateLimited { message: "no".into(), retry_after, code: None, limit: None }
 }
 
 fn unavailable(stage: Stage) -> Error {

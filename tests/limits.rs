@@ -58,10 +58,12 @@ fn start(
 }
 
 #[track_caller]
-fn waits<T: Debug>(result: Result<T, Error>, seconds: u64) {
+fn waits<T: Debug>(result: Result<T, Error>, limit: &str, seconds: u64) {
     let error = result.unwrap_err();
     assert!(matches!(error, Error::RateLimited { .. }), "{error}");
-    assert_eq!((error.code(), error.retry_after_seconds()), (Some("60003"), Some(seconds)));
+    assert_eq!((error.code(), error.limit()), (Some("60003"), Some(limit)));
+    assert_eq!(error.retry_after_seconds(), Some(seconds));
+    assert_eq!(error.is_operator_limit(), ["country_day", "application_day"].contains(&limit));
 }
 
 fn refused(world: &World) -> Vec<String> {
@@ -79,20 +81,20 @@ fn a_number_gets_five_messages_in_ten_minutes_and_twenty_a_day() {
     let world = world(&folder.path().join("a.db"), "", &clock);
     let user = ada(&world.service);
     (0..5).for_each(|_| log_in(&world, user).unwrap());
-    waits(log_in(&world, user), 600);
+    waits(log_in(&world, user), "number_10_minutes", 600);
     assert_eq!(world.sent.lock().unwrap().len(), 5, "nothing is sent");
     clock.set(NOW + 599);
-    waits(log_in(&world, user), 1);
+    waits(log_in(&world, user), "number_10_minutes", 1);
     // Set back, the wait neither ends nor grows.
     clock.set(NOW - 86_400);
-    waits(log_in(&world, user), 1);
+    waits(log_in(&world, user), "number_10_minutes", 1);
     let after = NOW - 86_399;
     for round in 0..3 {
         clock.set(after + round * 600);
         (0..5).for_each(|_| log_in(&world, user).unwrap());
     }
     clock.set(after + 1800);
-    waits(log_in(&world, user), 86_400 - 600 - 1800);
+    waits(log_in(&world, user), "number_day", 86_400 - 600 - 1800);
     assert_eq!(world.sent.lock().unwrap().len(), 20);
     let refusals = refused(&world);
     assert_eq!(refusals[..3], ["number_10_minutes"; 3]);
@@ -110,7 +112,7 @@ fn a_gateway_that_fails_gets_at_most_twice_as_many_messages() {
         let failed = request().unwrap_err();
         assert!(matches!(failed, Error::Unavailable { .. }), "{failed}");
     }
-    waits(request(), 600);
+    waits(request(), "number_10_minutes", 600);
     assert_eq!(world.sent.lock().unwrap().len(), 10);
 }
 
@@ -131,12 +133,12 @@ fn sign_ups_with_the_number_of_a_user_leave_half_of_its_messages_to_the_user() {
         clock.set(NOW + (24 + round) * 600);
         (0..5).for_each(|_| log_in(&world, user).unwrap());
     }
-    waits(log_in(&world, user), 600);
+    waits(log_in(&world, user), "number_10_minutes", 600);
     // Another number, which no user has, is treated alike: strangers learn nothing from it.
     let start_again = || start(&world, 2, "1", None);
     assert_eq!(start_again().unwrap().resend_after, Some(0));
     assert_eq!(start_again().unwrap().resend_after, Some(600), "no message before that");
-    waits(start_again(), 600);
+    waits(start_again(), "number_10_minutes", 600);
 }
 
 #[test]
@@ -175,16 +177,16 @@ fn an_address_a_country_and_an_application_have_limits() {
     let world = world(&folder.path().join("a.db"), limits, &clock);
     start(&world, 1, "1", Some("192.0.2.1")).unwrap();
     start(&world, 2, "1", Some("192.0.2.1")).unwrap();
-    waits(start(&world, 3, "1", Some("192.0.2.1")), 3600);
+    waits(start(&world, 3, "1", Some("192.0.2.1")), "address_hour", 3600);
     start(&world, 3, "1", Some("192.0.2.2")).unwrap();
     // A message that reaches nobody does not count.
     assert!(matches!(start(&world, 99, "1", None), Err(Error::Unavailable { .. })));
     start(&world, 4, "1", None).unwrap();
-    waits(start(&world, 5, "1", None), 86_400);
+    waits(start(&world, 5, "1", None), "country_day", 86_400);
     let error = start(&world, 6, "49", None).unwrap_err();
     assert_eq!(error.code(), Some("country_not_allowed"));
     clock.set(NOW + 86_399);
-    waits(start(&world, 5, "1", None), 1);
+    waits(start(&world, 5, "1", None), "country_day", 1);
     clock.set(NOW + 86_400);
     start(&world, 5, "1", None).unwrap();
     assert_eq!(refused(&world), ["address_hour", "countries", "country_day", "country_day"]);
@@ -354,7 +356,8 @@ fn an_api_key_has_a_rate_on_each_node() {
     (0..3).for_each(|_| assert_eq!(request().status, 200));
     let reply = request();
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));
-    assert!(String::from_utf8(reply.body).unwrap().contains("60003"));
+    let body = String::from_utf8(reply.body).unwrap();
+    assert!(body.contains("60003") && body.contains(r#""limit":"key_rate""#), "{body}");
     // In the process, there is no such limit.
     (0..9).for_each(|_| drop(world.service.app_details().unwrap()));
     world.clock.set(NOW + 1);

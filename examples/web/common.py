@@ -5,6 +5,7 @@ each application's own file.
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import secrets
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 import seconder
 from seconder.contrib.replay import SqlReplay
 
+log = logging.getLogger("example")
 FOLDER = Path(__file__).parent
 """The folder of the templates and the stylesheet."""
 PUBLIC_URL = os.environ.get("EXAMPLE_URL", "http://127.0.0.1:5000")
@@ -38,6 +40,11 @@ SERVICE_URL = f"sqlite:{DATA}/seconder.db"
 """The embedded service. It writes messages as text files to ``seconder.spool``."""
 SECURE = PUBLIC_URL.startswith("https:")
 """Whether cookies are restricted to HTTPS."""
+MESSAGE_LIMITS = {
+    *("cool_down", "sends", "number_10_minutes", "number_day"),
+    *("address_hour", "country_day", "application_day"),
+}
+"""The limits on messages with codes."""
 BROWSER = "__Host-browser" if SECURE else "browser"
 """The name of the cookie of a remembered browser. Browsers accept the prefix over HTTPS alone."""
 
@@ -123,6 +130,18 @@ class Problem:
         return f"Try again in {math.ceil(self.wait / 60)} minutes."
 
 
+def why_limited(error: seconder.RateLimited, sending: bool) -> str:
+    """Returns why a limit makes the user wait. Strangers may have used it up, so only the wait after a
+    code says that one was sent. Other services do not say which limit it is."""
+    if error.is_operator_limit:
+        log.error("the limit %s of the application was reached: %s", error.limit, error)
+    if sending and error.limit == "cool_down":
+        return "A code was sent already."
+    if sending or error.limit in MESSAGE_LIMITS:
+        return "We cannot send a code at the moment."
+    return "That is not possible at the moment." if error.is_operator_limit else "Too many attempts."
+
+
 def explain(error: seconder.SecondFactorError | Refused, *, sending: bool = False) -> Problem:
     """Returns what to show to the user after a call, which may have been to send a code. An error
     that the user cannot act on is raised again."""
@@ -136,7 +155,7 @@ def explain(error: seconder.SecondFactorError | Refused, *, sending: bool = Fals
         case seconder.TokenInvalid():
             return Problem("That code is wrong.", 401)
         case seconder.RateLimited():
-            text = "A code was sent already." if sending else "Too many attempts."
+            text = why_limited(error, sending)
             wait = None if error.retry_after is None else math.ceil(error.retry_after)
             return Problem(text, 429, wait, sending)
         case seconder.Unavailable():

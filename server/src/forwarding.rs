@@ -146,7 +146,7 @@ impl Waiting<'_> {
         }
         let message = "Too many calls wait for the service before this one. Try again later.";
         let retry_after = Some(RETRY_AFTER);
-        Err(Error::RateLimited { message: message.into(), retry_after, code: None })
+        Err(Error::RateLimited { message: message.into(), retry_after, code: None, limit: None })
     }
 }
 

@@ -89,7 +89,7 @@ impl Replay for Memory {
             let first = known.order.first().map(|(until, _)| until.saturating_add(1));
             let wait = first.map(|free| Duration::from_secs(free.saturating_sub(callback.now)));
             let message = "The memory of received callbacks is full".to_owned();
-            return Err(Error::RateLimited { message, retry_after: wait, code: None });
+            return Err(Error::RateLimited { message, retry_after: wait, code: None, limit: None });
         }
         known.until.insert(callback.key.into(), until);
         known.order.insert((until, callback.key.into()));

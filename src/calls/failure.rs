@@ -45,6 +45,18 @@ pub(super) fn code(reply: &Reply) -> Option<String> {
     reply.text("error_code").filter(|code| !code.is_empty())
 }
 
+/// The name of the limit that was reached, where there is one. Anything else than a name is left out, so that
+/// programs can show it.
+fn limit(reply: &Reply) -> Option<String> {
+    let is_name = |name: &String| {
+        let rest = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        name.len() <= 40
+            && name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name.bytes().all(rest)
+    };
+    reply.text("limit").filter(is_name)
+}
+
 /// Converts a reply to the error that it reports.
 pub(super) fn read(reply: Reply) -> Error {
     let Value::Object(body) = &reply.body else {
@@ -58,13 +70,23 @@ pub(super) fn read(reply: Reply) -> Error {
     match (reply.status, code.as_deref()) {
         (401, Some(INVALID_API_KEY) | None) => Error::Unauthorized { message, code },
         (429, _) | (503, Some(TOO_MANY_REQUESTS | FACTOR_LOCKED | TOO_MANY_WRONG_KEYS)) => {
-            Error::RateLimited { message, retry_after: reply.retry_after, code }
+            Error::RateLimited {
+                message,
+                retry_after: reply.retry_after,
+                code,
+                limit: limit(&reply),
+            }
         }
         // Without a code, only the text distinguishes an account that waiting does not help.
         (503, None) if reply.retry_after.is_some() || is_of_the_service(body) => {
             match message.to_ascii_lowercase().contains("suspended") {
                 true => rejection(&reply, code, message, body),
-                false => Error::RateLimited { message, retry_after: reply.retry_after, code },
+                false => Error::RateLimited {
+                    message,
+                    retry_after: reply.retry_after,
+                    code,
+                    limit: limit(&reply),
+                },
             }
         }
         (500.., Some(UNSPECIFIC) | None) => Error::unavailable(Stage::Response, message),
@@ -251,7 +273,7 @@ fn describe<C: Call>(error: &Error) -> Reply {
         Error::Unauthorized { .. } | Error::InvalidCallback { .. } => {
             plain(401, INVALID_API_KEY, "Invalid API key")
         }
-        Error::RateLimited { message, retry_after, code } => {
+        Error::RateLimited { message, retry_after, code, limit } => {
             // What a relay was sent without a code is no decision of the service behind it, and must
             // not become one.
             let fields = [("message".to_owned(), message.clone())].into();
@@ -260,7 +282,10 @@ fn describe<C: Call>(error: &Error) -> Reply {
                 TOO_MANY_WRONG_KEYS => TOO_MANY_WRONG_KEYS,
                 _ => TOO_MANY_REQUESTS,
             });
-            let reply = body(503, code, message, &fields);
+            let mut reply = body(503, code, message, &fields);
+            if let (Some(limit), Some(body)) = (limit, reply.body.as_object_mut()) {
+                body.insert("limit".into(), limit.as_str().into());
+            }
             Reply { retry_after: *retry_after, ..reply }
         }
         Error::Unavailable { .. } | Error::InvalidResponse { .. } => {

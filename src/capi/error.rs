@@ -15,6 +15,8 @@ pub struct seconder_error {
     message: Text,
     http_status: u16,
     service_code: Option<Text>,
+    limit: Option<Text>,
+    is_operator_limit: bool,
     service_message: Option<Text>,
     stage: i32,
     fields: Vec<(Text, Text)>,
@@ -49,6 +51,8 @@ impl seconder_error {
             message,
             http_status: 0,
             service_code: None,
+            limit: None,
+            is_operator_limit: false,
             service_message: None,
             stage: SECONDER_STAGE_NONE,
             fields: Vec::new(),
@@ -73,6 +77,8 @@ impl From<Error> for Box<seconder_error> {
     fn from(error: Error) -> Box<seconder_error> {
         let mut bare = seconder_error::bare(of_error(&error), Text::new(&error.to_string()));
         bare.service_code = Text::of(error.code());
+        bare.limit = Text::of(error.limit());
+        bare.is_operator_limit = error.is_operator_limit();
         let retry_safe = error.retry_safe();
         #[cfg(feature = "remote")]
         let timed_out = error.timed_out();
@@ -128,6 +134,22 @@ pub extern "C" fn seconder_error_http_status(error: Option<&seconder_error>) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_service_code(error: Option<&seconder_error>) -> *const c_char {
     read_handle(error, |error| pointer(&error.service_code))
+}
+
+/// The name of the limit that was reached, such as "cool_down", "wrong_codes" or "country_day", if the
+/// status is SECONDER_RATE_LIMITED and the service says which: interface 8 lists them. Otherwise NULL.
+/// Services of other projects do not say it, and a later version may have more names.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_error_limit(error: Option<&seconder_error>) -> *const c_char {
+    read_handle(error, |error| pointer(&error.limit))
+}
+
+/// True if the limit that was reached is one of the whole application: "country_day",
+/// "application_day" or "key_rate". Its users cannot do anything about it, but the operator can raise
+/// it.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_error_is_operator_limit(error: Option<&seconder_error>) -> bool {
+    read_handle(error, |error| error.is_operator_limit)
 }
 
 /// The service's own message, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and

@@ -394,7 +394,7 @@ impl Handle<CreateApproval> for Engine {
             AddApproval::NoUser => Err(rejections::user_not_found()),
             AddApproval::Snoozed(until) => {
                 let message = "The user said that the last request was not theirs";
-                rejections::wait(message, until.after(now.steady))
+                rejections::wait(message, Some("snooze"), until.after(now.steady))
             }
         }
     }

@@ -234,15 +234,17 @@ fn noted(subject: &Subject, phone: &Phone) -> Noted {
 
 /// Why no code is sent.
 fn not_sent(refused: &Issued, now: Now) -> Error {
-    let wait = |message: &str, until: &Time| {
-        rejections::wait::<()>(message, until.after(now.steady)).err()
+    let wait = |message: &str, limit, until: &Time| {
+        rejections::wait::<()>(message, Some(limit), until.after(now.steady)).err()
     };
     let error = match refused {
         Issued::Sent { .. } => None,
         Issued::Barred(barred) => rejections::barred::<()>(*barred, now).err(),
-        Issued::TooSoon(next) => wait("A code was sent just now", next),
-        Issued::TooOften(next) => wait("Codes were sent too often", next),
-        Issued::Over(Over { until: Some(until), .. }) => wait("Too many messages were sent", until),
+        Issued::TooSoon(next) => wait("A code was sent just now", "cool_down", next),
+        Issued::TooOften(next) => wait("Codes were sent too often", "sends", next),
+        Issued::Over(Over { until: Some(until), limit }) => {
+            wait("Too many messages were sent", limit, until)
+        }
         Issued::Over(Over { until: None, .. }) => Some(rejections::country_not_allowed()),
     };
     error.unwrap_or_else(|| Error::Internal { message: "a code was sent and refused".into() })

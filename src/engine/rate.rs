@@ -48,7 +48,8 @@ impl Engine {
         let limits = &self.app.limits;
         let now = self.shared.steady.now(&*self.shared.clock).steady;
         let taken = self.shared.rates.take(self.app.app_id, limits.key_rate, limits.key_burst, now);
-        taken.or_else(|wait| rejections::wait("Too many requests with this API key", Some(wait)))
+        let message = "Too many requests with this API key";
+        taken.or_else(|wait| rejections::wait(message, Some("key_rate"), Some(wait)))
     }
 }
 

@@ -14,6 +14,8 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+const WRONG_CODES: &str = "wrong_codes";
+
 pub(super) fn sms_not_enabled() -> Error {
     reject(503, codes::SMS_NOT_ENABLED, "SMS is not enabled for this application.")
 }
@@ -135,19 +137,26 @@ pub(super) fn offline_not_prepared() -> Error {
 /// What has too many wrong codes.
 pub(super) fn barred<T>(barred: Barred, now: Now) -> Result<T> {
     match barred {
-        Barred::Until(next) => wait("Too many wrong codes", next.after(now.steady)),
+        Barred::Until(next) => {
+            wait("Too many wrong codes", Some(WRONG_CODES), next.after(now.steady))
+        }
         Barred::Locked => Err(Error::RateLimited {
             message: "Too many wrong codes: locked until an administrator unlocks the user".into(),
             retry_after: None,
             code: Some(codes::FACTOR_LOCKED.to_owned()),
+            limit: Some(WRONG_CODES.to_owned()),
         }),
     }
 }
 
-/// The caller must wait, and can then retry the same call.
-pub(super) fn wait<T>(message: &str, retry_after: Option<Duration>) -> Result<T> {
-    let code = Some(codes::TOO_MANY_REQUESTS.to_owned());
-    Err(Error::RateLimited { message: message.into(), retry_after, code })
+/// The caller must wait because of a limit, and can then retry the same call.
+pub(super) fn wait<T>(
+    message: &str,
+    limit: Option<&str>,
+    retry_after: Option<Duration>,
+) -> Result<T> {
+    let (code, limit) = (Some(codes::TOO_MANY_REQUESTS.to_owned()), limit.map(str::to_owned));
+    Err(Error::RateLimited { message: message.into(), retry_after, code, limit })
 }
 
 fn reject(status: u16, code: &str, message: &str) -> Error {

@@ -220,7 +220,7 @@ impl Engine {
             }
             return Ok(verification);
         }
-        rejections::wait("Too many attempts at once", None)
+        rejections::wait("Too many attempts at once", None, None)
     }
 
     /// Reports that a code was used up, which cannot be undone if the store fails now.

@@ -40,7 +40,8 @@ impl RoutedRequest {
         let message =
             "Too many wrong API keys were sent from this address. Try again later.".into();
         let code = Some(codes::TOO_MANY_WRONG_KEYS.to_owned());
-        let error = Error::RateLimited { message, retry_after: Some(retry_after), code };
+        let retry_after = Some(retry_after);
+        let error = Error::RateLimited { message, retry_after, code, limit: None };
         Some(self.failure(backend, &error))
     }
 
@@ -61,5 +62,5 @@ impl RawReply {
 fn too_many(retry_after: Duration) -> Error {
     // A code is for what was decided about a user, such as that there were too many wrong codes.
     let message = "The service has too many calls at once. Try again later.".to_owned();
-    Error::RateLimited { message, retry_after: Some(retry_after), code: None }
+    Error::RateLimited { message, retry_after: Some(retry_after), code: None, limit: None }
 }

@@ -51,9 +51,14 @@ impl Redactor {
     pub(super) fn redact_error(&self, mut error: Error) -> Error {
         match &mut error {
             Error::Rejected(no) => self.redact_rejection(no),
-            Error::Unauthorized { message, code } | Error::RateLimited { message, code, .. } => {
+            Error::Unauthorized { message, code } => {
                 redact(message, &self.0);
                 self.redact_code(code);
+            }
+            Error::RateLimited { message, code, limit, .. } => {
+                redact(message, &self.0);
+                self.redact_code(code);
+                self.redact_code(limit);
             }
             Error::Unavailable { message, .. } | Error::InvalidResponse { message } => {
                 redact(message, &self.0)
@@ -152,11 +157,11 @@ mod tests {
         let shown = words.redact_error(rejection("60020")).to_string();
         assert!(shown.contains("code 60020"), "{shown}");
         let (message, code) = ("no key+600200".to_owned(), Some("key+600200".to_owned()));
-        let limited = Error::RateLimited { message, retry_after: None, code };
-        let Error::RateLimited { message, code, .. } = words.redact_error(limited) else {
-            panic!()
-        };
-        assert_eq!((message.as_str(), code.as_deref()), ("no [redacted]", Some(REDACTED)));
+        let limit = code.clone();
+        let limited = Error::RateLimited { message, retry_after: None, code, limit };
+        let limited = words.redact_error(limited);
+        assert_eq!((limited.code(), limited.limit()), (Some(REDACTED), Some(REDACTED)));
+        assert_eq!(limited.to_string(), "no [redacted]. Try again later");
         let error = words.redact_error(Error::invalid_response("it redirects to 7654321.example"));
         assert_eq!(error, Error::invalid_response("it redirects to [redacted].example"));
     }

@@ -371,8 +371,12 @@ mod tests {
     #[test]
     fn a_busy_service_is_polled_again_and_one_that_rejects_the_key_is_not() {
         let wait = |seconds| Some(Duration::from_secs(seconds));
-        let busy =
-            |s| Error::RateLimited { message: "busy".into(), retry_after: wait(s), code: None };
+        let busy = |s| Error::RateLimited {
+            message: "busy".into(),
+            retry_after: wait(s),
+            code: None,
+            limit: None,
+        };
         let gone = Error::unavailable(Stage::Response, "gone");
         let found = Ok(approval(Approved, Some(7)));
         let (answer, pauses) = waited(60, vec![Err(busy(3)), Err(gone.clone()), found]);

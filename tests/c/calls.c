@@ -72,6 +72,7 @@ static void rejections(seconder_service *service)
     CHECK(seconder_error_parameter(error) == NULL);
     CHECK(seconder_error_field_count(error) == 0);
     CHECK(!seconder_error_retry_safe(error) && seconder_error_retry_after_seconds(error) == 0);
+    CHECK(seconder_error_limit(error) == NULL && !seconder_error_is_operator_limit(error));
     CHECK(seconder_error_message(error) != NULL);
     seconder_error_free(error);
 }
@@ -108,6 +109,8 @@ static void codes(seconder_service *service, struct phone *phone)
     CHECK(seconder_error_retry_after_seconds(error) > 0);
     CHECK(seconder_error_retry_after_seconds(error) <= 30);
     CHECK(same(seconder_error_service_code(error), "60003"));
+    CHECK(same(seconder_error_limit(error), "cool_down"));
+    CHECK(!seconder_error_is_operator_limit(error));
     seconder_error_free(error);
 
     verification = GARBAGE(seconder_verification);

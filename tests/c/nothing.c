@@ -180,6 +180,7 @@ static void missing_handles(void)
     CHECK(seconder_error_stage(NULL) == SECONDER_STAGE_NONE);
     CHECK(seconder_error_service_message(NULL) == NULL);
     CHECK(!seconder_error_timed_out(NULL));
+    CHECK(seconder_error_limit(NULL) == NULL && !seconder_error_is_operator_limit(NULL));
     CHECK(!seconder_error_retry_safe(NULL) && seconder_error_retry_after_seconds(NULL) == 0);
     CHECK(seconder_approval_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
     CHECK(seconder_event_status(NULL) == SECONDER_APPROVAL_UNKNOWN);

@@ -2,7 +2,9 @@
 //! service.
 
 use super::tools::{Folder, PATIENCE, command, compile, eventually};
-use seconder::engine::{ApprovalResponse, DeviceRegistered, DeviceType, RespondToApproval};
+use seconder::engine::{
+    ApprovalResponse, DeviceRegistered, DeviceType, RespondToApproval, operator::SetLimits,
+};
 use seconder::model::{ApiKey, UserId};
 use seconder::otp::Totp;
 use seconder::{Service, Settings};
@@ -128,6 +130,20 @@ fn a_login_is_rate_limited_after_wrong_codes() {
     running.types(&format!("{wrong}\n{wrong}\n{wrong}\n"));
     keeps_out(running, "That is not the code.");
     keeps_out(login.begin(&format!("app\n{wrong}\n{wrong}\n")), "Please wait ");
+}
+
+/// The number has had all messages that it gets, so no code was sent a moment ago.
+#[test]
+fn a_login_says_that_no_code_can_be_sent() {
+    let login = Login::new();
+    let limits = SetLimits { limits: "number_10_minutes=1".into() };
+    login.service.operate(&limits).unwrap();
+    let mut running = login.begin("sms\n");
+    running.types(&format!("{}\n", login.code()));
+    lets_in(running);
+    let (good, text) = login.begin("sms\n").ends();
+    assert!(!good && text.contains("We cannot send a code at the moment."), "{text}");
+    assert!(text.contains("Please wait ") && !text.contains("moment ago"), "{text}");
 }
 
 #[test]

@@ -67,6 +67,7 @@ static void errors_give_reasons()
     CHECK(copy.parameter() == "token" && copy.message() == copy.what());
     CHECK(copy.fields().size() == 1 && copy.fields()[0].name == "token");
     CHECK(!copy.retry_safe() && copy.retry_after().count() == 0 && copy.http_status() == 0);
+    CHECK(copy.limit().empty() && !copy.is_operator_limit());
     CHECK(copy.stage() == Stage::none && copy.service_code().data() == nullptr);
     CHECK(copy.service_message().data() == nullptr);
 

@@ -38,6 +38,12 @@ class SecondFactorError(Exception):
     service, or it only reads, such as ``user_status``. False where the same call would fail again."""
     retry_after: float | None
     """How long to wait before a retry, in whole seconds as in the message, if known."""
+    limit: str | None
+    """The name of the limit that was reached, such as ``"cool_down"``, ``"wrong_codes"`` or
+    ``"country_day"``, with ``RateLimited`` from a service that says it (section 8 lists them)."""
+    is_operator_limit: bool
+    """True if that limit is one of the whole application: ``"country_day"``, ``"application_day"`` or
+    ``"key_rate"``. Its users cannot do anything about it, but the operator can raise it."""
     request_id: str | None
     """The id of the call: 16 hexadecimal digits. The record of the call in the logger ``seconder``, and
     the one that ``on_call`` gets, have it too, so a page of errors can show it to the user. It is not
@@ -52,6 +58,8 @@ class SecondFactorError(Exception):
         fields: Mapping[str, str] | None = None,
         retry_safe: bool = False,
         retry_after: float | None = None,
+        limit: str | None = None,
+        is_operator_limit: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -60,6 +68,8 @@ class SecondFactorError(Exception):
         self.fields = dict(fields or {})
         self.retry_safe = retry_safe
         self.retry_after = retry_after
+        self.limit = limit
+        self.is_operator_limit = is_operator_limit
         self.request_id = None
 
 
@@ -151,7 +161,8 @@ class VerificationCodeWrong(Rejected):
 
 
 class RateLimited(SecondFactorError):
-    """The caller, later: wait for ``retry_after`` seconds, then retry (section 7)."""
+    """The caller, later: wait for ``retry_after`` seconds, then retry (section 7). ``limit`` says which
+    limit it is, and ``is_operator_limit`` whether an operator has to act."""
 
 
 class Unavailable(SecondFactorError, ConnectionError):

@@ -164,6 +164,10 @@ impl Failure {
                 if let Some(code) = error.code() {
                     attributes.set_item("code", code)?;
                 }
+                if let Some(limit) = error.limit() {
+                    attributes.set_item("limit", limit)?;
+                    attributes.set_item("is_operator_limit", error.is_operator_limit())?;
+                }
                 if let Some(seconds) = error.retry_after_seconds() {
                     attributes.set_item("retry_after", seconds as f64)?;
                 }

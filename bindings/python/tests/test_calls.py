@@ -173,7 +173,7 @@ def test_wrong_codes_are_rejected_and_the_fifth_is_rate_limited() -> None:
             assert not caught.value.reused
         with pytest.raises(seconder.RateLimited) as limited:
             service.verify(code, user.user_id, force=True)
-    assert limited.value.retry_safe
+    assert limited.value.retry_safe and limited.value.limit == "wrong_codes"
     assert limited.value.retry_after is not None and 0 < limited.value.retry_after <= 2
 
 

@@ -170,6 +170,18 @@ def test_a_rate_limit_says_how_long_to_wait(remote: RemoteService) -> None:
         service.verify("1234567", 7)
     assert caught.value.retry_after == 30.0 and caught.value.retry_safe
     assert caught.value.code == "60003"
+    assert caught.value.limit is None and not caught.value.is_operator_limit
+
+
+@pytest.mark.parametrize("limit, of_operator", [("cool_down", False), ("key_rate", True)])
+def test_a_rate_limit_says_which_limit_it_is(
+    remote: RemoteService, limit: str, of_operator: bool
+) -> None:
+    body = {"message": "Slow down.", "error_code": "60003", "limit": limit}
+    remote.status, remote.body = 503, body
+    with remote.open(timeout=1) as service, pytest.raises(seconder.RateLimited) as caught:
+        service.verify("1234567", 7)
+    assert (caught.value.limit, caught.value.is_operator_limit) == (limit, of_operator)
 
 
 def test_a_refused_connection_is_unavailable() -> None:
@@ -242,7 +254,7 @@ def test_errors_can_be_pickled() -> None:
         seconder.InvalidArgument("email is invalid", parameter="email"),
         seconder.TokenMalformed("token must be digits", parameter="token"),
         seconder.Rejected("no", code="60026", http_status=404, fields={"a": "b"}),
-        seconder.RateLimited("wait", retry_safe=True, retry_after=1.5),
+        seconder.RateLimited("wait", retry_safe=True, retry_after=1.5, limit="cool_down"),
         seconder.Unavailable("no answer", stage="connect", retry_safe=True),
         seconder.Timeout("no answer", stage=seconder.Stage.RESPONSE),
     ]

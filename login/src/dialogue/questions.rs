@@ -262,6 +262,12 @@ impl<'a> Dialogue<'a> {
     fn wait_or_end(&mut self, error: &Error) -> Next {
         let what = "the code was not checked";
         match error {
+            // A limit of the whole application is no trouble, which on_trouble=ignore would forgive:
+            // an attacker could reach it by many requests.
+            Error::RateLimited { code: Some(_), .. } if error.is_operator_limit() => {
+                self.log_limit(what, error);
+                self.wait_for(NOT_CHECKED, error.retry_after_seconds())
+            }
             Error::RateLimited { .. } if outcome_of(error) == Outcome::Locked => {
                 self.locked_for(error.retry_after_seconds())
             }
@@ -271,6 +277,12 @@ impl<'a> Dialogue<'a> {
             }
             error => self.end_by(error, what),
         }
+    }
+
+    /// Names a limit of the application to the operator.
+    fn log_limit(&mut self, what: &str, error: &Error) {
+        let limit = error.limit().unwrap_or_default();
+        self.journal.error(&clean(&format!("{what}: limit {limit} of the application: {error}")));
     }
 
     /// Whether the service replies to nothing, after it did not check a code and did not say why. There
@@ -317,6 +329,9 @@ impl<'a> Dialogue<'a> {
     pub(super) fn not_sent(&mut self, text: &str, error: &Error) -> Next {
         match error {
             Error::RateLimited { .. } => {
+                if error.is_operator_limit() {
+                    self.log_limit(text, error);
+                }
                 self.show(&wait_text(text, error.retry_after_seconds()), Style::Error)
             }
             Error::Cancelled { .. } => self.end_by(error, text),

@@ -102,7 +102,8 @@ pub(crate) fn errors() -> Vec<(Error, Outcome)> {
 /// What asks to wait: the service because of the user, with a code, or anybody because of the load.
 pub(crate) fn waiting(code: Option<&str>, seconds: Option<u64>) -> Error {
     let retry_after = seconds.map(Duration::from_secs);
-    Error::RateLimited { message: "\x1b[2Jsecret".into(), retry_after, code: code.map(Into::into) }
+    let code = code.map(Into::into);
+    Error::RateLimited { message: "\x1b[2Jsecret".into(), retry_after, code, limit: None }
 }
 
 /// A variant that is added to the library's errors has to be added to [`errors`].
@@ -237,18 +238,27 @@ fn a_busy_service_is_trouble_and_a_lock_is_none() {
         "The second factor cannot be checked now, because the service is busy. Try again in 120 s.";
     let unclear = "The code was not checked. Try again in 120 s.";
     let (all, one): (&[&str], &[&str]) = (&["verify", "user_status"], &["verify"]);
-    for (code, fails, shown, deny, ignore) in [
-        (None, all, busy, UNAVAILABLE, Outcome::Ignored),
+    let limits = [("key_rate", unclear), ("wrong_codes", too_many)];
+    let of_limit = limits.map(|(limit, shown)| {
+        (Some("60003"), Some(limit), all, shown, Outcome::Locked, Outcome::Locked)
+    });
+    let others = [
+        (None, None, all, busy, UNAVAILABLE, Outcome::Ignored),
         // Whether the user is locked is not known.
-        (None, one, unclear, Outcome::Locked, Outcome::Locked),
-        (Some("60003"), one, too_many, Outcome::Locked, Outcome::Locked),
-        (Some("60003"), all, too_many, Outcome::Locked, Outcome::Locked),
-        // Whoever can send wrong keys from the address of the machine could switch the factor off otherwise.
-        (Some("too_many_wrong_keys"), all, not_now, WRONG_KEYS, WRONG_KEYS),
-    ] {
+        (None, None, one, unclear, Outcome::Locked, Outcome::Locked),
+        (Some("60003"), None, one, too_many, Outcome::Locked, Outcome::Locked),
+        (Some("60003"), None, all, too_many, Outcome::Locked, Outcome::Locked),
+        // Wrong keys from the address of the machine must not switch the factor off.
+        (Some("too_many_wrong_keys"), None, all, not_now, WRONG_KEYS, WRONG_KEYS),
+    ];
+    for (code, limit, fails, shown, deny, ignore) in others.into_iter().chain(of_limit) {
         for (on_trouble, outcome) in [("deny", deny), ("ignore", ignore)] {
             let fails = Box::leak(fails.into());
-            let error = Some(waiting(code, Some(120)));
+            let mut error = waiting(code, Some(120));
+            if let Error::RateLimited { limit: of, .. } = &mut error {
+                *of = limit.map(Into::into);
+            }
+            let error = Some(error);
             let backend = Fixed { error, verdict: Verdict::Wrong, fails };
             let login = Login { user: "ada", ..Login::default() };
             let more = format!("users = directory\nmethod = code\non_trouble = {on_trouble}");

@@ -145,6 +145,7 @@ impl Fault {
                 message: "API usage limit reached".to_owned(),
                 retry_after: Some(self.retry_after),
                 code: Some("60003".to_owned()),
+                limit: None,
             }),
             "unauthorized" => replied(Error::Unauthorized {
                 message: "the sandbox was asked to reject it".to_owned(),

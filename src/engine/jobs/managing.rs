@@ -74,6 +74,7 @@ fn refused(id: &str, why: Refused, now: Now) -> Error {
                 message: format!("The message is over the limit {limit}"),
                 retry_after: until.after(now.steady),
                 code: Some(codes::TOO_MANY_REQUESTS.to_owned()),
+                limit: Some(limit.to_owned()),
             };
         }
     };

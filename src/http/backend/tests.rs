@@ -84,14 +84,17 @@ fn waits_and_rejections_are_passed_on() {
         message: "Too many".into(),
         retry_after: Some(Duration::from_secs(7)),
         code: Some("60003".into()),
+        limit: Some("cool_down".into()),
     });
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("7")));
-    assert_eq!(read(&reply, body).unwrap_err().retry_after_seconds(), Some(7));
+    let error = read(&reply, body).unwrap_err();
+    assert_eq!((error.retry_after_seconds(), error.limit()), (Some(7), Some("cool_down")));
     // This says nothing of the user, so a login by way of a relay must be able to tell it from a wait.
     let (reply, body) = through(|| Error::RateLimited {
         message: "Too many wrong API keys".into(),
         retry_after: Some(Duration::from_secs(2)),
         code: Some("too_many_wrong_keys".into()),
+        limit: None,
     });
     let error = read(&reply, body).unwrap_err();
     assert!(matches!(error, Error::RateLimited { .. }), "{error:?}");
@@ -101,8 +104,10 @@ fn waits_and_rejections_are_passed_on() {
         message: "status 503".into(),
         retry_after: Some(Duration::from_secs(120)),
         code: None,
+        limit: None,
     });
     assert_eq!((reply.status, body.get("error_code")), (503, None), "{body}");
+    assert_eq!(body.get("limit"), None, "{body}");
     let error = read(&reply, body).unwrap_err();
     assert!(matches!(error, Error::RateLimited { code: None, .. }), "{error:?}");
     assert_eq!(error.retry_after_seconds(), Some(120));

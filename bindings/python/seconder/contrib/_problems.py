@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from fastapi import HTTPException
 
+from seconder.contrib import _limits
 from seconder.errors import (
     AlreadyUsed,
     RateLimited,
@@ -44,7 +45,7 @@ def refused_by(error: Exception) -> HTTPException | None:
         case RateLimited():
             wait = None if error.retry_after is None else max(1, math.ceil(error.retry_after))
             headers = {} if wait is None else {"Retry-After": str(wait)}
-            return problem(429, "rate_limited", "There were too many attempts.", headers)
+            return problem(429, "rate_limited", _limits.explain(error), headers)
         case Rejected():
             return problem(400, "not_possible", "It is not possible for this user.")
         case Unavailable():

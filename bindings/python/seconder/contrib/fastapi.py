@@ -331,7 +331,7 @@ poll that uses it may take long."""
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "It is not possible for this user."},
     401: {"model": Problem, "description": "No login is pending, or the code is wrong."},
-    429: {"model": Problem, "description": "There were too many attempts: see `Retry-After`."},
+    429: {"model": Problem, "description": "A limit was reached: see `Retry-After`."},
     503: {"model": Problem, "description": "The service cannot be reached."},
 }
 

@@ -82,8 +82,10 @@ def test_limits_are_429(client: TestClient, shop: Shop) -> None:
     client.post("/sms")
     got = client.post("/sms")
     assert reason(got) == (429, "rate_limited") and int(got.headers["Retry-After"]) >= 1
+    assert got.json()["detail"]["message"] == "A code cannot be sent at the moment."
     tries = [client.post("/verify", json={"code": "0000000"}) for _ in range(20)]
     assert reason(tries[-1]) == (429, "rate_limited")
+    assert tries[-1].json()["detail"]["message"] == "Too many attempts."
     assert int(tries[-1].headers["Retry-After"]) >= 1
 
 

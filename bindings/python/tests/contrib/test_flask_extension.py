@@ -284,6 +284,32 @@ def test_a_session_on_the_server_gets_another_id(client: FlaskClient, sandbox: S
     assert renewed == [{}, {}]
 
 
+@pytest.mark.parametrize(
+    "limit, text",
+    [
+        ("wrong_codes", "Too many attempts."),
+        ("number_day", "A code cannot be sent at the moment."),
+        ("country_day", "A code cannot be sent at the moment."),
+        ("key_rate", "That is not possible at the moment."),
+    ],
+)
+def test_a_limit_says_what_is_true_and_one_of_the_application_is_logged(
+    remote: RemoteService, caplog: pytest.LogCaptureFixture, limit: str, text: str
+) -> None:
+    app, second = make()
+    client = app.test_client()
+    remote.status, remote.headers = 503, {"Retry-After": "27"}
+    remote.body = {"message": "Too many", "error_code": "60003", "limit": limit}
+    with remote.open(repeats="none") as service, second.override(service, app):
+        client.post("/password", data={"user": 1})
+        limited = client.post("/code", data={"code": "1234567"})
+    assert limited.status_code == 429 and f"{text} Try again later." in limited.text
+    logged = [record for record in caplog.records if record.name == "seconder.contrib"]
+    assert [limit in record.getMessage() for record in logged] == (
+        [True] if limit in ("country_day", "key_rate") else []
+    )
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_limits_and_failures_have_their_status(remote: RemoteService, own: bool) -> None:
     app, second = make()

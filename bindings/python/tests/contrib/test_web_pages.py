@@ -172,6 +172,29 @@ def test_the_seconds_are_those_of_the_service(site: Site, monkeypatch: pytest.Mo
         assert text in page.text and ("data-wait" in page.text) == (header is not None)
 
 
+@pytest.mark.parametrize("limit", ["sends", "number_10_minutes", "application_day", None])
+def test_a_page_does_not_say_that_a_code_was_sent_if_none_was(
+    site: Site, monkeypatch: pytest.MonkeyPatch, limit: str | None
+) -> None:
+    visitor = site.after_password()
+    of_operator = limit == "application_day"
+    error = seconder.RateLimited(
+        "wait", retry_after=4.0, limit=limit, is_operator_limit=of_operator
+    )
+    names = "request_sms start_phone_verification"
+    replace(site, monkeypatch, **dict.fromkeys(names.split(), failing(error)))
+    pages = [visitor.post("/second/sms")]
+    # Without its name, it may be any limit.
+    if limit is not None:
+        new = site.kind(site.app)
+        new.get("/signup")
+        pages.append(new.post("/signup", **FORM))
+    for page in pages:
+        assert limited(page) == 4
+        assert "We cannot send a code at the moment." in page.text
+        assert "sent already" not in page.text and "Too many attempts" not in page.text
+
+
 def test_every_limit_says_how_long_to_wait(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     logged_in, pending = site.logged_in(), site.after_password()
     start_enrolment(logged_in)

@@ -18,6 +18,7 @@ from django.utils.translation import gettext, ngettext
 
 import seconder
 from seconder._frames import guarded
+from seconder.contrib import _limits
 from seconder.contrib.django import _settings
 from seconder.contrib.django._service import service
 from seconder.contrib.django.models import Decision, Enrolment
@@ -289,11 +290,10 @@ def explain(error: seconder.SecondFactorError) -> str | None:
         return gettext("That code is wrong.")
     if isinstance(error, seconder.RateLimited):
         wait = math.ceil(error.retry_after or 60)
-        return ngettext(
-            "Too many attempts. Try again in %(wait)d second.",
-            "Too many attempts. Try again in %(wait)d seconds.",
-            wait,
+        again = ngettext(
+            "Try again in %(wait)d second.", "Try again in %(wait)d seconds.", wait
         ) % {"wait": wait}
+        return f"{gettext(_limits.explain(error))} {again}"
     return None
 
 
@@ -315,7 +315,8 @@ def _record(
     if error is not None:
         # If the database fails below, this error is the context of that one, with the code in a frame.
         error.with_traceback(None)
-        mistake = isinstance(error, (seconder.TokenInvalid, seconder.RateLimited))
+        limited = isinstance(error, seconder.RateLimited) and not error.is_operator_limit
+        mistake = limited or isinstance(error, seconder.TokenInvalid)
         verdict = Decision.Verdict.REJECTED if mistake else Decision.Verdict.FAILED
         reason = f"{type(error).__name__} {error.code or ''}".strip()
         if not mistake:

@@ -17,6 +17,7 @@ from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyReques
 import seconder
 from seconder._frames import guarded
 from seconder.callback import Replay
+from seconder.contrib import _limits
 from seconder.contrib._configured import PerProcess, options
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._cli import commands
@@ -421,7 +422,7 @@ def _abort(setting: str) -> NoReturn:
 
 
 def _too_many_requests(error: RateLimited) -> HTTPException | ResponseReturnValue:
-    return _response(TooManyRequests, "There were too many attempts. Try again later.", error)
+    return _response(TooManyRequests, f"{_limits.explain(error)} Try again later.", error)
 
 
 def _service_unavailable(error: Unavailable) -> HTTPException | ResponseReturnValue:

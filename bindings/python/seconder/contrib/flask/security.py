@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from seconder._frames import guarded
+from seconder.contrib import _limits
 from seconder.contrib._receiver import Needs
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._extension import Seconder
@@ -273,7 +274,7 @@ def _explain(field: Any, error: SecondFactorError) -> int:
         message, status = get_message("TWO_FACTOR_INVALID_TOKEN")[0], 400
     elif isinstance(error, RateLimited):
         wait = math.ceil(error.retry_after or 60)
-        message, status = f"Too many attempts. Try again in {wait} s.", 429
+        message, status = f"{_limits.explain(error)} Try again in {wait} s.", 429
         after_this_request(_retry_after(wait))
     else:
         message, status = get_message("FAILED_TO_SEND_CODE")[0], 400

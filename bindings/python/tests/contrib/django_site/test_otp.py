@@ -93,7 +93,7 @@ def test_the_forms_send_a_code_and_accept_it(
         "OTP Challenge: The code was sent to +1-XXX-XXX-XX"
     )
     again = errors(device, otp_challenge="1")
-    assert "The next can be sent in" in again
+    assert "The next code can be sent in" in again
     filled = form(device, otp_token=sandbox.code(ada.user_id))
     assert filled.is_valid() and filled.get_user().otp_device == device
     token = OTPTokenForm(
@@ -153,8 +153,8 @@ def test_the_cool_down_of_the_service_is_the_cool_down_of_the_device(
     assert device.generate_is_allowed()[0]
     message = device.generate_challenge()
     assert message in (
-        "A code was sent a moment ago. The next can be sent in 30 seconds.",
-        "A code was sent a moment ago. The next can be sent in 29 seconds.",
+        "The next code can be sent in 30 seconds.",
+        "The next code can be sent in 29 seconds.",
     )
     allowed, reason = device.generate_is_allowed()
     assert not allowed and reason is not None

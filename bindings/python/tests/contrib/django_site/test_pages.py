@@ -56,7 +56,8 @@ def test_a_code_is_sent_on_request(ada: Person, sandbox: Sandbox) -> None:
     assert page.status_code == 200 and "+1-XXX-XXX-XX" in page.content.decode()
     again = ada.client.post(PAGE, {"send": "sms"})
     assert again.status_code == 429 and again["Retry-After"] == "30"
-    assert "Try again in 30 seconds." in again.content.decode()
+    wait = "A code cannot be sent at the moment. Try again in 30 seconds."
+    assert wait in again.content.decode()
     code = sandbox.code(ada.user_id)
     assert ada.client.post(PAGE, {"code": code}).status_code == 302
 
@@ -72,6 +73,7 @@ def test_every_error_keeps_the_user_out(ada: Person, bob: Person, sandbox: Sandb
         assert page.status_code == 400 and "0000000" not in page.content.decode()
     limited = ada.client.post(PAGE, {"code": "0000000"})
     assert (limited.status_code, limited["Retry-After"]) == (429, "2")
+    assert "Too many attempts. Try again in 2 seconds." in limited.content.decode()
     with sandbox.failing("timeout"):
         assert ada.client.post(PAGE, {"code": "0000000"}).status_code == 503
     assert ada.client.get("/secret/").status_code == 302

@@ -191,8 +191,8 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
 def _wait(until: datetime) -> str:
     seconds = max(1, math.ceil((until - timezone.now()).total_seconds()))
     text = ngettext(
-        "A code was sent a moment ago. The next can be sent in %(seconds)d second.",
-        "A code was sent a moment ago. The next can be sent in %(seconds)d seconds.",
+        "The next code can be sent in %(seconds)d second.",
+        "The next code can be sent in %(seconds)d seconds.",
         seconds,
     )
     return text % {"seconds": seconds}
