@@ -9,7 +9,7 @@ use seconder::engine::{AuditFilter, Message};
 use seconder::http::{Caller, RawRequest, respond};
 use seconder::model::UserId;
 use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -190,6 +190,60 @@ fn an_address_a_country_and_an_application_have_limits() {
     clock.set(NOW + 86_400);
     start(&world, 5, "1", None).unwrap();
     assert_eq!(refused(&world), ["address_hour", "countries", "country_day", "country_day"]);
+}
+
+#[test]
+fn an_address_gets_so_many_wrong_codes_an_hour_for_all_users_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let world = world(&folder.path().join("a.db"), "address_wrong_hour=10", &clock);
+    let users: Vec<UserId> = (0..12)
+        .map(|user| {
+            let number = format!("202-550-{:04}", 1000 + user);
+            world.service.create_user("ada@example.com", &number, "1").unwrap().user_id
+        })
+        .collect();
+    let verify = |user: UserId, code: &str, ip: Option<&str>| {
+        let user_ip = ip.map(|ip| ip.parse().unwrap());
+        world.service.handle(&Verify { user_ip, ..forced(code.parse().unwrap(), user) })
+    };
+    let right = |user: UserId| {
+        let _ = world.service.request_sms(user).unwrap();
+        world.sent.lock().unwrap().last().unwrap().clone()
+    };
+    let addresses = [
+        ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
+        ("2001:db8::1", "2001:db8::ffff:2", "2001:db8:0:1::1"),
+    ];
+    for (start, (first, same, other)) in [NOW, NOW + 3600].into_iter().zip(addresses) {
+        clock.set(start);
+        let one_more = |wait: u64| {
+            let code = right(users[10]);
+            waits(verify(users[10], &code, Some(same)), "address_wrong_hour", wait);
+            waits(verify(users[10], "123456789012", Some(first)), "address_wrong_hour", wait);
+            // The code was not looked at, and other addresses are not concerned.
+            assert_eq!(verify(users[10], &code, Some(other)).unwrap().verdict, Verdict::Right);
+        };
+        for (count, user) in users[..10].iter().enumerate() {
+            // A code by SMS, a recovery code, and one that nothing of the user's is as long as.
+            let code = right(*user);
+            let wrong = if code == "0000000" { "0000001" } else { "0000000" };
+            let guess = [wrong, "123456789012", "123456"][count % 3];
+            assert_eq!(verify(*user, guess, Some(first)).unwrap().verdict, Verdict::Wrong);
+        }
+        one_more(3600);
+        let code = right(users[11]);
+        assert_eq!(verify(users[11], &code, None).unwrap().verdict, Verdict::Right);
+        clock.set(start + 3599);
+        one_more(1);
+        clock.set(start + 3600);
+        let code = right(users[11]);
+        assert_eq!(verify(users[11], &code, Some(first)).unwrap().verdict, Verdict::Right);
+    }
+    let filter = AuditFilter { verdict: Some("wait".into()), ..AuditFilter::default() };
+    let rows = world.service.engine().unwrap().audit(&filter, None, 100).unwrap().entries;
+    let limits = rows.iter().map(|row| row.over_limit.as_deref()).collect::<BTreeSet<_>>();
+    assert_eq!(limits, BTreeSet::from([Some("address_wrong_hour")]));
 }
 
 #[test]

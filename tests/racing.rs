@@ -3,12 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, forced, open, open_at};
+use crate::fresh::{ManualClock, ada, forced, open, open_at, url};
 use seconder::calls::Channel;
 use seconder::engine::DeviceType;
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
-use seconder::{Error, Handle, Service, Verdict, Verify, calls};
+use seconder::{Error, Handle, Service, Settings, Verdict, Verify, calls};
 use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::time::SystemTime;
@@ -249,4 +249,30 @@ fn parallel_checks_of_a_number_are_limited_like_sequential_ones() {
     clock.set(1_000_006);
     let late = service.check_phone_verification("555-010-0123", "1", &code.parse().unwrap());
     assert!(matches!(late, Err(Error::Rejected(r)) if r.code.as_deref() == Some("60023")));
+}
+
+/// Each attempt counts before the reply to it, so parallel ones at other users get no more.
+#[test]
+fn an_address_gets_no_more_wrong_codes_by_racing() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = || Settings::new(&url(&folder.path().join("race.db")));
+    let service = settings().limits("address_wrong_hour=10").open().unwrap();
+    let second = settings().open().unwrap();
+    let users: Vec<UserId> = (0..65)
+        .map(|user| {
+            let number = format!("202-550-{:04}", 1000 + user);
+            service.create_user("ada@example.com", &number, "1").unwrap().user_id
+        })
+        .collect();
+    let results = at_once((&service, &second), |service, number| {
+        let user_ip = Some("192.0.2.1".parse().unwrap());
+        let call = forced("123456".parse().unwrap(), users[number as usize]);
+        match service.handle(&Verify { user_ip, ..call }) {
+            Ok(checked) => format!("{:?}", checked.verdict),
+            Err(error) => error.limit().unwrap_or("none").to_owned(),
+        }
+    });
+    let wrong = results.iter().filter(|result| *result == "Wrong").count();
+    let limited = results.iter().filter(|result| *result == "address_wrong_hour").count();
+    assert_eq!((wrong, limited), (10, 54));
 }

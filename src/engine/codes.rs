@@ -5,6 +5,7 @@ use super::clock::{self, Now, Time};
 use super::jobs::Delivered;
 use super::lines::{InUse, LineType, PhoneLine, Purpose};
 use super::operations::Subject;
+use super::operations::addresses::WrongFromAddress;
 use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::{Over, Sending};
 use super::operations::codes::{self, IssueCode, Issued};
@@ -284,7 +285,7 @@ fn check_number(
         // A wrong code of any length uses up one try of the pending code.
         false => Match::Nothing { factors: vec![Factor::Code], compared: vec![action] },
     };
-    Ok(match commit(view, state, &found, now, limits::delay)? {
+    Ok(match commit(view, state, &found, &WrongFromAddress::default(), now, limits::delay)? {
         Some(barred) => Checked::Barred(barred),
         None if right => Checked::Right,
         None => Checked::Wrong,

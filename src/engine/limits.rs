@@ -157,6 +157,8 @@ adjustable! {
     number_day: 20, 0 to 100;
     /// Messages because of calls with one `user_ip` in any hour. A /64 of IPv6 is one.
     address_hour: 10, 0 to 1000;
+    /// Wrong codes in calls with one `user_ip` in any hour, of all users together. A /64 of IPv6 is one.
+    address_wrong_hour: 100, 0 to 1000;
     /// Messages to numbers of one country on one day of UTC.
     country_day: 10_000, 0 to 1_000_000_000;
     /// Messages of the application on one day of UTC.

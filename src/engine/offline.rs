@@ -2,6 +2,7 @@
 
 use super::clock::Now;
 use super::operations::Subject;
+use super::operations::addresses::WrongFromAddress;
 use super::operations::audit::{Noted, Trail};
 use super::operations::offline::{self, Login, Preparation, Report, Reported};
 use super::operations::verify::{Barred, Factor, Match, commit, state};
@@ -122,7 +123,7 @@ impl Engine {
             }
             let wrong =
                 Match::Nothing { factors: vec![Factor::Authenticator], compared: Vec::new() };
-            commit(view, state, &wrong, now, limits::delay)?;
+            commit(view, state, &wrong, &WrongFromAddress::default(), now, limits::delay)?;
             trail.note(view, noted("wrong"));
             Ok(Proof::Wrong)
         };

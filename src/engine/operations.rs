@@ -2,6 +2,7 @@
 //! changes there is written. None does I/O, reads a clock or draws random numbers, so it can be made
 //! again if the rows have changed, and every store decides alike.
 
+pub(super) mod addresses;
 pub(super) mod applications;
 pub(super) mod approvals;
 pub(super) mod approver;

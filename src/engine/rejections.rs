@@ -140,6 +140,10 @@ pub(super) fn barred<T>(barred: Barred, now: Now) -> Result<T> {
         Barred::Until(next) => {
             wait("Too many wrong codes", Some(WRONG_CODES), next.after(now.steady))
         }
+        Barred::Address(next) => {
+            let message = "Too many wrong codes were sent from this address";
+            wait(message, Some("address_wrong_hour"), next.after(now.steady))
+        }
         Barred::Locked => Err(Error::RateLimited {
             message: "Too many wrong codes: locked until an administrator unlocks the user".into(),
             retry_after: None,

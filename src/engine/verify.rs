@@ -1,6 +1,8 @@
 //! Checking a code (interface 3.1 and 4.4).
 
 use super::clock::{Now, Time};
+use super::limits::Limits;
+use super::operations::addresses::WrongFromAddress;
 use super::operations::audit::{Noted, Trail};
 use super::operations::verify::{Barred, EnrolledApp, Factor, Match, VerifyState, commit, state};
 use super::operations::{Subject, recovery as recovery_codes};
@@ -119,7 +121,9 @@ impl Engine {
         compare: impl Fn(&VerifyState) -> Result<MatchResult> + Send + 'static,
     ) -> Result<Verification> {
         let (subject, now) = (Subject::User(self.app.app_id, user_id), trail.now);
+        let address = self.wrong_from_address(&trail);
         let decide = move |view: &mut View, trail: &mut Trail| {
+            address.ask(view);
             let Some(state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
             let enrolled_at = state.created_at().unwrap_or(now.clock);
             let mut reason = None;
@@ -147,7 +151,7 @@ impl Engine {
                     (Match::Nothing { factors, compared }, Verification::wrong(false))
                 }
             };
-            let barred = commit(view, state, &found, now, limits::delay)?;
+            let barred = commit(view, state, &found, &address, now, limits::delay)?;
             Ok(Checked::committed(view, trail, (user_id, &found, reason), verification, barred))
         };
         let kind = user_id.to_string();
@@ -160,32 +164,38 @@ impl Engine {
     fn check_recovery_code(&self, call: &Verify, now: Now) -> Result<Verification> {
         let (app, user_id, force) = (self.app.app_id, call.user_id, call.force);
         for _ in 0..ROUNDS {
+            let (trail, kind) = (self.trail::<Verify>(now, call.user_ip)?, user_id.to_string());
+            let address = self.wrong_from_address(&trail);
+            let of_address = address.clone();
             let found = self.look(move |view| {
                 let Some(user) = super::operations::user(view, app, user_id)? else {
                     return Ok(None);
                 };
-                Ok(Some((user.confirmed, recovery_codes::codes(view, user_id)?)))
+                let barred = of_address.bar(view)?;
+                Ok(Some((user.confirmed, recovery_codes::codes(view, user_id)?, barred)))
             })?;
-            let (confirmed, (rows, wrong)) = found.ok_or_else(rejections::user_not_found)?;
-            let (trail, kind) = (self.trail::<Verify>(now, call.user_ip)?, user_id.to_string());
+            let (confirmed, (rows, wrong), barred) =
+                found.ok_or_else(rejections::user_not_found)?;
             if !confirmed && !force {
                 self.note_refusal(trail, &kind, not_checked(user_id))?;
                 return Ok(verification(Verdict::NotChecked));
             }
-            if let Some(barred) = wrong.bar(limits::delay, now) {
-                let factors = vec![Factor::Recovery];
-                let noted = Noted { factors, ..Noted::of(user_id, "").barred(barred) };
+            if let Some(barred) = barred.or_else(|| wrong.bar(limits::delay, now)) {
+                let noted = Noted::of(user_id, "").barred(barred);
+                let noted = Noted { factors: vec![Factor::Recovery], ..noted };
                 self.note_refusal(trail, &kind, noted)?;
                 return rejections::barred(barred, now);
             }
             let Some(salt) = rows.first().map(|row| row.salt.clone()) else {
                 let noted = Noted::of(user_id, "wrong").because(Some(NONE_TO_COMPARE));
+                self.run(move |view| address.count(view))?;
                 self.note_refusal(trail, &kind, noted)?;
                 return Ok(Verification::wrong(false));
             };
             let hash = recovery::hash(&call.token, salt.get()?);
             let subject = Subject::User(app, user_id);
             let decide = move |view: &mut View, trail: &mut Trail| {
+                address.ask(view);
                 let Some(state) = state(view, &subject)? else { return Ok(Some(Checked::NoUser)) };
                 let rows = view.all::<RecoveryCode>((user_id.get(),))?;
                 if rows.first().is_some_and(|row| row.salt != salt) {
@@ -203,12 +213,11 @@ impl Engine {
                         (found, accepted(Verification::RECOVERY_CODE, enrolled_at))
                     }
                     None => {
-                        let factors = vec![Factor::Recovery];
-                        let found = Match::Nothing { factors, compared: Vec::new() };
-                        (found, Verification::wrong(false))
+                        let (factors, compared) = (vec![Factor::Recovery], Vec::new());
+                        (Match::Nothing { factors, compared }, Verification::wrong(false))
                     }
                 };
-                let barred = commit(view, state, &found, now, limits::delay)?;
+                let barred = commit(view, state, &found, &address, now, limits::delay)?;
                 let found = (user_id, &found, None);
                 Ok(Some(Checked::committed(view, trail, found, verification, barred)))
             };
@@ -221,6 +230,18 @@ impl Engine {
             return Ok(verification);
         }
         rejections::wait("Too many attempts at once", None, None)
+    }
+
+    /// The count of wrong codes from the address of a call.
+    fn wrong_from_address(&self, trail: &Trail) -> WrongFromAddress {
+        let address = trail.user_ip.as_ref().and_then(|address| address.parse().ok());
+        match (address, self.limits()) {
+            (Some(address), Some(Limits { address_wrong_hour: most, .. })) => {
+                let network = limits::network(address);
+                WrongFromAddress::new(self.app.app_id, &network, most, trail.now.steady)
+            }
+            _ => WrongFromAddress::default(),
+        }
     }
 
     /// Reports that a code was used up, which cannot be undone if the store fails now.

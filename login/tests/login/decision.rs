@@ -238,7 +238,8 @@ fn a_busy_service_is_trouble_and_a_lock_is_none() {
         "The second factor cannot be checked now, because the service is busy. Try again in 120 s.";
     let unclear = "The code was not checked. Try again in 120 s.";
     let (all, one): (&[&str], &[&str]) = (&["verify", "user_status"], &["verify"]);
-    let limits = [("key_rate", unclear), ("wrong_codes", too_many)];
+    let limits =
+        [("key_rate", unclear), ("wrong_codes", too_many), ("address_wrong_hour", too_many)];
     let of_limit = limits.map(|(limit, shown)| {
         (Some("60003"), Some(limit), all, shown, Outcome::Locked, Outcome::Locked)
     });

@@ -48,10 +48,14 @@ impl Noted {
 
     pub(in crate::engine) fn barred(self, barred: Barred) -> Noted {
         let verdict = match barred {
-            Barred::Until(_) => "wait",
+            Barred::Until(_) | Barred::Address(_) => "wait",
             Barred::Locked => "locked",
         };
-        Noted { verdict, over: Some("wrong_codes"), ..self }
+        let over = match barred {
+            Barred::Address(_) => "address_wrong_hour",
+            Barred::Until(_) | Barred::Locked => "wrong_codes",
+        };
+        Noted { verdict, over: Some(over), ..self }
     }
 }
 

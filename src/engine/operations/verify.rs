@@ -1,5 +1,6 @@
 //! Committing the result of a check, in the decision that made it.
 
+use super::addresses::WrongFromAddress;
 use super::{Subject, browsers, count, offline, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::MOST_WRONG;
@@ -30,6 +31,8 @@ pub(in crate::engine) enum Barred {
     Until(Time),
     /// Until the user is unlocked.
     Locked,
+    /// Until then, for whatever user, because so many wrong codes came from the address.
+    Address(Time),
 }
 
 impl Barred {
@@ -37,8 +40,8 @@ impl Barred {
     pub(in crate::engine) fn first(self, other: Barred) -> Barred {
         match (self, other) {
             (Barred::Until(one), Barred::Until(other)) => Barred::Until(one.min(other)),
-            (Barred::Locked, other) => other,
-            (until, Barred::Locked) => until,
+            (Barred::Locked, other) | (other, Barred::Locked) => other,
+            (address @ Barred::Address(_), _) | (_, address) => address,
         }
     }
 }
@@ -224,14 +227,18 @@ impl Match {
 
 /// Accepts a code, or counts a wrong one. Nothing is learnt about a code beyond its tries, however many
 /// attempts race: each sees what those before it have changed. Returns why, if the code must not be
-/// looked at; nothing is changed then.
+/// looked at; nothing is changed then. A wrong one counts for its address too.
 pub(in crate::engine) fn commit(
     view: &mut View,
     mut state: VerifyState,
     found: &Match,
+    address: &WrongFromAddress,
     now: Now,
     delay: fn(u32) -> Duration,
 ) -> Decided<Option<Barred>> {
+    if let Some(barred) = address.bar(view)? {
+        return Ok(Some(barred));
+    }
     let factors = found.factors();
     for factor in &factors {
         if let Some(barred) = state.bar(*factor, delay, now) {
@@ -240,6 +247,7 @@ pub(in crate::engine) fn commit(
     }
     match found {
         Match::Nothing { compared, .. } => {
+            address.count(view)?;
             for factor in factors {
                 state.set_wrong(factor, state.wrong(factor).one_more(now));
             }
@@ -392,7 +400,8 @@ mod tests {
             if lives {
                 let compared = vec![action.to_owned()];
                 let wrong = Match::Nothing { factors: vec![Factor::Code], compared };
-                commit(view, state, &wrong, NOW, |_| Duration::ZERO)?;
+                let address = WrongFromAddress::default();
+                commit(view, state, &wrong, &address, NOW, |_| Duration::ZERO)?;
             }
             Ok(lives)
         });
