@@ -107,6 +107,8 @@ logins() {
     need openssh-server test -x /usr/sbin/sshd
     need openssh-client command -v ssh
     need sudo command -v sudo
+    need freeradius test -x /usr/sbin/freeradius
+    need freeradius-utils command -v radclient
 }
 
 # Tools of the other tests.

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod manual;
 mod streams;
+mod syslog;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use streams::{OneCode, Programs};
+use syslog::Syslog;
 
 /// Ask a user for the second factor of a login. The exit status is the verdict; only 0 means that the
 /// user may log in.
@@ -51,6 +53,10 @@ struct Program {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=3600))]
     answer_timeout: u64,
+    /// Write errors, and the line for each login, to syslog, facility authpriv, instead of standard
+    /// error.
+    #[arg(long)]
+    syslog: bool,
 }
 
 /// The exit status where nobody was asked: an option is invalid, or printed something.
@@ -62,18 +68,22 @@ fn main() -> ExitCode {
         Err(error) => return explain(&error),
     };
     let within = Duration::from_secs(program.answer_timeout);
-    let mut journal = StandardError::new("seconder-login");
+    let mut journal: Box<dyn Journal> = match program.syslog {
+        true => Box::new(Syslog::open("seconder-login")),
+        false => Box::new(StandardError::new("seconder-login")),
+    };
+    let journal = &mut *journal;
     let outcome = match (program.json, program.code_from_stdin) {
         (true, _) => {
             let mut programs = Programs { within };
-            let outcome = program.log_in(&mut programs, &mut journal);
+            let outcome = program.log_in(&mut programs, journal);
             programs.end(outcome);
             outcome
         }
-        (false, true) => program.log_in(&mut OneCode::read(within), &mut journal),
+        (false, true) => program.log_in(&mut OneCode::read(within), journal),
         (false, false) => match Terminal::open() {
-            Ok(mut terminal) => program.log_in(&mut terminal, &mut journal),
-            Err(_) => program.log_in(&mut Nobody, &mut journal),
+            Ok(mut terminal) => program.log_in(&mut terminal, journal),
+            Err(_) => program.log_in(&mut Nobody, journal),
         },
     };
     ExitCode::from(exit_status(outcome))

@@ -2,19 +2,22 @@
 
 use crate::log;
 use clap::{Args, Subcommand};
+use nix::errno::Errno;
+use nix::unistd::{User, getgrouplist, setgid, setgroups, setuid};
 use seconder::calls::UserStatus;
 use seconder::{Error, Handle, Result, Service};
 use seconder_login::config::{Config, DEFAULT_FILE, count};
 use seconder_login::terminal::{StandardError, Terminal};
 use seconder_login::{Login, Nobody, Outcome, log_in_with};
+use std::ffi::CString;
 use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub(crate) enum Pam {
     /// Check the configuration of pam_seconder and seconder-login: print everything that is wrong with
-    /// it, or what is in effect, and whether the service replies. Run it as root: files of the user
-    /// who runs it are trusted too.
+    /// it, or what is in effect, and whether the service replies. Run it as root, and with --as for a
+    /// program that does not run as root: files of the user who runs it are trusted too.
     Check(Check),
 }
 
@@ -30,6 +33,10 @@ pub(crate) struct Check {
     /// Address that the user comes from.
     #[arg(long, value_name = "ADDRESS", requires = "user")]
     remote: Option<String>,
+    /// User with whose rights to check: that of a program that does not run as root, such as `freerad`
+    /// for FreeRADIUS. Only root can say this.
+    #[arg(long = "as", value_name = "USER")]
+    acting: Option<String>,
     /// Arguments of the module, as in the files of /etc/pam.d.
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
@@ -37,6 +44,9 @@ pub(crate) struct Check {
 
 pub(crate) fn run(pam: &Pam) -> Result<()> {
     let Pam::Check(check) = pam;
+    if let Some(user) = &check.acting {
+        act_as(user)?;
+    }
     let arguments: Vec<&str> = check.arguments.iter().map(String::as_str).collect();
     let read = Config::read(&check.conf, &arguments).and_then(|config| {
         config.check_users()?;
@@ -56,6 +66,23 @@ pub(crate) fn run(pam: &Pam) -> Result<()> {
         Some(user) => log_in(&config, &service, user, check.remote.as_deref()),
         None => Ok(()),
     }
+}
+
+/// Gives up the rights of root for those of a user, with the groups that the user has.
+fn act_as(name: &str) -> Result<()> {
+    let wrong = |reason: String| invalid("as", reason);
+    let user = User::from_name(name).map_err(|error| wrong(error.to_string()))?;
+    let user = user.ok_or_else(|| wrong(format!("{name} is no user of this machine")))?;
+    let become_user = || {
+        let name = CString::new(name).map_err(|_| Errno::EINVAL)?;
+        setgroups(&getgrouplist(&name, user.gid)?)?;
+        setgid(user.gid)?;
+        setuid(user.uid)
+    };
+    become_user().map_err(|error| match error {
+        Errno::EPERM => wrong(format!("{name} needs the rights of root: run it as root")),
+        error => wrong(format!("{name}: {error}")),
+    })
 }
 
 /// Makes a call that every login process may make. That there is no such user is a reply too.

@@ -4,6 +4,7 @@ use crate::Database;
 use crate::commands::{Calling, invalid, secret_file};
 use clap::Args;
 use clap::builder::ArgPredicate;
+use nix::unistd::User;
 use seconder::{Result, Service, Settings};
 use seconder_server::user_number;
 use std::path::PathBuf;
@@ -26,6 +27,10 @@ pub(crate) struct Target {
     service_user: Option<String>,
 }
 
+/// The socket of the units for systemd, and the user who runs the service there.
+const SOCKET: &str = "unix:/run/seconder/seconder.sock";
+const SOCKET_USER: &str = "seconder";
+
 /// The service on this machine by default.
 #[derive(Args)]
 pub(crate) struct LocalTarget {
@@ -36,7 +41,7 @@ pub(crate) struct LocalTarget {
         id = "service",
         long = "url",
         value_name = "URL",
-        default_value = "unix:/run/seconder/seconder.sock",
+        default_value = SOCKET,
         default_value_if("url", ArgPredicate::IsPresent, None),
         conflicts_with = "url"
     )]
@@ -45,7 +50,7 @@ pub(crate) struct LocalTarget {
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
     /// User who runs the service, by name or number, for a unix: URL; root, and the user who runs the
-    /// command, are trusted anyway.
+    /// command, are trusted anyway. By default `seconder`, if there is that user, for the default URL.
     #[arg(long, value_name = "USER", conflicts_with = "url")]
     service_user: Option<String>,
 }
@@ -83,8 +88,11 @@ impl LocalTarget {
     /// For calls that may cause a message.
     pub(crate) fn open_to_call(&self) -> Result<Calling> {
         let Some(url) = self.service.as_deref() else { return self.database.existing_to_call() };
-        let (ca_file, user) = (self.ca_file.as_ref(), self.service_user.as_deref());
-        open(&self.database, url, ca_file, user).map(Calling::from)
+        // Only root can have made the folder of this socket.
+        let by_default = Some(SOCKET_USER)
+            .filter(|user| url == SOCKET && matches!(User::from_name(user), Ok(Some(_))));
+        let user = self.service_user.as_deref().or(by_default);
+        open(&self.database, url, self.ca_file.as_ref(), user).map(Calling::from)
     }
 }
 

@@ -14,6 +14,8 @@ from pathlib import Path
 PASSWORD = "correct horse 7"
 PRIVATE = bool(os.environ.get("SECONDER_NAMESPACE"))
 """Whether this is root in a mount namespace of its own."""
+SERVICE_USER = 4100
+"""The number of the user of the service."""
 
 
 class Machine:
@@ -23,9 +25,12 @@ class Machine:
         self.folder = folder
         self.etc = Path("/etc/seconder") if PRIVATE else folder / "etc"
         self.pam = Path("/etc/pam.d") if PRIVATE else folder / "pam.d"
-        for path in (self.etc, self.pam):
-            path.mkdir(exist_ok=True)
-            path.chmod(0o755)
+        self.pam.mkdir(exist_ok=True)
+        self.pam.chmod(0o755)
+        if PRIVATE:
+            make_folders()
+        else:
+            self.etc.mkdir()
         self.log = Syslog() if PRIVATE else None
         self._next = 4200
 
@@ -94,6 +99,21 @@ class Machine:
     def close(self) -> None:
         if self.log:
             self.log.close()
+
+
+def make_folders() -> None:
+    """Makes the user of the service, and its folders, as systemd-sysusers and systemd-tmpfiles do."""
+    units = Path(__file__).resolve().parents[3] / "packaging" / "systemd"
+    kind, name = (units / "seconder.sysusers").read_text().splitlines()[-1].split()[:2]
+    assert kind == "u"
+    append("/etc/passwd", f"{name}:x:{SERVICE_USER}:{SERVICE_USER}::/:/usr/sbin/nologin\n")
+    append("/etc/group", f"{name}:x:{SERVICE_USER}:\n")
+    for line in (units / "seconder.tmpfiles").read_text().splitlines():
+        fields = line.split()
+        if fields[0] == "d" and fields[1].startswith("/etc/"):
+            Path(fields[1]).mkdir(exist_ok=True)
+            shutil.chown(fields[1], fields[3], fields[4])
+            Path(fields[1]).chmod(int(fields[2], 8))
 
 
 class Syslog:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import os
 import re
+import shutil
+import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import recipes
-from machine import PASSWORD, Machine
-from service import Service
+from machine import PASSWORD, SERVICE_USER, Machine
+from service import PROGRAM, Service, User
 from terminal import Terminal
 
 pytestmark = pytest.mark.private
@@ -138,6 +143,56 @@ def test_the_table_of_decisions_is_that_of_the_manual() -> None:
     manual = dict(re.findall(r"^\.It Dv (PAM_\w+) Ta (.*)$", page, re.MULTILINE))
     rows = re.findall(r"^\| [^|]+ \| `(PAM_\w+)` \| ([^|]+) \|$", recipes.PAGE.read_text(), re.M)
     assert {name: text.replace(" `ignore`", "") for name, text in rows} == manual
+
+
+def test_users_enrol_themselves_by_the_line_of_the_page(machine: Machine, dorothy: int) -> None:
+    """On the socket of the units, where the user of the service listens. Then the user runs the first
+    example of seconder-login(8)."""
+    found = re.search(r"She then runs `([^`]+)` in her own account", recipes.PAGE.read_text())
+    assert found
+    folder, program = Path("/run/seconder"), Path("/usr/local/sbin/seconder")
+    folder.mkdir(mode=0o755)
+    os.chown(folder, SERVICE_USER, SERVICE_USER)
+    login_program = program.with_name("seconder-login")
+    shutil.copy(PROGRAM, program)
+    shutil.copy(Path(PROGRAM).with_name("seconder-login"), login_program)
+    serve = [str(program), "serve", "--unix=/run/seconder/seconder.sock", "--unix-mode=0666"]
+    create = [str(program), "user", "create", "--login=dorothy", "--email=dorothy@example.com"]
+    create += ["--country-code=1", "--cellphone=555-010-0199"]
+    database = f"--database=sqlite:{folder}/seconder.db"
+    options: dict[str, Any] = {"user": SERVICE_USER, "group": SERVICE_USER, "extra_groups": [], "cwd": "/"}
+    subprocess.run([*create, database], check=True, stdout=subprocess.DEVNULL, **options)
+    rules = ["--allow=root=login", "--allow=any=own-account"]
+    with subprocess.Popen([*serve, *rules, database], stderr=subprocess.DEVNULL, **options) as service:
+        try:
+            end = time.monotonic() + 20
+            while not (folder / "seconder.sock").exists() and time.monotonic() < end:
+                time.sleep(0.05)
+            environment = {"PATH": "/usr/local/sbin:/usr/bin:/bin"}
+            with Terminal("sh", "-c", found[1], user=dorothy, env=environment) as enrolment:
+                key = enrolment.expect(r"\skey ([A-Z2-7 ]+)")[1].replace(" ", "").strip()
+                app = User(1, base64.b32decode(key + "=" * (-len(key) % 8)))
+                enrolment.expect("shows now: $")
+                enrolment.type(app.code())
+                enrolment.expect("Press Enter")
+                enrolment.type("")
+                assert enrolment.wait() == 0, enrolment.shown
+            page = (recipes.PAGE.parents[1] / "man" / "seconder-login.8.in").read_text()
+            example = re.search(r"^seconder-login -- .*$", page, re.M)
+            assert example
+            machine.configure(
+                url="unix:/run/seconder/seconder.sock", service_user="seconder", users="directory"
+            )
+            script = example[0].replace("exec restricted-program", "echo let in")
+            with Terminal("sh", "-c", script, user=dorothy, env=environment) as login:
+                login.expect("Code[^\n]*: $")
+                login.type(app.code())
+                login.expect("let in")
+        finally:
+            service.terminate()
+    shutil.rmtree(folder)
+    program.unlink()
+    login_program.unlink()
 
 
 def test_the_recipes_are_known() -> None:
