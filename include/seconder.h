@@ -2033,6 +2033,9 @@ void seconder_service_cancel(const struct seconder_service *service);
 
 /**
  * Frees a service. The last call with this handle must have returned. NULL is fine.
+ *
+ * If the program has closed descriptors of the database, nothing is written, and the log function
+ * gets SECONDER_STORAGE and a line with "call=close".
  */
 void seconder_service_free(struct seconder_service *service);
 
@@ -2054,7 +2057,8 @@ const char *seconder_version(void);
  * seconder_service_with() makes from it later. NULL removes it. Other handles keep theirs.
  *
  * A wait by seconder_wait_for_approval() is one call. What only reads or opens a service is not
- * logged, and neither is an argument that is rejected before there is a call, such as a NULL, or a
+ * logged (seconder_service_free() is, as "call=close", if the program has closed descriptors of the
+ * database), and neither is an argument that is rejected before there is a call, such as a NULL, or a
  * token with a letter.
  *
  * `log_userdata_free` is called exactly once with `log_userdata`, when nothing can use it any more:

@@ -388,6 +388,12 @@ impl Engine {
         self.shared.store.look(decide)
     }
 
+    /// Fails if the program has closed descriptors of the database. In a forked child, which uses none,
+    /// that is no error.
+    pub(crate) fn check_database(&self) -> Result<()> {
+        if self.shared.store.is_own() { self.shared.store.check() } else { Ok(()) }
+    }
+
     /// A random number that is not negative, by which a row can be found.
     fn nonce(&self) -> Result<i64> {
         let mut bytes = [0; 8];

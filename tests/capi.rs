@@ -49,6 +49,7 @@ const PROGRAMS: &[&str] = &[
     "leaks",
     "threads",
     "two_sqlites",
+    "closed_descriptors",
 ];
 // Including the header twice must be harmless.
 const INCLUDES: &str = "#include \"seconder.h\"\n#include \"seconder.h\"\n";

@@ -42,7 +42,8 @@ pub type seconder_log = Option<
 /// seconder_service_with() makes from it later. NULL removes it. Other handles keep theirs.
 ///
 /// A wait by seconder_wait_for_approval() is one call. What only reads or opens a service is not
-/// logged, and neither is an argument that is rejected before there is a call, such as a NULL, or a
+/// logged (seconder_service_free() is, as "call=close", if the program has closed descriptors of the
+/// database), and neither is an argument that is rejected before there is a call, such as a NULL, or a
 /// token with a letter.
 ///
 /// `log_userdata_free` is called exactly once with `log_userdata`, when nothing can use it any more:

@@ -301,8 +301,13 @@ pub extern "C" fn seconder_service_cancel(service: Option<&seconder_service>) {
 }
 
 /// Frees a service. The last call with this handle must have returned. NULL is fine.
+///
+/// If the program has closed descriptors of the database, nothing is written, and the log function
+/// gets SECONDER_STORAGE and a line with "call=close".
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_service_free(service: Option<Box<seconder_service>>) {
+    #[cfg(feature = "engine")]
+    ffi::read_handle(service.as_deref(), |handle| handle.service.log_closed_descriptors());
     free(service);
 }
 

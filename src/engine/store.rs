@@ -129,6 +129,12 @@ impl Store {
         self.backend.begin().is_ok()
     }
 
+    /// Fails if the program has closed descriptors of the database.
+    pub(super) fn check(&self) -> Result<()> {
+        let _using = self.backend.begin()?;
+        self.backend.check()
+    }
+
     /// Forgets the counts of the calls that no batch has taken along.
     pub(super) fn forget_counts(&self) {
         drop(self.queue.counts.take());

@@ -109,6 +109,19 @@ impl Service {
         result
     }
 
+    /// Logs a call `close` if the program has closed descriptors of the database. A language interface
+    /// calls this before it frees a handle, which can return no error.
+    #[cfg(feature = "engine")]
+    #[doc(hidden)]
+    pub fn log_closed_descriptors(&self) {
+        if let Ok(engine) = self.require_engine()
+            && let Err(error) = engine.check_database()
+            && let Some(logged) = self.begin()
+        {
+            logged.end("close", None, Err(&error));
+        }
+    }
+
     /// Begins a call; `None` if it is not logged.
     pub(super) fn begin(&self) -> Option<Logged<'_>> {
         Logged::begin(self.log.as_deref())

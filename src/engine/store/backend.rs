@@ -59,6 +59,14 @@ pub(in crate::engine) trait Backend: Send + Sync {
     fn look_after(&self, _full: bool) -> Result<Upkept> {
         Ok(Upkept::default())
     }
+    /// Fails if the program has closed descriptors that this needs, so that nothing can be written. Default:
+    /// nothing is checked.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
     /// Does what can wait until nobody waits for it. Default: nothing.
     fn tidy_up(&self) {}
 }

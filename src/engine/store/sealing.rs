@@ -157,6 +157,10 @@ impl<B: Backend> Backend for Sealing<B> {
         self.inner.look_after(full)
     }
 
+    fn check(&self) -> Result<()> {
+        self.inner.check()
+    }
+
     fn tidy_up(&self) {
         self.inner.tidy_up();
     }

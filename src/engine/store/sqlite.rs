@@ -3,6 +3,8 @@
 mod backup;
 mod checkpoints;
 #[cfg(target_os = "linux")]
+mod descriptors;
+#[cfg(target_os = "linux")]
 mod held;
 #[cfg(not(target_os = "linux"))]
 #[path = "sqlite/unheld.rs"]
@@ -37,8 +39,8 @@ use rows::{Transaction, fault};
 use rusqlite::{Connection, TransactionBehavior};
 use std::any::Any;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use turns::{InUse, Turns};
 use watch::{Guard, Watch};
@@ -113,9 +115,13 @@ impl Sqlite {
         let id = watch::id_of(&path);
         // Declared before the connections, so that it is dropped after them if one of them fails.
         let mut held = Held::begin(&path)?;
+        let opening = held.opening();
+        let _opening = opening.lock().unwrap_or_else(PoisonError::into_inner);
+        held.begin_descriptors(&path);
         let mut writer = open::writer(&path, must_exist, known, check_keys)?;
-        let readers = (0..READERS).map(|_| open::reader(&path)).collect::<Result<_>>()?;
         let has_log = open::has_log(&writer, &path)?;
+        held.note_writer(has_log);
+        let readers = (0..READERS).map(|_| open::reader(&path)).collect::<Result<_>>()?;
         // Without a log, the locks would keep this service itself from writing.
         if has_log {
             held.take(&path)?;
@@ -162,6 +168,11 @@ impl Sqlite {
         self.file.as_ref().map_or(Ok(()), |file| file.guard.check())
     }
 
+    /// Fails too if what is written would go to another file.
+    fn check_writer(&self) -> Result<()> {
+        self.file.as_ref().map_or(Ok(()), |file| file.guard.check_writer())
+    }
+
     /// A connection that reads: one that no other thread uses, if there is one.
     fn reader(&self) -> Result<InUse<'_>> {
         if self.readers.is_empty() {
@@ -195,7 +206,8 @@ impl Backend for Sqlite {
         // Until everything is spent after a restore, the traces of it stay: this may fail before.
         let file = self.file.as_ref().filter(|file| !file.restored.load(Ordering::Relaxed));
         let origin = file.map(|file| &file.origin);
-        let done = self.check().map_err(Fault::OfStore).and_then(|()| transact(db, origin, work));
+        let checked = self.check_writer().map_err(Fault::OfStore);
+        let done = checked.and_then(|()| transact(db, origin, work));
         // Nothing that was written to a log that is gone by now may be acknowledged.
         let done = done.and_then(|()| self.check().map_err(Fault::OfStore));
         if done.is_err() {
@@ -212,7 +224,7 @@ impl Backend for Sqlite {
     fn spend(&self, now: Time) -> Result<()> {
         let connection = self.writer()?;
         let db = connection.get()?;
-        self.check()?;
+        self.check_writer()?;
         let spend = || {
             let change = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
             for sql in restored::statements(now, "") {
@@ -249,9 +261,13 @@ impl Backend for Sqlite {
         self.look_after_file(full)
     }
 
+    fn check(&self) -> Result<()> {
+        self.file.as_ref().map_or(Ok(()), |file| file.guard.check_all())
+    }
+
     fn tidy_up(&self) {
         if let Some(file) = &self.file {
-            file.checkpoints.run_if_due(|| self.writer());
+            file.checkpoints.run_if_due(&file.guard, || self.writer());
         }
     }
 }
@@ -331,7 +347,11 @@ impl Drop for Sqlite {
 impl Sqlite {
     fn close(&mut self) {
         let Some(file) = self.file.take() else { return };
-        let keep = file.guard.check().is_err();
+        if file.guard.is_reused() {
+            return self.leave(file);
+        }
+        let is_closed = file.guard.is_closed();
+        let keep = is_closed || file.guard.check().is_err();
         if !keep {
             if let Ok(writer) = self.writer.lock()
                 && let Some(db) = writer.as_ref()
@@ -351,6 +371,18 @@ impl Sqlite {
             }
             drop(connection);
         }
+        if is_closed {
+            file.guard.forget();
+        }
+    }
+}
+
+impl Sqlite {
+    /// Leaves everything open: a number that SQLite or this would close belongs to a file of the program.
+    fn leave(&mut self, file: File) {
+        std::mem::forget(std::mem::take(&mut self.readers));
+        std::mem::forget(Arc::clone(&self.writer));
+        std::mem::forget(file);
     }
 }
 

@@ -39,7 +39,8 @@ impl Sqlite {
         apart_from_forks(|using| {
             refuse_existing(to)?;
             refuse_leftovers(to)?;
-            let source = super::open::reader(&file.path)?;
+            self.check_writer()?;
+            let source = file.guard.open(|| super::open::reader(&file.path))?;
             // It could be another file by now.
             self.check()?;
             let part = Part::create(to, &file.path)?;

@@ -8,6 +8,7 @@
 use super::open;
 use super::process::{Owned, Using};
 use super::turns::InUse;
+use super::watch::Guard;
 use crate::Result;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, MAIN_DB};
@@ -53,9 +54,9 @@ impl Checkpoints {
 
     /// Copies pages if there are many. Where it fails, nothing is lost, and it is tried again after
     /// the next commit.
-    pub(super) fn run_if_due<'a>(&self, writer: impl FnOnce() -> Result<InUse<'a>>) {
+    pub(super) fn run_if_due<'a>(&self, guard: &Guard, writer: impl FnOnce() -> Result<InUse<'a>>) {
         let Some(connection) = &self.connection else { return };
-        if self.pages.load(Ordering::Relaxed) < DUE {
+        if self.pages.load(Ordering::Relaxed) < DUE || guard.check_all().is_err() {
             return;
         }
         // Another thread is at it.

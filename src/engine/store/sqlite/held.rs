@@ -5,12 +5,14 @@
 //! for the last one to have the database open, and removes the log under us. The locks here belong
 //! to a descriptor: they keep others out even in the same process, and nobody else can drop them.
 
+use super::descriptors::{Descriptors, State, id};
 use super::open::{ATTEMPTS, PAUSE, beside, cause};
 use crate::{Error, Result};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +40,10 @@ struct Shared {
     database: Id,
     services: usize,
     files: Vec<Locked>,
+    /// Locked while a connection is opened, so that its descriptors can be told from those of others.
+    opening: Arc<Mutex<()>>,
+    /// Those of each service, which outlive it if it could not be closed.
+    descriptors: Vec<Arc<Descriptors>>,
 }
 
 struct Locked {
@@ -62,6 +68,8 @@ pub(super) struct Held {
     /// `None` if there is no such file, so that it cannot be opened either.
     database: Option<Id>,
     files: Vec<HeldFile>,
+    opening: Arc<Mutex<()>>,
+    descriptors: Option<Arc<Descriptors>>,
 }
 
 struct HeldFile {
@@ -79,10 +87,18 @@ impl Held {
     /// this library, takes the locks of the other for its own, so both could accept one code.
     pub(super) fn begin(database: &Path) -> Result<Held> {
         let id = std::fs::metadata(database).ok().map(|file| id(&file));
+        let opening: Arc<Mutex<()>> = Arc::default();
+        let held =
+            |opening| Ok(Held { database: id, files: Vec::new(), opening, descriptors: None });
         if let Some(id) = id {
             let mut all = shared();
             match all.iter_mut().find(|shared| shared.database == id) {
-                Some(shared) => shared.services += 1,
+                // SQLite takes what it knows of the file for true, also of a service that is not closed.
+                Some(shared) if shared.state() != State::Intact => return Err(closed(database)),
+                Some(shared) => {
+                    shared.services += 1;
+                    return held(Arc::clone(&shared.opening));
+                }
                 None if !inherited().contains(&id) && is_open(id) => {
                     return Err(Error::storage(format!(
                         "{} is open in this process already, but not by this copy of the library: \
@@ -90,10 +106,46 @@ impl Held {
                         database.display()
                     )));
                 }
-                None => all.push(Shared { database: id, services: 1, files: Vec::new() }),
+                None => all.push(Shared {
+                    database: id,
+                    services: 1,
+                    files: Vec::new(),
+                    opening: Arc::clone(&opening),
+                    descriptors: Vec::new(),
+                }),
             }
         }
-        Ok(Held { database: id, files: Vec::new() })
+        held(opening)
+    }
+
+    /// The mutex that is locked while a connection to the database is opened.
+    pub(super) fn opening(&self) -> Arc<Mutex<()>> {
+        Arc::clone(&self.opening)
+    }
+
+    /// Begins to note the descriptors of this service, before its first connection is opened.
+    pub(super) fn begin_descriptors(&mut self, database: &Path) {
+        self.descriptors = Descriptors::begin(database).map(Arc::new);
+    }
+
+    /// Notes those of the connection that writes, before the others are opened.
+    pub(super) fn note_writer(&mut self, has_log: bool) {
+        if let Some(descriptors) = self.descriptors.as_mut().and_then(Arc::get_mut) {
+            descriptors.add_opened(has_log);
+            descriptors.end_of_writing();
+        }
+    }
+
+    /// Notes the others, once all are open, and a folder's.
+    pub(super) fn note_others(&mut self, has_log: bool, folder: &OwnedFd) {
+        if let Some(descriptors) = self.descriptors.as_mut().and_then(Arc::get_mut) {
+            descriptors.add_opened(has_log);
+            descriptors.add(folder);
+        }
+        let mut all = shared();
+        if let (Some(shared), Some(own)) = (self.shared(&mut all), &self.descriptors) {
+            shared.descriptors.push(Arc::clone(own));
+        }
     }
 
     /// Locks a database with a log that this process has open, and the log's index. Where the system
@@ -116,6 +168,56 @@ impl Held {
                 // This cannot fail for a file that is open.
                 let _ = set(&held.file, held.bytes, libc::F_UNLCK);
             }
+        }
+    }
+
+    /// Fails if the program has closed descriptors of this service.
+    pub(super) fn check(&self, database: &Path) -> Result<()> {
+        match &self.descriptors {
+            Some(descriptors) if !descriptors.is_listed() => Err(closed(database)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails if the program has closed descriptors of the connection that writes.
+    pub(super) fn check_writer(&self, database: &Path) -> Result<()> {
+        match &self.descriptors {
+            Some(descriptors) if !descriptors.can_write() => Err(closed(database)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says whether a descriptor of this service belongs to another file now.
+    pub(super) fn is_reused(&self) -> bool {
+        self.descriptors.as_ref().is_some_and(|descriptors| descriptors.state() == State::Reused)
+    }
+
+    /// Says whether a descriptor of this service was closed, and none belongs to another file.
+    pub(super) fn is_closed(&self) -> bool {
+        self.descriptors.as_ref().is_some_and(|descriptors| descriptors.state() == State::Closed)
+    }
+
+    /// Ends a service whose descriptors the program has closed: they must not be closed a second time.
+    pub(super) fn forget(self) {
+        let mut all = shared();
+        if let Some(shared) = self.shared(&mut all) {
+            shared.services -= 1;
+            if let Some(own) = &self.descriptors {
+                shared.descriptors.retain(|of_other| !Arc::ptr_eq(of_other, own));
+            }
+            if shared.services == 0 {
+                std::mem::forget(std::mem::take(&mut shared.files));
+                all.retain(|shared| shared.services > 0);
+            }
+        }
+        std::mem::forget(self);
+    }
+
+    /// Fails if the program has closed any descriptor of this service.
+    pub(super) fn check_all(&self, database: &Path) -> Result<()> {
+        match &self.descriptors {
+            Some(descriptors) if descriptors.state() != State::Intact => Err(closed(database)),
+            _ => Ok(()),
         }
     }
 
@@ -181,6 +283,9 @@ impl Drop for Held {
         self.files.clear();
         let Some(shared) = self.shared(&mut all) else { return };
         shared.services -= 1;
+        if let Some(own) = &self.descriptors {
+            shared.descriptors.retain(|of_other| !Arc::ptr_eq(of_other, own));
+        }
         if shared.services == 0 {
             all.retain(|shared| shared.services > 0);
         } else {
@@ -188,6 +293,21 @@ impl Drop for Held {
             shared.files.retain(|locked| locked.locking > 0 || !is_removed(&locked.file));
         }
     }
+}
+
+impl Shared {
+    fn state(&self) -> State {
+        self.descriptors.iter().map(|of| of.state()).max().unwrap_or(State::Intact)
+    }
+}
+
+fn closed(database: &Path) -> Error {
+    Error::storage(format!(
+        "this program has closed descriptors of {} that it did not open, for example by closefrom(3). \
+         Nothing more is read or written: start the program again, and open services after it closes \
+         descriptors",
+        database.display()
+    ))
 }
 
 /// A lock on a database that nobody has open.
@@ -214,6 +334,11 @@ pub(super) fn exclusively(database: &Path) -> Result<Alone> {
 
 pub(super) fn in_use(database: &Path) -> Error {
     Error::storage(format!("{} is in use: stop every process that has it open", database.display()))
+}
+
+/// Says whether this forked child has given the numbers of inherited descriptors to other files.
+pub(super) fn inherited_are_reused() -> bool {
+    shared().iter().any(|shared| shared.state() == State::Reused)
 }
 
 /// Forgets the locks that a forked child inherited. They stay with the parent. Its descriptors are not
@@ -261,10 +386,6 @@ pub(super) fn has_open(path: &Path) -> bool {
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     let of_name = path.symlink_metadata().map(|file| id(&file)).ok();
     of_name.is_some() && file.metadata().map(|file| id(&file)).ok() == of_name
-}
-
-fn id(file: &std::fs::Metadata) -> Id {
-    (file.dev(), file.ino())
 }
 
 fn set(file: &File, (l_start, l_len): Bytes, kind: libc::c_int) -> nix::Result<i32> {

@@ -61,7 +61,8 @@ pub(in crate::engine::store) struct Using(u32);
 
 impl Using {
     /// # Errors
-    /// [`Error::Storage`] in a child that was forked while a thread used a database.
+    /// [`Error::Storage`] in a child that was forked while a thread used a database, or that has given
+    /// the numbers of inherited descriptors to other files.
     pub(in crate::engine::store) fn begin() -> Result<Using> {
         let process = std::process::id();
         loop {
@@ -82,20 +83,28 @@ impl Using {
             let using = Using(process);
             // A thread that is about to fork looks at `USING` after it has said so.
             if count(&FORKING, process) == 0 {
-                using.settle();
-                return Ok(using);
+                return using.settle().map(|()| using);
             }
         }
     }
 
     /// Closes what was inherited, once in each process.
-    fn settle(&self) {
+    fn settle(&self) -> Result<()> {
         if SETTLED.load(Ordering::Acquire) == self.0 {
-            return;
+            return Ok(());
         }
         let mut connections = connections();
         if SETTLED.load(Ordering::Acquire) == self.0 {
-            return;
+            return Ok(());
+        }
+        // Closing what was inherited would close files of the program.
+        if held::inherited_are_reused() {
+            return Err(Error::storage(
+                "this process was forked from one that had a database open, and has closed its \
+                 descriptors and given their numbers to other files, so that it can use no database: \
+                 open services before other files, or never close descriptors that the program did \
+                 not open",
+            ));
         }
         let inherited = std::mem::take(&mut *connections);
         for connection in inherited.iter().filter_map(Weak::upgrade) {
@@ -108,6 +117,7 @@ impl Using {
         }
         held::leave_to_parent();
         SETTLED.store(self.0, Ordering::Release);
+        Ok(())
     }
 
     /// Whether a thread of this process waits until no other uses a database.

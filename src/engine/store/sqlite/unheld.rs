@@ -3,10 +3,15 @@
 use crate::{Error, Result};
 use std::fs::File;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 pub(super) struct Held;
 
 pub(super) fn leave_to_parent() {}
+
+pub(super) fn inherited_are_reused() -> bool {
+    false
+}
 
 impl Held {
     pub(super) fn begin(_: &Path) -> Result<Held> {
@@ -21,6 +26,36 @@ impl Held {
 
     pub(super) fn is_removed(&self) -> bool {
         false
+    }
+
+    pub(super) fn opening(&self) -> Arc<Mutex<()>> {
+        Arc::default()
+    }
+
+    pub(super) fn begin_descriptors(&mut self, _: &Path) {}
+
+    pub(super) fn note_writer(&mut self, _: bool) {}
+
+    pub(super) fn check(&self, _: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn check_writer(&self, _: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn is_reused(&self) -> bool {
+        false
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        false
+    }
+
+    pub(super) fn forget(self) {}
+
+    pub(super) fn check_all(&self, _: &Path) -> Result<()> {
+        Ok(())
     }
 }
 

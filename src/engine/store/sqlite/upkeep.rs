@@ -5,6 +5,7 @@ use super::Sqlite;
 use super::backup::check;
 use super::open::{self, beside, message};
 use super::process::{Using, apart_from_forks};
+use super::watch::Guard;
 use crate::engine::store::backend::{Backend, Upkept};
 use crate::{Error, Result};
 use rusqlite::wal::CheckpointMode;
@@ -19,10 +20,10 @@ impl Sqlite {
         drop(self.begin()?);
         let bytes_free = apart_from_forks(|using| {
             // It could be another file by now.
-            self.check()?;
-            examine(&mut open::reader(path)?, path, full, using)
+            self.check_writer()?;
+            examine(&mut file.guard.open(|| open::reader(path))?, path, full, using)
         })?;
-        shorten_log(path)?;
+        shorten_log(path, &file.guard)?;
         let length = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let bytes = length(path) + length(&beside(path, "-wal"));
         Ok(Upkept { checked: true, bytes: Some(bytes), bytes_free: Some(bytes_free) })
@@ -55,10 +56,11 @@ fn examine(db: &mut Connection, path: &Path, full: bool, using: &Using) -> Resul
 
 /// Moves the log into the database, and cuts it off, unless somebody reads or writes: the next commits use the
 /// log again then. It does not wait for them, because nobody could write while it waits for a reader.
-fn shorten_log(path: &Path) -> Result<()> {
+fn shorten_log(path: &Path, guard: &Guard) -> Result<()> {
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
     apart_from_forks(|_| {
-        let db = open::checkpointer(path)?;
+        guard.check_writer()?;
+        let db = guard.open(|| open::checkpointer(path))?;
         // The first one does most of the work, beside the commits.
         for mode in [CheckpointMode::PASSIVE, CheckpointMode::TRUNCATE] {
             match db.wal_checkpoint_v2(Some(MAIN_DB), mode) {

@@ -9,6 +9,7 @@ use super::open::beside;
 use crate::exhausted::exhausted;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 /// Which file it is: the device and the inode.
 type Id = (u64, u64);
@@ -21,13 +22,51 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn new(watch: Watch, held: Held) -> Guard {
+    /// Begins once all connections are open.
+    pub(super) fn new(watch: Watch, mut held: Held) -> Guard {
+        watch.folder.note(!watch.beside.is_empty(), &mut held);
         Guard { watch, held }
     }
 
     /// Fails if the database or its log is no longer the one that was opened.
     pub(super) fn check(&self) -> Result<()> {
+        self.held.check(&self.watch.database.0)?;
         self.watch.check(&self.held)
+    }
+
+    /// Fails also if what is written would go to another file.
+    pub(super) fn check_writer(&self) -> Result<()> {
+        self.held.check_writer(&self.watch.database.0)?;
+        self.watch.check(&self.held)
+    }
+
+    /// Says whether a descriptor belongs to another file now, so that the connections must not even be closed.
+    pub(super) fn is_reused(&self) -> bool {
+        self.held.is_reused()
+    }
+
+    /// Says whether a descriptor was closed, and none belongs to another file.
+    pub(super) fn is_closed(&self) -> bool {
+        self.held.is_closed()
+    }
+
+    /// Ends the use of a database whose descriptors the program has closed, after its connections were closed.
+    pub(super) fn forget(self) {
+        self.held.forget();
+        std::mem::forget(self.watch);
+    }
+
+    /// Fails also if any other connection has lost a descriptor.
+    pub(super) fn check_all(&self) -> Result<()> {
+        self.held.check_all(&self.watch.database.0)?;
+        self.watch.check(&self.held)
+    }
+
+    /// Opens a further connection to the database.
+    pub(super) fn open<T>(&self, open: impl FnOnce() -> T) -> T {
+        let opening = self.held.opening();
+        let _opening = opening.lock().unwrap_or_else(PoisonError::into_inner);
+        open()
     }
 
     /// Lets the connections that are closed next remove the log.
@@ -115,6 +154,10 @@ impl Folder {
         Ok(Folder(open(folder, flags, nix::sys::stat::Mode::empty())?))
     }
 
+    fn note(&self, has_log: bool, held: &mut Held) {
+        held.note_others(has_log, &self.0);
+    }
+
     /// `None` if there is no such file.
     fn id_of(&self, path: &Path) -> std::io::Result<Option<Id>> {
         use nix::fcntl::AtFlags;
@@ -135,6 +178,8 @@ impl Folder {
     fn of(_: &Path) -> std::io::Result<Folder> {
         Ok(Folder)
     }
+
+    fn note(&self, _: bool, _: &mut Held) {}
 
     fn id_of(&self, path: &Path) -> std::io::Result<Option<Id>> {
         match std::fs::symlink_metadata(path) {
