@@ -126,7 +126,7 @@ static void check(const seconder_service *service, const char *user, const char 
     seconder_error *error = NULL;
     seconder_status status;
     unsigned long long seconds;
-    if (seconder_check_user_id(user, NULL) != SECONDER_OK) {
+    if (!seconder_is_well_formed_user_id(user)) {
         snprintf(reply, size, "ERROR\n");
         return;
     }

@@ -3865,40 +3865,28 @@ uint64_t seconder_totp_period(const struct seconder_totp *totp);
 void seconder_totp_free(struct seconder_totp *totp);
 
 /**
- * Checks whether a text has the form of a token: 6 to 12 ASCII digits, without trimming. It does
- * not check whether the token is correct. Returns SECONDER_TOKEN_MALFORMED, and an error that gives
- * the reason, if the text does not have this form, and SECONDER_INVALID_ARGUMENT if it is NULL.
+ * Says whether a text has the form of a token: 6 to 12 ASCII digits, without trimming. It says nothing
+ * about whether the token is right: seconder_verify() does. False for NULL.
  */
-SECONDER_MUST_USE
-seconder_status seconder_check_token(const char *text,
-                                     struct seconder_error **error);
+bool seconder_is_well_formed_token(const char *text);
 
 /**
- * Checks whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits
- * without sign or leading zero. Returns SECONDER_INVALID_ARGUMENT, and an error that gives the
- * reason, if the text does not have this form or is NULL.
+ * Says whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits without
+ * sign or leading zero. False for NULL.
  */
-SECONDER_MUST_USE
-seconder_status seconder_check_user_id(const char *text,
-                                       struct seconder_error **error);
+bool seconder_is_well_formed_user_id(const char *text);
 
 /**
- * Checks whether a text has the form of an approval request's uuid: 1 to 64 ASCII letters, digits
- * and dashes. Returns SECONDER_INVALID_ARGUMENT, and an error that gives the reason, if the text
- * does not have this form or is NULL.
+ * Says whether a text has the form of an approval request's uuid: 1 to 64 ASCII letters, digits and
+ * dashes. False for NULL.
  */
-SECONDER_MUST_USE
-seconder_status seconder_check_uuid(const char *text,
-                                    struct seconder_error **error);
+bool seconder_is_well_formed_uuid(const char *text);
 
 /**
- * Checks whether a text has the form of a phone number without its calling code: 4 to 15 digits,
- * in groups that dashes, periods or spaces may separate. Returns SECONDER_INVALID_ARGUMENT, and an
- * error that gives the reason, if the text does not have this form or is NULL.
+ * Says whether a text has the form of a phone number without its calling code: 4 to 15 digits, in groups
+ * that dashes, periods or spaces may separate. False for NULL.
  */
-SECONDER_MUST_USE
-seconder_status seconder_check_phone_number(const char *text,
-                                            struct seconder_error **error);
+bool seconder_is_well_formed_phone_number(const char *text);
 
 #ifdef __cplusplus
 }

@@ -2912,29 +2912,29 @@ public:
 #endif
 };
 
-/// Checks whether a text has the form of a token. It does not check whether the token is correct.
-inline Result<void> try_check_token(const Text &text)
+/// Says whether a text has the form of a token. It says nothing about whether the token is right:
+/// Service::verify() does.
+[[nodiscard]] inline bool is_well_formed_token(const Text &text) noexcept
 {
-    return detail::run([&](auto error) { return seconder_check_token(text.c_str(), error); });
+    return seconder_is_well_formed_token(text.c_str());
 }
 
-/// Checks whether a text has the form of a user's id.
-inline Result<void> try_check_user_id(const Text &text)
+/// Says whether a text has the form of a user's id.
+[[nodiscard]] inline bool is_well_formed_user_id(const Text &text) noexcept
 {
-    return detail::run([&](auto error) { return seconder_check_user_id(text.c_str(), error); });
+    return seconder_is_well_formed_user_id(text.c_str());
 }
 
-/// Checks whether a text has the form of an approval request's uuid.
-inline Result<void> try_check_uuid(const Text &text)
+/// Says whether a text has the form of an approval request's uuid.
+[[nodiscard]] inline bool is_well_formed_uuid(const Text &text) noexcept
 {
-    return detail::run([&](auto error) { return seconder_check_uuid(text.c_str(), error); });
+    return seconder_is_well_formed_uuid(text.c_str());
 }
 
-/// Checks whether a text has the form of a phone number without its calling code.
-inline Result<void> try_check_phone_number(const Text &text)
+/// Says whether a text has the form of a phone number without its calling code.
+[[nodiscard]] inline bool is_well_formed_phone_number(const Text &text) noexcept
 {
-    return detail::run(
-        [&](auto error) { return seconder_check_phone_number(text.c_str(), error); });
+    return seconder_is_well_formed_phone_number(text.c_str());
 }
 
 #if SECONDER_EXCEPTIONS
@@ -2962,10 +2962,6 @@ inline OwnedText sign_callback_query(const Text &api_key, const Text &nonce, con
     return try_sign_callback_query(api_key, nonce, url, query).value();
 }
 inline OwnedText callback_query(std::string_view body) { return try_callback_query(body).value(); }
-inline void check_token(const Text &text) { try_check_token(text).value(); }
-inline void check_user_id(const Text &text) { try_check_user_id(text).value(); }
-inline void check_uuid(const Text &text) { try_check_uuid(text).value(); }
-inline void check_phone_number(const Text &text) { try_check_phone_number(text).value(); }
 #endif
 
 } // namespace SECONDER_MODE

@@ -1,72 +1,49 @@
 //! Checks of the form of values, which need no service.
 
-use super::error::seconder_error;
-use super::ffi::{self, run};
-use super::status::seconder_status;
+use super::ffi;
 use crate::Error;
 use crate::model::{ApprovalId, PhoneNumber, Token, UserId};
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::str::FromStr;
 
 /// # Safety
-/// `text` is NULL or a text, and `error` is NULL or can be written to.
-unsafe fn check<T: FromStr<Err = Error>>(
-    name: &'static str,
-    text: *const c_char,
-    error: *mut *mut seconder_error,
-) -> seconder_status {
-    // SAFETY: promised by the caller.
-    unsafe { run(error, || ffi::value::<T>(name, text).map(drop)) }
+/// `text` is NULL or NUL-terminated.
+unsafe fn is_well_formed<T: FromStr<Err = Error>>(text: *const c_char) -> bool {
+    ffi::holds(|| {
+        // SAFETY: promised by the caller.
+        let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
+        text.and_then(|text| text.to_str().ok()).is_some_and(|text| text.parse::<T>().is_ok())
+    })
 }
 
-/// Checks whether a text has the form of a token: 6 to 12 ASCII digits, without trimming. It does
-/// not check whether the token is correct. Returns SECONDER_TOKEN_MALFORMED, and an error that gives
-/// the reason, if the text does not have this form, and SECONDER_INVALID_ARGUMENT if it is NULL.
+/// Says whether a text has the form of a token: 6 to 12 ASCII digits, without trimming. It says nothing
+/// about whether the token is right: seconder_verify() does. False for NULL.
 #[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn seconder_check_token(
-    text: *const c_char,
-    error: *mut *mut seconder_error,
-) -> seconder_status {
+pub unsafe extern "C" fn seconder_is_well_formed_token(text: *const c_char) -> bool {
     // SAFETY: as the header requires.
-    unsafe { run(error, || ffi::typed::<Token>("token", text).map(drop)) }
+    unsafe { is_well_formed::<Token>(text) }
 }
 
-/// Checks whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits
-/// without sign or leading zero. Returns SECONDER_INVALID_ARGUMENT, and an error that gives the
-/// reason, if the text does not have this form or is NULL.
+/// Says whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits without
+/// sign or leading zero. False for NULL.
 #[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn seconder_check_user_id(
-    text: *const c_char,
-    error: *mut *mut seconder_error,
-) -> seconder_status {
+pub unsafe extern "C" fn seconder_is_well_formed_user_id(text: *const c_char) -> bool {
     // SAFETY: as the header requires.
-    unsafe { check::<UserId>("user_id", text, error) }
+    unsafe { is_well_formed::<UserId>(text) }
 }
 
-/// Checks whether a text has the form of an approval request's uuid: 1 to 64 ASCII letters, digits
-/// and dashes. Returns SECONDER_INVALID_ARGUMENT, and an error that gives the reason, if the text
-/// does not have this form or is NULL.
+/// Says whether a text has the form of an approval request's uuid: 1 to 64 ASCII letters, digits and
+/// dashes. False for NULL.
 #[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn seconder_check_uuid(
-    text: *const c_char,
-    error: *mut *mut seconder_error,
-) -> seconder_status {
+pub unsafe extern "C" fn seconder_is_well_formed_uuid(text: *const c_char) -> bool {
     // SAFETY: as the header requires.
-    unsafe { check::<ApprovalId>("uuid", text, error) }
+    unsafe { is_well_formed::<ApprovalId>(text) }
 }
 
-/// Checks whether a text has the form of a phone number without its calling code: 4 to 15 digits,
-/// in groups that dashes, periods or spaces may separate. Returns SECONDER_INVALID_ARGUMENT, and an
-/// error that gives the reason, if the text does not have this form or is NULL.
+/// Says whether a text has the form of a phone number without its calling code: 4 to 15 digits, in groups
+/// that dashes, periods or spaces may separate. False for NULL.
 #[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn seconder_check_phone_number(
-    text: *const c_char,
-    error: *mut *mut seconder_error,
-) -> seconder_status {
+pub unsafe extern "C" fn seconder_is_well_formed_phone_number(text: *const c_char) -> bool {
     // SAFETY: as the header requires.
-    unsafe { check::<PhoneNumber>("phone_number", text, error) }
+    unsafe { is_well_formed::<PhoneNumber>(text) }
 }

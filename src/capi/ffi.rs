@@ -92,6 +92,11 @@ pub(super) unsafe fn with_optional_out<T>(
     }
 }
 
+/// Says whether a condition holds. It does not if finding out panics.
+pub(super) fn holds(work: impl FnOnce() -> bool) -> bool {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(false)
+}
+
 /// Frees a handle.
 pub(super) fn free<T>(handle: Option<Box<T>>) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));

@@ -23,7 +23,7 @@ static void rejects(seconder_service *service, uint64_t user, seconder_totp *tot
         EXPECT_MALFORMED("token", seconder_verify(service, token, user, &options, sizeof options,
                                                   NULL, &error));
         EXPECT_MALFORMED("token", seconder_totp_check(totp, token, 59, &last_step, &error));
-        EXPECT_MALFORMED("token", seconder_check_token(token, &error));
+        CHECK(!seconder_is_well_formed_token(token));
     }
     CHECK(last_step == 0);
     EXPECT_MALFORMED("verification_code",
@@ -31,7 +31,7 @@ static void rejects(seconder_service *service, uint64_t user, seconder_totp *tot
                                                        &error));
     EXPECT_INVALID("token", seconder_verify(service, NULL, user, NULL, 0, NULL, &error));
     EXPECT_INVALID("token", seconder_totp_check(totp, NULL, 59, &last_step, &error));
-    EXPECT_INVALID("token", seconder_check_token(NULL, &error));
+    CHECK(!seconder_is_well_formed_token(NULL));
 }
 
 int main(int count, char **arguments)

@@ -32,10 +32,10 @@ int main()
     CHECK(service->try_clear_sandbox());
     CHECK(service->try_user_status(user->user_id()).status() == Status::rejected);
 
-    Result<void> form = try_check_token("12345");
+    Result<Verification> form = service->try_verify("12345", user->user_id());
     CHECK(!form && form.status() == Status::token_malformed);
     CHECK(form.error()->parameter() == "token");
-    CHECK(try_check_token("123456"));
+    CHECK(is_well_formed_token("123456"));
     CHECK(try_open("nonsense:").status() == Status::invalid_argument);
 
     Service moved = *std::move(service);

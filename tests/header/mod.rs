@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-/// A function, such as `seconder_status seconder_check_token(const char *text, ...)`.
+/// A function, such as `seconder_status seconder_verify(const struct seconder_service *service, ...)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) name: String,

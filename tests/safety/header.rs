@@ -227,12 +227,7 @@ fn row(function: &Function, structs: &Structs) -> String {
             (_, true) => 'p',
             _ => 'n',
         };
-        // The errors of a seconder_check_…() name what it checks, not its parameter `text`.
-        let reported = match (parameter.name.as_str(), name.strip_prefix("seconder_check_")) {
-            ("text", Some(checked)) => checked,
-            (name, _) => name,
-        };
-        row += &format!("{{'{kind}', \"{reported}\"}}, ");
+        row += &format!("{{'{kind}', \"{}\"}}, ", parameter.name);
     }
     row += "{0, NULL}}, ";
     match filled(function, structs) {

@@ -95,8 +95,7 @@ static seconder_status call(const struct attempt *attempt, int which)
 static void is_rejected(const struct attempt *attempt, int which, const char *name)
 {
     bool typed = which >= BAD_TEXT && which < BAD_FIELD &&
-                 (same(name, "token") || same(name, "code") || same(name, "verification_code") ||
-                  same(attempt->name, "seconder_check_token"));
+                 (same(name, "token") || same(name, "code") || same(name, "verification_code"));
     seconder_status wanted = typed ? SECONDER_TOKEN_MALFORMED : SECONDER_INVALID_ARGUMENT;
     seconder_status got = call(attempt, which);
     if (got != wanted || !same(seconder_error_parameter(error), name))
