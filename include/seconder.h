@@ -736,7 +736,7 @@ typedef struct seconder_open_options {
      */
     const char *const *pins;
     /**
-     * The number of keys at `pins`.
+     * The number of keys at `pins`, at most 1000.
      */
     size_t pins_count;
     /**
@@ -759,7 +759,7 @@ typedef struct seconder_open_options {
      */
     const char *const *name_servers;
     /**
-     * The number of servers at `name_servers`.
+     * The number of servers at `name_servers`, at most 1000.
      */
     size_t name_servers_count;
     /**
@@ -1260,7 +1260,7 @@ typedef struct seconder_create_approval_options {
      */
     const struct seconder_logo *logos;
     /**
-     * The number of pictures at `logos`.
+     * The number of pictures at `logos`, at most 1000.
      */
     size_t logos_count;
     /**
@@ -1657,7 +1657,7 @@ typedef struct seconder_verifier_options {
      */
     const char *const *urls;
     /**
-     * The number of URLs at `urls`.
+     * The number of URLs at `urls`, at most 1000.
      */
     size_t urls_count;
     /**
@@ -1729,8 +1729,8 @@ const char *seconder_status_name(seconder_status status);
 seconder_status seconder_error_status(const struct seconder_error *error);
 
 /**
- * What happened and what to do about it, in English, for a log. Never NULL: for a NULL argument
- * the message is "no error".
+ * Says what happened and what to do about it, in English, for a log. Never NULL, and at most 8192
+ * bytes: for a NULL argument the message is "no error".
  */
 const char *seconder_error_message(const struct seconder_error *error);
 
@@ -3625,8 +3625,8 @@ seconder_status seconder_callback_verify_parameters(const char *api_key,
  * without `|`, which usually starts with the time in Unix seconds.
  *
  * `out` receives the value of the header X-Svc-Signature; free it with seconder_text_free().
- * SECONDER_INVALID_CALLBACK if the body is not a JSON object, has a duplicate field, or is larger
- * than any callback; SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that cannot be signed.
+ * SECONDER_INVALID_ARGUMENT if the body is not a JSON object, has a duplicate field, or is larger
+ * than any callback, and for a key, a nonce or a URL that cannot be signed.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_sign(const char *api_key,
@@ -3657,7 +3657,7 @@ seconder_status seconder_callback_sign_query(const char *api_key,
  * Converts the parameters of a JSON body to a query, sorted and encoded as they are signed
  * (interface 5.5).
  *
- * Free `out` with seconder_text_free(). SECONDER_INVALID_CALLBACK if the body is not a JSON
+ * Free `out` with seconder_text_free(). SECONDER_INVALID_ARGUMENT if the body is not a JSON
  * object, has a duplicate field, or is larger than any callback.
  */
 SECONDER_MUST_USE

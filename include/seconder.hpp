@@ -495,20 +495,30 @@ template <class Call> Result<void> run(Call call)
     return Result<void>();
 }
 
-/// Runs a function of the program. An exception must not reach C: it is caught, and `failed` is
-/// returned instead.
-template <class Value, class Call> Value within(Value failed, Call call) noexcept
+/// Runs a function of the program. An exception must not reach C: it is caught, its text is passed to
+/// `report`, and `failed` is returned.
+template <class Value, class Call, class Report>
+Value within(Value failed, Call call, Report report) noexcept
 {
 #if SECONDER_EXCEPTIONS
     try {
         return call();
+    } catch (const std::exception &exception) {
+        report(exception.what());
     } catch (...) {
-        return failed;
     }
+    return failed;
 #else
     static_cast<void>(failed);
+    static_cast<void>(report);
     return call();
 #endif
+}
+
+/// The same, and the text of an exception is lost.
+template <class Value, class Call> Value within(Value failed, Call call) noexcept
+{
+    return within(std::move(failed), std::move(call), [](const char *) {});
 }
 
 template <class Function> void free_function(void *function) noexcept
@@ -760,14 +770,17 @@ inline std::int32_t run_deliver(const seconder_message *message, void *function)
 {
     const auto &deliver = *static_cast<const Deliver *>(function);
     // No constant of C: it failed.
-    return within(std::int32_t{-1}, [&] { return deliver(Message(message)).report_to(message); });
+    return within(
+        std::int32_t{-1}, [&] { return deliver(Message(message)).report_to(message); },
+        [&](const char *reason) { seconder_message_set_reason(message, reason); });
 }
 
 inline std::int32_t run_post(const seconder_signed_callback *callback, void *function) noexcept
 {
     const auto &post = *static_cast<const Post *>(function);
-    return within(std::int32_t{-1},
-                  [&] { return post(SignedCallback(callback)).report_to(callback); });
+    return within(
+        std::int32_t{-1}, [&] { return post(SignedCallback(callback)).report_to(callback); },
+        [&](const char *reason) { seconder_signed_callback_set_reason(callback, reason); });
 }
 
 inline std::int32_t run_lookup(const char *number, const seconder_phone_line *line,
@@ -1255,7 +1268,7 @@ public:
     }
     std::string_view uri() const && = delete;
 
-    /// The URI as a QR code: a URL for an <img>.
+    /// The URI as a QR code: a URL for `<img>`.
     std::string_view qr_code() const & noexcept
     {
         return detail::view(seconder_authenticator_enrolled_qr_code(get()));
@@ -1289,7 +1302,7 @@ public:
     }
     std::string_view code() const && = delete;
 
-    /// The link as a QR code: a URL for an <img>.
+    /// The link as a QR code: a URL for `<img>`.
     std::string_view qr_code() const & noexcept
     {
         return detail::view(seconder_device_invited_qr_code(get()));

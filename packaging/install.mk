@@ -40,17 +40,25 @@ FROM ?= $(TARGET)/release/install
 .PHONY: install
 install: release install-files ## Installs everything: PREFIX=/usr/local DESTDIR=
 
+# The C that is bundled, SQLite above all, notices a stack or a buffer that is overwritten. Flags of the
+# caller come after these.
+HARDENED := CFLAGS="$$(cat packaging/c-flags) $${CFLAGS-}"
+
 .PHONY: release
 release: ## Builds what `make install` installs
-	packaging/without-paths $(CARGO) $(C_LIBRARY) --release
-	packaging/without-paths $(CARGO) build --release -p seconder-server
-	packaging/without-paths $(CARGO) build --release -p seconder-login
-	$(PAM_RELEASE)
+	$(HARDENED) packaging/without-paths $(CARGO) $(C_LIBRARY) --release
+	$(HARDENED) packaging/without-paths $(CARGO) build --release -p seconder-server
+	$(HARDENED) packaging/without-paths $(CARGO) build --release -p seconder-login
+	$(HARDENED) $(PAM_RELEASE)
 	@$(call link_libraries,$(TARGET)/release,$(TARGET)/release/install)
 	@install -m 755 $(TARGET)/release/seconder $(TARGET)/release/seconder-login $(TARGET)/release/install/
 	@install -m 644 $(PAM_RELEASED) $(TARGET)/release/install/pam_seconder.so
 	packaging/split $(addprefix $(TARGET)/release/install/,libseconder.a libseconder.so seconder seconder-login pam_seconder.so)
 	packaging/without-paths --check $(TARGET)/release/install/*
+	@for file in libseconder.so seconder; do \
+		nm -D $(TARGET)/release/install/$$file | grep __stack_chk_fail >/dev/null || \
+			{ echo "$$file was built without stack protectors" >&2; exit 1; }; \
+	done
 
 .PHONY: install-files
 install-files: install-library install-development install-program install-pam install-licences

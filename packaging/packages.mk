@@ -1,5 +1,8 @@
 # Packages for operating systems. Included by the Makefile.
 
+# The flags of the distribution, which dpkg-dev knows.
+deb: export CFLAGS = $(shell dpkg-buildflags --get CPPFLAGS 2>/dev/null) $(shell dpkg-buildflags --get CFLAGS 2>/dev/null)
+
 .PHONY: deb
 deb: release ## Makes Debian packages in build/deb: MAINTAINER="Name <address>"
 	MAINTAINER='$(MAINTAINER)' packaging/deb.sh $(TARGET)/release/install build/deb

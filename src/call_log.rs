@@ -198,14 +198,21 @@ pub(crate) fn keep_status(status: u16) {
 /// A call that is being made, and is logged when it ends.
 pub(crate) struct Logged<'a> {
     log: &'a dyn Log,
+    call: &'static str,
+    user_id: Option<UserId>,
     begun: Instant,
+    is_logged: Cell<bool>,
     /// The requests of the call in whose delivery function this one is made.
     outer: (u32, Option<u16>),
 }
 
 impl<'a> Logged<'a> {
     /// Begins a call; `None` if it is not logged.
-    pub(crate) fn begin(log: Option<&'a dyn Log>) -> Option<Logged<'a>> {
+    pub(crate) fn begin(
+        log: Option<&'a dyn Log>,
+        call: &'static str,
+        user_id: Option<UserId>,
+    ) -> Option<Logged<'a>> {
         let log = log.filter(|_| !LOGGING.get())?;
         let enabled = {
             let _logging = Logging::begin();
@@ -214,7 +221,9 @@ impl<'a> Logged<'a> {
         if !enabled {
             return None;
         }
-        Some(Logged { log, begun: Instant::now(), outer: REQUESTS.replace((0, None)) })
+        let outer = REQUESTS.replace((0, None));
+        let (begun, is_logged) = (Instant::now(), Cell::new(false));
+        Some(Logged { log, call, user_id, begun, is_logged, outer })
     }
 
     /// The number of requests so far.
@@ -223,29 +232,28 @@ impl<'a> Logged<'a> {
     }
 
     /// Logs a call that took the time since it began.
-    pub(crate) fn end(
-        self,
-        call: &'static str,
-        user_id: Option<UserId>,
-        result: Result<Replied<'_>, &Error>,
-    ) {
-        let duration = self.begun.elapsed();
-        let attempts = self.attempts();
-        self.end_with(call, user_id, result, attempts, duration);
+    pub(crate) fn end(self, result: Result<Replied<'_>, &Error>) {
+        self.log_now(result, self.attempts(), self.begun.elapsed());
     }
 
     /// Logs a call.
     pub(crate) fn end_with(
         self,
-        call: &'static str,
-        user_id: Option<UserId>,
         result: Result<Replied<'_>, &Error>,
         attempts: u32,
         duration: Duration,
     ) {
+        self.log_now(result, attempts, duration);
+    }
+
+    fn log_now(&self, result: Result<Replied<'_>, &Error>, attempts: u32, duration: Duration) {
+        self.is_logged.set(true);
         let (_, http_status) = REQUESTS.get();
-        let record =
-            CallRecord { attempts, duration, ..record(call, user_id, result, http_status) };
+        let record = CallRecord {
+            attempts,
+            duration,
+            ..record(self.call, self.user_id, result, http_status)
+        };
         let _logging = Logging::begin();
         self.log.log(&record);
     }
@@ -253,6 +261,12 @@ impl<'a> Logged<'a> {
 
 impl Drop for Logged<'_> {
     fn drop(&mut self) {
+        // A call that panics ends nowhere else. A second panic, of the program's function, would abort.
+        if std::thread::panicking() && !self.is_logged.get() {
+            let error = Error::Internal { message: "a panic".to_owned() };
+            let log = || self.log_now(Err(&error), self.attempts(), self.begun.elapsed());
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(log));
+        }
         REQUESTS.set(self.outer);
     }
 }
@@ -353,6 +367,32 @@ mod tests {
             record("verify", user, Err(&error), None).to_string(),
             "call=verify outcome=unavailable stage=connect user_id=7 duration_ms=0.000"
         );
+    }
+
+    #[test]
+    fn a_call_that_panics_is_logged_once() {
+        let lines = std::sync::Mutex::new(Vec::new());
+        let log = |record: &CallRecord| {
+            lines.lock().unwrap().push(record.to_string());
+            assert_ne!(record.call, "logs", "the function of the program panics too");
+        };
+        for (call, panics) in [("works", true), ("logs", false), ("logs", true)] {
+            let work = || {
+                let logged = Logged::begin(Some(&log), call, None).unwrap();
+                assert!(!panics, "in the middle of the call");
+                logged.end(Ok(Replied::default()));
+            };
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_err();
+        }
+        let lines = lines.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let outcomes: Vec<&str> = lines
+            .iter()
+            .filter_map(|line| line.split_once(" duration_ms="))
+            .map(|at| at.0)
+            .collect();
+        let expected =
+            ["call=works outcome=internal", "call=logs outcome=ok", "call=logs outcome=internal"];
+        assert_eq!(outcomes, expected);
     }
 
     #[test]

@@ -110,9 +110,9 @@ pub fn verify_parameters(api_key: &ApiKey, received: &Received<'_>) -> Result<Ma
 /// The signature of a JSON body that is posted to `url` (interface 5.5).
 ///
 /// # Errors
-/// [`Error::InvalidCallback`] if the body is not a JSON object, has a duplicate field, or exceeds
-/// the limits of a callback, for example with a number too large for a double;
-/// [`Error::InvalidArgument`] for a nonce or a URL that cannot be signed.
+/// [`Error::InvalidArgument`] if the body is not a JSON object, has a duplicate field, or exceeds
+/// the limits of a callback, for example with a number too large for a double, and for a nonce or a
+/// URL that cannot be signed.
 pub fn sign(api_key: &ApiKey, nonce: &str, url: &str, body: &[u8]) -> Result<String> {
     signed(api_key, nonce, "POST", url, &query(body)?)
 }
@@ -123,16 +123,29 @@ pub fn sign(api_key: &ApiKey, nonce: &str, url: &str, body: &[u8]) -> Result<Str
 /// # Errors
 /// As [`sign`], and for a query that is not percent-encoded UTF-8 or has over 1000 parameters.
 pub fn sign_query(api_key: &ApiKey, nonce: &str, url: &str, query: &str) -> Result<String> {
-    signed(api_key, nonce, "GET", url, &canonical::of_form(query)?)
+    let params = canonical::of_form(query).map_err(|error| unsignable("query", error))?;
+    signed(api_key, nonce, "GET", url, &params)
 }
 
 /// Converts the parameters of a JSON body to a query, sorted and encoded as they are signed.
 ///
 /// # Errors
-/// [`Error::InvalidCallback`] as for [`sign`].
+/// [`Error::InvalidArgument`] as for [`sign`].
 pub fn query(body: &[u8]) -> Result<String> {
-    let text = std::str::from_utf8(body).map_err(|_| invalid_callback("the body is not UTF-8"))?;
-    canonical::of_json(text).map(|flat| flat.pairs)
+    let text = std::str::from_utf8(body)
+        .map_err(|_| Error::invalid_argument("body", "cannot be signed: it is not UTF-8"))?;
+    let flat = canonical::of_json(text).map_err(|error| unsignable("body", error))?;
+    Ok(flat.pairs)
+}
+
+/// The same error for what this program itself signs, which is no callback that was received.
+fn unsignable(parameter: &'static str, error: Error) -> Error {
+    match error {
+        Error::InvalidCallback { message } => {
+            Error::invalid_argument(parameter, format!("cannot be signed: {message}"))
+        }
+        other => other,
+    }
 }
 
 fn signed(key: &ApiKey, nonce: &str, method: &str, url: &str, params: &str) -> Result<String> {

@@ -36,6 +36,7 @@ pub mod open;
 pub mod operate;
 #[cfg(feature = "panic-test")]
 mod panic;
+mod panics;
 pub mod phones;
 pub mod post;
 mod settings;

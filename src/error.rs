@@ -140,6 +140,28 @@ pub enum Stage {
 /// The limits of a whole application, which its users cannot do anything about.
 const OPERATOR_LIMITS: [&str; 3] = ["country_day", "application_day", "key_rate"];
 
+/// The longest text of an error, in bytes: more than a path may have.
+pub(crate) const LONGEST_TEXT: usize = 8192;
+
+/// A text for an error: one that is too long loses its middle, so that a log gets no megabytes because
+/// an argument has them. Its beginning names the argument, and its end says what to do.
+pub(crate) fn bounded<'a>(text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
+    const LEFT_OUT: &str = " [...] ";
+    let text = text.into();
+    if text.len() <= LONGEST_TEXT {
+        return text;
+    }
+    let half = (LONGEST_TEXT - LEFT_OUT.len()) / 2;
+    let begin = &text[..text.floor_char_boundary(half)];
+    let end = &text[text.ceil_char_boundary(text.len() - half)..];
+    Cow::Owned([begin, LEFT_OUT, end].concat())
+}
+
+fn shortened(message: impl Into<String>) -> String {
+    let message: String = message.into();
+    bounded(message).into_owned()
+}
+
 /// The end of every message about a call that exceeded its deadline.
 #[cfg(feature = "remote")]
 pub(crate) const DEADLINE_EXCEEDED: &str = "the deadline was exceeded";
@@ -149,7 +171,7 @@ impl Error {
         parameter: impl Into<Cow<'static, str>>,
         reason: impl Into<Cow<'static, str>>,
     ) -> Error {
-        Error::InvalidArgument { parameter: parameter.into(), reason: reason.into() }
+        Error::InvalidArgument { parameter: parameter.into(), reason: bounded(reason) }
     }
 
     pub(crate) fn token_malformed(parameter: &'static str, reason: &'static str) -> Error {
@@ -182,16 +204,16 @@ impl Error {
     }
 
     pub(crate) fn unavailable(stage: Stage, message: impl Into<String>) -> Error {
-        Error::Unavailable { stage, message: message.into(), reads: false }
+        Error::Unavailable { stage, message: shortened(message), reads: false }
     }
 
     pub(crate) fn invalid_response(message: impl Into<String>) -> Error {
-        Error::InvalidResponse { message: message.into() }
+        Error::InvalidResponse { message: shortened(message) }
     }
 
     #[cfg(feature = "engine")]
     pub(crate) fn storage(message: impl Into<String>) -> Error {
-        Error::Storage { message: message.into() }
+        Error::Storage { message: shortened(message) }
     }
 
     /// The service's error code, as text (`60026`), if it sent one. The engine's errors have the
@@ -354,6 +376,18 @@ mod tests {
             "rejected by the service: User was not valid (status 400, code 60027; email is \
              invalid). Do not retry: the same call will be rejected again"
         );
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_loses_its_middle() {
+        let error =
+            Error::invalid_argument("path", format!("/{}: name another", "ä".repeat(500_000)));
+        let text = error.to_string();
+        assert!(text.len() <= LONGEST_TEXT + "path ".len(), "{}", text.len());
+        assert!(text.starts_with("path /ä") && text.ends_with("ä: name another"), "{text}");
+        assert!(text.contains("ä [...] ä"), "{text}");
+        let whole = "a".repeat(LONGEST_TEXT);
+        assert_eq!(bounded(whole.as_str()), whole);
     }
 
     #[test]

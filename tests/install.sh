@@ -90,7 +90,11 @@ CMAKE
     runs "$root/build/shared"
     runs env -i "$root/build/static"
     is_static "$root/build/static"
-    for wanted in 1.0 0.999; do
+    for wanted in "0.1...0.9" "0.0.1...<1.0"; do
+        rm -rf "$root/build"
+        "${cmake[@]}" -DWANTED=$wanted >/dev/null 2>&1 || fail "CMake rejected $version for $wanted"
+    done
+    for wanted in 1.0 0.999 "0.0...0.0.5" "0.0...<$version" "0.2...0.9"; do
         rm -rf "$root/build"
         ! "${cmake[@]}" -DWANTED=$wanted >/dev/null 2>&1 || fail "CMake accepted $version for $wanted"
     done

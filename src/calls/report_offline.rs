@@ -6,9 +6,6 @@ use crate::wire::older::Shape;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// More logins than a machine accepts before it reaches the service again.
-const MOST_LOGINS: usize = 100;
-
 /// Reports the logins that a machine has accepted while the service was unreachable (interface 4.22).
 /// The service marks their codes as used, and records each login as an activity of the user. Logins
 /// that it has not prepared are [`Error::Rejected`] with the code `offline_not_prepared`.
@@ -38,6 +35,9 @@ pub struct OfflineLogin {
 }
 
 impl ReportOffline {
+    /// More logins than a machine accepts before it reaches the service again.
+    pub(crate) const MOST_LOGINS: usize = 100;
+
     /// The call with its defaults.
     pub fn new(user_id: UserId, authenticator_id: u64, logins: Vec<OfflineLogin>) -> ReportOffline {
         ReportOffline { user_id, authenticator_id, logins, machine: None }
@@ -58,7 +58,7 @@ impl Call for ReportOffline {
     }
 
     fn check(&self) -> Result<()> {
-        match (1..=MOST_LOGINS).contains(&self.logins.len()) {
+        match (1..=ReportOffline::MOST_LOGINS).contains(&self.logins.len()) {
             true => Ok(()),
             false => Err(Error::invalid_argument("logins", "must be 1 to 100 logins")),
         }

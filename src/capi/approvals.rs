@@ -33,7 +33,7 @@ pub struct seconder_create_approval_options {
     pub hidden_details: *const c_char,
     /// Pictures to show, at most 16 KiB in JSON; if there are any, one must have `res` = "default".
     pub logos: *const seconder_logo,
-    /// The number of pictures at `logos`.
+    /// The number of pictures at `logos`, at most 1000.
     pub logos_count: usize,
     /// How long the request can be answered, in seconds, 1 to 315360000. Default: 86400.
     /// SECONDER_FOREVER means no expiry.
@@ -150,18 +150,15 @@ pub unsafe extern "C" fn seconder_create_approval(
 /// # Safety
 /// `logos` is NULL or points to `logos_count` pictures.
 unsafe fn logos(options: &seconder_create_approval_options) -> Outcome<Vec<Logo>> {
-    if options.logos.is_null() && options.logos_count > 0 {
-        return Err(ffi::null("logos"));
-    }
-    let one = |index| {
+    let names = ["logos", "logos_count"];
+    let one = |logo: &seconder_logo| {
         // SAFETY: promised by the caller.
-        unsafe {
-            let logo = *options.logos.add(index);
-            let res = ffi::text("logos", logo.res)?.to_owned();
-            Ok(Logo { res, url: ffi::text("logos", logo.url)?.to_owned() })
-        }
+        let (res, url) = unsafe { (ffi::text("logos", logo.res)?, ffi::text("logos", logo.url)?) };
+        Ok(Logo { res: res.to_owned(), url: url.to_owned() })
     };
-    (0..options.logos_count).map(one).collect()
+    // SAFETY: promised by the caller.
+    let logos = unsafe { ffi::list(names, options.logos, options.logos_count, ffi::MOST_VALUES)? };
+    logos.iter().map(one).collect()
 }
 
 /// In C 0 means the default, and -1 none. What is no number of digits is rejected later.

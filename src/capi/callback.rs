@@ -153,8 +153,8 @@ pub(super) unsafe fn read<'a>(
 /// without `|`, which usually starts with the time in Unix seconds.
 ///
 /// `out` receives the value of the header X-Svc-Signature; free it with seconder_text_free().
-/// SECONDER_INVALID_CALLBACK if the body is not a JSON object, has a duplicate field, or is larger
-/// than any callback; SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that cannot be signed.
+/// SECONDER_INVALID_ARGUMENT if the body is not a JSON object, has a duplicate field, or is larger
+/// than any callback, and for a key, a nonce or a URL that cannot be signed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_sign(
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn seconder_callback_sign_query(
 /// Converts the parameters of a JSON body to a query, sorted and encoded as they are signed
 /// (interface 5.5).
 ///
-/// Free `out` with seconder_text_free(). SECONDER_INVALID_CALLBACK if the body is not a JSON
+/// Free `out` with seconder_text_free(). SECONDER_INVALID_ARGUMENT if the body is not a JSON
 /// object, has a duplicate field, or is larger than any callback.
 #[unsafe(no_mangle)]
 #[must_use]

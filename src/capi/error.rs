@@ -1,10 +1,11 @@
 //! Errors as C sees them: why a status is not `SECONDER_OK`.
 
 use super::ffi::{Text, free, pointer, read_handle};
+use super::panics;
 use super::status::{
     SECONDER_INVALID_ARGUMENT, SECONDER_STAGE_NONE, of_error, of_stage, seconder_status,
 };
-use crate::error::whole_seconds;
+use crate::error::{bounded, whole_seconds};
 use crate::{Error, Rejection};
 use std::ffi::c_char;
 use std::ptr;
@@ -66,16 +67,25 @@ impl seconder_error {
     fn rejected(mut self, rejection: &Rejection) -> seconder_error {
         // Replies repeat the message among `errors`. C has seconder_error_service_message() for it.
         let fields = rejection.fields.iter().filter(|(name, _)| *name != "message");
-        self.fields = fields.map(|(name, text)| (Text::new(name), Text::new(text))).collect();
+        self.fields = fields.map(|(name, text)| (short(name), short(text))).collect();
         self.http_status = rejection.status;
-        self.service_message = Some(Text::new(&rejection.message));
+        self.service_message = Some(short(&rejection.message));
         self
     }
 }
 
+/// A text of an error, which may be as long as the reply of a service.
+fn short(text: &str) -> Text {
+    Text::new(&bounded(text))
+}
+
 impl From<Error> for Box<seconder_error> {
     fn from(error: Error) -> Box<seconder_error> {
-        let mut bare = seconder_error::bare(of_error(&error), Text::new(&error.to_string()));
+        let mut text = error.to_string();
+        if matches!(error, Error::Internal { .. }) {
+            text += &panics::place();
+        }
+        let mut bare = seconder_error::bare(of_error(&error), short(&text));
         bare.service_code = Text::of(error.code());
         bare.limit = Text::of(error.limit());
         bare.is_operator_limit = error.is_operator_limit();
@@ -87,18 +97,18 @@ impl From<Error> for Box<seconder_error> {
         let error = match &error {
             Error::InvalidArgument { parameter, reason }
             | Error::TokenMalformed { parameter, reason } => seconder_error {
-                fields: vec![(Text::new(parameter), Text::new(reason))],
+                fields: vec![(short(parameter), short(reason))],
                 names_parameter: true,
                 ..bare
             },
             Error::Rejected(rejection) => bare.rejected(rejection),
             Error::RateLimited { message, retry_after, .. } => seconder_error {
-                service_message: Some(Text::new(message)),
+                service_message: Some(short(message)),
                 retry_after_seconds: retry_after.map_or(0, whole_seconds),
                 ..bare
             },
             Error::Unauthorized { message, .. } => {
-                seconder_error { service_message: Some(Text::new(message)), ..bare }
+                seconder_error { service_message: Some(short(message)), ..bare }
             }
             Error::Unavailable { stage, .. } => seconder_error { stage: of_stage(*stage), ..bare },
             _ => bare,
@@ -114,8 +124,8 @@ pub extern "C" fn seconder_error_status(error: Option<&seconder_error>) -> secon
     error.map_or(SECONDER_INVALID_ARGUMENT, |error| error.status)
 }
 
-/// What happened and what to do about it, in English, for a log. Never NULL: for a NULL argument
-/// the message is "no error".
+/// Says what happened and what to do about it, in English, for a log. Never NULL, and at most 8192
+/// bytes: for a NULL argument the message is "no error".
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_message(error: Option<&seconder_error>) -> *const c_char {
     error.map_or(c"no error".as_ptr(), |error| error.message.as_ptr())

@@ -2,13 +2,13 @@
 //! conversions for each kind of argument.
 
 use super::error::seconder_error;
+use super::panics;
 use super::status::{SECONDER_OK, seconder_status};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::{self, MaybeUninit};
 use std::net::IpAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::slice;
 use std::str::FromStr;
@@ -38,10 +38,10 @@ unsafe fn run_any(
     // SAFETY: promised by the caller.
     unsafe { clear(error) };
     // A panic that reached the `extern "C"` function would abort the process.
-    let failed = match catch_unwind(AssertUnwindSafe(work)) {
+    let failed = match panics::caught(work) {
         Ok(Ok(())) => return SECONDER_OK,
         Ok(Err(failed)) => failed,
-        Err(_) => Error::Internal { message: "a panic was caught".into() }.into(),
+        Err(panics::Panicked) => Error::Internal { message: "a panic was caught".into() }.into(),
     };
     let status = failed.status;
     if !error.is_null() {
@@ -94,18 +94,18 @@ pub(super) unsafe fn with_optional_out<T>(
 
 /// Says whether a condition holds. It does not if finding out panics.
 pub(super) fn holds(work: impl FnOnce() -> bool) -> bool {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or(false)
+    panics::caught(work).unwrap_or(false)
 }
 
 /// Frees a handle.
 pub(super) fn free<T>(handle: Option<Box<T>>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));
+    let _ = panics::caught(|| drop(handle));
 }
 
 /// Reads a handle. For NULL the result is 0, `false` or NULL.
 pub(super) fn read_handle<T, R: Default>(handle: Option<&T>, see: impl FnOnce(&T) -> R) -> R {
     let Some(handle) = handle else { return R::default() };
-    catch_unwind(AssertUnwindSafe(|| see(handle))).unwrap_or_default()
+    panics::caught(|| see(handle)).unwrap_or_default()
 }
 
 /// # Safety
@@ -154,20 +154,45 @@ pub(super) unsafe fn text<'a>(name: &'static str, text: *const c_char) -> Outcom
     unsafe { text_if(name, text) }?.ok_or_else(|| null(name))
 }
 
+/// The most values of a list of texts or pictures: more than any has use for. A count that was never
+/// set is rejected before anything is read.
+pub(super) const MOST_VALUES: usize = 1000;
+
+/// The values of a list, of which there are at most so many. `names` are those of the list and of its
+/// count.
+///
+/// # Safety
+/// `list` is NULL or points to `count` values, which do not change during `'a`.
+pub(super) unsafe fn list<'a, T>(
+    names: [&'static str; 2],
+    list: *const T,
+    count: usize,
+    most: usize,
+) -> Outcome<&'a [T]> {
+    match (list.is_null(), count) {
+        (_, 0) => Ok(&[]),
+        (_, count) if count > most => {
+            Err(Error::invalid_argument(names[1], format!("must be at most {most}")).into())
+        }
+        (true, _) => Err(null(names[0])),
+        // SAFETY: promised by the caller.
+        (false, count) => Ok(unsafe { slice::from_raw_parts(list, count) }),
+    }
+}
+
 /// The texts of a list.
 ///
 /// # Safety
-/// `list` is NULL or points to `count` pointers, each as for [`text_if`].
+/// As for [`list`], and each is as for [`text_if`].
 pub(super) unsafe fn texts<'a>(
-    name: &'static str,
-    list: *const *const c_char,
+    names: [&'static str; 2],
+    texts: *const *const c_char,
     count: usize,
 ) -> Outcome<Vec<&'a str>> {
-    if list.is_null() && count > 0 {
-        return Err(null(name));
-    }
     // SAFETY: promised by the caller.
-    (0..count).map(|index| unsafe { text(name, *list.add(index)) }).collect()
+    unsafe {
+        list(names, texts, count, MOST_VALUES)?.iter().map(|one| text(names[0], *one)).collect()
+    }
 }
 
 /// The bytes behind a pointer, which may be NULL only if `size` is 0.

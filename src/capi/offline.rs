@@ -143,15 +143,10 @@ pub unsafe extern "C" fn seconder_report_offline(
 /// # Safety
 /// `logins` is NULL or points to `count` logins.
 unsafe fn read(logins: *const seconder_offline_login, count: usize) -> Outcome<Vec<OfflineLogin>> {
-    if logins.is_null() && count > 0 {
-        return Err(ffi::null("logins"));
-    }
-    let one = |index| {
-        // SAFETY: promised by the caller.
-        let login = unsafe { *logins.add(index) };
-        OfflineLogin { step: login.step, time: login.time }
-    };
-    Ok((0..count).map(one).collect())
+    let names = ["logins", "logins_count"];
+    // SAFETY: promised by the caller.
+    let logins = unsafe { ffi::list(names, logins, count, ReportOffline::MOST_LOGINS)? };
+    Ok(logins.iter().map(|login| OfflineLogin { step: login.step, time: login.time }).collect())
 }
 
 /// Which authenticator app the codes are of, for seconder_report_offline().

@@ -64,7 +64,7 @@ pub struct seconder_open_options {
     /// followed by the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` only
     /// the pins are checked; with it, both must match.
     pub pins: *const *const c_char,
-    /// The number of keys at `pins`.
+    /// The number of keys at `pins`, at most 1000.
     pub pins_count: usize,
     /// Network: a PEM file with the certificate that this client presents, followed by the
     /// chain up to an authority that the service trusts. Requires `client_key`.
@@ -77,7 +77,7 @@ pub struct seconder_open_options {
     /// Network: name servers to query, in this order, instead of those in /etc/resolv.conf:
     /// IP addresses with or without a port, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
     pub name_servers: *const *const c_char,
-    /// The number of servers at `name_servers`.
+    /// The number of servers at `name_servers`, at most 1000.
     pub name_servers_count: usize,
     /// Both: the names that the service uses where the interface document says `svc`. Default, also
     /// where every field is NULL: for a remote service the document's; for an engine those stored

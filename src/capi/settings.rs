@@ -161,7 +161,8 @@ unsafe fn of_network(mut settings: Settings, options: &seconder_open_options) ->
             settings = settings.proxy(proxy);
         }
         let count = options.name_servers_count;
-        for server in ffi::texts("name_servers", options.name_servers, count)? {
+        let names = ["name_servers", "name_servers_count"];
+        for server in ffi::texts(names, options.name_servers, count)? {
             settings = settings.name_server(server);
         }
     }
@@ -179,7 +180,7 @@ unsafe fn trust(mut settings: Settings, options: &seconder_open_options) -> Outc
         if let Some(file) = ffi::text_if("ca_file", options.ca_file)? {
             settings = settings.ca_file(file);
         }
-        for pin in ffi::texts("pins", options.pins, options.pins_count)? {
+        for pin in ffi::texts(["pins", "pins_count"], options.pins, options.pins_count)? {
             settings = settings.pin(pin);
         }
         client_certificate(settings, options)

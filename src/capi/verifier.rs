@@ -53,7 +53,7 @@ pub struct seconder_verifier_options {
     /// The `url` of a callback must then be NULL or one of them; without any, every callback must
     /// have its own `url`.
     pub urls: *const *const c_char,
-    /// The number of URLs at `urls`.
+    /// The number of URLs at `urls`, at most 1000.
     pub urls_count: usize,
     /// Rejects callbacks whose nonce is not a time in Unix seconds within this many seconds of now,
     /// before or after; a few minutes allow for clocks that differ. Default: freshness is not
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn seconder_verifier_new(
 unsafe fn verifier(key: ApiKey, options: &seconder_verifier_options) -> Outcome<Verifier> {
     // SAFETY: promised by the caller.
     let (urls, names) = unsafe {
-        let urls = ffi::texts("urls", options.urls, options.urls_count)?;
+        let urls = ffi::texts(["urls", "urls_count"], options.urls, options.urls_count)?;
         (urls, names::read(options.names, options.names_size)?)
     };
     let mut verifier = Verifier::new(key).names(names);

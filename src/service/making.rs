@@ -75,7 +75,7 @@ impl Service {
         work: impl FnOnce() -> Result<T>,
         reply: impl FnOnce(&T) -> &C::Reply,
     ) -> Result<T> {
-        let logged = self.begin();
+        let logged = self.begin(C::ROUTE.name, call.user());
         let result = match call.check() {
             Ok(()) => interrupt::scope(self.interrupt.as_ref(), work),
             Err(error) => Err(error),
@@ -89,22 +89,22 @@ impl Service {
                     recognition: C::recognition(reply),
                 }
             });
-            logged.end(C::ROUTE.name, call.user(), replied);
+            logged.end(replied);
         }
         result
     }
 
     /// Does what is no call of the interface, as if it were one.
-    pub(super) fn carry_out<T>(
+    pub(crate) fn carry_out<T>(
         &self,
         call: &'static str,
         user_id: Option<UserId>,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let logged = self.begin();
+        let logged = self.begin(call, user_id);
         let result = interrupt::scope(self.interrupt.as_ref(), work);
         if let Some(logged) = logged {
-            logged.end(call, user_id, result.as_ref().map(|_| Replied::default()));
+            logged.end(result.as_ref().map(|_| Replied::default()));
         }
         result
     }
@@ -116,15 +116,15 @@ impl Service {
     pub fn log_closed_descriptors(&self) {
         if let Ok(engine) = self.require_engine()
             && let Err(error) = engine.check_database()
-            && let Some(logged) = self.begin()
+            && let Some(logged) = self.begin("close", None)
         {
-            logged.end("close", None, Err(&error));
+            logged.end(Err(&error));
         }
     }
 
     /// Begins a call; `None` if it is not logged.
-    pub(super) fn begin(&self) -> Option<Logged<'_>> {
-        Logged::begin(self.log.as_deref())
+    pub(super) fn begin(&self, call: &'static str, user_id: Option<UserId>) -> Option<Logged<'_>> {
+        Logged::begin(self.log.as_deref(), call, user_id)
     }
 
     /// The same service, with calls that are part of another one, which is logged.

@@ -210,7 +210,8 @@ impl Service {
         wait: &mut ApprovalWait,
         elapsed: &mut dyn FnMut() -> Duration,
     ) -> ApprovalPoll {
-        let (service, logged) = (self.unlogged(), self.begin());
+        let (service, user_id) = (self.unlogged(), Some(wait.user_id));
+        let logged = self.begin(WAIT_FOR_APPROVAL, user_id);
         let call = CheckApproval::new(wait.uuid.clone());
         let polled =
             wait.poll(|left| service.within(left.max(SHORTEST_POLL)).handle(&call), elapsed);
@@ -218,8 +219,7 @@ impl Service {
             wait.attempts += logged.attempts();
             if let ApprovalPoll::Finished(result) = &polled {
                 let result = result.as_ref().map(|_| Replied::default());
-                let user_id = Some(wait.user_id);
-                logged.end_with(WAIT_FOR_APPROVAL, user_id, result, wait.attempts, elapsed());
+                logged.end_with(result, wait.attempts, elapsed());
             }
         }
         polled

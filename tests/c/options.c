@@ -128,6 +128,70 @@ static void values(seconder_service *service)
     EXPECT_INVALID("message", seconder_create_approval(service, 1, "", NULL, 0, &created, &error));
 }
 
+/* A count that was never set is rejected, and nothing is read. */
+static void counts(seconder_service *service)
+{
+    static const size_t wrong[] = {1001, (size_t)1 << 40, SIZE_MAX / 2, SIZE_MAX - 7, SIZE_MAX};
+    static const char *const texts[] = {"https://127.0.0.1/"};
+    seconder_create_approval_options approval = {0};
+    seconder_open_options open = {0};
+    seconder_verifier_options verification = {0};
+    seconder_logo logo = {"default", "https://127.0.0.1/"};
+    seconder_offline_login login = {1, 1};
+    seconder_approval_created *created = NULL;
+    seconder_verifier *verifier = NULL;
+    seconder_service *other = NULL;
+    size_t index;
+    approval.logos = &logo;
+    open.name_servers = open.pins = verification.urls = texts;
+    EXPECT_INVALID("logins_count", seconder_report_offline(service, 1, 1, &login, 101, NULL, 0, NULL,
+                                                           &error));
+    for (index = 0; index < sizeof wrong / sizeof *wrong; index++) {
+        EXPECT_INVALID("logins_count", seconder_report_offline(service, 1, 1, &login, wrong[index],
+                                                               NULL, 0, NULL, &error));
+        approval.logos_count = wrong[index];
+        EXPECT_INVALID("logos_count",
+                       seconder_create_approval(service, 1, "?", &approval, sizeof approval,
+                                                &created, &error));
+        verification.urls_count = wrong[index];
+        EXPECT_INVALID("urls_count", seconder_verifier_new("key", &verification, sizeof verification,
+                                                           &verifier, &error));
+        open.pins_count = wrong[index];
+        EXPECT_INVALID("pins_count", seconder_open("https://127.0.0.1:1", "key", &open, sizeof open,
+                                                   &other, &error));
+        open.pins_count = 0;
+        open.name_servers_count = wrong[index];
+        EXPECT_INVALID("name_servers_count", seconder_open("https://127.0.0.1:1", "key", &open,
+                                                           sizeof open, &other, &error));
+        open.name_servers_count = 0;
+    }
+}
+
+/* An error shows a text of the program, but not a megabyte of it. */
+static void long_texts(seconder_service *service)
+{
+    const size_t length = 1000000;
+    char *path = malloc(length + 1);
+    seconder_service *other = NULL;
+    CHECK(path != NULL);
+    memset(path, 'a', length);
+    memcpy(path, "sqlite:/", 8);
+    path[length] = '\0';
+    CHECK(seconder_open(path, NULL, NULL, 0, &other, &error) == SECONDER_STORAGE);
+    CHECK(strlen(seconder_error_message(error)) <= 8192);
+    CHECK(strstr(seconder_error_message(error), "aaa [...] aaa") != NULL);
+    seconder_error_free(error);
+    CHECK(seconder_operate(service, path, NULL, &(seconder_text *){NULL}, &error) != SECONDER_OK);
+    CHECK(strlen(seconder_error_message(error)) <= 8192);
+    CHECK(strlen(seconder_error_field_text(error, 0)) <= 8192);
+    seconder_error_free(error);
+    CHECK(seconder_open("sandbox:", path, NULL, 0, &other, &error) != SECONDER_OK);
+    CHECK(strlen(seconder_error_message(error)) <= 8192);
+    seconder_error_free(error);
+    error = NULL;
+    free(path);
+}
+
 /* A bool that is neither 0 nor 1, as in memory that was never set. */
 static void strange_flags(seconder_service *service)
 {
@@ -164,6 +228,8 @@ int main(void)
     seconder_service *service = open_or_die("sandbox:", NULL, NULL);
     sizes(service);
     values(service);
+    counts(service);
+    long_texts(service);
     strange_flags(service);
     texts(service);
     seconder_service_free(service);

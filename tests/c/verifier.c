@@ -245,9 +245,11 @@ static void queries(void)
     seconder_text_free(signature);
     EXPECT_INVALID("nonce", seconder_callback_sign(KEY, "1|2", URL, "{}", 2, &signature, &error));
     EXPECT_INVALID("api_key", seconder_callback_sign("", "1", URL, "{}", 2, &signature, &error));
-    EXPECT(SECONDER_INVALID_CALLBACK,
-           seconder_callback_sign(KEY, "1", URL, "[]", 2, &signature, &error));
-    EXPECT(SECONDER_INVALID_CALLBACK, seconder_callback_query("{", 1, &signature, &error));
+    /* The program's own body is wrong, and no callback was received. */
+    EXPECT_INVALID("body", seconder_callback_sign(KEY, "1", URL, "[]", 2, &signature, &error));
+    EXPECT_INVALID("body", seconder_callback_sign(KEY, "1", URL, "\xff", 1, &signature, &error));
+    EXPECT_INVALID("body", seconder_callback_query("{", 1, &signature, &error));
+    EXPECT_INVALID("query", seconder_callback_sign_query(KEY, "1", URL, "%zz", &signature, &error));
     CHECK(signature == NULL);
     seconder_text_free(query);
     seconder_verifier_free(verifier);

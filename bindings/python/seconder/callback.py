@@ -238,9 +238,8 @@ def sign(
         The value of the header ``X-Svc-Signature``.
 
     Raises:
-        InvalidCallback: The body is not a JSON object, repeats a field, or exceeds the limits of a
-            callback; or the query could not be parsed.
-        InvalidArgument: An argument is invalid; ``parameter`` names it.
+        InvalidArgument: An argument is invalid; ``parameter`` names it. The body must be a JSON object
+            that repeats no field and is within the limits of a callback.
 
     Example:
         >>> seconder.callback.sign(
@@ -263,7 +262,7 @@ def query(body: bytes) -> str:
         The query, without a ``?``.
 
     Raises:
-        InvalidCallback: The body is not a JSON object, repeats a field, or exceeds the limits of a
+        InvalidArgument: The body is not a JSON object, repeats a field, or exceeds the limits of a
             callback.
 
     Example:

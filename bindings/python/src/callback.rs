@@ -128,7 +128,7 @@ pub(crate) fn sign(
     let key = key(api_key)?;
     let (nonce, url) = (text("nonce", nonce)?, text("url", url)?);
     let signature = match method {
-        "GET" => callback::sign_query(&key, nonce, url, received_text("query", query)?),
+        "GET" => callback::sign_query(&key, nonce, url, text("query", query)?),
         _ => callback::sign(&key, nonce, url, bytes("body", body)?),
     };
     signature.map_err(|error| Failure::from(error).raise(api_key.py()))

@@ -258,8 +258,9 @@ def test_sign_agrees_with_verify_and_with_other_implementations() -> None:
             seconder.callback.sign(body=body, **{**given, parameter: bad})
         assert caught.value.parameter == parameter
     for nothing in (b"", b"[]", b"\xff"):
-        with pytest.raises(seconder.InvalidCallback):
+        with pytest.raises(seconder.InvalidArgument) as caught:
             seconder.callback.query(nothing)
+        assert caught.value.parameter == "body"
 
 
 def test_the_id_field_can_have_another_name() -> None:

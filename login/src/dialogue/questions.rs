@@ -23,8 +23,11 @@ pub(super) const NOT_NOW: &str = "The second factor cannot be checked now. Try a
 /// The same, of a service that asks to wait.
 const BUSY: &str = "The second factor cannot be checked now, because the service is busy.";
 const NOT_CHECKED: &str = "The code was not checked.";
-const SAME_TEXT: &str = "the client answers every question with the same text, as OpenSSH does for \
-                         the method password: allow keyboard-interactive instead";
+const SAME_TEXT: &str = "the client answers every question with the same text: have its users type the \
+                         password and the code in one field (first_pass=with_code)";
+/// The same, of OpenSSH's server.
+const SAME_TEXT_BY_SSH: &str = "the client answers every question with the same text, as OpenSSH does \
+                                for the method password: allow keyboard-interactive instead";
 
 /// What happens next: another question, unless the login ends.
 pub(super) type Next = ControlFlow<End>;
@@ -214,7 +217,9 @@ impl<'a> Dialogue<'a> {
             });
         }
         if !empty && (same(&self.login.typed_before) || same(&self.no_code)) {
-            return Next::Break(End::new(Outcome::Denied, SAME_TEXT));
+            let by_ssh = self.login.program == "sshd";
+            let reason = if by_ssh { SAME_TEXT_BY_SSH } else { SAME_TEXT };
+            return Next::Break(End::new(Outcome::Denied, reason));
         }
         self.no_code = Some(typed.clone());
         self.fail("A code has 6 to 12 digits.")

@@ -129,6 +129,12 @@ fn a_client_that_repeats_one_text_is_noticed() {
     let ended = stage.log_in("tries = 9", &mut user);
     assert_eq!((ended.outcome, user.asked.len()), (Outcome::Denied, 2));
     assert!(ended.notice.contains("keyboard-interactive"), "{}", ended.notice);
+    // Other programs have no such method.
+    let mut user = Script::of(&["hunter2-hunter2"; 9]);
+    let login = Login { user: "ada", program: "radiusd", ..Login::default() };
+    let ended = stage.log_in_as("tries = 9", &mut user, login);
+    assert!(ended.notice.contains("first_pass=with_code"), "{}", ended.notice);
+    assert!(!ended.notice.contains("OpenSSH"), "{}", ended.notice);
     let mut user = Script::of(&["hunter2-hunter2"; 9]);
     let login = Login {
         user: "ada",

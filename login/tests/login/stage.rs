@@ -101,7 +101,8 @@ pub(crate) fn ask(
     login: Login<'_>,
 ) -> Ended {
     let remote = login.remote.or(Some("192.0.2.7"));
-    let login = Login { program: "sshd", remote, ..login };
+    let program = if login.program.is_empty() { "sshd" } else { login.program };
+    let login = Login { program, remote, ..login };
     let mut journal = Lines::default();
     let outcome = log_in_with(config, backend, &login, user, &mut journal);
     assert_eq!(journal.notices.len(), 1, "{:?}", journal.notices);
