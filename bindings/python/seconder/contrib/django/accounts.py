@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, router, transaction
+from django.db.transaction import TransactionManagementError
 from django.utils.translation import gettext, ngettext
 
 import seconder
@@ -96,7 +97,10 @@ def enrol(
 ) -> Enrolment:
     """Enrols an account, if the code proves that it has the number.
 
-    Call it outside of a transaction: if one is rolled back afterwards, the service keeps the user.
+    It refuses to run inside of a transaction: after a rollback, the service would keep the user, and the
+    number could not be enrolled again. With ``ATOMIC_REQUESTS``, decorate the view with
+    ``transaction.non_atomic_requests``. What a process leaves that is killed in the middle is listed and
+    repaired by the command ``seconder_check``.
 
     Args:
         account: A user of the site who is logged in.
@@ -111,7 +115,9 @@ def enrol(
             belongs to a user who is enrolled already.
         seconder.TokenMalformed: The code is not 4 to 10 digits.
         seconder.InvalidArgument: The number or the e-mail address is invalid.
+        TransactionManagementError: It was called inside of a transaction. Nothing was sent.
     """
+    _outside_of_transactions()
     if enrolment(account) is not None:
         raise AlreadyEnrolled("the account has a second factor already")
     address = getattr(account, account.get_email_field_name(), "") if email is None else email
@@ -127,9 +133,25 @@ def enrol(
             return Enrolment.objects.create(account=account, user_id=created.user_id)
     except IntegrityError:
         # Another request has enrolled the account meanwhile. The user is new, so it is nobody
-        # else's.
-        own.delete_user(created.user_id)
+        # else's, unless an operator has just linked it.
+        if not Enrolment.objects.filter(user_id=created.user_id).exists():
+            own.delete_user(created.user_id)
         raise AlreadyEnrolled("the account has a second factor already") from None
+
+
+def _outside_of_transactions() -> None:
+    using = router.db_for_write(Enrolment)
+    try:
+        # Tests may run inside of a transaction, which Django knows.
+        with transaction.atomic(using=using, durable=True):
+            pass
+    except RuntimeError:
+        text = (
+            "enrol must be called outside of transaction.atomic(): after a rollback, the service would "
+            "keep the user. With ATOMIC_REQUESTS, decorate the view with "
+            "transaction.non_atomic_requests."
+        )
+        raise TransactionManagementError(text) from None
 
 
 def remove(account: AbstractBaseUser) -> None:

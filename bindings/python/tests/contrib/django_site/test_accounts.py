@@ -7,6 +7,7 @@ import logging
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.transaction import TransactionManagementError
 from pytest_django import Settings
 
 import seconder
@@ -50,6 +51,18 @@ def test_the_number_of_another_account_is_not_enrolled(
 def test_two_accounts_never_share_a_second_factor(ada: Person, bob: Person) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         Enrolment.objects.create(account=bob.user, user_id=ada.user_id)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_rollback_leaves_no_user_behind(sandbox: Sandbox) -> None:
+    user = User.objects.create_user("bob", "bob@example.com")
+    accounts.start_enrolment(NUMBER, 1)
+    code = sandbox.code(NUMBER)
+    with pytest.raises(TransactionManagementError, match="non_atomic_requests"), transaction.atomic():
+        accounts.enrol(user, NUMBER, 1, code)
+    assert service().app_stats().total_users == 0
+    # Nothing was sent, so the code is still right.
+    accounts.enrol(user, NUMBER, 1, code)
 
 
 def test_a_race_leaves_no_user_behind(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -115,6 +116,28 @@ def test_seconder_check_says_what_is_wrong(sandbox: Sandbox, db: None) -> None:
     with override_settings(SECONDER={"URI": "sandbox:"}):
         with pytest.raises(CommandError, match="'URI'.* nearest name is 'URL'"):
             run("seconder_check")
+
+
+def test_seconder_check_lists_and_repairs_what_an_enrolment_left(
+    ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orphan = service().create_user("eve@example.com", "555-010-0177", 1, new_only=True).user_id
+    used = service().create_user("eve@example.com", "555-010-0178", 1, new_only=True).user_id
+    service().request_sms(used)
+    service().verify(ada.sandbox.code(used), used, force=True)
+    Enrolment.objects.create(account=bob.user, user_id=999)
+    text = run("seconder_check", "--repair")
+    assert f"The user {orphan} (+1-XXX-XXX-XX77, " in text and "but is new" in text
+    assert "'bob' has the id 999, which the service does not have" in text
+    assert f"The user {ada.user_id}" not in text
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + 3601)
+    assert "its number cannot be enrolled" in run("seconder_check")
+    assert service().app_stats().total_users == 3
+    text = run("seconder_check", "--repair")
+    assert "and was deleted" in text and f"The user {used} (" in text and "has used a code" in text
+    assert service().app_stats().total_users == 2
+    assert service().create_user("eve@example.com", "555-010-0177", 1, new_only=True).created
 
 
 def test_seconder_factors_lists_and_removes(ada: Person, bob: Person, sandbox: Sandbox) -> None:
