@@ -6,7 +6,7 @@ import logging
 from functools import partial
 from typing import Any
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.db.models import QuerySet
@@ -26,12 +26,16 @@ class SeconderConfig(AppConfig):
     default_auto_field: str = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Registers the system checks."""
+        """Registers the system checks, and has the admin ask for the second factor."""
         from seconder.contrib.django import checks
         from seconder.contrib.django.models import Enrolment
 
         checks.register()
         post_delete.connect(_deleted, sender=Enrolment, dispatch_uid="seconder.accounts")
+        if apps.is_installed("django.contrib.admin"):
+            from seconder.contrib.django import _admin_login
+
+            _admin_login.secure()
 
 
 def _deleted(*, instance: Any, using: str, origin: Any = None, **rest: Any) -> None:

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Warning
 from django.core.exceptions import ImproperlyConfigured
-from django.urls import Resolver404, resolve
+from django.urls import NoReverseMatch, Resolver404, resolve, reverse
 
 import seconder
 from seconder import callback
@@ -35,6 +35,7 @@ def register() -> None:
     checks.register(check_url, "seconder")
     checks.register(check_database, "seconder")
     checks.register(check_callbacks, "seconder")
+    checks.register(check_admin, "seconder")
     checks.register(check_deployment, "seconder", deploy=True)
 
 
@@ -145,6 +146,28 @@ def _resolves(path: str) -> bool:
     except Resolver404:
         return False
     return True
+
+
+def check_admin(**rest: Any) -> list[CheckMessage]:
+    """W016: no admin site lets enrolled accounts in with the password alone, and they can enter it."""
+    if not apps.is_installed("django.contrib.admin"):
+        return []
+    from seconder.contrib.django import _admin_login
+
+    found: list[CheckMessage] = []
+    for name in _admin_login.open_sites():
+        text = f"The admin site {name!r} lets enrolled accounts in with the password alone."
+        hint = "Call super().has_permission(request) in its has_permission."
+        found.append(Warning(text, hint=hint, id="seconder.W016"))
+    try:
+        reverse("admin:index")
+    except NoReverseMatch:
+        return found
+    if _admin_login.code_page() is None:
+        text = "Enrolled accounts cannot enter the admin: no page asks for their code."
+        hint = "Include seconder.contrib.django.urls in the URLconf."
+        found.append(Warning(text, hint=hint, id="seconder.W016"))
+    return found
 
 
 def check_deployment(**rest: Any) -> list[CheckMessage]:

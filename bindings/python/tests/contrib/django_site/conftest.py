@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from seconder.contrib.django import accounts
+from seconder.contrib.django import accounts, verified
 from seconder.contrib.django._service import close
 from seconder.testing import Sandbox
 
@@ -54,6 +55,14 @@ class Person:
     def log_in(self) -> None:
         """The first factor."""
         self.client.force_login(self.user, "django.contrib.auth.backends.ModelBackend")
+
+    def log_in_fully(self) -> None:
+        """Both factors."""
+        self.log_in()
+        session = self.client.session
+        entry = {"account": str(self.user.pk), "user_id": self.user_id, "at": int(time.time())}
+        session[verified.KEY] = entry
+        session.save()
 
 
 def make(sandbox: Sandbox, name: str, **fields: Any) -> Person:

@@ -38,7 +38,7 @@ def add_factors(ada: Person, sandbox: Sandbox) -> None:
 
 def test_the_admin_shows_the_factors(ada: Person, sandbox: Sandbox) -> None:
     add_factors(ada, sandbox)
-    ada.log_in()
+    ada.log_in_fully()
     url = f"{LIST}{Enrolment.objects.get().pk}/change/"
     page = ada.client.get(url).content.decode()
     assert "codes by SMS" in page and "confirmed" in page and "recovery codes left: 0" in page
@@ -50,7 +50,7 @@ def test_the_admin_shows_the_factors(ada: Person, sandbox: Sandbox) -> None:
 
 def test_the_admin_removes_factors_and_logs_it(ada: Person, sandbox: Sandbox) -> None:
     add_factors(ada, sandbox)
-    ada.log_in()
+    ada.log_in_fully()
     with sandbox.failing("timeout"):
         act(ada, "remove_authenticators")
     assert not LogEntry.objects.exists()
@@ -65,6 +65,39 @@ def test_the_admin_removes_factors_and_logs_it(ada: Person, sandbox: Sandbox) ->
         (ada.user.pk, "Removed 1 authenticator apps at the service."),
         (ada.user.pk, "Removed 1 devices at the service."),
     ]
+
+
+def test_the_admin_asks_enrolled_accounts_for_a_code(ada: Person, bob: Person) -> None:
+    page = ada.client.post(
+        "/admin/login/?next=/admin/auth/", {"username": "ada", "password": "password"}
+    )
+    assert page["Location"] == "/admin/auth/"
+    page = ada.client.get(page["Location"])
+    assert page["Location"] == "/admin/login/?next=/admin/auth/"
+    page = ada.client.get(page["Location"])
+    assert page["Location"] == "/accounts/2fa/reauthenticate/?next=/admin/auth/"
+    for url in ("/admin/", LIST, "/admin/password_change/"):
+        assert ada.client.get(url).status_code == 302
+    assert ada.client.post(page["Location"], {"code": "0000000"}).status_code == 200
+    assert ada.client.get("/admin/").status_code == 302
+    assert ada.client.post(page["Location"], {"code": ada.code()})["Location"] == "/admin/auth/"
+    assert ada.client.get("/admin/auth/").status_code == 200
+    # Nothing is asked of accounts without a second factor.
+    bob.user.is_staff = True
+    bob.user.save()
+    bob.log_in()
+    assert bob.client.get("/admin/").status_code == 200
+
+
+def test_without_allauth_the_admin_leads_to_the_page_for_a_code(
+    ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seconder.contrib.django._admin_login.ALLAUTH", "not.installed")
+    ada.log_in()
+    url = ada.client.get("/admin/login/?next=/admin/auth/")["Location"]
+    assert url == "/second-factor/?next=/admin/auth/"
+    ada.client.post(url, {"code": ada.code()})
+    assert ada.client.get("/admin/").status_code == 200
 
 
 def test_removing_needs_the_permission(ada: Person, bob: Person, sandbox: Sandbox) -> None:
@@ -84,7 +117,7 @@ def test_removing_needs_the_permission(ada: Person, bob: Person, sandbox: Sandbo
 
 def test_decisions_are_shown_and_not_changed(ada: Person) -> None:
     accounts.verify(ada.user, ada.code())
-    ada.log_in()
+    ada.log_in_fully()
     page = ada.client.get(DECISIONS)
     assert page.status_code == 200 and "whether a code is right" in page.content.decode()
     one = f"{DECISIONS}{Decision.objects.earliest('pk').pk}"
@@ -229,7 +262,7 @@ def test_an_enrolment_is_removed_with_its_user_alone(
     )
     bob.log_in()
     act(bob, "remove_enrolments")
-    ada.log_in()
+    ada.log_in_fully()
     url = f"{LIST}{Enrolment.objects.get().pk}/"
     assert "delete" not in ada.client.get(f"{url}change/").content.decode()
     assert ada.client.post(f"{url}delete/", {"post": "yes"}).status_code == 403
@@ -260,7 +293,7 @@ def test_a_deleted_account_is_deleted_at_the_service(
     for _ in range(2):
         assert "has no user" in run("seconder_unlink", f"--user-id={bob.user_id}")
     assert service().app_stats().total_users == 1
-    ada.log_in()
+    ada.log_in_fully()
     with django_capture_on_commit_callbacks(execute=True):
         page = ada.client.post(f"/admin/auth/user/{ada.user.pk}/delete/", {"post": "yes"})
     assert page.status_code == 302 and not Enrolment.objects.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from django.contrib.admin import AdminSite
 from django.core import checks as django_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
@@ -169,3 +171,23 @@ def test_a_database_is_found_by_any_case_of_its_scheme(folder: Path) -> None:
     folder.chmod(0o777)
     assert "seconder.E007" in found({"URL": f"SQLITE:{folder}/a.db", "DELIVER": deliver})
     assert "seconder.W006" in found({"URL": f"SQLite:{folder}/a.db"})
+
+
+def test_an_admin_site_that_lets_in_by_itself_is_a_warning() -> None:
+    class Own(AdminSite):
+        def has_permission(self, request: Any) -> bool:
+            return bool(request.user.is_staff)
+
+    own = Own("own")
+    assert found({"URL": "sandbox:"}) == ["seconder.W016"]
+    with override_settings(SECONDER={"URL": "sandbox:"}):
+        (warning,) = checks.check_admin()
+    assert "'own'" in warning.msg
+    del own
+    gc.collect()
+    assert found({"URL": "sandbox:"}) == []
+
+
+def test_an_admin_without_a_page_for_a_code_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seconder.contrib.django._admin_login.code_page", lambda: None)
+    assert found({"URL": "sandbox:"}) == ["seconder.W016"]

@@ -1,0 +1,108 @@
+"""Keeps accounts with a second factor out of Django's admin until it was passed: the admin's own login
+page asks for the password alone."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from typing import Any
+
+from django.apps import apps
+from django.contrib.admin import AdminSite
+from django.contrib.admin.sites import all_sites
+from django.contrib.auth import REDIRECT_FIELD_NAME, get_user_model
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.urls import NoReverseMatch, reverse
+
+from seconder.contrib.django import accounts
+from seconder.contrib.django.verified import is_verified
+
+ALLAUTH = "seconder.contrib.django.allauth"
+
+
+class _Probe(HttpRequest):
+    """A request of a superuser who has passed everything, by which :func:`open_sites` finds out whether an
+    admin site asks :func:`_permitted`."""
+
+    reached = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.user: Any = get_user_model()()
+        for name in ("is_active", "is_staff", "is_superuser"):
+            # A model of the site's own may compute it.
+            with contextlib.suppress(AttributeError):
+                setattr(self.user, name, True)
+
+
+def secure() -> None:
+    """Has every admin site ask for the second factor, once."""
+    if getattr(AdminSite.has_permission, "seconder", False):
+        return
+    permission, login = AdminSite.has_permission, AdminSite.login
+
+    @functools.wraps(permission)
+    def has_permission(self: AdminSite, request: Any) -> bool:
+        if isinstance(request, _Probe):
+            request.reached = True
+            return True
+        return permission(self, request) and not _owes_code(request)
+
+    @functools.wraps(login)
+    def log_in(
+        self: AdminSite, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        # A login form of the site's own may ask for the code itself, such as that of django-otp.
+        if self.login_form is None and permission(self, request) and _owes_code(request):
+            page = code_page()
+            if page is None:
+                raise PermissionDenied("no page asks for the second factor")
+            url = request.GET.get(REDIRECT_FIELD_NAME) or reverse(
+                "admin:index", current_app=self.name
+            )
+            # The page checks where it goes on to.
+            return redirect_to_login(url, page)
+        return login(self, request, extra_context)
+
+    has_permission.seconder = True  # type: ignore[attr-defined]
+    AdminSite.has_permission = has_permission  # type: ignore[method-assign]
+    AdminSite.login = log_in  # type: ignore[method-assign]
+
+
+def code_page() -> str | None:
+    """Returns the page that asks a user who is logged in for a code, or None if there is none."""
+    try:
+        return reverse("mfa_reauthenticate" if apps.is_installed(ALLAUTH) else "seconder:verify")
+    except NoReverseMatch:
+        return None
+
+
+def open_sites() -> list[str]:
+    """Returns the names of the admin sites that decide by themselves whom they let in."""
+    return sorted(site.name for site in all_sites if not _is_secured(site))
+
+
+def _is_secured(site: AdminSite) -> bool:
+    probe = _Probe()
+    try:
+        site.has_permission(probe)
+    except Exception:  # a method of the site's own may raise anything for a user who is not stored
+        pass
+    return probe.reached
+
+
+def _owes_code(request: HttpRequest) -> bool:
+    return _has_factor(request.user) and not is_verified(request)
+
+
+def _has_factor(user: accounts.User) -> bool:
+    if accounts.enrolment(user) is not None:
+        return True
+    if not apps.is_installed(ALLAUTH):
+        return False
+    from allauth.mfa.utils import is_mfa_enabled
+
+    # An app or a key that is allauth's alone.
+    return bool(is_mfa_enabled(user))
