@@ -45,10 +45,18 @@ settings.configure(
     ],
     MIDDLEWARE=[
         f"{__name__}.EveryPage",
+        "seconder.contrib.django.middleware.VisitorMiddleware",
         "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.csrf.CsrfViewMiddleware",
     ],
-    SECONDER={"URL": SERVICE_URL, "APPLICATION_NAME": "Example", "CALLBACK_URL": CALLBACK_URL},
+    SECONDER={
+        "URL": SERVICE_URL,
+        "APPLICATION_NAME": "Example",
+        "CALLBACK_URL": CALLBACK_URL,
+        # The address of the connection, because browsers connect to this application. Behind a proxy,
+        # that would be the proxy's for all visitors.
+        "USER_IP": lambda request: request.META["REMOTE_ADDR"],
+    },
     SESSION_COOKIE_SECURE=SECURE,
     CSRF_COOKIE_SECURE=SECURE,
     TEMPLATES=[
@@ -69,7 +77,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.static import serve
 
 import seconder
-from seconder.contrib.django import TableReplay, callback, service
+from seconder.contrib.django import TableReplay, callback, service, user_ip
 
 View = Callable[[HttpRequest], HttpResponse]
 memory = TableReplay()
@@ -89,6 +97,13 @@ def page(
 
 def typed(request: HttpRequest, name: str) -> str:
     return request.POST.get(name, "")
+
+
+def visitor() -> str:
+    """Returns the visitor's address, by which the service limits messages and wrong codes."""
+    address = user_ip()
+    assert address is not None
+    return address
 
 
 # The password.
@@ -146,7 +161,7 @@ def signup(request: HttpRequest) -> HttpResponse:
     fields = ("name", "password", "email", "cellphone")
     user = SignUp(*(typed(request, name) for name in fields))
     try:
-        ticket = accounts.begin(user)
+        ticket = accounts.begin(user, visitor())
     except (Refused, seconder.SecondFactorError) as error:
         return page(request, "signup.html", explain(error), typed=user)
     request.session.flush()
@@ -182,7 +197,7 @@ def signup_code(request: HttpRequest, sent: Sent) -> HttpResponse:
 @signing_up
 def signup_again(request: HttpRequest, sent: Sent) -> HttpResponse:
     try:
-        accounts.send_again(request.session["signup"])
+        accounts.send_again(request.session["signup"], visitor())
     except (Refused, seconder.SecondFactorError) as error:
         return page(request, "number.html", explain(error, sending=True), sent=sent)
     return redirect("/signup/code")
@@ -208,7 +223,7 @@ def second_page(
 @pending
 def second_sms(request: HttpRequest, account: Account) -> HttpResponse:
     try:
-        sent = service().request_sms(account.user_id, force=True)
+        sent = service().request_sms(account.user_id, force=True, user_ip=visitor())
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error, sending=True))
     Sent.keep(request.session, sent)
@@ -227,8 +242,9 @@ def second_code(request: HttpRequest, account: Account) -> HttpResponse:
     if request.method != "POST":
         return code_page(request, account)
     try:
+        code = digits(typed(request, "code"))
         # Without `force`, the first code of a new user would not be checked.
-        service().verify(digits(typed(request, "code")), account.user_id, force=True)
+        service().verify(code, account.user_id, force=True, user_ip=visitor())
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error))
     response = log_in(request, account)

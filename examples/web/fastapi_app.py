@@ -91,6 +91,18 @@ def sorry(request: Request, error: seconder.SecondFactorError) -> Response:
     return page(request, "sorry.html", explain(error))
 
 
+def visitor(request: Request) -> str:
+    """Returns the visitor's address, by which the service limits messages and wrong codes. It is that of
+    the connection, because browsers connect to this application. Behind a proxy, that would be the
+    proxy's for all visitors."""
+    if request.client is None:
+        raise HTTPException(400)
+    return request.client.host
+
+
+Visitor = Annotated[str, Depends(visitor)]
+
+
 def go(path: str) -> Response:
     return RedirectResponse(path, 303)
 
@@ -171,6 +183,7 @@ def signup_page(request: Request) -> Response:
 @forms.post("/signup")
 def signup(
     request: Request,
+    visitor: Visitor,
     name: Typed = "",
     password: Typed = "",
     email: Typed = "",
@@ -178,7 +191,7 @@ def signup(
 ) -> Response:
     user = SignUp(name, password, email, cellphone)
     try:
-        ticket = accounts.begin(user)
+        ticket = accounts.begin(user, visitor)
     except (Refused, seconder.SecondFactorError) as error:
         return page(request, "signup.html", explain(error), typed=user)
     request.session.clear()
@@ -203,9 +216,9 @@ def signup_code_page(request: Request, sent: SentCode) -> Response:
 
 
 @forms.post("/signup/again")
-def signup_again(request: Request, sent: SentCode) -> Response:
+def signup_again(request: Request, visitor: Visitor, sent: SentCode) -> Response:
     try:
-        accounts.send_again(request.session["signup"])
+        accounts.send_again(request.session["signup"], visitor)
     except (Refused, seconder.SecondFactorError) as error:
         return page(request, "number.html", explain(error, sending=True), sent=sent)
     return go("/signup/code")
@@ -237,9 +250,9 @@ def second_page(request: Request, account: Account, problem: Problem | None = No
 
 
 @forms.post("/second/sms")
-def second_sms(request: Request, account: Pending) -> Response:
+def second_sms(request: Request, visitor: Visitor, account: Pending) -> Response:
     try:
-        sent = service().request_sms(account.user_id, force=True)
+        sent = service().request_sms(account.user_id, force=True, user_ip=visitor)
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error, sending=True))
     Sent.keep(request.session, sent)
@@ -260,11 +273,15 @@ def second_code_page(request: Request, account: Pending) -> Response:
 
 @forms.post("/second/code")
 def second_code(
-    request: Request, account: Pending, code: Typed = "", remember: Typed = ""
+    request: Request,
+    visitor: Visitor,
+    account: Pending,
+    code: Typed = "",
+    remember: Typed = "",
 ) -> Response:
     try:
         # Without `force`, the first code of a new user would not be checked.
-        service().verify(digits(code), account.user_id, force=True)
+        service().verify(digits(code), account.user_id, force=True, user_ip=visitor)
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error), remember)
     response = log_in(request, account)
@@ -451,4 +468,5 @@ app.include_router(forms)
 app.mount("/static", StaticFiles(directory=FOLDER / "static"))
 
 if __name__ == "__main__":
-    uvicorn.run(app, port=PORT)
+    # No proxy is in front of it, so no header says who the visitor is.
+    uvicorn.run(app, port=PORT, proxy_headers=False)

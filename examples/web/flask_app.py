@@ -54,6 +54,9 @@ app.config.update(
     SECONDER_CALLBACK_URL=CALLBACK_URL,
     SECONDER_HOLD_SECONDS=PENDING_LIFE,
     SECONDER_PASSWORD_VIEW="login_page",
+    # The address of the connection, because browsers connect to this application. Behind a proxy, that
+    # would be the proxy's for all visitors.
+    SECONDER_USER_IP=lambda request: request.remote_addr,
 )
 second_factor = Seconder(app)
 
@@ -79,6 +82,11 @@ def page(template: str, problem: Problem | None = None, /, **context: object) ->
 
 def typed(name: str) -> str:
     return request.form.get(name, "")
+
+
+def visitor() -> str:
+    """Returns the visitor's address, by which the service limits messages and wrong codes."""
+    return second_factor.user_ip or abort(400)
 
 
 # The password.
@@ -128,7 +136,7 @@ def signup_page() -> Response:
 def signup() -> Reply:
     user = SignUp(*(typed(name) for name in ("name", "password", "email", "cellphone")))
     try:
-        ticket = accounts.begin(user)
+        ticket = accounts.begin(user, visitor())
     except (Refused, seconder.SecondFactorError) as error:
         return page("signup.html", explain(error), typed=user)
     session.clear()
@@ -150,7 +158,7 @@ def signup_code_page() -> Response:
 def signup_again() -> Reply:
     sent = sent_code()
     try:
-        accounts.send_again(session["signup"])
+        accounts.send_again(session["signup"], visitor())
     except (Refused, seconder.SecondFactorError) as error:
         return page("number.html", explain(error, sending=True), sent=sent)
     return redirect("/signup/code", 303)
@@ -185,7 +193,7 @@ def second_page(account: Account, problem: Problem | None = None) -> Response:
 def second_sms() -> Reply:
     account = pending()
     try:
-        sent = service().request_sms(account.user_id, force=True)
+        sent = service().request_sms(account.user_id, force=True, user_ip=visitor())
     except seconder.SecondFactorError as error:
         return code_page(account, explain(error, sending=True))
     Sent.keep(session, sent)

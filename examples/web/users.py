@@ -135,7 +135,7 @@ CREATE TABLE IF NOT EXISTS signups (
 
 class Accounts:
     """The application's users, in a database of its own. A real application limits wrong passwords
-    and the number of sign-ups too."""
+    too."""
 
     def __init__(self, service: Callable[[], seconder.Service]) -> None:
         self._service = service
@@ -173,7 +173,7 @@ class Accounts:
         assert account is not None
         return account
 
-    def begin(self, user: SignUp) -> str:
+    def begin(self, user: SignUp, user_ip: str) -> str:
         """Sends a code to the number that the visitor typed, and returns a ticket for
         :meth:`finish`. Nobody is enrolled yet: the number may be somebody else's. Whether it belongs
         to an account does not show before it is proven."""
@@ -185,7 +185,7 @@ class Accounts:
             raise Refused(Problem("Please type your e-mail address.", field="email"))
         if self.get(user.name):
             raise Refused(NAME_TAKEN)
-        again = self._send(user.cellphone)
+        again = self._send(user.cellphone, user_ip)
         ticket, salt = secrets.token_urlsafe(32), os.urandom(16)
         self._run("DELETE FROM signups WHERE until < ?", time.time())
         self._run(
@@ -195,10 +195,13 @@ class Accounts:
         )
         return ticket
 
-    def _send(self, cellphone: str) -> float | None:
-        """Sends a code to a number. Returns when it can be sent again."""
+    def _send(self, cellphone: str, user_ip: str) -> float | None:
+        """Sends a code to a number. Returns when it can be sent again. By the address, the service
+        limits the messages that one visitor causes."""
         try:
-            started = self._service().start_phone_verification("sms", cellphone, COUNTRY)
+            started = self._service().start_phone_verification(
+                "sms", cellphone, COUNTRY, user_ip=user_ip
+            )
         except (seconder.InvalidArgument, seconder.Rejected):
             problem = Problem("Please type a mobile phone number.", field="cellphone")
             raise Refused(problem) from None
@@ -210,11 +213,11 @@ class Accounts:
         rows = self._run(query, ticket, time.time())
         return Sent(*rows[0]) if rows else None
 
-    def send_again(self, ticket: str) -> None:
+    def send_again(self, ticket: str, user_ip: str) -> None:
         """Sends the code of a sign-up once more."""
         sent = self.sent(ticket)
         if sent is not None and sent.number is not None:
-            again = self._send(sent.number)
+            again = self._send(sent.number, user_ip)
             self._run("UPDATE signups SET again = ? WHERE ticket = ?", again, ticket)
 
     def finish(self, ticket: str, code: str) -> str:

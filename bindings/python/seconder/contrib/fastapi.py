@@ -33,7 +33,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Pr
 import seconder
 from seconder._frames import without
 from seconder.callback import Replay
-from seconder.contrib._configured import options
+from seconder.contrib import _visitor
+from seconder.contrib._configured import function, options
 from seconder.contrib._receiver import Needs
 from seconder.contrib._tickets import Tickets
 from seconder.errors import ApprovalNotFound, InvalidArgument, RateLimited, Unavailable
@@ -64,6 +65,7 @@ __all__ = [
     "add_error_handlers",
     "lifespan",
     "service",
+    "user_ip",
 ]
 
 
@@ -141,7 +143,9 @@ def lifespan(
 
     Args:
         settings: The arguments of :func:`seconder.open_async`, in capitals: ``URL`` is required. A
-            function can be given by its dotted path.
+            function can be given by its dotted path. Two more keys are ``THREADS``, and
+            ``USER_IP``, a function of the request that returns the visitor's address or None, for
+            :func:`user_ip`.
         prefix: The prefix of the keys. Keys without it are ignored, and unknown ones with it are
             rejected.
 
@@ -152,19 +156,22 @@ def lifespan(
         InvalidArgument: A key is unknown or its value invalid by its form, or the URL is missing;
             ``parameter`` is the key.
     """
-    given = options(settings, prefix, others=["THREADS"])
+    given = options(settings, prefix, others=["THREADS", "USER_IP"])
     threads: Any = settings.get(prefix + "THREADS")
     if threads is not None:
         given["threads"] = threads
+    visitor = settings.get(prefix + "USER_IP")
+    if visitor is not None:
+        visitor = function(prefix + "USER_IP", visitor)
 
     @contextlib.asynccontextmanager
     async def opened(app: FastAPI) -> AsyncIterator[None]:
         async with seconder.open_async(**given) as opened:
-            app.state.seconder = opened
+            app.state.seconder, app.state.seconder_user_ip = opened, visitor
             try:
                 yield
             finally:
-                del app.state.seconder
+                del app.state.seconder, app.state.seconder_user_ip
 
     return opened
 
@@ -185,6 +192,25 @@ def service(connection: HTTPConnection) -> AsyncService:
     found: AsyncService | None = getattr(connection.app.state, "seconder", None)
     if found is None:
         raise RuntimeError("start the application with seconder.contrib.fastapi.lifespan")
+    return found
+
+
+def user_ip(connection: HTTPConnection) -> str | None:
+    """A dependency: the address of the visitor whose request is handled, for the argument ``user_ip``
+    of calls.
+
+    Args:
+        connection: The request.
+
+    Returns:
+        What the function ``USER_IP`` of :func:`lifespan` returns. Without one, the address of the
+        connection if that is public, and None if it is likely to be a proxy's.
+    """
+    visitor = getattr(connection.app.state, "seconder_user_ip", None)
+    if visitor is None:
+        address = connection.client.host if connection.client else None
+        return _visitor.of_connection(address, "USER_IP")
+    found: str | None = visitor(connection)
     return found
 
 
@@ -233,11 +259,16 @@ class SecondFactor(Generic[_L]):
             return given
 
         async def verified(
-            code: Code, found: Any = Depends(pending), opened: Any = Depends(service)
+            code: Code,
+            found: Any = Depends(pending),
+            opened: Any = Depends(service),
+            visitor: Any = Depends(user_ip),
         ) -> _L:
             with refusing():
                 # Not by a local variable: error trackers send them.
-                await opened.verify("".join(code.code.split()), found.user_id, force=True)
+                await opened.verify(
+                    "".join(code.code.split()), found.user_id, force=True, user_ip=visitor
+                )
             given: _L = found
             return given
 
@@ -357,18 +388,22 @@ class _Route(APIRoute):
 def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: Any) -> None:
     @router.post("/sms", summary="Sends a code by SMS")
     async def request_sms(
-        login: Any = Depends(factor.pending), opened: Any = Depends(service)
+        login: Any = Depends(factor.pending),
+        opened: Any = Depends(service),
+        visitor: Any = Depends(user_ip),
     ) -> CodeSent:
         with refusing():
-            sent = await opened.request_sms(login.user_id, force=True)
+            sent = await opened.request_sms(login.user_id, force=True, user_ip=visitor)
         return CodeSent(sent_to=sent.cellphone, resend_after=sent.resend_after)
 
     @router.post("/call", summary="Calls with a code")
     async def request_call(
-        login: Any = Depends(factor.pending), opened: Any = Depends(service)
+        login: Any = Depends(factor.pending),
+        opened: Any = Depends(service),
+        visitor: Any = Depends(user_ip),
     ) -> CodeSent:
         with refusing():
-            sent = await opened.request_call(login.user_id, force=True)
+            sent = await opened.request_call(login.user_id, force=True, user_ip=visitor)
         return CodeSent(sent_to=sent.cellphone, resend_after=sent.resend_after)
 
     @router.post("/verify", summary="Checks a code, and lets the user in", response_model=result)

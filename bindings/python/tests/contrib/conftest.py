@@ -109,6 +109,28 @@ def sandbox() -> Iterator[Sandbox]:
         yield sandbox
 
 
+@pytest.fixture(autouse=True)
+def _warn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The warning about visitors' addresses, which a process logs once."""
+    monkeypatch.setattr("seconder.contrib._visitor._warned", False)
+
+
+ADDRESSES = [
+    # The connection, the header of a proxy, and the visitor's address by default and by the header.
+    ("9.9.9.9", "8.8.8.8", "9.9.9.9", "8.8.8.8"),
+    ("2620:fe::fe", "8.8.8.8", "2620:fe::fe", "8.8.8.8"),
+    ("::ffff:9.9.9.9", "8.8.8.8", "9.9.9.9", "8.8.8.8"),
+    ("127.0.0.1", "8.8.8.8", None, "8.8.8.8"),
+    ("10.1.2.3", "10.4.5.6", None, "10.4.5.6"),
+]
+
+
+@pytest.fixture(params=ADDRESSES, ids=[each[0] for each in ADDRESSES])
+def addresses(request: pytest.FixtureRequest) -> tuple[str, str, str | None, str]:
+    found: tuple[str, str, str | None, str] = request.param
+    return found
+
+
 @pytest.fixture
 def shop() -> Shop:
     return Shop()

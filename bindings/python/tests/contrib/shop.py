@@ -45,7 +45,8 @@ class Shop:
         response.set_cookie("session", key)
 
     def app(self, **options: Any) -> fastapi.FastAPI:
-        app = fastapi.FastAPI(lifespan=lifespan({"URL": "sandbox:"}))
+        settings = {"URL": "sandbox:", **options.pop("settings", {})}
+        app = fastapi.FastAPI(lifespan=lifespan(settings))
         factor = SecondFactor[Login](self.login)
         options = {
             "approval": "Log in?",

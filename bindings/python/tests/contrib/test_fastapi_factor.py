@@ -49,6 +49,39 @@ def test_a_call_brings_a_code(client: TestClient, shop: Shop, sandbox: Sandbox) 
     assert client.post("/own", json={"code": sandbox.code(1)}).json() == "ada"
 
 
+@pytest.mark.parametrize("by_header", [False, True])
+def test_the_calls_have_the_visitors_address(
+    sandbox: Sandbox,
+    shop: Shop,
+    addresses: tuple[str, str, str | None, str],
+    by_header: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connection, header, default, proxied = addresses
+    own = {"USER_IP": lambda request: request.headers["X-Real-Ip"]}
+    app = shop.app(settings=own if by_header else {})
+    serving(app, sandbox.service)
+    headers = {"X-Real-Ip": header}
+    with TestClient(app, client=(connection, 50000), headers=headers) as client:
+        shop.hold(client, "ada", 1)
+        client.post("/sms")
+        sandbox.advance(31)
+        client.post("/call")
+        assert client.post("/own", json={"code": sandbox.code(1)}).json() == "ada"
+    wanted = proxied if by_header else default
+    calls = ("request_sms", "request_call", "verify")
+    found = [sandbox.service.audit(call=each).entries[0].user_ip for each in calls]
+    assert found == [wanted] * 3
+    warned = [each for each in caplog.records if "USER_IP" in each.getMessage()]
+    assert len(warned) == (0 if wanted else 1)
+
+
+def test_a_function_for_addresses_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        lifespan({"SHOP_URL": "sandbox:", "SHOP_USER_IP": "nowhere.address"}, "SHOP_")
+    assert caught.value.parameter == "SHOP_USER_IP"
+
+
 @pytest.mark.parametrize("path", ["/sms", "/call", "/approval", "/approval/some", "/verify", "/own"])
 def test_nothing_works_without_a_login(client: TestClient, sandbox: Sandbox, path: str) -> None:
     assert reason(client.post(path, json={"code": "1234567"})) == (401, "no_login")

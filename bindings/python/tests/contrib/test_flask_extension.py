@@ -236,6 +236,41 @@ def test_an_account_without_a_second_factor_is_not_held(client: FlaskClient, use
     assert client.post("/code", data={"code": "1234567"}).status_code == 401
 
 
+@pytest.mark.parametrize("by_header", [False, True])
+def test_the_calls_have_the_visitors_address(
+    sandbox: Sandbox,
+    addresses: tuple[str, str, str | None, str],
+    by_header: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connection, header, default, proxied = addresses
+    own: dict[str, Any] = {"SECONDER_USER_IP": lambda request: request.headers["X-Real-Ip"]}
+    app, second = make(**(own if by_header else {}))
+    client = app.test_client()
+    options: dict[str, Any] = {
+        "environ_base": {"REMOTE_ADDR": connection},
+        "headers": {"X-Real-Ip": header},
+    }
+    with second.override(sandbox.service, app):
+        client.post("/password", data={"user": 1}, **options)
+        client.post("/code", data={"code": code(sandbox)}, **options)
+        assert client.get("/home").text == "home"
+        client.post("/confirm", data={"code": code(sandbox)}, **options)
+    wanted = proxied if by_header else default
+    checked = sandbox.service.audit(call="verify").entries
+    assert [each.user_ip for each in checked] == [wanted] * 2
+    warned = [each for each in caplog.records if "SECONDER_USER_IP" in each.getMessage()]
+    assert len(warned) == (0 if wanted else 1)
+    with app.app_context():
+        assert second.user_ip is None
+
+
+def test_a_function_for_addresses_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        make(SECONDER_USER_IP="nowhere.address")
+    assert caught.value.parameter == "SECONDER_USER_IP"
+
+
 def test_a_held_login_expires(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     app, second = make(SECONDER_HOLD_SECONDS=60, SECONDER_PASSWORD_VIEW="password_page")
     client = app.test_client()

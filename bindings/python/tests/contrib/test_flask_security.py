@@ -104,6 +104,16 @@ def is_in(client: FlaskClient) -> bool:
     return client.get("/verify").status_code == 200
 
 
+def test_the_calls_have_the_visitors_address(client: FlaskClient, sandbox: Sandbox) -> None:
+    client.environ_base["REMOTE_ADDR"] = "9.9.9.9"
+    password(client)
+    sandbox.advance(31)
+    client.post("/tf-rescue", data={"help_setup": "call"})
+    client.post("/tf-validate", data={"code": sandbox.code(1)})
+    calls = {each.call: each.user_ip for each in sandbox.service.audit(user_ip="9.9.9.9").entries}
+    assert set(calls) == {"request_sms", "request_call", "verify"}
+
+
 def test_the_login_asks_for_a_code_of_the_service(client: FlaskClient, sandbox: Sandbox) -> None:
     confirmed = []
 

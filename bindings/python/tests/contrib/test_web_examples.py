@@ -352,3 +352,18 @@ def test_the_application_receives_the_response_from_the_phone(name: str, tmp_pat
         visitor.post("/demo/phone", uuid=uuids[0], answer="approve", number=number)
         assert f"approval {uuids[0]}: approved" in site.log.read_text(), "there was no callback"
         assert "Welcome, Ada." in visitor.post("/second/push/finish").text
+
+
+def test_one_visitor_causes_few_messages_to_any_numbers(site: Site) -> None:
+    visitor = site.kind(site.app)
+
+    def sign_up_once() -> int:
+        visitor.get("/signup")
+        name = f"new{next_number()}"
+        fields = {"name": name, "password": "pass word", "email": f"{name}@example.com"}
+        return visitor.post("/signup", **fields, cellphone=f"555-010-{next_number()}").status
+
+    statuses = [sign_up_once() for _ in range(11)]
+    assert {status // 100 for status in statuses[:10]} == {3} and statuses[10] == 429
+    other = site.after_password()
+    assert other.post("/second/sms").location == "/second/code"

@@ -51,6 +51,9 @@ class Visitor:
     def __init__(self, app: ModuleType) -> None:
         self.app = app
         self.token: tuple[str, str] | None = None
+        # Its own, as the service limits what one address can cause.
+        number = next_number()
+        self.address = f"10.0.{number // 256}.{number % 256}"
 
     def get(self, path: str) -> Page:
         return self._keep(self.send("GET", path, None))
@@ -91,7 +94,8 @@ class FlaskVisitor(Visitor):
         self.client: FlaskClient = app.app.test_client()
 
     def send(self, method: str, path: str, fields: dict[str, str] | None) -> Page:
-        got = self.client.open(path, method=method, data=fields)
+        base = {"REMOTE_ADDR": self.address}
+        got = self.client.open(path, method=method, data=fields, environ_base=base)
         cookies = " ".join(got.headers.getlist("Set-Cookie"))
         where = got.headers.get("Location", "")
         return Page(got.status_code, got.text, where, dict(got.headers), cookies)
@@ -111,7 +115,7 @@ class FlaskVisitor(Visitor):
 class DjangoVisitor(Visitor):
     def __init__(self, app: ModuleType) -> None:
         super().__init__(app)
-        self.client = DjangoClient(enforce_csrf_checks=True)
+        self.client = DjangoClient(enforce_csrf_checks=True, REMOTE_ADDR=self.address)
 
     def send(self, method: str, path: str, fields: dict[str, str] | None) -> Page:
         got = self.client.get(path) if method == "GET" else self.client.post(path, fields)
@@ -132,7 +136,8 @@ class DjangoVisitor(Visitor):
 class FastapiVisitor(Visitor):
     def __init__(self, app: ModuleType) -> None:
         super().__init__(app)
-        self.client = TestClient(app.app, follow_redirects=False)
+        address = (self.address, 50000)
+        self.client = TestClient(app.app, follow_redirects=False, client=address)
 
     def send(self, method: str, path: str, fields: dict[str, str] | None) -> Page:
         got = self.client.request(method, path, data=fields)

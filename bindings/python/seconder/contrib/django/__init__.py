@@ -39,9 +39,10 @@ from django.views.decorators.csrf import csrf_exempt
 
 from seconder.contrib.django import checks
 from seconder.contrib.django._service import service
+from seconder.contrib.django.middleware import user_ip
 from seconder.contrib.django.replay import CacheReplay, TableReplay
 
-__all__ = ["CacheReplay", "TableReplay", "callback", "service"]
+__all__ = ["CacheReplay", "TableReplay", "callback", "service", "user_ip"]
 
 
 def callback(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 import seconder
 from seconder.contrib import _configured
 
-OWN = ("DECISIONS",)
+OWN = ("DECISIONS", "USER_IP")
 """The keys that are not options of ``seconder.open``."""
 
 
@@ -41,6 +41,20 @@ def keeps_decisions() -> bool:
     return not isinstance(found, Mapping) or found.get("DECISIONS", True) is True
 
 
+def visitor() -> Callable[[Any], str | None] | None:
+    """Returns the function that returns the address of a request's visitor: the key ``USER_IP``.
+
+    Raises:
+        InvalidArgument: There is no such function.
+    """
+    found = given()
+    named = found.get("USER_IP") if isinstance(found, Mapping) else None
+    if named is None:
+        return None
+    by: Callable[[Any], str | None] = _configured.function('SECONDER["USER_IP"]', named)
+    return by
+
+
 def problems() -> list[Problem]:
     """Returns what is wrong with the setting by itself, without opening anything."""
     setting = given()
@@ -66,6 +80,10 @@ def problems() -> list[Problem]:
                 found.append(Problem("seconder.E003", f"SECONDER: {error}"))
     if not isinstance(setting.get("DECISIONS", True), bool):
         found.append(Problem("seconder.E003", 'SECONDER["DECISIONS"] is neither True nor False.'))
+    try:
+        visitor()
+    except seconder.InvalidArgument as error:
+        found.append(Problem("seconder.E003", str(error)))
     if setting.get("API_KEY") == "":
         found.append(
             Problem(

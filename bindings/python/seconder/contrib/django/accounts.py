@@ -22,6 +22,7 @@ from seconder._frames import guarded
 from seconder.contrib import _limits
 from seconder.contrib.django import _settings
 from seconder.contrib.django._service import service
+from seconder.contrib.django.middleware import user_ip
 from seconder.contrib.django.models import Decision, Enrolment
 
 __all__ = [
@@ -83,7 +84,9 @@ def start_enrolment(
         seconder.RateLimited: The number was sent a code a moment ago, or too many codes.
         seconder.Rejected: The number cannot be reached that way.
     """
-    return service().start_phone_verification(seconder.Channel(via), cellphone, country_code)
+    return service().start_phone_verification(
+        seconder.Channel(via), cellphone, country_code, user_ip=user_ip()
+    )
 
 
 @guarded
@@ -198,7 +201,7 @@ def send_code(
     own = service()
     send = own.request_call if seconder.Channel(via) is seconder.Channel.CALL else own.request_sms
     try:
-        sent = send(found.user_id, force=True)
+        sent = send(found.user_id, force=True, user_ip=user_ip())
     except seconder.SecondFactorError as error:
         _record(found, Decision.Asked.SEND, error)
         raise
@@ -223,7 +226,9 @@ def verify(account: User, code: str, *, action: str | None = None) -> seconder.V
     """
     found = _required(account)
     try:
-        right = service().verify(digits(code), found.user_id, force=True, action=action)
+        right = service().verify(
+            digits(code), found.user_id, force=True, action=action, user_ip=user_ip()
+        )
     except seconder.SecondFactorError as error:
         _record(found, Decision.Asked.CODE, error)
         raise

@@ -36,6 +36,7 @@ def register() -> None:
     checks.register(check_database, "seconder")
     checks.register(check_callbacks, "seconder")
     checks.register(check_admin, "seconder")
+    checks.register(check_visitors, "seconder")
     checks.register(check_deployment, "seconder", deploy=True)
 
 
@@ -168,6 +169,15 @@ def check_admin(**rest: Any) -> list[CheckMessage]:
         hint = "Include seconder.contrib.django.urls in the URLconf."
         found.append(Warning(text, hint=hint, id="seconder.W016"))
     return found
+
+
+def check_visitors(**rest: Any) -> list[CheckMessage]:
+    """W017: the service learns the visitors' addresses."""
+    path = "seconder.contrib.django.middleware.VisitorMiddleware"
+    if _settings.given() is None or path in (getattr(settings, "MIDDLEWARE", None) or []):
+        return []
+    text = "The service does not learn the visitors' addresses: its limits for each do not apply."
+    return [Warning(text, hint=f'Put "{path}" first in MIDDLEWARE.', id="seconder.W017")]
 
 
 def check_deployment(**rest: Any) -> list[CheckMessage]:

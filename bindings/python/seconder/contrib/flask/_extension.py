@@ -10,15 +10,24 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
-from flask import Flask, abort, current_app, redirect, session, url_for
+from flask import (
+    Flask,
+    abort,
+    current_app,
+    has_request_context,
+    redirect,
+    request,
+    session,
+    url_for,
+)
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyRequests
 
 import seconder
 from seconder._frames import guarded
 from seconder.callback import Replay
-from seconder.contrib import _limits
-from seconder.contrib._configured import PerProcess, options
+from seconder.contrib import _limits, _visitor
+from seconder.contrib._configured import PerProcess, function, options
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._cli import commands
 from seconder.contrib.flask._held import HeldLogin
@@ -35,6 +44,7 @@ OWN = {
     "PASSWORD_VIEW": None,
     "CODE_VIEW": None,
     "USER_ATTRIBUTE": "seconder_id",
+    "USER_IP": None,
 }
 """The settings that are not arguments of :func:`seconder.open`, and their defaults."""
 DAY = 86400
@@ -49,12 +59,13 @@ class Seconder:
     required. A function can be given by its dotted path. A key with the prefix that is unknown is
     rejected, and a value of None is as if the key were missing.
 
-    Four more keys are the extension's own: ``SECONDER_HOLD_SECONDS``, for how long a login waits
+    Five more keys are the extension's own: ``SECONDER_HOLD_SECONDS``, for how long a login waits
     for its second factor, in seconds from 1 to 86400 (600); ``SECONDER_PASSWORD_VIEW`` and
     ``SECONDER_CODE_VIEW``, the endpoints of the views where users enter their password and their
-    code, for redirects (without them, the response is a 401); and ``SECONDER_USER_ATTRIBUTE``, the
+    code, for redirects (without them, the response is a 401); ``SECONDER_USER_ATTRIBUTE``, the
     attribute of a user object that is the user's id with the service (``seconder_id``), for
-    Flask-Login and Flask-Security.
+    Flask-Login and Flask-Security; and ``SECONDER_USER_IP``, a function of the request that returns
+    the visitor's address or None, for :attr:`user_ip`.
 
     In the application, a :class:`seconder.RateLimited` that no view catches is a 429 with
     ``Retry-After``, and a :class:`seconder.Unavailable` a 503; both go through the application's
@@ -94,6 +105,9 @@ class Seconder:
             if app.config.get(PREFIX + name) is None:
                 app.config[PREFIX + name] = default
         _check_own(app.config)
+        visitor = app.config[PREFIX + "USER_IP"]
+        if visitor is not None:
+            app.config[PREFIX + "USER_IP"] = function(PREFIX + "USER_IP", visitor)
         services = PerProcess(lambda: seconder.open(**given))
         self._services[app] = services
         # Also runs at the end of the process.
@@ -109,6 +123,20 @@ class Seconder:
         """The service of the current application. It is opened when it is first needed, once in
         each process, and closed with the application or the process."""
         return self._of(None).get()
+
+    @property
+    def user_ip(self) -> str | None:
+        """The address of the visitor whose request is handled, for the argument ``user_ip`` of calls:
+        what the function ``SECONDER_USER_IP`` returns. Without one, it is the address of the
+        connection if that is public, and None if it is likely to be a proxy's. None outside of a
+        request."""
+        if not has_request_context():
+            return None
+        visitor = current_app.config[PREFIX + "USER_IP"]
+        if visitor is None:
+            return _visitor.of_connection(request.remote_addr, PREFIX + "USER_IP")
+        found: str | None = visitor(request)
+        return found
 
     def close(self, app: Flask | None = None) -> None:
         """Closes the service of an application in this process, if it is open. The next call opens
@@ -215,7 +243,8 @@ class Seconder:
             SecondFactorError: As :meth:`seconder.Service.verify`.
         """
         login = self.require_held()
-        self.service.verify("".join(code.split()), login.user_id, force=True)
+        typed = "".join(code.split())
+        self.service.verify(typed, login.user_id, force=True, user_ip=self.user_ip)
         _held.mark(login.account, keep)
         return login
 
@@ -289,7 +318,9 @@ class Seconder:
             SecondFactorError: As :meth:`seconder.Service.verify`.
         """
         typed = "".join(code.split())
-        verification = self.service.verify(typed, user_id, force=True, action=action)
+        verification = self.service.verify(
+            typed, user_id, force=True, action=action, user_ip=self.user_ip
+        )
         _held.mark(str(account), keep=list(session))
         return verification
 

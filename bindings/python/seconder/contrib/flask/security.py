@@ -132,7 +132,7 @@ class SecondFactor(TfPluginBase):
         session["tf_state"] = STATE
         session[UNTIL] = time.time() + current_app.config["SECONDER_HOLD_SECONDS"]
         try:
-            _extension().service.request_sms(user_id)
+            _extension().service.request_sms(user_id, user_ip=_extension().user_ip)
         except (RateLimited, Rejected):
             # An earlier code may still be valid, and the user may have an app.
             current_app.logger.info("no code was sent", exc_info=True)
@@ -223,7 +223,8 @@ def _validate() -> Any:
 @guarded
 def _check(form: CodeForm, user_id: int) -> None:
     typed = "".join(str(form.code.data).split())
-    _extension().service.verify(typed, user_id, force=True)
+    user_ip = _extension().user_ip
+    _extension().service.verify(typed, user_id, force=True, user_ip=user_ip)
 
 
 def _complete(user: Any, form: CodeForm) -> Any:
@@ -257,7 +258,7 @@ def _send() -> Any:
         by_call = form.help_setup.data == "call"
         request_code = service.request_call if by_call else service.request_sms
         try:
-            request_code(pending[1], force=True)
+            request_code(pending[1], force=True, user_ip=_extension().user_ip)
         except (RateLimited, Rejected) as error:
             status = _explain(form.help_setup, error)
         else:

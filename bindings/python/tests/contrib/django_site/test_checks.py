@@ -191,3 +191,10 @@ def test_an_admin_site_that_lets_in_by_itself_is_a_warning() -> None:
 def test_an_admin_without_a_page_for_a_code_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seconder.contrib.django._admin_login.code_page", lambda: None)
     assert found({"URL": "sandbox:"}) == ["seconder.W016"]
+
+
+def test_the_service_learns_the_addresses_of_visitors(settings: Settings) -> None:
+    middleware = settings.MIDDLEWARE[1:]
+    assert found({"URL": "sandbox:"}, MIDDLEWARE=middleware) == ["seconder.W017"]
+    assert found({"URL": "sandbox:", "USER_IP": "nowhere.address"}) == ["seconder.E003"]
+    assert found({"URL": "sandbox:", "USER_IP": lambda request: None}) == []

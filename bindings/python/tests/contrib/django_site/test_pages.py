@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.http import HttpRequest
 from django.test import AsyncClient, Client, RequestFactory, override_settings
+from pytest_django import Settings
 
 from contrib.django_site.conftest import Person
 from contrib.django_site.settings import INSTALLED_APPS as APPS
-from seconder.contrib.django import accounts
+from seconder.contrib.django import accounts, user_ip
+from seconder.contrib.django.middleware import VisitorMiddleware
 from seconder.contrib.django.otp.models import SeconderDevice
 from seconder.contrib.django.verified import KEY, forget_verified, is_verified, mark_verified
 from seconder.testing import Sandbox
@@ -162,7 +167,48 @@ def test_a_mark_ends_with_the_enrolment(ada: Person) -> None:
     ada.enrol()
     assert ada.client.get("/secret/").status_code == 302
     accounts.remove(ada.user)
-    request = RequestFactory().get("/")
+    request: Any = RequestFactory().get("/")
     request.session, request.user = ada.client.session, ada.user
     with pytest.raises(accounts.NotEnrolled):
         mark_verified(request)
+
+
+@pytest.mark.parametrize("by_header", [False, True])
+def test_the_calls_have_the_visitors_address(
+    ada: Person,
+    sandbox: Sandbox,
+    settings: Settings,
+    addresses: tuple[str, str, str | None, str],
+    by_header: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connection, header, default, proxied = addresses
+    if by_header:
+        settings.SECONDER = {**settings.SECONDER, "USER_IP": real_ip}
+    ada.client.defaults.update(REMOTE_ADDR=connection, HTTP_X_REAL_IP=header)
+    ada.log_in()
+    sandbox.advance(31)
+    ada.client.post(PAGE, {"send": "sms"})
+    done = ada.client.post(PAGE, {"code": sandbox.code(ada.user_id), "next": "/secret/"})
+    assert done["Location"] == "/secret/"
+    wanted = proxied if by_header else default
+    calls = ("request_sms", "verify")
+    found = [sandbox.service.audit(call=each).entries[0].user_ip for each in calls]
+    assert found == [wanted] * 2
+    warned = [each for each in caplog.records if 'SECONDER["USER_IP"]' in each.getMessage()]
+    assert len(warned) == (0 if wanted else 1)
+    assert user_ip() is None
+
+
+def real_ip(request: HttpRequest) -> str:
+    return request.headers["X-Real-Ip"]
+
+
+def test_an_asynchronous_view_has_the_visitors_address() -> None:
+    async def view(request: HttpRequest) -> str | None:
+        return await sync_to_async(user_ip)()
+
+    request = RequestFactory(REMOTE_ADDR="9.9.9.9").get("/")
+    assert asyncio.run(VisitorMiddleware(view)(request)) == "9.9.9.9"
+    assert VisitorMiddleware(lambda request: user_ip())(request) == "9.9.9.9"
+    assert user_ip() is None
