@@ -42,7 +42,7 @@ PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bind
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
 # before 3.14, from which on CPython supports them.
 FREE_THREADED := python3.14t
-PYTHON_TYPED := packaging/try_wheel.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/demo_serve.py examples/provider.py examples/tracing.py examples/web fuzz/api
+PYTHON_TYPED := packaging/try_wheel.py packaging/exits.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/demo_serve.py examples/provider.py examples/tracing.py examples/web fuzz/api
 
 say = @printf '\n== %s ==\n' "$(1)"
 

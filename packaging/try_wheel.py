@@ -4,6 +4,7 @@ for Pythons of other systems and processors too, so it needs the standard librar
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import subprocess
@@ -12,6 +13,8 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
+
+import exits  # noqa: E402
 
 import seconder  # noqa: E402
 
@@ -29,8 +32,22 @@ def enrol(service: seconder.Service) -> int:
     return service.create_user("ada@example.com", "555-010-0123", 1).user_id
 
 
+def end(state: str, folder: str) -> None:
+    """Ends the interpreter of a child in the middle of a call."""
+    child = os.fork()
+    if child == 0:
+        exits.begin(state, Path(folder))
+        sys.exit()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == 0, f"at the end of the interpreter, {state} ended with {status}"
+
+
 def main(program: list[str]) -> None:
     assert seconder.__file__.startswith(sys.argv[1]), seconder.__file__
+    for state in exits.STATES:
+        with tempfile.TemporaryDirectory() as folder:
+            end(state, folder)
+
     with seconder.open("sandbox:?accept=1234567") as service:
         log_in(service, "1234567", enrol(service))
 

@@ -1,5 +1,6 @@
 //! Converts every failure to a Python exception. The exceptions are defined in Python.
 
+use crate::exit::{self, Staying};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use seconder::{Error, Rejection, codes};
@@ -80,7 +81,7 @@ pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    let result = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    let result = exit::detach(py, || catch_unwind(AssertUnwindSafe(work)));
     let result = result.unwrap_or_else(|_| {
         let message = "the call panicked".to_owned();
         Err(Error::Internal { message }.into())
@@ -103,6 +104,8 @@ fn class_of(rejection: &Rejection) -> &'static str {
 
 impl Failure {
     pub(crate) fn raise(&self, py: Python<'_>) -> PyErr {
+        // The classes are Python's.
+        let _staying = Staying::new();
         self.exception(py).map_or_else(|error| error, PyErr::from_value)
     }
 

@@ -1,5 +1,6 @@
 //! Ends calls that wait: Ctrl-C and other signal handlers that raise, `cancel()`, and asyncio.
 
+use crate::exit::Staying;
 use crate::failure;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -45,6 +46,7 @@ impl TaskCanceller {
         args: &Bound<'py, PyTuple>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let _staying = Staying::new();
         let _scope = Scope(TASK.replace(Some(self.0.clone())));
         function.call(args, options)
     }

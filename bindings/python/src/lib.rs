@@ -3,6 +3,7 @@
 
 mod callback;
 mod calls;
+mod exit;
 mod extra;
 mod failure;
 mod fields;

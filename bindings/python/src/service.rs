@@ -1,9 +1,10 @@
 //! The native part of Python's `Service`.
 
+use crate::exit::Staying;
 use crate::failure::{Failure, detached, invalid, take_cause, take_exception};
 use crate::interrupt::CallInterrupt;
 use crate::waiting::ApprovalWait;
-use crate::{calls, logging, settings, values};
+use crate::{calls, exit, logging, settings, values};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::remote::Repeats;
@@ -37,6 +38,7 @@ impl Service {
         request_id: Option<&str>,
         hook: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let _staying = Staying::new();
         let made = || {
             let params = values::params(params)?;
             let service = self.callable(py)?;
@@ -55,6 +57,7 @@ impl Service {
         request_id: Option<&str>,
         hook: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let _staying = Staying::new();
         let polled = || {
             let service = self.callable(py)?;
             let reply = detached(py, || wait.poll(&service));
@@ -72,7 +75,7 @@ impl Service {
     ) -> PyResult<()> {
         let service = opened(py, url, settings)?;
         let before = self.open.lock().unwrap_or_else(PoisonError::into_inner).replace(service);
-        py.detach(|| drop(before));
+        exit::detach(py, || drop(before));
         Ok(())
     }
 
@@ -106,7 +109,7 @@ impl Service {
     fn close(&self, py: Python<'_>) {
         let service = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
         // Detached, because dropping the service may close a database, which may block.
-        py.detach(|| drop(service));
+        exit::detach(py, || drop(service));
     }
 }
 
@@ -203,6 +206,7 @@ fn opened(
     url: &Bound<'_, PyAny>,
     settings: &Bound<'_, PyDict>,
 ) -> PyResult<seconder::Service> {
+    let _staying = Staying::new();
     let codes = settings::argument_of_codes(settings)?;
     let settings = settings::read(values::text("url", url)?, settings)?;
     let named = |error| settings::by_argument(error, codes);
@@ -215,7 +219,7 @@ fn opened(
 /// Waits until no thread uses a database, before this thread forks.
 #[pyfunction]
 pub(crate) fn before_fork(py: Python<'_>) {
-    py.detach(seconder::engine::before_fork);
+    exit::detach(py, seconder::engine::before_fork);
 }
 
 /// Lets threads use databases again, in the process that forked.

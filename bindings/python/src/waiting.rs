@@ -1,6 +1,7 @@
 //! Waits for the response to an approval request, with Python's clock and Python's sleep, which
 //! Ctrl-C interrupts.
 
+use crate::exit::Staying;
 use crate::failure::{Failure, keep_exception};
 use crate::fields::{read, with_user_id, write};
 use crate::testing::{Clock, SharedTime};
@@ -54,6 +55,7 @@ impl ApprovalWait {
         params: &Bound<'_, PyDict>,
         clock: Option<&Clock>,
     ) -> PyResult<ApprovalWait> {
+        let _staying = Staying::new();
         let params = values::params(params)?;
         let clock = clock.map(Clock::shared);
         let wait = read(params)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import re
 import subprocess
 import sys
 import sysconfig
@@ -335,3 +336,14 @@ def test_only_what_a_program_asks_for_starts_threads(tmp_path: Path) -> None:
         if any(each in path.read_text() for each in starting)
     }
     assert found == {"_functions.py", "_awaited.py", "aio.py", "testing/_server.py"}
+
+
+EXITS = Path(__file__).parents[3] / "packaging" / "exits.py"
+STATES = re.findall(r"^def (\w+)\(folder: Path\)", EXITS.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_interpreter_ends_while_a_thread_is_in_a_call(state: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(EXITS), state, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
