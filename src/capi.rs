@@ -38,6 +38,7 @@ pub mod operate;
 mod panic;
 mod panics;
 pub mod phones;
+mod plain;
 pub mod post;
 mod settings;
 pub mod status;

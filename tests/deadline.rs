@@ -267,10 +267,8 @@ fn a_read_only_call_is_retried_if_the_wait_fits() {
         (403, "Retry-After: 0\r\n", 1),
     ] {
         let stub = Stub::start(move |mut peer| {
-            peer.request();
-            peer.send(&response(status, after, "busy"));
-            peer.request();
-            peer.send(&response(200, "", DETAILS));
+            peer.respond(&response(status, after, "busy"));
+            peer.respond(&response(200, "", DETAILS));
         });
         // Shorter than the wait of 1 s that must not fit, and long enough for the wait of 0 s.
         let service = open(&stub.url()).with_timeout(Duration::from_millis(900));

@@ -6,6 +6,7 @@ use super::error::seconder_error;
 use super::ffi::{self, Outcome, Plain, Text, free, read_handle, with_out};
 use super::status::{of_approval, seconder_status};
 use super::text::seconder_text;
+use crate::Error;
 use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
 use crate::calls::ApprovalStatus;
 use crate::model::{ApiKey, UserId};
@@ -198,7 +199,15 @@ pub unsafe extern "C" fn seconder_callback_sign_query(
         with_out(out, error, || {
             let key: ApiKey = ffi::value("api_key", api_key)?;
             let (nonce, url) = (ffi::text("nonce", nonce)?, ffi::text("url", url)?);
-            Ok(seconder_text::new(&sign_query(&key, nonce, url, ffi::text("query", query)?)?))
+            let signed = sign_query(&key, nonce, url, ffi::text("query", query)?);
+            // The parser of queries does not know which argument it reads.
+            let signed = signed.map_err(|error| match error {
+                Error::InvalidArgument { parameter, reason } if parameter == "parameters" => {
+                    Error::InvalidArgument { parameter: "query".into(), reason }
+                }
+                other => other,
+            });
+            Ok(seconder_text::new(&signed?))
         })
     }
 }

@@ -3,6 +3,7 @@
 
 use super::error::seconder_error;
 use super::panics;
+pub(super) use super::plain::{Flag, Plain, number_if};
 use super::status::{SECONDER_OK, seconder_status};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
@@ -289,35 +290,12 @@ pub(super) fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
     value.map_err(|error| error.of_parameter(name))
 }
 
-/// A number for which 0 selects the default.
-pub(super) fn number_if(number: u64) -> Option<u64> {
-    (number != 0).then_some(number)
-}
-
 /// The error of a build without the engine.
 #[cfg(not(feature = "engine"))]
 pub(super) fn no_engine() -> Box<seconder_error> {
     Error::invalid_argument("service", "is not an engine: this build of the library has no engine")
         .into()
 }
-
-/// A `bool` of C inside a struct. Memory that was never set may hold any byte there, which would be
-/// undefined behaviour in a Rust `bool`.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub struct Flag(u8);
-
-impl Flag {
-    pub(super) fn is_set(self) -> bool {
-        self.0 != 0
-    }
-}
-
-/// A struct of options as C passes it.
-///
-/// # Safety
-/// Any bytes are a valid value of the type, zeros included.
-pub(super) unsafe trait Plain: Copy {}
 
 /// No version of a struct of the header is larger, so a wrong size, such as -1, is rejected before
 /// anything is read.

@@ -1,4 +1,4 @@
-//! The hashes of all applications' API keys, so that a server tells a right key from a wrong one without a look-up.
+//! The hashes of all applications' API keys, so that a server accepts a right key without a look-up.
 
 use super::clock::Time;
 use crate::Result;

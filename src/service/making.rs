@@ -109,11 +109,10 @@ impl Service {
         result
     }
 
-    /// Logs a call `close` if the program has closed descriptors of the database. A language interface
+    /// Logs a call `close` if the program has closed descriptors of the database. The C interface
     /// calls this before it frees a handle, which can return no error.
-    #[cfg(feature = "engine")]
-    #[doc(hidden)]
-    pub fn log_closed_descriptors(&self) {
+    #[cfg(all(feature = "capi", feature = "engine"))]
+    pub(crate) fn log_closed_descriptors(&self) {
         if let Ok(engine) = self.require_engine()
             && let Err(error) = engine.check_database()
             && let Some(logged) = self.begin("close", None)

@@ -41,8 +41,8 @@ fn the_stack_suffices_for_every_call_over_tls() {
     let identity = Identity::self_signed(tls::params());
     let stub = tls::start(identity.config(), |peer| {
         let mut stream = BufReader::new(peer.stream);
-        while let Some(line) = request(&mut stream) {
-            let reply = response(200, "", body(&line));
+        while let Some((line, id)) = request(&mut stream) {
+            let reply = response(200, &id, body(&line));
             if stream.get_mut().write_all(&reply).is_err() || stream.get_mut().flush().is_err() {
                 return;
             }
@@ -54,18 +54,21 @@ fn the_stack_suffices_for_every_call_over_tls() {
     assert_eq!(descriptors, 1, "the connection that is kept");
 }
 
-/// The first line of a request, whose body is read. `None` once the connection is closed.
-fn request(stream: &mut impl BufRead) -> Option<String> {
-    let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
+/// The first line of a request, whose body is read, and the line with its id. `None` once the connection is closed.
+fn request(stream: &mut impl BufRead) -> Option<(String, String)> {
+    let (mut first, mut line, mut id, mut length) =
+        (String::new(), String::new(), String::new(), 0);
     stream.read_line(&mut first).ok().filter(|read| *read > 0)?;
     while stream.read_line(&mut line).ok()? > 2 {
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
+        } else if line.starts_with("seconder-request-id:") {
+            id.clone_from(&line);
         }
         line.clear();
     }
     stream.take(length).read_to_end(&mut Vec::new()).ok()?;
-    Some(first)
+    Some((first, id))
 }
 
 /// A reply to each call, with as much in it as services send.

@@ -56,7 +56,7 @@ fn a_client_links_nothing_of_the_engine() {
 #[test]
 fn a_client_of_a_local_socket_links_no_tls_and_no_resolver() {
     let (https, unix) = (linked_with("https"), linked_with("unix"));
-    for name in ["rustls", "ring", "rustls-webpki", "getrandom"] {
+    for name in ["rustls", "ring", "rustls-webpki"] {
         assert!(https.contains(name), "tests/tidy/linked.rs:1: the client of https: has no {name}");
         assert!(
             !unix.contains(name),

@@ -276,7 +276,9 @@ fn no_trouble_of_a_way_that_the_user_chose_is_ignored() {
     let stage = Stage::new();
     let fails = &["request_sms", "request_call", "create_approval", "wait_for_approval"];
     for (error, direct) in errors() {
+        let waits = matches!(error, Error::RateLimited { .. });
         let ends = matches!(direct, Outcome::Unenrolled | Outcome::Trouble(Trouble::Configuration))
+            && !waits
             || matches!(error, Error::Cancelled { .. });
         for chosen in ["push", "sms", "call"] {
             let backend = Fixed { error: Some(error.clone()), verdict: Verdict::Right, fails };

@@ -89,7 +89,7 @@ fn waits_and_rejections_are_passed_on() {
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("7")));
     let error = read(&reply, body).unwrap_err();
     assert_eq!((error.retry_after_seconds(), error.limit()), (Some(7), Some("cool_down")));
-    // This says nothing of the user, so a login by way of a relay must be able to tell it from a wait.
+    // This is no decision about the user, so a login by way of a relay must distinguish it from a wait.
     let (reply, body) = through(|| Error::RateLimited {
         message: "Too many wrong API keys".into(),
         retry_after: Some(Duration::from_secs(2)),

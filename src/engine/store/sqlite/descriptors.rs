@@ -137,7 +137,7 @@ impl Descriptor {
             Ok(id) if id == self.id => State::Intact,
             Ok(_) => State::Reused,
             Err(error) if error.kind() == ErrorKind::NotFound => State::Closed,
-            // The program has given up the right to look: `is_listed` still tells.
+            // The program has given up the right to look: `is_listed` still knows.
             Err(_) => State::Intact,
         }
     }

@@ -40,7 +40,7 @@ struct Shared {
     database: Id,
     services: usize,
     files: Vec<Locked>,
-    /// Locked while a connection is opened, so that its descriptors can be told from those of others.
+    /// Locked while a connection is opened, so that its descriptors are distinguished from those of others.
     opening: Arc<Mutex<()>>,
     /// Those of each service, which outlive it if it could not be closed.
     descriptors: Vec<Arc<Descriptors>>,
