@@ -161,13 +161,13 @@ def test_users_enrol_themselves_by_the_line_of_the_page(machine: Machine, doroth
     create += ["--country-code=1", "--cellphone=555-010-0199"]
     database = f"--database=sqlite:{folder}/seconder.db"
     options: dict[str, Any] = {"user": SERVICE_USER, "group": SERVICE_USER, "extra_groups": [], "cwd": "/"}
-    subprocess.run([*create, database], check=True, stdout=subprocess.DEVNULL, **options)
     rules = ["--allow=root=login", "--allow=any=own-account"]
     with subprocess.Popen([*serve, *rules, database], stderr=subprocess.DEVNULL, **options) as service:
         try:
             end = time.monotonic() + 20
             while not (folder / "seconder.sock").exists() and time.monotonic() < end:
                 time.sleep(0.05)
+            subprocess.run([*create, database], check=True, stdout=subprocess.DEVNULL, **options)
             environment = {"PATH": "/usr/local/sbin:/usr/bin:/bin"}
             with Terminal("sh", "-c", found[1], user=dorothy, env=environment) as enrolment:
                 key = enrolment.expect(r"\skey ([A-Z2-7 ]+)")[1].replace(" ", "").strip()
