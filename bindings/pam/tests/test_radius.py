@@ -198,7 +198,7 @@ def test_the_check_has_the_rights_of_the_user(machine: Machine, serving: Service
     secret = machine.write("key", "a-key")
     os.chmod(secret, 0o640)
     machine.configure(url="https://localhost", api_key_file=secret)
-    assert "key: cannot be opened: Permission denied" in check("--as=freerad").stderr
+    assert "key cannot be opened: Permission denied" in check("--as=freerad").stderr
     shutil.chown(secret, group="shadow")
     assert "cannot be opened" not in check("--as=freerad").stderr
     done = check("--as=nobody-of-this-name")

@@ -148,7 +148,7 @@ def test_sending_again_begins_another_wait(site: Site, monkeypatch: pytest.Monke
                 site,
                 patched,
                 request_sms=lambda *args, _sent=sent, **options: _sent,
-                start_phone_verification=lambda *args, _started=started: _started,
+                start_phone_verification=lambda *args, _started=started, **options: _started,
             )
             patched.setattr(time, "time", lambda _now=now: _now)
             assert visitor.post("/second/sms").location == "/second/code"

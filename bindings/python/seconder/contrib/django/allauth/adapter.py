@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,7 +17,6 @@ import seconder
 from seconder.contrib.django import accounts, verified
 from seconder.contrib.django.allauth._untyped import (
     Authenticator,
-    DefaultAccountAdapter,
     DefaultMFAAdapter,
     ImmediateHttpResponse,
     authenticator_used,
@@ -83,24 +81,10 @@ def is_marked(authenticator: Authenticator) -> bool:
 
 def connect() -> None:
     """Has the service forget an app that is deactivated, and allauth one whose user is deleted; and
-    sessions record what the service accepted. Before a change of the account, enrolled users are asked
-    for a code, and not for the password alone."""
+    sessions record what the service accepted."""
     authenticator_used.connect(_used, dispatch_uid="seconder.allauth")
     pre_delete.connect(_deleting, sender=Authenticator, dispatch_uid="seconder.allauth")
     post_delete.connect(_unenrolled, sender=Enrolment, dispatch_uid="seconder.allauth")
-    methods = DefaultAccountAdapter.get_reauthentication_methods
-    if not hasattr(methods, "__wrapped__"):
-        DefaultAccountAdapter.get_reauthentication_methods = _by_code(methods)  # type: ignore[method-assign]
-
-
-def _by_code(methods: Callable[..., list[dict[str, Any]]]) -> Callable[..., list[dict[str, Any]]]:
-    @functools.wraps(methods)
-    def chosen(self: Any, user: Any) -> list[dict[str, Any]]:
-        found = methods(self, user)
-        codes = [each for each in found if each["id"].startswith("mfa_reauthenticate")]
-        return codes if codes and accounts.enrolment(user) is not None else found
-
-    return chosen
 
 
 def _used(*, request: HttpRequest, user: Any, authenticator: Authenticator, **rest: Any) -> None:
