@@ -34,8 +34,7 @@ const SOCKET_USER: &str = "seconder";
 /// The service on this machine by default.
 #[derive(Args)]
 pub(crate) struct LocalTarget {
-    #[command(flatten)]
-    database: Database,
+    // Before the database: clap takes a default that it has set already for an option that was given.
     /// Service to ask: that of this machine, by its socket, or https: with --api-key-file.
     #[arg(
         id = "service",
@@ -46,6 +45,8 @@ pub(crate) struct LocalTarget {
         conflicts_with = "url"
     )]
     service: Option<String>,
+    #[command(flatten)]
+    database: Database,
     /// PEM file with the authorities to trust instead of the system's, for an https: URL.
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
