@@ -144,6 +144,8 @@ fn unsignable(parameter: &'static str, error: Error) -> Error {
         Error::InvalidCallback { message } => {
             Error::invalid_argument(parameter, format!("cannot be signed: {message}"))
         }
+        // The parser of queries does not know which argument it reads.
+        Error::InvalidArgument { reason, .. } => Error::invalid_argument(parameter, reason),
         other => other,
     }
 }

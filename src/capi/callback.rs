@@ -199,15 +199,7 @@ pub unsafe extern "C" fn seconder_callback_sign_query(
         with_out(out, error, || {
             let key: ApiKey = ffi::value("api_key", api_key)?;
             let (nonce, url) = (ffi::text("nonce", nonce)?, ffi::text("url", url)?);
-            let signed = sign_query(&key, nonce, url, ffi::text("query", query)?);
-            // The parser of queries does not know which argument it reads.
-            let signed = signed.map_err(|error| match error {
-                Error::InvalidArgument { parameter, reason } if parameter == "parameters" => {
-                    Error::InvalidArgument { parameter: "query".into(), reason }
-                }
-                other => other,
-            });
-            Ok(seconder_text::new(&signed?))
+            Ok(seconder_text::new(&sign_query(&key, nonce, url, ffi::text("query", query)?)?))
         })
     }
 }

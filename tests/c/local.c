@@ -15,12 +15,15 @@ static bool closes;
 
 static void *serve(void *unused)
 {
-    static const char response[] = "HTTP/1.1 200 OK\r\nContent-Length: 35\r\n\r\n"
+    /* A connection is kept if the response has the id of its request. */
+    static const char name[] = "\r\nseconder-request-id: ";
+    static const char response[] = "HTTP/1.1 200 OK\r\nContent-Length: 35%.*s\r\n\r\n"
                                    "{\"app\":{\"name\":\"A\"},\"success\":true}";
     (void)unused;
     for (;;) {
-        char buffer[4096];
-        int stream = accept(listener, NULL, NULL);
+        char buffer[4096], reply[256];
+        const char *id;
+        int size, stream = accept(listener, NULL, NULL);
         ssize_t got;
         if (stream < 0)
             return NULL; /* The test is over. */
@@ -31,7 +34,12 @@ static void *serve(void *unused)
             buffer[got] = '\0';
             CHECK(strstr(buffer, "\r\nhost: localhost\r\n") != NULL);
             CHECK(strstr(buffer, "key") == NULL);
-            CHECK(write(stream, response, sizeof response - 1) == sizeof response - 1);
+            id = strstr(buffer, name);
+            CHECK(id != NULL);
+            size = (int)(strcspn(id + 2, "\r") + 2);
+            size = snprintf(reply, sizeof reply, response, size, id);
+            CHECK(size > 0 && size < (int)sizeof reply);
+            CHECK(write(stream, reply, (size_t)size) == size);
         }
         close(stream);
     }
