@@ -6,7 +6,6 @@ use super::error::seconder_error;
 use super::ffi::{self, Outcome, Plain, Text, free, read_handle, with_out};
 use super::status::{of_approval, seconder_status};
 use super::text::seconder_text;
-use crate::Error;
 use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
 use crate::calls::ApprovalStatus;
 use crate::model::{ApiKey, UserId};
