@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(logged("192.0.2.2", 1, now), 1, "another client");
         let others: usize = (0..1000).map(|number| logged(&format!("uid:{number}"), 9, now)).sum();
         assert_eq!(others, STRANGERS - STRANGER - 1);
-        assert_eq!(limit.lock().by_client.len(), (others + 8) / 9 + 2);
+        assert_eq!(limit.lock().by_client.len(), others.div_ceil(9) + 2);
         let (left_out, later) = (1000 + 9000 - others - STRANGER, now + TIME);
         assert_eq!((limit.left_out(now), limit.left_out(later)), (None, Some(left_out as u64)));
         assert_eq!((logged("192.0.2.1", 1, later), limit.left_out(later)), (1, None));
