@@ -111,7 +111,8 @@ impl Service {
 
     /// Logs a call `close` if the program has closed descriptors of the database. The C interface
     /// calls this before it frees a handle, which can return no error.
-    #[cfg(all(feature = "capi", feature = "engine"))]
+    #[cfg(feature = "engine")]
+    #[cfg_attr(not(feature = "capi"), allow(dead_code, reason = "the C interface calls it"))]
     pub(crate) fn log_closed_descriptors(&self) {
         if let Ok(engine) = self.require_engine()
             && let Err(error) = engine.check_database()

@@ -14,15 +14,18 @@ use std::time::Duration;
 
 /// Puts a thread to sleep that the interpreter ends, until this is dropped. It covers the functions
 /// that are called meanwhile, Python's too.
-pub(crate) struct Staying(#[cfg(target_os = "linux")] handler::Handler);
+pub(crate) struct Staying {
+    #[cfg(target_os = "linux")]
+    _handler: handler::Handler,
+}
 
 impl Staying {
     pub(crate) fn new() -> Staying {
-        #[cfg(target_os = "linux")]
-        return Staying(handler::Handler::push());
         // On other systems, `pthread_exit` unwinds nothing.
-        #[cfg(not(target_os = "linux"))]
-        Staying()
+        Staying {
+            #[cfg(target_os = "linux")]
+            _handler: handler::Handler::push(),
+        }
     }
 }
 
