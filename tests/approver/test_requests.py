@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from app import App
 from conftest import NewApp
 from PIL import Image
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from service import NAME, Service, User
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +100,9 @@ def test_the_first_of_two_phones_decides(new_app: NewApp, user: User) -> None:
         app.phone.see("#deny")
     first, second = apps
     first.phone.click("#approve")
-    second.phone.click("#deny")
+    # On a busy machine, the second phone may have noticed already, and the button is gone.
+    with suppress(NoSuchElementException, StaleElementReferenceException):
+        second.phone.click("#deny")
     results = {first.result(), second.result()}
     decided = request.status
     assert decided in ("approved", "denied")
