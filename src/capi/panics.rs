@@ -38,8 +38,10 @@ pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     });
     let _inside = Inside::begin();
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        // Dropping what a panic carries could panic again.
-        std::mem::forget(payload);
+        // Dropping what a panic carries could panic again, except for a text.
+        if !payload.is::<&str>() && !payload.is::<String>() {
+            std::mem::forget(payload);
+        }
         Panicked
     })
 }
