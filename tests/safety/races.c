@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #define THREADS 3
 
@@ -14,6 +15,7 @@ struct login {
 
 static bool with_race;
 static int delivered;
+static int arrivals[2], departures[2];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char codes[THREADS + 1][16];
 
@@ -21,8 +23,13 @@ static int32_t deliver(const seconder_message *message, void *userdata)
 {
     const char *to = seconder_message_to(message);
     (void)userdata;
-    if (with_race)
+    if (with_race) {
+        char byte = 0;
         delivered++;
+        /* All threads meet here, so no lock of the library orders their accesses. The tools take a
+         * pipe for no synchronisation. */
+        CHECK(write(arrivals[1], &byte, 1) == 1 && read(departures[0], &byte, 1) == 1);
+    }
     pthread_mutex_lock(&lock);
     snprintf(codes[to[strlen(to) - 1] - '0'], sizeof codes[0], "%s", seconder_message_code(message));
     pthread_mutex_unlock(&lock);
@@ -54,6 +61,7 @@ int main(int count, char **arguments)
     seconder_open_options options = {0};
     CHECK(count == 3);
     with_race = strcmp(arguments[2], "race") == 0;
+    CHECK(pipe(arrivals) == 0 && pipe(departures) == 0);
     snprintf(url, sizeof url, "sqlite:%s/%s.db", arguments[1], arguments[2]);
     options.deliver = deliver;
     for (index = 0; index < THREADS; index++) {
@@ -71,6 +79,12 @@ int main(int count, char **arguments)
     }
     for (index = 0; index < THREADS; index++)
         CHECK(pthread_create(&logins[index].thread, NULL, log_in, &logins[index]) == 0);
+    for (index = 0; with_race && index < THREADS; index++) {
+        char byte;
+        CHECK(read(arrivals[0], &byte, 1) == 1);
+    }
+    if (with_race)
+        CHECK(write(departures[1], codes, THREADS) == THREADS);
     for (index = 0; index < THREADS; index++)
         CHECK(pthread_join(logins[index].thread, NULL) == 0);
     seconder_service_free(logins[0].service);
