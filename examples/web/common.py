@@ -30,6 +30,10 @@ SECRET = os.environ.get("EXAMPLE_SECRET") or secrets.token_hex(32)
 PENDING_LIFE = 600
 """The time limit for the second step after the password, for a sign-up, and for setting up an
 authenticator app, in seconds."""
+SESSION_LIFE = 12 * 3600
+"""How long a user stays logged in, in seconds."""
+FRESH = 300
+"""How long ago the second factor may have been proven to change what protects the account, in seconds."""
 NUMBER_DIGITS = 2
 """How many digits the number has that is shown here and typed on the phone to approve a login."""
 COUNTRY = 1

@@ -12,6 +12,7 @@ from common import (
     CALLBACK_URL,
     DATA,
     FOLDER,
+    FRESH,
     HEADERS,
     NOT_APPROVED,
     NUMBER_DIGITS,
@@ -20,6 +21,7 @@ from common import (
     SECRET,
     SECURE,
     SERVICE_URL,
+    SESSION_LIFE,
     WRONG_PASSWORD,
     Problem,
     Refused,
@@ -49,6 +51,7 @@ settings.configure(
         "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.csrf.CsrfViewMiddleware",
     ],
+    SESSION_COOKIE_AGE=SESSION_LIFE,
     SECONDER={
         "URL": SERVICE_URL,
         "APPLICATION_NAME": "Example",
@@ -148,7 +151,8 @@ def log_in(request: HttpRequest, account: Account, *, proven: bool = True) -> Ht
     browser, earlier. The session is a new one, and so is its key: one known before is useless."""
     request.session.flush()
     rotate_token(request)
-    request.session.update({"user": account.name, "proven": proven})
+    at = time.time() if proven else None
+    request.session.update({"user": account.name, "proven": at})
     return redirect("/")
 
 
@@ -323,13 +327,19 @@ def user(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
     return guarded
 
 
+def fresh(request: HttpRequest) -> bool:
+    """Whether the second factor was proven in this session, and a moment ago."""
+    at = request.session.get("proven")
+    return at is not None and 0 <= time.time() - at <= FRESH
+
+
 def proven(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
-    """Wraps a view for users who proved the second factor in this session. In a remembered browser
-    they did not, so it is asked for first."""
+    """Wraps a view for users who proved the second factor in this session a moment ago. Otherwise it is
+    asked for first: neither an old session nor a remembered browser changes what protects the account."""
 
     @user
     def guarded(request: HttpRequest, account: Account) -> HttpResponse:
-        if not request.session.get("proven"):
+        if not fresh(request):
             hold(request, account)
             return redirect("/second")
         return view(request, account)
@@ -347,7 +357,7 @@ def home_page(
     request: HttpRequest, account: Account, problem: Problem | None = None
 ) -> HttpResponse:
     shown = {"account": account, "ways": accounts.ways(account)}
-    return page(request, "home.html", problem, proven=request.session.get("proven"), **shown)
+    return page(request, "home.html", problem, proven=fresh(request), **shown)
 
 
 @proven

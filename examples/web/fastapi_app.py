@@ -17,6 +17,7 @@ from common import (
     BROWSER,
     CALLBACK_URL,
     FOLDER,
+    FRESH,
     HEADERS,
     NOT_APPROVED,
     NUMBER_DIGITS,
@@ -25,6 +26,7 @@ from common import (
     SECRET,
     SECURE,
     SERVICE_URL,
+    SESSION_LIFE,
     WRONG_PASSWORD,
     Problem,
     Refused,
@@ -122,6 +124,7 @@ app.add_middleware(
     secret_key=SECRET,
     same_site="lax",
     https_only=SECURE,
+    max_age=SESSION_LIFE,
 )
 
 
@@ -143,6 +146,7 @@ def login(request: Request, name: Typed = "", password: Typed = "") -> Response:
     if token and service().recognise(account.user_id, token):
         logging.warning("user %s logged in with a remembered browser", account.user_id)
         return log_in(request, account, proven=False)
+    accounts.end_session(request.session.get("session"))
     request.session.clear()
     hold(request, account)
     return go("/second")
@@ -164,8 +168,10 @@ def pending(request: Request) -> Account:
 def log_in(request: Request, account: Account, *, proven: bool = True) -> Response:
     """The only place that lets a user in, who has proven the second factor now or, in a remembered
     browser, earlier. Nothing of the login is kept in the session."""
+    accounts.end_session(request.session.get("session"))
     request.session.clear()
-    request.session.update(user=account.name, proven=proven)
+    at = time.time() if proven else None
+    request.session.update(session=accounts.begin_session(account), proven=at)
     return go("/")
 
 
@@ -355,7 +361,7 @@ app.add_route("/seconder/callback", answered, methods=["GET", "POST"])
 
 
 def user(request: Request) -> Account:
-    account = accounts.get(request.session.get("user"))
+    account = accounts.in_session(request.session.get("session"))
     if account is None:
         raise HTTPException(303, headers={"Location": "/login"})
     return account
@@ -364,10 +370,16 @@ def user(request: Request) -> Account:
 User = Annotated[Account, Depends(user)]
 
 
+def fresh(request: Request) -> bool:
+    """Whether the second factor was proven in this session, and a moment ago."""
+    at = request.session.get("proven")
+    return at is not None and 0 <= time.time() - at <= FRESH
+
+
 def proven(request: Request, account: User) -> Account:
-    """Returns the user, if the second factor was proven in this session. In a remembered browser it
-    was not, so it is asked for first."""
-    if not request.session.get("proven"):
+    """Returns the user, if the second factor was proven in this session a moment ago. Otherwise it is
+    asked for first: neither an old session nor a remembered browser changes what protects the account."""
+    if not fresh(request):
         hold(request, account)
         raise HTTPException(303, headers={"Location": "/second"})
     return account
@@ -383,7 +395,7 @@ def home(request: Request, account: User) -> Response:
 
 def home_page(request: Request, account: Account, problem: Problem | None = None) -> Response:
     shown = {"account": account, "ways": accounts.ways(account)}
-    return page(request, "home.html", problem, proven=request.session.get("proven"), **shown)
+    return page(request, "home.html", problem, proven=fresh(request), **shown)
 
 
 @forms.post("/authenticator")
@@ -444,6 +456,7 @@ def forget_browsers(account: User) -> Response:
 
 @forms.post("/logout")
 def logout(request: Request) -> Response:
+    accounts.end_session(request.session.get("session"))
     request.session.clear()
     return go("/login")
 

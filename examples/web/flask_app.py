@@ -10,6 +10,7 @@ from common import (
     BROWSER,
     CALLBACK_URL,
     FOLDER,
+    FRESH,
     HEADERS,
     NOT_APPROVED,
     NUMBER_DIGITS,
@@ -105,8 +106,10 @@ def login() -> Reply:
     token = request.cookies.get(BROWSER)
     if token and service().recognise(account.user_id, token):
         logging.warning("user %s logged in with a remembered browser", account.user_id)
+        accounts.end_session(session.get("session"))
         session.clear()
         return log_in(account)
+    accounts.end_session(session.get("session"))
     second_factor.hold(account.name, account.user_id)
     return redirect("/second", 303)
 
@@ -120,7 +123,8 @@ def pending() -> Account:
 def log_in(account: Account) -> Reply:
     """The only place that lets a user in. The session is new and holds nothing of the login: only
     whether the second factor was proven now, or earlier in a remembered browser."""
-    session["user"] = account.name
+    accounts.end_session(session.get("session"))
+    session["session"] = accounts.begin_session(account)
     return redirect("/", 303)
 
 
@@ -214,7 +218,7 @@ def second_code_page() -> Response:
 def second_code() -> Reply:
     account = pending()
     try:
-        second_factor.verify(typed("code"))
+        second_factor.verify(typed("code"), keep=["session"])
     except seconder.SecondFactorError as error:
         return code_page(account, explain(error))
     response = log_in(account)
@@ -266,7 +270,7 @@ def second_push_finish() -> Reply:
     if second_factor.require_held().uuid is None:
         return redirect("/second", 303)
     # Only this user's approval counts, and it lets the user in once.
-    approval, login = second_factor.check_approval(memory)
+    approval, login = second_factor.check_approval(memory, keep=["session"])
     if approval.status is seconder.ApprovalStatus.PENDING:
         return page("push.html", early=True, number=session.get("number"))
     return second_page(account, NOT_APPROVED) if login is None else log_in(account)
@@ -282,15 +286,20 @@ def answered(event: seconder.Event) -> None:
 
 
 def user() -> Account:
-    return accounts.get(session.get("user")) or abort(redirect("/login", 303))
+    return accounts.in_session(session.get("session")) or abort(redirect("/login", 303))
+
+
+def fresh(account: Account) -> bool:
+    """Whether the second factor was proven in this session, and a moment ago."""
+    return second_factor.passed(account.name, max_age=FRESH)
 
 
 def proven() -> Account:
-    """Returns the user, if the second factor was proven in this session. In a remembered browser it
-    was not, so it is asked for first."""
+    """Returns the user, if the second factor was proven in this session a moment ago. Otherwise it is
+    asked for first: neither an old session nor a remembered browser changes what protects the account."""
     account = user()
-    if not second_factor.passed(account.name):
-        second_factor.hold(account.name, account.user_id, keep=["user", "csrf"])
+    if not fresh(account):
+        second_factor.hold(account.name, account.user_id, keep=["session", "csrf"])
         abort(redirect("/second", 303))
     return account
 
@@ -302,7 +311,7 @@ def home() -> Response:
 
 def home_page(account: Account, problem: Problem | None = None) -> Response:
     shown = {"account": account, "ways": accounts.ways(account)}
-    return page("home.html", problem, proven=second_factor.passed(account.name), **shown)
+    return page("home.html", problem, proven=fresh(account), **shown)
 
 
 @app.post("/authenticator")
@@ -361,6 +370,7 @@ def forget_browsers() -> Reply:
 
 @app.post("/logout")
 def logout() -> Reply:
+    accounts.end_session(session.get("session"))
     session.clear()
     return redirect("/login", 303)
 

@@ -21,6 +21,7 @@ from common import (
     LAST_WAY,
     NAME_TAKEN,
     PENDING_LIFE,
+    SESSION_LIFE,
     Problem,
     Refused,
     Sent,
@@ -119,6 +120,11 @@ CREATE TABLE IF NOT EXISTS enrolments (
     until REAL NOT NULL,
     uri TEXT NOT NULL,
     qr_code TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS sessions (
+    id TEXT PRIMARY KEY,
+    until REAL NOT NULL,
+    name TEXT NOT NULL COLLATE NOCASE
 );
 CREATE TABLE IF NOT EXISTS signups (
     ticket TEXT PRIMARY KEY,
@@ -271,6 +277,25 @@ class Accounts:
         account = self.get(name) or self._nobody
         matches = hmac.compare_digest(_hash(password, account.salt), account.password)
         return account if matches else None
+
+    def begin_session(self, account: Account) -> str:
+        """Begins the session of a user who was let in. Returns its id, for the cookie. A cookie that is
+        signed, but whose session is not stored, could not be revoked: a copy would survive the logout."""
+        self._run("DELETE FROM sessions WHERE until < ?", time.time())
+        session = secrets.token_urlsafe(32)
+        until = time.time() + SESSION_LIFE
+        self._run("INSERT INTO sessions VALUES (?, ?, ?)", session, until, account.name)
+        return session
+
+    def in_session(self, session: str | None) -> Account | None:
+        """Returns the user of a session, unless it has ended."""
+        query = "SELECT name FROM sessions WHERE id = ? AND until >= ?"
+        rows = self._run(query, session, time.time())
+        return self.get(rows[0][0]) if rows else None
+
+    def end_session(self, session: str | None) -> None:
+        """Ends a session."""
+        self._run("DELETE FROM sessions WHERE id = ?", session)
 
     def with_device(self) -> list[Account]:
         """Returns the accounts that have the demo phone."""

@@ -5,3 +5,7 @@ what it uses.
 (Starlette and FastAPI); and :mod:`seconder.contrib.replay`, the replay memories that several
 processes share. Importing :mod:`seconder` imports none of them.
 """
+
+FRESH_SECONDS = 300
+"""How long ago a user may have passed the second factor at most to change what protects the account, in
+seconds."""

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
@@ -33,7 +34,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Pr
 import seconder
 from seconder._frames import without
 from seconder.callback import Replay
-from seconder.contrib import _visitor
+from seconder.contrib import FRESH_SECONDS, _visitor
 from seconder.contrib._configured import function, options
 from seconder.contrib._receiver import Needs
 from seconder.contrib._tickets import Tickets
@@ -63,6 +64,7 @@ __all__ = [
     "Problem",
     "SecondFactor",
     "add_error_handlers",
+    "fresh_factor_required",
     "lifespan",
     "service",
     "user_ip",
@@ -124,7 +126,7 @@ class Reason(BaseModel):
 
     reason: str = Field(
         description="`no_login`, `code_wrong`, `code_used`, `code_malformed`, `no_such_approval`, "
-        "`approval_used`, `not_possible`, `rate_limited` or `unavailable`."
+        "`approval_used`, `not_possible`, `factor_not_fresh`, `rate_limited` or `unavailable`."
     )
     message: str = Field(description="A sentence in English.")
 
@@ -212,6 +214,31 @@ def user_ip(connection: HTTPConnection) -> str | None:
         return _visitor.of_connection(address, "USER_IP")
     found: str | None = visitor(connection)
     return found
+
+
+def fresh_factor_required(
+    passed_at: Callable[..., Any], *, max_age: float = FRESH_SECONDS
+) -> Callable[..., Awaitable[None]]:
+    """Returns a dependency of endpoints that change what protects an account, such as those that add or
+    remove an app, a phone number or recovery codes: a request of a session that has not passed the
+    second factor a moment ago is a 403. Neither a stolen session nor one of last week is enough for such
+    a change.
+
+    Args:
+        passed_at: The application's dependency that returns when the session has passed the second
+            factor, in Unix seconds, or None if it has not.
+        max_age: How long ago that may be, in seconds.
+
+    Returns:
+        The dependency, for ``Depends``.
+    """
+
+    async def fresh(at: Any = Depends(passed_at)) -> None:
+        # A clock that was set back makes a time look as if it was in the future: it is not recent.
+        if at is None or not -1 <= time.time() - at <= max_age:
+            raise problem(403, "factor_not_fresh", "Enter a code first.")
+
+    return fresh
 
 
 def add_error_handlers(app: FastAPI) -> None:

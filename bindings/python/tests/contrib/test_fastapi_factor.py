@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -21,7 +22,12 @@ from fastapi.testclient import TestClient
 import seconder
 from conftest import RemoteService
 from seconder.contrib.asgi import callback
-from seconder.contrib.fastapi import add_error_handlers, lifespan, service
+from seconder.contrib.fastapi import (
+    add_error_handlers,
+    fresh_factor_required,
+    lifespan,
+    service,
+)
 from seconder.testing import Sandbox
 
 SENT = {"sent_to": "+1-XXX-XXX-XX23", "resend_after": 30}
@@ -80,6 +86,23 @@ def test_a_function_for_addresses_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
         lifespan({"SHOP_URL": "sandbox:", "SHOP_USER_IP": "nowhere.address"}, "SHOP_")
     assert caught.value.parameter == "SHOP_USER_IP"
+
+
+def test_what_changes_factors_needs_a_fresh_one() -> None:
+    app, passed = fastapi.FastAPI(), [0.0]
+
+    def passed_at() -> float | None:
+        return passed[0] or None
+
+    @app.post("/recovery", dependencies=[fastapi.Depends(fresh_factor_required(passed_at))])
+    def recovery() -> str:
+        return "codes"
+
+    client = TestClient(app)
+    for age, fresh in ((None, False), (0, True), (299, True), (301, False), (-60, False)):
+        passed[0] = 0.0 if age is None else time.time() - age
+        got = client.post("/recovery")
+        assert got.status_code == 200 if fresh else reason(got) == (403, "factor_not_fresh")
 
 
 @pytest.mark.parametrize("path", ["/sms", "/call", "/approval", "/approval/some", "/verify", "/own"])

@@ -17,7 +17,7 @@ from flask.testing import FlaskClient
 
 import seconder
 from conftest import RemoteService
-from seconder.contrib.flask import Seconder, second_factor_required
+from seconder.contrib.flask import Seconder, fresh_factor_required, second_factor_required
 from seconder.testing import Sandbox
 
 
@@ -269,6 +269,28 @@ def test_a_function_for_addresses_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
         make(SECONDER_USER_IP="nowhere.address")
     assert caught.value.parameter == "SECONDER_USER_IP"
+
+
+def test_what_changes_factors_needs_a_fresh_one(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, second = make()
+
+    @app.get("/recovery")
+    @fresh_factor_required
+    def recovery() -> str:
+        return "codes"
+
+    client = app.test_client()
+    with second.override(sandbox.service, app):
+        client.post("/password", data={"user": 1})
+        assert client.get("/recovery").status_code == 401
+        client.post("/code", data={"code": code(sandbox)})
+        assert client.get("/recovery").text == "codes"
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 301)
+        assert client.get("/recovery").status_code == 401
+        assert client.get("/home").text == "home"
 
 
 def test_a_held_login_expires(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -274,7 +274,7 @@ def test_a_user_has_a_browser_remembered(browser: Browser) -> None:
     browser.type("Password", "correct horse")
     browser.press("Continue")
     browser.heading("Welcome, Ada.")
-    assert "This browser is remembered" in browser.find(".note").text
+    assert "You will be asked for a code" in browser.find(".note").text
     browser.look("home-remembered")
     browser.press("Create recovery codes")
     browser.heading("Is it you, Ada?")

@@ -303,6 +303,8 @@ def test_a_key_is_shown_for_a_limited_time(site: Site, monkeypatch: pytest.Monke
     visitor = site.logged_in()
     start_enrolment(visitor)
     now = time.time()
+    # Otherwise a code would be asked for first.
+    monkeypatch.setattr(site.app, "FRESH", 3600)
     monkeypatch.setattr(time, "time", lambda: now + 601)
     assert visitor.get("/authenticator").location == "/"
     assert visitor.post("/authenticator/confirm", code="12").location == "/"

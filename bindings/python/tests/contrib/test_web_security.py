@@ -241,7 +241,7 @@ def test_a_remembered_browser_needs_the_password_alone(site: Site) -> None:
     wrong = visitor.post("/login", name=site.user.name, password="wrong")
     assert wrong.status == 401 and not visitor.is_in()
     assert password(visitor, site.user) == "/" and visitor.is_in()
-    assert "This browser is remembered" in visitor.get("/").text
+    assert "You will be asked for a code" in visitor.get("/").text
 
 
 def test_a_remembered_browser_changes_nothing_without_a_code(site: Site) -> None:
@@ -254,7 +254,7 @@ def test_a_remembered_browser_changes_nothing_without_a_code(site: Site) -> None
     visitor.post("/logout")
     other = site.after_password()
     page = other.post("/second/code", code=seconder.totp.code(uri, now + 30), remember="yes")
-    assert page.location == "/" and "This browser is remembered" not in other.get("/").text
+    assert page.location == "/" and "You will be asked for a code" not in other.get("/").text
     other.post("/logout")
     for path in CHANGES:
         assert password(other, site.user) == "/"
@@ -269,7 +269,7 @@ def test_a_remembered_browser_changes_nothing_without_a_code(site: Site) -> None
     other.post("/demo/phone", uuid=uuid, answer="approve", number=number)
     other.get("/second/push")
     assert other.post("/second/push/finish").location == "/"
-    assert "This browser is remembered" not in other.get("/").text
+    assert "You will be asked for a code" not in other.get("/").text
     assert other.post("/remove", way=ways[0]).location == "/"
     assert removable(other) == ways[1:]
 

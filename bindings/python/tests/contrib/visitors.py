@@ -87,7 +87,7 @@ class Visitor:
 
 class FlaskVisitor(Visitor):
     PENDING = {"_seconder_held"}
-    LOGGED_IN = {"user", "_seconder_passed"}
+    LOGGED_IN = {"session", "_seconder_passed"}
 
     def __init__(self, app: ModuleType) -> None:
         super().__init__(app)
@@ -134,6 +134,8 @@ class DjangoVisitor(Visitor):
 
 
 class FastapiVisitor(Visitor):
+    LOGGED_IN = {"session", "proven"}
+
     def __init__(self, app: ModuleType) -> None:
         super().__init__(app)
         address = (self.address, 50000)

@@ -12,6 +12,7 @@ from typing import Any
 from django.utils.translation import gettext, gettext_lazy
 
 import seconder
+from seconder.contrib import FRESH_SECONDS
 from seconder.contrib._receiver import Needs
 from seconder.contrib.django.accounts import AlreadyEnrolled, NotEnrolled, explain
 from seconder.contrib.django.verified import is_verified
@@ -23,7 +24,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as default_handler
 
-__all__ = ["SecondFactorVerified", "Conflict", "ServiceUnavailable", "exception_handler"]
+__all__ = [
+    "Conflict",
+    "FreshFactor",
+    "SecondFactorVerified",
+    "ServiceUnavailable",
+    "exception_handler",
+]
 
 TYPED = ("email", "cellphone", "phone_number", "country_code")
 """The arguments that users type."""
@@ -50,6 +57,13 @@ class SecondFactorVerified(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         """Whether the user has passed it."""
         return is_verified(request, max_age=self.max_age)
+
+
+class FreshFactor(SecondFactorVerified):
+    """For views that change what protects an account: allows users who have passed a second factor in
+    this session a moment ago."""
+
+    max_age: float | None = FRESH_SECONDS
 
 
 class Conflict(exceptions.APIException):

@@ -14,9 +14,16 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import resolve_url
 
+from seconder.contrib import FRESH_SECONDS
 from seconder.contrib.django import accounts
 
-__all__ = ["forget_verified", "is_verified", "mark_verified", "second_factor_required"]
+__all__ = [
+    "forget_verified",
+    "fresh_factor_required",
+    "is_verified",
+    "mark_verified",
+    "second_factor_required",
+]
 
 KEY = "seconder_verified"
 """The session's record: the account, the user's id at the service, and the time, in Unix seconds."""
@@ -160,3 +167,14 @@ def second_factor_required(
         return cast(_View, guarded)
 
     return decorate if view is None else decorate(view)
+
+
+def fresh_factor_required(view: _View) -> _View:
+    """For views that change what protects an account, such as those that add or remove an app, a phone
+    number or recovery codes: as :func:`second_factor_required`, with a ``max_age`` of
+    five minutes. Neither a stolen session nor one of last week is enough for such a change.
+
+    Args:
+        view: The view.
+    """
+    return second_factor_required(max_age=FRESH_SECONDS)(view)

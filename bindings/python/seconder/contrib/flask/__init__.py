@@ -41,7 +41,17 @@ from seconder.contrib._receiver import Needs
 with Needs(__name__, "Flask"):
     import flask as _  # noqa: F401
 from seconder.contrib.flask._callback import callback
-from seconder.contrib.flask._extension import Seconder, second_factor_required
+from seconder.contrib.flask._extension import (
+    Seconder,
+    fresh_factor_required,
+    second_factor_required,
+)
 from seconder.contrib.flask._held import HeldLogin
 
-__all__ = ["HeldLogin", "Seconder", "callback", "second_factor_required"]
+__all__ = [
+    "HeldLogin",
+    "Seconder",
+    "callback",
+    "fresh_factor_required",
+    "second_factor_required",
+]

@@ -26,7 +26,7 @@ from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyReques
 import seconder
 from seconder._frames import guarded
 from seconder.callback import Replay
-from seconder.contrib import _limits, _visitor
+from seconder.contrib import FRESH_SECONDS, _limits, _visitor
 from seconder.contrib._configured import PerProcess, function, options
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._cli import commands
@@ -383,6 +383,17 @@ def second_factor_required(
     if view is None:
         return lambda view: _checked(view, max_age)
     return _checked(view, max_age)
+
+
+def fresh_factor_required(view: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A decorator of views that change what protects an account, such as those that add or remove an
+    app, a phone number or recovery codes: as :func:`second_factor_required`, with a ``max_age`` of five
+    minutes. Neither a stolen session nor one of last week is enough for such a change.
+
+    Args:
+        view: The view.
+    """
+    return second_factor_required(max_age=FRESH_SECONDS)(view)
 
 
 def _checked(view: Callable[..., Any], max_age: float | None) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seconder.contrib.django.allauth import ADAPTER, FORMS
+from seconder.contrib.django.allauth import ACCOUNT, ADAPTER, FORMS
 
 SECRET_KEY = "only-for-tests"
 ALLOWED_HOSTS = ["testserver"]
@@ -54,7 +54,7 @@ LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = "/home/"
 OTP_LOGIN_URL = "/otp/login/"
 STATIC_URL = "/static/"
-MFA_ADAPTER, MFA_FORMS = ADAPTER, FORMS
+ACCOUNT_ADAPTER, MFA_ADAPTER, MFA_FORMS = ACCOUNT, ADAPTER, FORMS
 ACCOUNT_EMAIL_VERIFICATION = "none"
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [

@@ -55,8 +55,8 @@ def uri(page: Any) -> str:
 
 
 def reauthenticate(ada: Person) -> None:
-    done = ada.client.post("/accounts/reauthenticate/", {"password": "password"})
-    assert done.status_code == 302
+    done = ada.client.post("/accounts/2fa/reauthenticate/", {"code": ada.code()})
+    assert done["Location"] == HOME
 
 
 def test_a_code_by_sms_follows_the_password(ada: Person, sandbox: Sandbox) -> None:
@@ -105,7 +105,8 @@ def test_an_app_is_activated_and_used(ada: Person, sandbox: Sandbox) -> None:
     app = sandbox.authenticator_code(ada.user_id)
     assert client.post(CODE, {"code": f"{app[:3]} {app[3:]}"})["Location"] == HOME
     row.refresh_from_db()
-    assert row.last_used_at is not None and used == ["totp", "totp"]
+    # In the login, again before the change, and in the second login.
+    assert row.last_used_at is not None and used == ["totp"] * 3
     # A code works once.
     client = Client()
     password(ada, client)
@@ -329,3 +330,21 @@ def test_an_account_without_a_password_is_asked_for_a_code_again(
     assert ada.client.get(ACTIVATE).status_code == 302
     assert ada.client.post(url, {"code": ada.code(), "next": HOME})["Location"] == HOME
     assert ada.client.get(ACTIVATE).status_code == 200
+
+
+def test_the_password_alone_changes_no_factor(ada: Person) -> None:
+    """Of an enrolled account, in a session that has passed both factors before."""
+    password(ada)
+    ada.client.post(CODE, {"code": ada.code()})
+    by_code = "/accounts/2fa/reauthenticate/"
+    assert ada.client.get(ACTIVATE)["Location"].startswith(f"{by_code}?next=")
+    done = ada.client.post("/accounts/reauthenticate/", {"password": "password"})
+    assert done["Location"] == by_code
+    assert ada.client.get(ACTIVATE).status_code == 302
+    reauthenticate(ada)
+    assert ada.client.get(ACTIVATE).status_code == 200
+
+
+def test_an_account_without_an_enrolment_is_asked_for_the_password(bob: Person) -> None:
+    password(bob)
+    assert bob.client.get(ACTIVATE)["Location"].startswith("/accounts/reauthenticate/?next=")

@@ -133,6 +133,7 @@ def test_the_settings_of_allauth_lead_to_the_adapter(settings: Settings) -> None
     setting = {"URL": "sandbox:"}
     assert found(setting, MFA_FORMS={}) == ["seconder.E012"] * 3
     assert found(setting, MFA_ADAPTER="allauth.mfa.adapter.DefaultMFAAdapter") == ["seconder.E012"]
+    assert found(setting, ACCOUNT_ADAPTER="") == ["seconder.W018"]
     own = "seconder.contrib.django.allauth"
     apps = [each for each in settings.INSTALLED_APPS if each != own]
     assert found(setting, INSTALLED_APPS=[*apps, own]) == ["seconder.W013"]

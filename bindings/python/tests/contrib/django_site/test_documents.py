@@ -59,7 +59,7 @@ def test_an_account_is_enrolled_and_asked(
     pages.__dict__["urlpatterns"] = printed["urlpatterns"]
     monkeypatch.setitem(sys.modules, "pages", pages)
     with override_settings(ROOT_URLCONF="pages"):
-        for page in ("orders", "transfer"):
+        for page in ("orders", "transfer", "app"):
             asked = bob.client.get(f"/{page}/")
             assert asked["Location"] == f"/second-factor/?next=/{page}/"
         assert resolve("/orders/").func is printed["orders"]

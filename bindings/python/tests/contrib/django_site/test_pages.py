@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.test import AsyncClient, Client, RequestFactory, override_settings
 from pytest_django import Settings
 
@@ -17,7 +18,14 @@ from contrib.django_site.settings import INSTALLED_APPS as APPS
 from seconder.contrib.django import accounts, user_ip
 from seconder.contrib.django.middleware import VisitorMiddleware
 from seconder.contrib.django.otp.models import SeconderDevice
-from seconder.contrib.django.verified import KEY, forget_verified, is_verified, mark_verified
+from seconder.contrib.django.rest import FreshFactor, SecondFactorVerified
+from seconder.contrib.django.verified import (
+    KEY,
+    forget_verified,
+    fresh_factor_required,
+    is_verified,
+    mark_verified,
+)
 from seconder.testing import Sandbox
 
 PAGE = "/second-factor/"
@@ -212,3 +220,20 @@ def test_an_asynchronous_view_has_the_visitors_address() -> None:
     assert asyncio.run(VisitorMiddleware(view)(request)) == "9.9.9.9"
     assert VisitorMiddleware(lambda request: user_ip())(request) == "9.9.9.9"
     assert user_ip() is None
+
+
+def test_what_changes_factors_needs_a_fresh_one(
+    ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.log_in()
+    ada.client.post(PAGE, {"code": ada.code()})
+    request: Any = RequestFactory().get("/")
+    request.session, request.user = ada.client.session, ada.user
+    view = fresh_factor_required(lambda request: HttpResponse("codes"))
+    permission: Any = FreshFactor()
+    assert view(request).content == b"codes" and permission.has_permission(request, None)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 302)
+    assert view(request).status_code == 302 and not permission.has_permission(request, None)
+    any_age: Any = SecondFactorVerified()
+    assert any_age.has_permission(request, None)

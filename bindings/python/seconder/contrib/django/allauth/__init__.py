@@ -3,13 +3,16 @@
 Add ``"seconder.contrib.django.allauth"`` to ``INSTALLED_APPS``, before ``"allauth.mfa"``, whose pages
 it extends, and set::
 
-    from seconder.contrib.django.allauth import ADAPTER, FORMS
+    from seconder.contrib.django.allauth import ACCOUNT, ADAPTER, FORMS
 
-    MFA_ADAPTER, MFA_FORMS = ADAPTER, FORMS
+    ACCOUNT_ADAPTER, MFA_ADAPTER, MFA_FORMS = ACCOUNT, ADAPTER, FORMS
 
 Accounts with an :class:`seconder.contrib.django.models.Enrolment` are asked for a code after the
 password. Those without keep what allauth itself offers.
 """
+
+ACCOUNT = "seconder.contrib.django.allauth.adapter.SeconderAccountAdapter"
+"""For the setting ``ACCOUNT_ADAPTER``. An adapter of the site's own inherits from it."""
 
 ADAPTER = "seconder.contrib.django.allauth.adapter.SeconderMFAAdapter"
 """For the setting ``MFA_ADAPTER``."""

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
         def clean_code(self) -> str: ...
 
+    class DefaultAccountAdapter:
+        def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]: ...
+
     class DefaultMFAAdapter:
         def is_mfa_enabled(self, user: Any, types: Collection[str] | None = None) -> bool: ...
         def build_totp_url(self, user: Any, secret: str) -> str: ...
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     validate_can_add_authenticator: Any
 else:
     with Needs("seconder.contrib.django.allauth", "django-allauth"):
+        from allauth.account.adapter import DefaultAccountAdapter
         from allauth.account.adapter import get_adapter as get_account_adapter
     from allauth.core import context
     from allauth.core.exceptions import ImmediateHttpResponse
@@ -77,6 +81,7 @@ __all__ = [
     "BaseAuthenticateForm",
     "BaseLoginForm",
     "BaseReauthenticateForm",
+    "DefaultAccountAdapter",
     "DefaultMFAAdapter",
     "ImmediateHttpResponse",
     "authenticator_used",

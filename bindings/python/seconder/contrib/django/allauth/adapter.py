@@ -1,4 +1,4 @@
-"""The MFA adapter for django-allauth."""
+"""The adapters for django-allauth."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import seconder
 from seconder.contrib.django import accounts, verified
 from seconder.contrib.django.allauth._untyped import (
     Authenticator,
+    DefaultAccountAdapter,
     DefaultMFAAdapter,
     ImmediateHttpResponse,
     authenticator_used,
@@ -26,7 +27,7 @@ from seconder.contrib.django.allauth._untyped import (
 )
 from seconder.contrib.django.models import Enrolment
 
-__all__ = ["SeconderMFAAdapter"]
+__all__ = ["SeconderAccountAdapter", "SeconderMFAAdapter"]
 
 MARK = "seconder:app"
 """The secret in allauth's table of an app whose secret the service has. It is not in Base32, so
@@ -65,6 +66,19 @@ class SeconderMFAAdapter(DefaultMFAAdapter):
         if uri is not None and secret_of(uri) == secret:
             return str(uri)
         return super().build_totp_url(user, secret)
+
+
+class SeconderAccountAdapter(DefaultAccountAdapter):
+    """For ``ACCOUNT_ADAPTER``: before a change of an account that is enrolled, allauth asks for a code, as
+    neither a session of last week nor the password must be enough to change a factor."""
+
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        """The ways in which the user can confirm the change: codes and security keys, for an account that
+        is enrolled."""
+        found: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        if not user.is_authenticated or accounts.enrolment(user) is None:
+            return found
+        return [each for each in found if each["id"].startswith("mfa_reauthenticate")]
 
 
 def secret_of(uri: str) -> str:

@@ -26,10 +26,10 @@ class SeconderAllauthConfig(AppConfig):
 
 
 def check_settings(**rest: Any) -> list[CheckMessage]:
-    """E012 to E015: allauth's settings lead to the adapter."""
+    """E012 to E015 and W018: allauth's settings lead to the adapters."""
     from django.utils.module_loading import import_string
 
-    from seconder.contrib.django.allauth import ADAPTER, FORMS
+    from seconder.contrib.django.allauth import ACCOUNT, ADAPTER, FORMS
 
     found: list[CheckMessage] = []
     adapter, forms = getattr(settings, "MFA_ADAPTER", ""), getattr(settings, "MFA_FORMS", {})
@@ -40,6 +40,11 @@ def check_settings(**rest: Any) -> list[CheckMessage]:
             text = f"{setting} is not {ours}: its users' codes could not be checked."
             hint = "MFA_ADAPTER and MFA_FORMS are ADAPTER and FORMS of that package."
             found.append(Error(text, hint=hint, id="seconder.E012"))
+    account = getattr(settings, "ACCOUNT_ADAPTER", "")
+    if not account or not issubclass(import_string(account), import_string(ACCOUNT)):
+        text = "A user of an enrolled account can change its factors with the password alone."
+        hint = f"Let ACCOUNT_ADAPTER be {ACCOUNT}, or a class that inherits from it."
+        found.append(Warning(text, hint=hint, id="seconder.W018"))
     installed = list(getattr(settings, "INSTALLED_APPS", []))
     own, mfa = (_place(installed, name) for name in (SeconderAllauthConfig.name, "allauth.mfa"))
     if own > mfa:
