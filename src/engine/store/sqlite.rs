@@ -347,10 +347,15 @@ impl Drop for Sqlite {
 impl Sqlite {
     fn close(&mut self) {
         let Some(file) = self.file.take() else { return };
+        let opening = file.guard.opening();
+        let _opening = opening.lock().unwrap_or_else(PoisonError::into_inner);
         if file.guard.is_reused() {
             return self.leave(file);
         }
         let is_closed = file.guard.is_closed();
+        if !is_closed {
+            file.guard.end_descriptors();
+        }
         let keep = is_closed || file.guard.check().is_err();
         if !keep {
             if let Ok(writer) = self.writer.lock()

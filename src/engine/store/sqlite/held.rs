@@ -40,7 +40,8 @@ struct Shared {
     database: Id,
     services: usize,
     files: Vec<Locked>,
-    /// Locked while a connection is opened, so that its descriptors are distinguished from those of others.
+    /// Locked while connections of a service are opened or closed, so that its descriptors are distinguished
+    /// from those of others.
     opening: Arc<Mutex<()>>,
     /// Those of each service, which outlive it if it could not be closed.
     descriptors: Vec<Arc<Descriptors>>,
@@ -118,7 +119,7 @@ impl Held {
         held(opening)
     }
 
-    /// The mutex that is locked while a connection to the database is opened.
+    /// The mutex that is locked while connections to the database are opened or closed.
     pub(super) fn opening(&self) -> Arc<Mutex<()>> {
         Arc::clone(&self.opening)
     }
@@ -171,6 +172,20 @@ impl Held {
         }
     }
 
+    /// Says that the descriptors of this service are closed next, by the library itself: a service that is
+    /// opened meanwhile must not take the program for the cause.
+    pub(super) fn end_descriptors(&self) {
+        if let Some(shared) = self.shared(&mut shared()) {
+            self.remove_descriptors(shared);
+        }
+    }
+
+    fn remove_descriptors(&self, shared: &mut Shared) {
+        if let Some(own) = &self.descriptors {
+            shared.descriptors.retain(|of_other| !Arc::ptr_eq(of_other, own));
+        }
+    }
+
     /// Fails if the program has closed descriptors of this service.
     pub(super) fn check(&self, database: &Path) -> Result<()> {
         match &self.descriptors {
@@ -202,9 +217,7 @@ impl Held {
         let mut all = shared();
         if let Some(shared) = self.shared(&mut all) {
             shared.services -= 1;
-            if let Some(own) = &self.descriptors {
-                shared.descriptors.retain(|of_other| !Arc::ptr_eq(of_other, own));
-            }
+            self.remove_descriptors(shared);
             if shared.services == 0 {
                 std::mem::forget(std::mem::take(&mut shared.files));
                 all.retain(|shared| shared.services > 0);
@@ -283,9 +296,7 @@ impl Drop for Held {
         self.files.clear();
         let Some(shared) = self.shared(&mut all) else { return };
         shared.services -= 1;
-        if let Some(own) = &self.descriptors {
-            shared.descriptors.retain(|of_other| !Arc::ptr_eq(of_other, own));
-        }
+        self.remove_descriptors(shared);
         if shared.services == 0 {
             all.retain(|shared| shared.services > 0);
         } else {

@@ -32,6 +32,8 @@ impl Held {
         Arc::default()
     }
 
+    pub(super) fn end_descriptors(&self) {}
+
     pub(super) fn begin_descriptors(&mut self, _: &Path) {}
 
     pub(super) fn note_writer(&mut self, _: bool) {}

@@ -9,7 +9,7 @@ use super::open::beside;
 use crate::exhausted::exhausted;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Which file it is: the device and the inode.
 type Id = (u64, u64);
@@ -62,11 +62,21 @@ impl Guard {
         self.watch.check(&self.held)
     }
 
+    /// The mutex that is locked while connections are opened or closed.
+    pub(super) fn opening(&self) -> Arc<Mutex<()>> {
+        self.held.opening()
+    }
+
     /// Opens a further connection to the database.
     pub(super) fn open<T>(&self, open: impl FnOnce() -> T) -> T {
-        let opening = self.held.opening();
+        let opening = self.opening();
         let _opening = opening.lock().unwrap_or_else(PoisonError::into_inner);
         open()
+    }
+
+    /// Says that the library itself closes the descriptors next.
+    pub(super) fn end_descriptors(&self) {
+        self.held.end_descriptors();
     }
 
     /// Lets the connections that are closed next remove the log.
