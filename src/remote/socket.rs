@@ -7,16 +7,17 @@ use crate::interrupt::{self, INTERVAL};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
+#[cfg(feature = "https")]
+use socket2::Protocol;
 #[cfg(all(feature = "unix", target_os = "linux"))]
 use socket2::SockAddr;
-use socket2::{Domain, Type};
-#[cfg(feature = "https")]
-use socket2::{Protocol, SockRef};
+use socket2::{Domain, SockRef, Type};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 #[cfg(feature = "https")]
 use std::net::SocketAddr;
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Waits for sockets, none of which blocks.
@@ -99,7 +100,9 @@ pub(super) fn is_interrupted(error: &io::Error) -> bool {
 pub(super) struct Socket {
     /// Of a Unix socket too: the functions of this type apply to every kind of stream, and no other
     /// type of the standard library promises that writing to a closed one raises no SIGPIPE.
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
+    /// The cookie of the connection, which no other socket of the machine has.
+    cookie: Option<u64>,
     waiter: Waiter,
     /// Whether the last thing done was to write: then there is nothing to read yet.
     wrote: bool,
@@ -146,7 +149,7 @@ impl Socket {
             }
             connected => connected?,
         }
-        Ok(Socket { stream, waiter, wrote: false })
+        Ok(Socket::new(stream, waiter))
     }
 
     /// Connects to a Unix socket. If its backlog is full, a socket that does not block would fail at
@@ -170,7 +173,18 @@ impl Socket {
         }
         let stream = TcpStream::from(stream);
         stream.set_nonblocking(true)?;
-        Ok(Socket { stream, waiter, wrote: false })
+        Ok(Socket::new(stream, waiter))
+    }
+
+    fn new(stream: TcpStream, waiter: Waiter) -> Socket {
+        let (cookie, stream) = (cookie(&stream), Arc::new(stream));
+        Socket { stream, cookie, waiter, wrote: false }
+    }
+
+    /// Says whether the descriptor is still that of the connection. A program that calls closefrom(3)
+    /// closes it, and what the program opens next may get its number.
+    pub(super) fn is_own(&self) -> bool {
+        cookie(&self.stream) == self.cookie
     }
 
     /// Lets the system notice that a peer is gone which sends nothing for minutes.
@@ -178,7 +192,7 @@ impl Socket {
     pub(super) fn keep_alive(&self) -> io::Result<()> {
         let pause = Duration::from_secs(30);
         let often = socket2::TcpKeepalive::new().with_time(pause).with_interval(pause);
-        SockRef::from(&self.stream).set_tcp_keepalive(&often)
+        SockRef::from(&*self.stream).set_tcp_keepalive(&often)
     }
 
     /// Begins a call that ends by this deadline.
@@ -206,6 +220,26 @@ impl std::os::fd::AsFd for Socket {
     }
 }
 
+/// What belongs to the program is not closed.
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if !self.is_own() {
+            std::mem::forget(Arc::clone(&self.stream));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn cookie(stream: &TcpStream) -> Option<u64> {
+    SockRef::from(stream).cookie().ok()
+}
+
+/// Other systems number no sockets.
+#[cfg(not(target_os = "linux"))]
+fn cookie(_stream: &TcpStream) -> Option<u64> {
+    None
+}
+
 /// Whether a connection is being established.
 #[cfg(feature = "https")]
 fn is_under_way(error: &io::Error) -> bool {
@@ -217,14 +251,14 @@ impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // Saves a system call, which would only find that nothing is there.
         if std::mem::take(&mut self.wrote) {
-            self.waiter.readable(&self.stream)?;
+            self.waiter.readable(&*self.stream)?;
         }
         loop {
             // A peer that never stops sending would otherwise never be waited for.
             self.waiter.left()?;
-            match self.stream.read(buffer) {
+            match (&*self.stream).read(buffer) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.waiter.readable(&self.stream)?;
+                    self.waiter.readable(&*self.stream)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 read => return read,
@@ -238,9 +272,9 @@ impl Write for Socket {
         self.wrote = true;
         loop {
             self.waiter.left()?;
-            match self.stream.write(bytes) {
+            match (&*self.stream).write(bytes) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.waiter.writable(&self.stream)?;
+                    self.waiter.writable(&*self.stream)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 written => return written,
@@ -259,7 +293,6 @@ mod tests {
     use super::*;
     use crate::Canceller;
     use std::net::TcpListener;
-    use std::sync::Arc;
 
     /// Writes to a peer that reads nothing, in a call that is cancelled after a while.
     #[test]

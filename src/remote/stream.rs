@@ -33,6 +33,9 @@ impl Stream {
     /// Whether the connection can be reused. Data after a response would be taken for the response
     /// to the next call, so there must be none: neither decrypted, nor received but not decrypted.
     pub(super) fn is_idle(&mut self) -> bool {
+        if !self.socket().is_own() {
+            return false;
+        }
         match self {
             Stream::Plain(socket) => socket.is_idle(),
             #[cfg(feature = "https")]

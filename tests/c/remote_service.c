@@ -1,5 +1,11 @@
 /* Calls the service at the given URL, once for each setting of the protocol. */
+#define _XOPEN_SOURCE 700
 #include "check.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void check_user(seconder_service *service)
 {
@@ -111,6 +117,33 @@ static void unbound(const char *url)
     seconder_service_free(service);
 }
 
+/* A program takes the descriptor of the connection that is kept. The library neither uses nor closes
+ * what has its number now. */
+static void takes(const char *url)
+{
+    seconder_open_options options = {0};
+    int pair[2], number, taken = -1;
+    char byte = 'x';
+    seconder_service *service;
+    options.allow_loopback_http = true;
+    service = open_or_die(url, "key", &options);
+    EXPECT(SECONDER_OK, seconder_verify(service, "123456", 7, NULL, 0, NULL, &error));
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    for (number = 3; number < pair[0]; number++) {
+        struct stat found;
+        if (fstat(number, &found) == 0 && S_ISSOCK(found.st_mode)) {
+            CHECK(taken == -1 && dup2(pair[0], number) == number);
+            taken = number;
+        }
+    }
+    /* There is something to read, which is not the library's. */
+    CHECK(write(pair[1], &byte, 1) == 1);
+    EXPECT(SECONDER_OK, seconder_verify(service, "123456", 7, NULL, 0, NULL, &error));
+    seconder_service_free(service);
+    CHECK(recv(pair[1], &byte, 1, MSG_DONTWAIT) == -1);
+    CHECK(read(taken, &byte, 1) == 1 && byte == 'x');
+}
+
 int main(int count, char **arguments)
 {
     CHECK(count == 3);
@@ -122,6 +155,8 @@ int main(int count, char **arguments)
         unbound(arguments[2]);
     else if (same(arguments[1], "waits"))
         waits(arguments[2]);
+    else if (same(arguments[1], "takes"))
+        takes(arguments[2]);
     else
         repeats(arguments[2]);
     return 0;

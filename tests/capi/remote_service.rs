@@ -55,6 +55,13 @@ fn format_generation_and_names_are_taken_from_the_options() {
 }
 
 #[test]
+fn a_descriptor_that_the_program_took_is_neither_used_nor_closed() {
+    let stub = Stub::responding(response(200, "", RIGHT));
+    ends_well("takes", &stub);
+    assert_eq!(stub.requests().len(), 2);
+}
+
+#[test]
 fn nested_data_is_sent_as_the_options_request() {
     let stub = Stub::responding(response(200, "", r#"{"success":true}"#));
     ends_well("bodies", &stub);
