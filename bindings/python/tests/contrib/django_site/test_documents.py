@@ -90,7 +90,7 @@ def test_every_check_is_in_the_table() -> None:
     sources = "".join(path.read_text() for path in PACKAGE.rglob("*.py"))
     ids = set(re.findall(r"seconder\.[EW]\d{3}", sources))
     assert ids == set(re.findall(r"^\| `(seconder\.[EW]\d{3})`", DOCUMENT, re.MULTILINE))
-    assert len({each[-3:] for each in ids}) == len(ids) == 17
+    assert len({each[-3:] for each in ids}) == len(ids)
 
 
 def test_every_command_is_in_the_table() -> None:
