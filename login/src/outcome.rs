@@ -88,6 +88,9 @@ pub fn outcome_of(error: &Error) -> Outcome {
         Error::RateLimited { code: Some(code), .. } if code == codes::TOO_MANY_WRONG_KEYS => {
             Outcome::Trouble(Trouble::Configuration)
         }
+        // A limit of the whole application says nothing of the user. It is no trouble either, which
+        // on_trouble=ignore would forgive: an attacker could reach it by many requests.
+        Error::RateLimited { .. } if error.is_operator_limit() => Outcome::Denied,
         Error::RateLimited { code: Some(_), .. } => Outcome::Locked,
         // That of a service in maintenance, of a proxy, or of a socket with too many connections.
         Error::RateLimited { code: None, .. } => Outcome::Trouble(Trouble::Unavailable),
@@ -107,7 +110,7 @@ pub fn outcome_of(error: &Error) -> Outcome {
 /// without a decision. It takes all above 9 as 2.
 pub const EXIT_STATUSES: [(u8, &str); 12] = [
     (0, "the user may log in: a right code, or an approval"),
-    (1, "denied: wrong codes, or a request that was denied, or not approved in time"),
+    (1, "denied: wrong codes, a request that was not approved, or a limit of the application"),
     (2, "an option is invalid, or --help or --version was given"),
     (5, "there is nobody to ask: no terminal, or no answer"),
     (6, "locked: too many wrong codes; the user may try again later"),

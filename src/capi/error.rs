@@ -86,7 +86,7 @@ impl From<Error> for Box<seconder_error> {
             text += &panics::place();
         }
         let mut bare = seconder_error::bare(of_error(&error), short(&text));
-        bare.service_code = Text::of(error.code());
+        bare.service_code = error.code().map(short);
         bare.limit = Text::of(error.limit());
         bare.is_operator_limit = error.is_operator_limit();
         let retry_safe = error.retry_safe();

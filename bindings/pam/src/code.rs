@@ -36,9 +36,7 @@ mod tests {
             Outcome::Excepted | Outcome::Ignored => {
                 "the configuration excepts the user or the network, or says"
             }
-            Outcome::Denied => {
-                "the codes were wrong, or the request was denied, expired or given up"
-            }
+            Outcome::Denied => "wrong codes, no approval, or a limit of the application",
             Outcome::Locked => "the user has too many wrong attempts, and has to wait",
             Outcome::Unenrolled => "the map of users, or the service, does not know the user",
             Outcome::NoTerminal => "nobody can respond: there is no terminal",

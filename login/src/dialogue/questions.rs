@@ -267,27 +267,30 @@ impl<'a> Dialogue<'a> {
     fn wait_or_end(&mut self, error: &Error) -> Next {
         let what = "the code was not checked";
         match error {
-            // A limit of the whole application is no trouble, which on_trouble=ignore would forgive:
-            // an attacker could reach it by many requests.
-            Error::RateLimited { code: Some(_), .. } if error.is_operator_limit() => {
-                self.log_limit(what, error);
+            error if error.is_operator_limit() => {
+                self.log_error(what, error);
+                (self.failures, self.locked) = (self.failures + 1, false);
                 self.wait_for(NOT_CHECKED, error.retry_after_seconds())
             }
             Error::RateLimited { .. } if outcome_of(error) == Outcome::Locked => {
                 self.locked_for(error.retry_after_seconds())
             }
             Error::RateLimited { code: None, .. } if !self.is_busy() => {
-                self.journal.error(&clean(&format!("{what}: {error}")));
+                self.log_error(what, error);
+                (self.failures, self.locked) = (self.failures + 1, true);
                 self.wait_for(NOT_CHECKED, error.retry_after_seconds())
             }
             error => self.end_by(error, what),
         }
     }
 
-    /// Names a limit of the application to the operator.
-    fn log_limit(&mut self, what: &str, error: &Error) {
-        let limit = error.limit().unwrap_or_default();
-        self.journal.error(&clean(&format!("{what}: limit {limit} of the application: {error}")));
+    /// Logs an error, with the name of a limit that the operator can raise.
+    fn log_error(&mut self, what: &str, error: &Error) {
+        let line = match error.limit().filter(|_| error.is_operator_limit()) {
+            Some(limit) => format!("{what}: limit {limit} of the application: {error}"),
+            None => format!("{what}: {error}"),
+        };
+        self.journal.error(&clean(&line));
     }
 
     /// Whether the service replies to nothing, after it did not check a code and did not say why. There
@@ -299,12 +302,12 @@ impl<'a> Dialogue<'a> {
 
     /// Shows a user how long to wait after too many wrong codes, if it is known.
     pub(super) fn locked_for(&mut self, seconds: Option<u64>) -> Next {
+        (self.failures, self.locked) = (self.failures + 1, true);
         self.wait_for("Too many wrong codes.", seconds)
     }
 
-    /// Shows a user how long to wait, if it is known, and counts a try that failed.
+    /// Shows a user how long to wait, if it is known.
     fn wait_for(&mut self, why: &str, seconds: Option<u64>) -> Next {
-        (self.failures, self.locked) = (self.failures + 1, true);
         self.show(&wait_text(why, seconds), Style::Error)?;
         match seconds {
             Some(seconds) if seconds <= LONGEST_WAIT => Next::Continue(()),
@@ -335,7 +338,7 @@ impl<'a> Dialogue<'a> {
         match error {
             Error::RateLimited { .. } => {
                 if error.is_operator_limit() {
-                    self.log_limit(text, error);
+                    self.log_error(text, error);
                 }
                 self.show(&wait_text(text, error.retry_after_seconds()), Style::Error)
             }
@@ -355,7 +358,7 @@ impl<'a> Dialogue<'a> {
     /// Ends the login by an error, which the operator reads; unless the cache decides from now on.
     pub(super) fn end_by(&mut self, error: &Error, what: &str) -> Next {
         let outcome = outcome_of(error);
-        self.journal.error(&clean(&format!("{what}: {error}")));
+        self.log_error(what, error);
         if self.goes_offline(outcome) {
             return Next::Continue(());
         }
@@ -363,9 +366,10 @@ impl<'a> Dialogue<'a> {
         if matches!(error, Error::Rejected(_)) {
             self.forget_codes();
         }
-        if matches!(outcome, Outcome::Trouble(_)) {
+        let by_operator = error.is_operator_limit();
+        if by_operator || matches!(outcome, Outcome::Trouble(_)) {
             let text = match error {
-                Error::RateLimited { code: None, .. } => {
+                Error::RateLimited { code: None, .. } if !by_operator => {
                     wait_text(BUSY, error.retry_after_seconds())
                 }
                 _ => NOT_NOW.to_owned(),

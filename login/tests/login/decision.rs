@@ -238,11 +238,13 @@ fn a_busy_service_is_trouble_and_a_lock_is_none() {
         "The second factor cannot be checked now, because the service is busy. Try again in 120 s.";
     let unclear = "The code was not checked. Try again in 120 s.";
     let (all, one): (&[&str], &[&str]) = (&["verify", "user_status"], &["verify"]);
-    let limits =
-        [("key_rate", unclear), ("wrong_codes", too_many), ("address_wrong_hour", too_many)];
-    let of_limit = limits.map(|(limit, shown)| {
-        (Some("60003"), Some(limit), all, shown, Outcome::Locked, Outcome::Locked)
-    });
+    let limits = [
+        ("key_rate", unclear, Outcome::Denied),
+        ("wrong_codes", too_many, Outcome::Locked),
+        ("address_wrong_hour", too_many, Outcome::Locked),
+    ];
+    let of_limit = limits
+        .map(|(limit, shown, outcome)| (Some("60003"), Some(limit), all, shown, outcome, outcome));
     let others = [
         (None, None, all, busy, UNAVAILABLE, Outcome::Ignored),
         // Whether the user is locked is not known.
@@ -268,6 +270,23 @@ fn a_busy_service_is_trouble_and_a_lock_is_none() {
             assert_eq!((ended.outcome, user.shown), (outcome, vec![shown.to_owned()]), "{ended:?}");
         }
     }
+}
+
+/// The first call meets it, before the user is asked.
+#[test]
+fn a_limit_of_the_application_is_shown_and_named_in_the_log() {
+    let stage = Stage::new();
+    let mut error = waiting(Some("60003"), Some(120));
+    if let Error::RateLimited { limit, .. } = &mut error {
+        *limit = Some("key_rate".into());
+    }
+    let backend = Fixed { error: Some(error), verdict: Verdict::Right, fails: &["user_status"] };
+    let login = Login { user: "ada", ..Login::default() };
+    let mut user = Script::of(&[]);
+    let ended = ask(&stage.config("users = directory"), &backend, &mut user, login);
+    assert_eq!(ended.outcome, Outcome::Denied);
+    assert_eq!(user.shown, ["The second factor cannot be checked now. Try again later."]);
+    assert!(ended.errors[0].contains("limit key_rate of the application"), "{ended:?}");
 }
 
 /// What the user chose may fail by what the user did: another way is left.
