@@ -1,5 +1,5 @@
 """Keeps accounts with a second factor out of Django's admin until it was passed: the admin's own login
-page asks for the password alone."""
+page asks for the password alone. With django-allauth, its login page takes that page's place."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import functools
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.admin.sites import all_sites
 from django.contrib.auth import REDIRECT_FIELD_NAME, get_user_model
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
 from django.urls import NoReverseMatch, reverse
 
 from seconder.contrib.django import accounts
@@ -48,23 +50,34 @@ def secure() -> None:
         if isinstance(request, _Probe):
             request.reached = True
             return True
-        return permission(self, request) and not _owes_code(request)
+        if not permission(self, request):
+            return False
+        return _is_logout(request) or not _owes_code(request)
 
     @functools.wraps(login)
     def log_in(
         self: AdminSite, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         # A login form of the site's own may ask for the code itself, such as that of django-otp.
-        if self.login_form is None and permission(self, request) and _owes_code(request):
+        if self.login_form is not None:
+            return login(self, request, extra_context)
+        index = reverse("admin:index", current_app=self.name)
+        asked = request.POST.get(REDIRECT_FIELD_NAME) or request.GET.get(REDIRECT_FIELD_NAME)
+        # The pages check where they go on to.
+        if permission(self, request) and _owes_code(request):
             page = code_page()
             if page is None:
                 raise PermissionDenied("no page asks for the second factor")
-            url = request.GET.get(REDIRECT_FIELD_NAME) or reverse(
-                "admin:index", current_app=self.name
-            )
-            # The page checks where it goes on to.
-            return redirect_to_login(url, page)
-        return login(self, request, extra_context)
+            return redirect_to_login(asked or index, page)
+        if not apps.is_installed(ALLAUTH):
+            return login(self, request, extra_context)
+        # allauth makes a session only after the code. Here, the password alone would make one, which
+        # opens every view of the site that only requires a login.
+        if self.has_permission(request):
+            return redirect(index)
+        if request.user.is_authenticated:
+            raise PermissionDenied("the account may not enter this admin site")
+        return redirect_to_login(asked or index, _login_page())
 
     has_permission.seconder = True  # type: ignore[attr-defined]
     AdminSite.has_permission = has_permission  # type: ignore[method-assign]
@@ -77,6 +90,19 @@ def code_page() -> str | None:
         return reverse("mfa_reauthenticate" if apps.is_installed(ALLAUTH) else "seconder:verify")
     except NoReverseMatch:
         return None
+
+
+def _login_page() -> str:
+    try:
+        return reverse("account_login")
+    except NoReverseMatch:  # a site whose login pages are elsewhere
+        return resolve_url(settings.LOGIN_URL)
+
+
+def _is_logout(request: HttpRequest) -> bool:
+    """Whether it is a request to log out, which needs no code."""
+    match = request.resolver_match
+    return match is not None and match.url_name == "logout" and match.app_name == "admin"
 
 
 def open_sites() -> list[str]:

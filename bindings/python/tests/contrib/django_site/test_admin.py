@@ -67,12 +67,12 @@ def test_the_admin_removes_factors_and_logs_it(ada: Person, sandbox: Sandbox) ->
     ]
 
 
+PASSWORD = {"username": "ada", "password": "password"}
+
+
 def test_the_admin_asks_enrolled_accounts_for_a_code(ada: Person, bob: Person) -> None:
-    page = ada.client.post(
-        "/admin/login/?next=/admin/auth/", {"username": "ada", "password": "password"}
-    )
-    assert page["Location"] == "/admin/auth/"
-    page = ada.client.get(page["Location"])
+    ada.log_in()
+    page = ada.client.get("/admin/auth/")
     assert page["Location"] == "/admin/login/?next=/admin/auth/"
     page = ada.client.get(page["Location"])
     assert page["Location"] == "/accounts/2fa/reauthenticate/?next=/admin/auth/"
@@ -89,11 +89,47 @@ def test_the_admin_asks_enrolled_accounts_for_a_code(ada: Person, bob: Person) -
     assert bob.client.get("/admin/").status_code == 200
 
 
+def test_the_password_alone_makes_no_session_at_the_admins_login_page(
+    ada: Person, bob: Person
+) -> None:
+    url = "/admin/login/?next=/admin/auth/"
+    to_allauth = "/accounts/login/?next=/admin/auth/"
+    assert ada.client.get(url)["Location"] == to_allauth
+    assert ada.client.post(url, PASSWORD)["Location"] == to_allauth
+    in_form = ada.client.post("/admin/login/", {**PASSWORD, "next": "/admin/auth/"})
+    assert in_form["Location"] == to_allauth
+    assert ada.client.get("/admin/login/")["Location"] == "/accounts/login/?next=/admin/"
+    for opened in ("/member/", "/accounts/email/"):
+        assert ada.client.get(opened)["Location"].startswith("/accounts/login/"), opened
+    page = ada.client.post(to_allauth, {"login": "ada", "password": "password"})
+    assert ada.client.get("/member/").status_code == 302
+    page = ada.client.post(page["Location"], {"code": ada.code()})
+    assert page["Location"] == "/admin/auth/"
+    assert ada.client.get("/admin/auth/").status_code == 200
+    assert ada.client.get("/member/").status_code == 200
+    assert ada.client.post(url, PASSWORD)["Location"] == "/admin/"
+    # Nor does the page change the account of a session.
+    bob.log_in()
+    assert bob.client.post(url, PASSWORD).status_code == 403
+    assert bob.client.session["_auth_user_id"] == str(bob.user.pk)
+
+
+def test_an_account_that_owes_a_code_can_log_out(ada: Person) -> None:
+    ada.log_in()
+    assert ada.client.get("/admin/").status_code == 302
+    assert ada.client.post("/admin/logout/").status_code == 200
+    assert ada.client.get("/member/").status_code == 302
+
+
 def test_without_allauth_the_admin_leads_to_the_page_for_a_code(
     ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("seconder.contrib.django._admin_login.ALLAUTH", "not.installed")
-    ada.log_in()
+    ada.client.post("/admin/login/?next=/admin/auth/", PASSWORD)
+    # As at Django's other login pages.
+    assert ada.client.get("/member/").status_code == 200
+    assert ada.client.get("/secret/").status_code == 302
+    assert ada.client.get("/admin/").status_code == 302
     url = ada.client.get("/admin/login/?next=/admin/auth/")["Location"]
     assert url == "/second-factor/?next=/admin/auth/"
     ada.client.post(url, {"code": ada.code()})

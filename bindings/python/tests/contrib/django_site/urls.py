@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
@@ -24,6 +25,11 @@ otp_admin.register(SeconderDevice)
 
 def home(request: HttpRequest) -> HttpResponse:
     return HttpResponse("home")
+
+
+@login_required
+def member(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("member")
 
 
 @second_factor_required
@@ -62,6 +68,7 @@ class Verify(APIView):
 
 urlpatterns = [
     path("home/", home),
+    path("member/", member),
     path("secret/", secret),
     path("secret-async/", secret_async),
     path("transfer/", transfer),
