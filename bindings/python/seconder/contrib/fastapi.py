@@ -207,13 +207,17 @@ def user_ip(connection: HTTPConnection) -> str | None:
     Returns:
         What the function ``USER_IP`` of :func:`lifespan` returns. Without one, the address of the
         connection if that is public, and None if it is likely to be a proxy's.
+
+    Raises:
+        InvalidArgument: The function returned neither an IP address nor None.
     """
-    visitor = getattr(connection.app.state, "seconder_user_ip", None)
-    if visitor is None:
-        address = connection.client.host if connection.client else None
-        return _visitor.of_connection(address, "USER_IP")
-    found: str | None = visitor(connection)
-    return found
+    return _visitor.of_request(
+        connection,
+        getattr(connection.app.state, "seconder_user_ip", None),
+        "USER_IP",
+        address=connection.client.host if connection.client else None,
+        header=connection.headers.get,
+    )
 
 
 def fresh_factor_required(

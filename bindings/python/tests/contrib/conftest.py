@@ -111,8 +111,8 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(autouse=True)
 def _warn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The warning about visitors' addresses, which a process logs once."""
-    monkeypatch.setattr("seconder.contrib._visitor._warned", False)
+    """The warnings about visitors' addresses, which a process logs once."""
+    monkeypatch.setattr("seconder.contrib._visitor._logged", set())
 
 
 ADDRESSES = [

@@ -11,6 +11,7 @@ import pytest
 
 import seconder
 from conftest import RemoteService, in_child
+from seconder.contrib import _visitor
 from seconder.contrib._configured import PerProcess, option_names, options
 
 
@@ -180,3 +181,37 @@ def test_a_forked_child_opens_its_own_database(tmp_path: Path) -> None:
     assert [os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in children] == [0, 0, 0]
     assert holder.get() is service and service.app_stats().total_users == 4
     holder.close()
+
+
+def visitor(function: Any = None, address: str = "9.9.9.9", **headers: str) -> str | None:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    return _visitor.of_request(None, function, "USER_IP", address=address, header=given.get)
+
+
+@pytest.mark.parametrize("header", ["X_Forwarded_For", "Forwarded", "Via"])
+def test_a_request_through_a_proxy_is_logged_once_and_still_limited(
+    header: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert visitor() == "9.9.9.9" and not caplog.records
+    for _ in range(2):
+        # Otherwise visitors could switch the limits off by the header.
+        assert visitor(**{header: "8.8.8.8"}) == "9.9.9.9"
+    (record,) = caplog.records
+    assert header.replace("_", "-") in record.getMessage() and "Set USER_IP" in record.getMessage()
+    assert visitor(lambda request: "8.8.8.8", **{header: "8.8.8.8"}) == "8.8.8.8"
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    "returned", ["1.2.3.4:567", " 1.2.3.4", "", "fe80::1%eth0", "unknown", 16909060, b"1.2.3.4"]
+)
+def test_what_is_no_address_names_the_setting(returned: Any) -> None:
+    with pytest.raises(seconder.InvalidArgument, match="USER_IP returned") as caught:
+        visitor(lambda request: returned)
+    assert caught.value.parameter == "USER_IP"
+
+
+def test_a_function_for_addresses_returns_any_address_or_none() -> None:
+    for returned in ("127.0.0.1", "2001:db8::1", None):
+        assert visitor(lambda request, found=returned: found) == returned
+    assert visitor(lambda request: "::ffff:10.0.0.1") == "10.0.0.1"

@@ -82,6 +82,19 @@ def test_the_calls_have_the_visitors_address(
     assert len(warned) == (0 if wanted else 1)
 
 
+def test_a_proxy_in_front_is_noticed(
+    shop: Shop, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = shop.app()
+    serving(app, sandbox.service)
+    headers = {"X-Forwarded-For": "8.8.8.8"}
+    with TestClient(app, client=("9.9.9.9", 50000), headers=headers) as client:
+        shop.hold(client, "ada", 1)
+        client.post("/sms")
+    assert sandbox.service.audit(call="request_sms").entries[0].user_ip == "9.9.9.9"
+    assert "Set USER_IP" in caplog.text
+
+
 def test_a_function_for_addresses_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
         lifespan({"SHOP_URL": "sandbox:", "SHOP_USER_IP": "nowhere.address"}, "SHOP_")

@@ -265,6 +265,14 @@ def test_the_calls_have_the_visitors_address(
         assert second.user_ip is None
 
 
+def test_a_proxy_in_front_is_noticed(caplog: pytest.LogCaptureFixture) -> None:
+    app, second = make()
+    base = {"REMOTE_ADDR": "9.9.9.9"}
+    with app.test_request_context(environ_base=base, headers={"X-Forwarded-For": "8.8.8.8"}):
+        assert second.user_ip == "9.9.9.9"
+    assert "Set SECONDER_USER_IP" in caplog.text
+
+
 def test_a_function_for_addresses_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
         make(SECONDER_USER_IP="nowhere.address")

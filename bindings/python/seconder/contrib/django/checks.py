@@ -181,11 +181,22 @@ def check_visitors(**rest: Any) -> list[CheckMessage]:
 
 
 def check_deployment(**rest: Any) -> list[CheckMessage]:
-    """E011: a sandbox, which accepts every code, is not used in production."""
-    if settings.DEBUG or _scheme(_url()) != "sandbox":
-        return []
-    text = 'SECONDER["URL"] is a sandbox, which accepts wrong codes and forgets its users.'
-    return [Error(text, hint="Use https:, unix:, sqlite: or postgres:.", id="seconder.E011")]
+    """E011 and W019: a sandbox, which accepts every code, is not used in production, and somebody has
+    thought of the visitors' addresses."""
+    found: list[CheckMessage] = []
+    if not settings.DEBUG and _scheme(_url()) == "sandbox":
+        text = 'SECONDER["URL"] is a sandbox, which accepts wrong codes and forgets its users.'
+        found.append(
+            Error(text, hint="Use https:, unix:, sqlite: or postgres:.", id="seconder.E011")
+        )
+    if _setting() and _setting().get("USER_IP") is None:
+        text = (
+            'SECONDER has no "USER_IP", so the address of the connection counts as the visitor\'s: '
+            "behind a proxy or a CDN, all visitors share one limit, or none."
+        )
+        hint = 'Without a proxy, it is lambda request: request.META["REMOTE_ADDR"].'
+        found.append(Warning(text, hint=hint, id="seconder.W019"))
+    return found
 
 
 def _setting() -> Mapping[str, Any]:

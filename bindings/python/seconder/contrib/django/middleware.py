@@ -54,12 +54,18 @@ def user_ip() -> str | None:
     """Returns the address of the visitor whose request is handled, for the argument ``user_ip`` of
     calls: what the function ``SECONDER["USER_IP"]`` returns. Without one, it is the address of the
     connection if that is public, and None if it is likely to be a proxy's. None outside of a request,
-    and without :class:`VisitorMiddleware`."""
+    and without :class:`VisitorMiddleware`.
+
+    Raises:
+        InvalidArgument: The function returned neither an IP address nor None.
+    """
     request = _request.get()
     if request is None:
         return None
-    visitor = _settings.visitor()
-    if visitor is None:
-        return _visitor.of_connection(request.META.get("REMOTE_ADDR"), 'SECONDER["USER_IP"]')
-    found: str | None = visitor(request)
-    return found
+    return _visitor.of_request(
+        request,
+        _settings.visitor(),
+        'SECONDER["USER_IP"]',
+        address=request.META.get("REMOTE_ADDR"),
+        header=request.headers.get,
+    )

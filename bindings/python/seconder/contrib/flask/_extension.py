@@ -129,14 +129,20 @@ class Seconder:
         """The address of the visitor whose request is handled, for the argument ``user_ip`` of calls:
         what the function ``SECONDER_USER_IP`` returns. Without one, it is the address of the
         connection if that is public, and None if it is likely to be a proxy's. None outside of a
-        request."""
+        request.
+
+        Raises:
+            InvalidArgument: The function returned neither an IP address nor None.
+        """
         if not has_request_context():
             return None
-        visitor = current_app.config[PREFIX + "USER_IP"]
-        if visitor is None:
-            return _visitor.of_connection(request.remote_addr, PREFIX + "USER_IP")
-        found: str | None = visitor(request)
-        return found
+        return _visitor.of_request(
+            request,
+            current_app.config[PREFIX + "USER_IP"],
+            PREFIX + "USER_IP",
+            address=request.remote_addr,
+            header=request.headers.get,
+        )
 
     def close(self, app: Flask | None = None) -> None:
         """Closes the service of an application in this process, if it is open. The next call opens

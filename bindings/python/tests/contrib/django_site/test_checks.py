@@ -39,13 +39,17 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 def deliver(message: object) -> None: ...
 
 
+def real_ip(request: object) -> str | None:
+    return None
+
+
 def test_good_settings_have_no_problem(folder: Path) -> None:
-    assert found({"URL": "https://2fa.example.com", "API_KEY": "k" * 32}, deploy=True) == []
-    local = {"URL": f"sqlite:{folder}/a.db", "DELIVER": deliver}
+    setting = {"URL": "https://2fa.example.com", "API_KEY": "k" * 32, "USER_IP": real_ip}
+    assert found(setting, deploy=True) == []
+    local = {"URL": f"sqlite:{folder}/a.db", "DELIVER": deliver, "USER_IP": real_ip}
     assert found(local, deploy=True) == []
     assert not (folder / "a.db").exists()
     assert found({"URL": "sandbox:"}) == []
-    assert found({"URL": "sandbox:"}, deploy=True, DEBUG=True) == []
 
 
 @pytest.mark.parametrize(
@@ -126,7 +130,14 @@ def test_callbacks_are_received(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_sandbox_is_not_deployed() -> None:
-    assert found({"URL": "sandbox:"}, deploy=True, DEBUG=False) == ["seconder.E011"]
+    setting = {"URL": "sandbox:", "USER_IP": real_ip}
+    assert found(setting, deploy=True, DEBUG=False) == ["seconder.E011"]
+
+
+def test_a_site_is_deployed_with_a_function_for_addresses() -> None:
+    assert found({"URL": "sandbox:"}, deploy=True, DEBUG=True) == ["seconder.W019"]
+    setting = {"URL": "sandbox:", "USER_IP": real_ip}
+    assert found(setting, deploy=True, DEBUG=True) == []
 
 
 def test_the_settings_of_allauth_lead_to_the_adapter(settings: Settings) -> None:
@@ -198,4 +209,4 @@ def test_the_service_learns_the_addresses_of_visitors(settings: Settings) -> Non
     middleware = settings.MIDDLEWARE[1:]
     assert found({"URL": "sandbox:"}, MIDDLEWARE=middleware) == ["seconder.W017"]
     assert found({"URL": "sandbox:", "USER_IP": "nowhere.address"}) == ["seconder.E003"]
-    assert found({"URL": "sandbox:", "USER_IP": lambda request: None}) == []
+    assert found({"URL": "sandbox:", "USER_IP": real_ip}) == []

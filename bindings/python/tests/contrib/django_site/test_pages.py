@@ -222,6 +222,12 @@ def test_an_asynchronous_view_has_the_visitors_address() -> None:
     assert user_ip() is None
 
 
+def test_a_proxy_in_front_is_noticed(caplog: pytest.LogCaptureFixture) -> None:
+    request = RequestFactory(REMOTE_ADDR="9.9.9.9", HTTP_X_FORWARDED_FOR="8.8.8.8").get("/")
+    assert VisitorMiddleware(lambda request: user_ip())(request) == "9.9.9.9"
+    assert "Set SECONDER[" in caplog.text
+
+
 def test_what_changes_factors_needs_a_fresh_one(
     ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
