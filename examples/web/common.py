@@ -32,8 +32,6 @@ PENDING_LIFE = 600
 authenticator app, in seconds."""
 SESSION_LIFE = 12 * 3600
 """How long a user stays logged in, in seconds."""
-FRESH = 300
-"""How long ago the second factor may have been proven to change what protects the account, in seconds."""
 NUMBER_DIGITS = 2
 """How many digits the number has that is shown here and typed on the phone to approve a login."""
 COUNTRY = 1
@@ -44,11 +42,6 @@ SERVICE_URL = f"sqlite:{DATA}/seconder.db"
 """The embedded service. It writes messages as text files to ``seconder.spool``."""
 SECURE = PUBLIC_URL.startswith("https:")
 """Whether cookies are restricted to HTTPS."""
-MESSAGE_LIMITS = {
-    *("cool_down", "sends", "number_10_minutes", "number_day"),
-    *("address_hour", "country_day", "application_day"),
-}
-"""The limits on messages with codes."""
 BROWSER = "__Host-browser" if SECURE else "browser"
 """The name of the cookie of a remembered browser. Browsers accept the prefix over HTTPS alone."""
 
@@ -137,13 +130,21 @@ class Problem:
 def why_limited(error: seconder.RateLimited, sending: bool) -> str:
     """Returns why a limit makes the user wait. Strangers may have used it up, so only the wait after a
     code says that one was sent. Other services do not say which limit it is."""
-    if error.is_operator_limit:
-        log.error("the limit %s of the application was reached: %s", error.limit, error)
-    if sending and error.limit == "cool_down":
-        return "A code was sent already."
-    if sending or error.limit in MESSAGE_LIMITS:
+    if error.is_operator_limit or error.code == seconder.Code.TOO_MANY_WRONG_KEYS:
+        log.error("an operator has to act: %s (limit %s, code %s)", error, error.limit, error.code)
+    if sending:
+        if error.limit == "cool_down":
+            return "A code was sent already."
         return "We cannot send a code at the moment."
-    return "That is not possible at the moment." if error.is_operator_limit else "Too many attempts."
+    if error.limit in ("wrong_codes", "address_wrong_hour") or of_other_service(error):
+        return "Too many attempts."
+    return "That is not possible at the moment." if error.limit else CANNOT_CHECK
+
+
+def of_other_service(error: seconder.RateLimited) -> bool:
+    """Whether a service has decided so that does not name its limits. Without the code it is only busy, or
+    it does not accept the application's own key."""
+    return error.limit is None and error.code == seconder.Code.TOO_MANY_REQUESTS
 
 
 def explain(error: seconder.SecondFactorError | Refused, *, sending: bool = False) -> Problem:
@@ -161,12 +162,14 @@ def explain(error: seconder.SecondFactorError | Refused, *, sending: bool = Fals
         case seconder.RateLimited():
             text = why_limited(error, sending)
             wait = None if error.retry_after is None else math.ceil(error.retry_after)
-            return Problem(text, 429, wait, sending)
+            decided = error.limit is not None or of_other_service(error)
+            return Problem(text, 429 if decided else 503, wait, sending)
         case seconder.Unavailable():
             return Problem("That is not possible at the moment. Please try again soon.", 503)
     raise error
 
 
+CANNOT_CHECK = "That cannot be checked at the moment."
 WRONG_PASSWORD = Problem("The name or the password is wrong.", 401)
 NOT_APPROVED = Problem("You did not approve the login.", 401)
 NAME_TAKEN = Problem("That name is taken. Choose another one.", 409, field="name")

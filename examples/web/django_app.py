@@ -12,7 +12,6 @@ from common import (
     CALLBACK_URL,
     DATA,
     FOLDER,
-    FRESH,
     HEADERS,
     NOT_APPROVED,
     NUMBER_DIGITS,
@@ -80,6 +79,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.static import serve
 
 import seconder
+from seconder.contrib import is_fresh
 from seconder.contrib.django import TableReplay, callback, service, user_ip
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -167,7 +167,7 @@ def signup(request: HttpRequest) -> HttpResponse:
     try:
         ticket = accounts.begin(user, visitor())
     except (Refused, seconder.SecondFactorError) as error:
-        return page(request, "signup.html", explain(error), typed=user)
+        return page(request, "signup.html", explain(error, sending=True), typed=user)
     request.session.flush()
     request.session["signup"] = ticket
     return redirect("/signup/code")
@@ -329,8 +329,7 @@ def user(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
 
 def fresh(request: HttpRequest) -> bool:
     """Whether the second factor was proven in this session, and a moment ago."""
-    at = request.session.get("proven")
-    return at is not None and 0 <= time.time() - at <= FRESH
+    return is_fresh(request.session.get("proven"))
 
 
 def proven(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:

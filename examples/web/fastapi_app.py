@@ -17,7 +17,6 @@ from common import (
     BROWSER,
     CALLBACK_URL,
     FOLDER,
-    FRESH,
     HEADERS,
     NOT_APPROVED,
     NUMBER_DIGITS,
@@ -45,6 +44,7 @@ from starlette.middleware.sessions import SessionMiddleware
 from users import Account, Accounts, SignUp
 
 import seconder
+from seconder.contrib import is_fresh
 from seconder.contrib.asgi import callback
 
 app = FastAPI(openapi_url=None)
@@ -199,7 +199,7 @@ def signup(
     try:
         ticket = accounts.begin(user, visitor)
     except (Refused, seconder.SecondFactorError) as error:
-        return page(request, "signup.html", explain(error), typed=user)
+        return page(request, "signup.html", explain(error, sending=True), typed=user)
     request.session.clear()
     request.session["signup"] = ticket
     return go("/signup/code")
@@ -372,8 +372,7 @@ User = Annotated[Account, Depends(user)]
 
 def fresh(request: Request) -> bool:
     """Whether the second factor was proven in this session, and a moment ago."""
-    at = request.session.get("proven")
-    return at is not None and 0 <= time.time() - at <= FRESH
+    return is_fresh(request.session.get("proven"))
 
 
 def proven(request: Request, account: User) -> Account:

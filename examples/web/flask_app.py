@@ -10,7 +10,6 @@ from common import (
     BROWSER,
     CALLBACK_URL,
     FOLDER,
-    FRESH,
     HEADERS,
     NOT_APPROVED,
     NUMBER_DIGITS,
@@ -42,6 +41,7 @@ from users import Account, Accounts, SignUp
 from werkzeug.wrappers import Response as Reply
 
 import seconder
+from seconder.contrib import FRESH_SECONDS
 from seconder.contrib.flask import Seconder, callback
 
 app = Flask(__name__, root_path=str(FOLDER))
@@ -142,7 +142,7 @@ def signup() -> Reply:
     try:
         ticket = accounts.begin(user, visitor())
     except (Refused, seconder.SecondFactorError) as error:
-        return page("signup.html", explain(error), typed=user)
+        return page("signup.html", explain(error, sending=True), typed=user)
     session.clear()
     session["signup"] = ticket
     return redirect("/signup/code", 303)
@@ -291,7 +291,7 @@ def user() -> Account:
 
 def fresh(account: Account) -> bool:
     """Whether the second factor was proven in this session, and a moment ago."""
-    return second_factor.passed(account.name, max_age=FRESH)
+    return second_factor.passed(account.name, max_age=FRESH_SECONDS)
 
 
 def proven() -> Account:

@@ -6,6 +6,23 @@ what it uses.
 processes share. Importing :mod:`seconder` imports none of them.
 """
 
+from __future__ import annotations
+
+import time
+
 FRESH_SECONDS = 300
 """How long ago a user may have passed the second factor at most to change what protects the account, in
 seconds."""
+
+
+def is_fresh(at: object, max_age: float = FRESH_SECONDS) -> bool:
+    """Returns whether a user has passed the second factor recently enough. A time in the future is not
+    recent: the clock was set back since. A second more is allowed, as the time may have been rounded.
+
+    Args:
+        at: When the user has passed it, in Unix seconds. Anything but a number is never recent.
+        max_age: How long ago that may be, in seconds.
+    """
+    if isinstance(at, bool) or not isinstance(at, (int, float)):
+        return False
+    return -1 <= time.time() - at <= max_age + 1

@@ -45,7 +45,10 @@ def refused_by(error: Exception) -> HTTPException | None:
         case RateLimited():
             wait = None if error.retry_after is None else max(1, math.ceil(error.retry_after))
             headers = {} if wait is None else {"Retry-After": str(wait)}
-            return problem(429, "rate_limited", _limits.explain(error), headers)
+            text = _limits.explain(error)
+            if _limits.is_undecided(error):
+                return problem(503, "unavailable", text, headers)
+            return problem(429, "rate_limited", text, headers)
         case Rejected():
             return problem(400, "not_possible", "It is not possible for this user.")
         case Unavailable():

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Pr
 import seconder
 from seconder._frames import without
 from seconder.callback import Replay
-from seconder.contrib import FRESH_SECONDS, _visitor
+from seconder.contrib import FRESH_SECONDS, _visitor, is_fresh
 from seconder.contrib._configured import function, options
 from seconder.contrib._receiver import Needs
 from seconder.contrib._tickets import Tickets
@@ -238,8 +238,7 @@ def fresh_factor_required(
     """
 
     async def fresh(at: Any = Depends(passed_at)) -> None:
-        # A clock that was set back makes a time look as if it was in the future: it is not recent.
-        if at is None or not -1 <= time.time() - at <= max_age:
+        if not is_fresh(at, max_age):
             raise problem(403, "factor_not_fresh", "Enter a code first.")
 
     return fresh

@@ -242,7 +242,11 @@ def test_errors_of_other_endpoints(remote: RemoteService) -> None:
 
     with remote.open(repeats="none") as opened, serving(app, opened) as client:
         remote.status, remote.headers = 429, {"Retry-After": "27"}
-        remote.body = {"message": "Too many requests", "success": "false"}
+        remote.body = {"message": "The key is wrong", "error_code": "too_many_wrong_keys"}
+        got = client.get("/")
+        assert reason(got) == (503, "unavailable") and got.headers["Retry-After"] == "27"
+        assert got.json()["detail"]["message"] == "That cannot be checked at the moment."
+        remote.body = {"message": "Too many requests", "error_code": "60003"}
         got = client.get("/")
         assert reason(got) == (429, "rate_limited") and got.headers["Retry-After"] == "27"
         remote.status, remote.headers, remote.body = 503, {}, "<html>down</html>"

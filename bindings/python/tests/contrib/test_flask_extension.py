@@ -356,10 +356,12 @@ def test_a_session_on_the_server_gets_another_id(client: FlaskClient, sandbox: S
         ("number_day", "A code cannot be sent at the moment."),
         ("country_day", "A code cannot be sent at the moment."),
         ("key_rate", "That is not possible at the moment."),
+        ("snooze", "That is not possible at the moment."),
+        (None, "Too many attempts."),
     ],
 )
 def test_a_limit_says_what_is_true_and_one_of_the_application_is_logged(
-    remote: RemoteService, caplog: pytest.LogCaptureFixture, limit: str, text: str
+    remote: RemoteService, caplog: pytest.LogCaptureFixture, limit: str | None, text: str
 ) -> None:
     app, second = make()
     client = app.test_client()
@@ -371,9 +373,32 @@ def test_a_limit_says_what_is_true_and_one_of_the_application_is_logged(
     assert limited.status_code == 429 and f"{text} Try again later." in limited.text
     logged = [record.getMessage() for record in caplog.records if record.name == "seconder.contrib"]
     logged = [message for message in logged if message.startswith("the limit ")]
-    assert [limit in message for message in logged] == (
+    assert [f"limit {limit}" in message for message in logged] == (
         [True] if limit in ("country_day", "key_rate") else []
     )
+
+
+@pytest.mark.parametrize(
+    "code, level, logged",
+    [
+        ("too_many_wrong_keys", "ERROR", "the API key of the application is wrong"),
+        (None, "WARNING", "the service is busy"),
+    ],
+)
+def test_a_service_that_decides_nothing_blames_no_user(
+    remote: RemoteService, caplog: pytest.LogCaptureFixture, code: str | None, level: str, logged: str
+) -> None:
+    app, second = make()
+    client = app.test_client()
+    remote.status, remote.headers = 503, {"Retry-After": "27"}
+    remote.body = {"message": "Wait", **({"error_code": code} if code else {})}
+    with remote.open(repeats="none") as service, second.override(service, app):
+        client.post("/password", data={"user": 1})
+        answer = client.post("/code", data={"code": "1234567"})
+    assert answer.status_code == 503 and answer.headers["Retry-After"] == "27"
+    assert "That cannot be checked at the moment." in answer.text
+    found = [each for each in caplog.records if logged in each.getMessage()]
+    assert [each.levelname for each in found] == [level]
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -384,7 +409,7 @@ def test_limits_and_failures_have_their_status(remote: RemoteService, own: bool)
         app.register_error_handler(503, lambda error: ("down", 503))
     client = app.test_client()
     remote.status, remote.headers = 429, {"Retry-After": "27"}
-    remote.body = {"message": "Too many requests", "success": "false"}
+    remote.body = {"message": "Too many requests", "success": "false", "error_code": "60003"}
     with remote.open(repeats="none") as service, second.override(service, app):
         client.post("/password", data={"user": 1})
         limited = client.post("/code", data={"code": "1234567"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import flask
@@ -183,6 +184,23 @@ def test_limits_are_429(client: FlaskClient, sandbox: Sandbox) -> None:
     assert got[-1].status_code == 429 and int(got[-1].headers["Retry-After"]) >= 1
     assert "Too many attempts. Try again in" in got[-1].text
     assert not is_in(client)
+
+
+@pytest.mark.parametrize("limit", ["country_day", "application_day", "key_rate"])
+def test_a_limit_of_the_application_is_logged_at_the_password(
+    client: FlaskClient,
+    sandbox: Sandbox,
+    limit: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def request_sms(*given: object, **options: object) -> None:
+        raise seconder.RateLimited("wait", code="60003", limit=limit, is_operator_limit=True)
+
+    limited = SimpleNamespace(request_sms=request_sms)
+    monkeypatch.setattr(Seconder, "service", property(lambda extension: limited))
+    assert password(client).status_code == 302
+    assert f"the limit {limit} of the application was reached" in caplog.text
 
 
 def test_the_remember_cookie_is_not_set(client: FlaskClient, sandbox: Sandbox) -> None:

@@ -384,7 +384,7 @@ def test_an_old_session_does_not_change_factors(
     visitor = site.logged_in()
     code = recovery_code(visitor)
     with monkeypatch.context() as patch:
-        patch.setattr(site.app, "FRESH", -10)
+        patch.setattr(site.app, "fresh", lambda given: False)
         for path in CHANGES:
             assert visitor.post(path).location == "/second"
             assert visitor.is_in()
@@ -399,7 +399,7 @@ def test_a_session_ends_on_the_server_when_the_factor_is_proven_again(
     visitor = site.logged_in()
     code, copied = recovery_code(visitor), visitor.cookie()
     with monkeypatch.context() as patch:
-        patch.setattr(site.app, "FRESH", -10)
+        patch.setattr(site.app, "fresh", lambda given: False)
         visitor.post("/recovery")
     visitor.get("/second")
     assert visitor.post("/second/code", code=code).location == "/"

@@ -164,7 +164,7 @@ def test_the_seconds_are_those_of_the_service(site: Site, monkeypatch: pytest.Mo
         (130.0, "130", "Try again in 3 minutes."),
         (None, None, "Please try again later."),
     ]:
-        error = seconder.RateLimited("wait", retry_after=after)
+        error = seconder.RateLimited("wait", code="60003", retry_after=after)
         replace(site, monkeypatch, request_sms=failing(error))
         page = visitor.post("/second/sms")
         headers = {name.lower(): value for name, value in page.headers.items()}
@@ -179,20 +179,47 @@ def test_a_page_does_not_say_that_a_code_was_sent_if_none_was(
     visitor = site.after_password()
     of_operator = limit == "application_day"
     error = seconder.RateLimited(
-        "wait", retry_after=4.0, limit=limit, is_operator_limit=of_operator
+        "wait", code="60003", retry_after=4.0, limit=limit, is_operator_limit=of_operator
     )
     names = "request_sms start_phone_verification"
     replace(site, monkeypatch, **dict.fromkeys(names.split(), failing(error)))
-    pages = [visitor.post("/second/sms")]
-    # Without its name, it may be any limit.
-    if limit is not None:
-        new = site.kind(site.app)
-        new.get("/signup")
-        pages.append(new.post("/signup", **FORM))
-    for page in pages:
+    new = site.kind(site.app)
+    new.get("/signup")
+    for page in (visitor.post("/second/sms"), new.post("/signup", **FORM)):
         assert limited(page) == 4
         assert "We cannot send a code at the moment." in page.text
         assert "sent already" not in page.text and "Too many attempts" not in page.text
+
+
+@pytest.mark.parametrize(
+    "code, limit, status, text",
+    [
+        ("too_many_wrong_keys", None, 503, "That cannot be checked at the moment."),
+        (None, None, 503, "That cannot be checked at the moment."),
+        ("60003", "snooze", 429, "That is not possible at the moment."),
+        ("60003", "key_rate", 429, "That is not possible at the moment."),
+        ("60003", "address_wrong_hour", 429, "Too many attempts."),
+        ("60003", None, 429, "Too many attempts."),
+    ],
+)
+def test_a_page_blames_only_those_who_tried_too_often(
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    code: str | None,
+    limit: str | None,
+    status: int,
+    text: str,
+) -> None:
+    visitor = site.after_password()
+    ours = limit == "key_rate"
+    error = seconder.RateLimited(
+        "wait", code=code, retry_after=4.0, limit=limit, is_operator_limit=ours
+    )
+    replace(site, monkeypatch, verify=failing(error))
+    page = visitor.post("/second/code", code="1234567")
+    assert page.status == status and text in page.text and 'data-wait="4"' in page.text
+    assert ("an operator has to act" in caplog.text) == (ours or code == "too_many_wrong_keys")
 
 
 def test_every_limit_says_how_long_to_wait(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +231,7 @@ def test_every_limit_says_how_long_to_wait(site: Site, monkeypatch: pytest.Monke
     signing_up.get("/signup/code")
     new = site.kind(site.app)
     new.get("/signup")
-    wait = failing(seconder.RateLimited("wait", retry_after=4.0))
+    wait = failing(seconder.RateLimited("wait", code="60003", retry_after=4.0))
     names = "verify create_approval start_phone_verification check_phone_verification"
     names += " confirm_authenticator"
     replace(site, monkeypatch, **dict.fromkeys(names.split(), wait))
@@ -304,7 +331,7 @@ def test_a_key_is_shown_for_a_limited_time(site: Site, monkeypatch: pytest.Monke
     start_enrolment(visitor)
     now = time.time()
     # Otherwise a code would be asked for first.
-    monkeypatch.setattr(site.app, "FRESH", 3600)
+    monkeypatch.setattr(site.app, "fresh", lambda given: True)
     monkeypatch.setattr(time, "time", lambda: now + 601)
     assert visitor.get("/authenticator").location == "/"
     assert visitor.post("/authenticator/confirm", code="12").location == "/"

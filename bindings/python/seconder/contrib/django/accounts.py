@@ -131,7 +131,7 @@ def enrol(
         address, cellphone, country_code, send_install_link_via_sms=False, new_only=True
     )
     try:
-        # A savepoint: without one, a failed insert would break a surrounding transaction.
+        # The tests of an application may run inside of a transaction, which a failed insert would break.
         with transaction.atomic():
             return Enrolment.objects.create(account=account, user_id=created.user_id)
     except IntegrityError:
@@ -342,11 +342,13 @@ def _record(
     if error is not None:
         # If the database fails below, this error is the context of that one, with the code in a frame.
         error.with_traceback(None)
-        limited = isinstance(error, seconder.RateLimited) and not error.is_operator_limit
-        mistake = limited or isinstance(error, seconder.TokenInvalid)
+        limited = isinstance(error, seconder.RateLimited)
+        mistake = _limits.is_users(error) if limited else isinstance(error, seconder.TokenInvalid)
         verdict = Decision.Verdict.REJECTED if mistake else Decision.Verdict.FAILED
         reason = f"{type(error).__name__} {error.code or ''}".strip()
-        if not mistake:
+        if limited:
+            _limits.report(error)
+        elif not mistake:
             # Without the frames: the callers' hold the code, and error trackers send them.
             kind = type(error).__name__
             _log.error("%s of user %s failed: %s: %s", asked, found.user_id, kind, error)

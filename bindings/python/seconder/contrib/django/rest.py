@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext, gettext_lazy
 
 import seconder
-from seconder.contrib import FRESH_SECONDS
+from seconder.contrib import FRESH_SECONDS, _limits
 from seconder.contrib._receiver import Needs
 from seconder.contrib.django.accounts import AlreadyEnrolled, NotEnrolled, explain
 from seconder.contrib.django.verified import is_verified
@@ -96,6 +96,8 @@ def _converted(error: Exception) -> Exception:
     if isinstance(error, NotEnrolled):
         return exceptions.PermissionDenied(SecondFactorVerified.message, "not_enrolled")
     if isinstance(error, seconder.RateLimited):
+        if _limits.is_undecided(error):
+            return ServiceUnavailable(explain(error))
         wait = math.ceil(error.retry_after or 60)
         return exceptions.Throttled(wait=wait, detail=explain(error))
     if isinstance(error, seconder.TokenInvalid):

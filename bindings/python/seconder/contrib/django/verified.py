@@ -14,7 +14,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import resolve_url
 
-from seconder.contrib import FRESH_SECONDS
+from seconder.contrib import FRESH_SECONDS, is_fresh
 from seconder.contrib.django import accounts
 
 __all__ = [
@@ -79,14 +79,13 @@ def is_verified(request: HttpRequest, *, max_age: float | None = None) -> bool:
     # A token of an API may belong to another user than the session that was sent with it.
     if session.get(SESSION_KEY) != user._meta.pk.value_to_string(user):
         return False
-    now = time.time()
     entry = session.get(KEY)
     if isinstance(entry, dict) and entry.get("account") == str(user.pk):
         found = accounts.enrolment(user)
         same = found is not None and entry.get("user_id") == found.user_id
-        if same and _recent(entry.get("at"), now, max_age):
+        if same and _recent(entry.get("at"), max_age):
             return True
-    if apps.is_installed("allauth.mfa") and _by_allauth(request, now, max_age):
+    if apps.is_installed("allauth.mfa") and _by_allauth(request, max_age):
         return True
     return max_age is None and apps.is_installed("django_otp") and _by_device(user)
 
@@ -99,22 +98,19 @@ def _by_device(user: Any) -> bool:
     return isinstance(device, Device) and device.user_id == user.pk
 
 
-def _by_allauth(request: HttpRequest, now: float, max_age: float | None) -> bool:
+def _by_allauth(request: HttpRequest, max_age: float | None) -> bool:
     from allauth.account.authentication import get_authentication_records
     from allauth.mfa.models import Authenticator
 
     records = get_authentication_records(request, request.user)
     mfa = [each for each in records if each.get("method") == "mfa"]
-    used = {each.get("id") for each in mfa if _recent(each.get("at"), now, max_age)} - {None}
+    used = {each.get("id") for each in mfa if _recent(each.get("at"), max_age)} - {None}
     # allauth keeps the record of an authenticator that was removed since.
     return bool(used) and Authenticator.objects.filter(user=request.user, pk__in=used).exists()
 
 
-def _recent(at: object, now: float, max_age: float | None) -> bool:
-    if not isinstance(at, (int, float)):
-        return False
-    # A clock that was set back makes a record look as if it was from the future: it is not recent.
-    return max_age is None or 0 <= now - at <= max_age + 1
+def _recent(at: object, max_age: float | None) -> bool:
+    return isinstance(at, (int, float)) if max_age is None else is_fresh(at, max_age)
 
 
 @overload

@@ -19,6 +19,7 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_post_parameters
 
 import seconder
+from seconder.contrib import _limits
 from seconder.contrib.django import accounts
 from seconder.contrib.django.verified import mark_verified
 
@@ -81,7 +82,7 @@ class VerifyView(View):
         if isinstance(error, accounts.NotEnrolled):
             status, text = 403, gettext("Your account has no second factor.")
         elif isinstance(error, seconder.RateLimited):
-            status = 429
+            status = 503 if _limits.is_undecided(error) else 429
             headers["Retry-After"] = str(math.ceil(error.retry_after or 60))
         elif text is not None:
             status = 400

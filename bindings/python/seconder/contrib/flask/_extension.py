@@ -470,7 +470,8 @@ def _abort(setting: str) -> NoReturn:
 
 
 def _too_many_requests(error: RateLimited) -> HTTPException | ResponseReturnValue:
-    return _response(TooManyRequests, f"{_limits.explain(error)} Try again later.", error)
+    kind = ServiceUnavailable if _limits.is_undecided(error) else TooManyRequests
+    return _response(kind, f"{_limits.explain(error)} Try again later.", error)
 
 
 def _service_unavailable(error: Unavailable) -> HTTPException | ResponseReturnValue:

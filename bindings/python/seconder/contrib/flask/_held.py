@@ -10,6 +10,7 @@ from typing import Any
 
 from flask import current_app, session
 
+from seconder.contrib import is_fresh
 from seconder.errors import InvalidArgument
 
 HELD = "_seconder_held"
@@ -82,8 +83,7 @@ def passed(account: str | None, max_age: float | None) -> bool:
     found = session.get(PASSED)
     if found is None or account not in (None, found["account"]):
         return False
-    # A clock that was set back makes a mark look as if it was from the future: it is not recent.
-    return max_age is None or -1 <= time.time() - found["at"] <= max_age
+    return max_age is None or is_fresh(found["at"], max_age)
 
 
 def renew(keep: Iterable[str]) -> None:

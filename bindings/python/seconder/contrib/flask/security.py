@@ -133,9 +133,11 @@ class SecondFactor(TfPluginBase):
         session[UNTIL] = time.time() + current_app.config["SECONDER_HOLD_SECONDS"]
         try:
             _extension().service.request_sms(user_id, user_ip=_extension().user_ip)
-        except (RateLimited, Rejected):
+        except (RateLimited, Rejected) as error:
             # An earlier code may still be valid, and the user may have an app.
             current_app.logger.info("no code was sent", exc_info=True)
+            if isinstance(error, RateLimited):
+                _limits.report(error)
         if _security._want_json(request):
             method = {"tf_method": METHOD, "tf_primary_method": METHOD}
             return _response(simple_render_json({**json_payload, "tf_state": "ready", **method}))
@@ -211,7 +213,8 @@ def _validate() -> Any:
             _check(form, user_id)
         except (TokenInvalid, RateLimited) as error:
             status = _explain(form.code, error)
-            if hasattr(user, "track_failed_authn"):
+            failed = isinstance(error, TokenInvalid) or _limits.is_users(error)
+            if failed and hasattr(user, "track_failed_authn"):
                 user.track_failed_authn("code", True)
         else:
             return _complete(user, form)
@@ -275,7 +278,8 @@ def _explain(field: Any, error: SecondFactorError) -> int:
         message, status = get_message("TWO_FACTOR_INVALID_TOKEN")[0], 400
     elif isinstance(error, RateLimited):
         wait = math.ceil(error.retry_after or 60)
-        message, status = f"{_limits.explain(error)} Try again in {wait} s.", 429
+        message = f"{_limits.explain(error)} Try again in {wait} s."
+        status = 503 if _limits.is_undecided(error) else 429
         after_this_request(_retry_after(wait))
     else:
         message, status = get_message("FAILED_TO_SEND_CODE")[0], 400
@@ -293,7 +297,7 @@ def _page(code: CodeForm, send: SendForm, status: int) -> Any:
         **_security._run_ctx_processor("tf_token_validation"),
     )
     # Flask-Security's pages with an error in a form are a 200, which templates of scripts expect.
-    return page, status if status == 429 else 200
+    return page, 200 if status == 400 else status
 
 
 def _illegal() -> Any:

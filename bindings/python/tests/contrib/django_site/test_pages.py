@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import Any
 
@@ -13,11 +14,13 @@ from django.http import HttpRequest, HttpResponse
 from django.test import AsyncClient, Client, RequestFactory, override_settings
 from pytest_django import Settings
 
+import seconder
 from contrib.django_site.conftest import Person
 from contrib.django_site.settings import INSTALLED_APPS as APPS
 from seconder.contrib.django import accounts, user_ip
 from seconder.contrib.django.middleware import VisitorMiddleware
-from seconder.contrib.django.otp.models import SeconderDevice
+from seconder.contrib.django.models import Decision
+from seconder.contrib.django.otp.models import ChallengeFailed, SeconderDevice
 from seconder.contrib.django.rest import FreshFactor, SecondFactorVerified
 from seconder.contrib.django.verified import (
     KEY,
@@ -220,6 +223,70 @@ def test_an_asynchronous_view_has_the_visitors_address() -> None:
     assert asyncio.run(VisitorMiddleware(view)(request)) == "9.9.9.9"
     assert VisitorMiddleware(lambda request: user_ip())(request) == "9.9.9.9"
     assert user_ip() is None
+
+
+UNDECIDED = [("too_many_wrong_keys", "ERROR"), (None, "WARNING")]
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, code: str | None, limit: str | None = None) -> None:
+    """Has the service decide nothing."""
+
+    class Limited:
+        def __getattr__(self, name: str) -> Any:
+            return self.call
+
+        def call(self, *given: object, **options: object) -> None:
+            ours = limit in ("key_rate", "country_day")
+            raise seconder.RateLimited("wait", code=code, limit=limit, is_operator_limit=ours)
+
+    monkeypatch.setattr(accounts, "service", Limited)
+
+
+def about_limits(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    ours = (each for each in caplog.records if each.name == "seconder.contrib")
+    return [each for each in ours if "visitors' addresses" not in each.getMessage()]
+
+
+@pytest.mark.parametrize("code, level", UNDECIDED)
+def test_a_service_that_decides_nothing_blames_no_user(
+    ada: Person,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    code: str | None,
+    level: str,
+) -> None:
+    ada.log_in()
+    limited(monkeypatch, code)
+    page = ada.client.post(PAGE, {"code": "1234567"})
+    assert page.status_code == 503 and "That cannot be checked at the moment." in page.content.decode()
+    assert Decision.objects.earliest("-pk").verdict == "failed"
+    assert [each.levelname for each in about_limits(caplog)] == [level]
+    page = ada.client.post("/api/verify/", {"code": "1234567"})
+    assert page.status_code == 503 and "cannot be checked" in page.content.decode()
+
+
+def test_a_limit_of_the_application_is_logged_once(
+    ada: Person, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ada.log_in()
+    limited(monkeypatch, "60003", "country_day")
+    assert ada.client.post(PAGE, {"send": "sms"}).status_code == 429
+    (logged,) = about_limits(caplog)
+    assert "the limit country_day" in logged.getMessage()
+
+
+@pytest.mark.parametrize("code, limit", [("60003", "key_rate"), ("too_many_wrong_keys", None)])
+def test_no_user_is_blamed_by_the_other_packages(
+    ada: Person, monkeypatch: pytest.MonkeyPatch, code: str, limit: str | None
+) -> None:
+    device = SeconderDevice.add(ada.user)
+    ada.client.post("/accounts/login/", {"login": "ada", "password": "password"})
+    limited(monkeypatch, code, limit)
+    assert not device.verify_token("1234567") and device.locked_until is None
+    with pytest.raises(ChallengeFailed):
+        device.generate_challenge()
+    page = ada.client.post("/accounts/2fa/authenticate/", {"code": "1234567"})
+    assert "cannot be checked" in str(page.context["form"].errors)
 
 
 def test_a_proxy_in_front_is_noticed(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,6 +14,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 
 import seconder
+from seconder.contrib import _limits
 from seconder.contrib.django import accounts, verified
 from seconder.contrib.django.allauth._untyped import (
     Authenticator,
@@ -141,7 +142,8 @@ def _unenrolled(*, instance: Enrolment, **rest: Any) -> None:
 def unavailable(error: seconder.SecondFactorError) -> Exception:
     """Returns what has allauth's middleware respond to an error, with 429 or 503."""
     text = accounts.explain(error) or gettext("That cannot be checked now. Try again later.")
-    status = 429 if isinstance(error, seconder.RateLimited) else 503
+    limited = isinstance(error, seconder.RateLimited) and not _limits.is_undecided(error)
+    status = 429 if limited else 503
     response: HttpResponse = render(
         context.request, "mfa/unavailable.html", {"text": text}, status=status
     )

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 
 import seconder
 from seconder._frames import guarded
+from seconder.contrib import _limits
 from seconder.contrib.django import accounts, service
 from seconder.contrib.django.allauth._untyped import (
     Authenticator,
@@ -86,10 +87,8 @@ class _ByService(BaseAuthenticateForm):
         except (seconder.TokenInvalid, accounts.NotEnrolled) as error:
             self._emit_authentication_failed(shown)
             raise get_adapter().validation_error("incorrect_code") from error
-        except seconder.RateLimited as error:
-            raise get_account_adapter().validation_error("too_many_login_attempts") from error
         except seconder.SecondFactorError as error:
-            raise _unavailable() from error
+            raise _failure(error, "too_many_login_attempts") from error
         return shown
 
     def _send(self) -> None:
@@ -147,10 +146,8 @@ class ActivateTOTPForm(BaseActivateForm):
             accounts.confirm_authenticator(self.user, code)
         except seconder.TokenInvalid as error:
             raise get_adapter().validation_error("incorrect_code") from error
-        except seconder.RateLimited as error:
-            raise get_account_adapter().validation_error("rate_limited") from error
         except seconder.SecondFactorError as error:
-            raise _unavailable() from error
+            raise _failure(error, "rate_limited") from error
         clear()
         context.request.session.pop(URI, None)
         # What allauth stores. The service has the secret.
@@ -164,6 +161,15 @@ def _phone(user: Any) -> Authenticator:
     phone = Authenticator(user=user, type=Authenticator.Type.TOTP, data={"secret": MARK})
     phone.record_usage = lambda: None
     return phone
+
+
+def _failure(error: seconder.SecondFactorError, limited: str) -> Exception:
+    """Returns allauth's own message for a limit of the user, and for all others that nothing could be
+    checked."""
+    if isinstance(error, seconder.RateLimited) and _limits.is_users(error):
+        found: Exception = get_account_adapter().validation_error(limited)
+        return found
+    return _unavailable()
 
 
 def _unavailable() -> ValidationError:

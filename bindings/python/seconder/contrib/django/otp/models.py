@@ -16,6 +16,7 @@ from django.utils.translation import gettext, ngettext
 
 import seconder
 from seconder._frames import guarded
+from seconder.contrib import _limits
 from seconder.contrib.django import accounts
 from seconder.contrib.django.otp._untyped import (
     CooldownMixin,
@@ -104,6 +105,8 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
         try:
             sent = accounts.send_code(self.user)
         except seconder.RateLimited as error:
+            if not _limits.is_users(error):
+                raise ChallengeFailed(gettext("The code could not be sent.")) from error
             # So that generate_is_allowed() says the same from now on.
             ends = timezone.now() + timedelta(seconds=math.ceil(error.retry_after or 60))
             self.last_generated_timestamp = ends - timedelta(seconds=self.get_cooldown_duration())
@@ -162,8 +165,9 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
             self.throttle_increment()
             return False
         except seconder.RateLimited as error:
-            self.locked_until = timezone.now() + timedelta(seconds=error.retry_after or 60)
-            self.save()
+            if _limits.is_users(error):
+                self.locked_until = timezone.now() + timedelta(seconds=error.retry_after or 60)
+                self.save()
             return False
         except accounts.NotEnrolled:
             self._log_stray()
