@@ -42,14 +42,27 @@ static void trouble(const char *while_doing, seconder_error *error)
     seconder_error_free(error);
 }
 
-/* Asks the user to wait, after SECONDER_RATE_LIMITED. A limit of the whole application is for the
- * operator too, who can raise it. */
+/* Logs what an operator has to act on: a limit of the whole application, and a wrong API key, which the
+ * service looks at no more after many wrong ones from the same address. */
+static void tell_operator(const char *while_doing, const seconder_error *error)
+{
+    const char *code = seconder_error_service_code(error), *limit = seconder_error_limit(error);
+    if (seconder_error_is_operator_limit(error) ||
+        (code != NULL && strcmp(code, SECONDER_CODE_TOO_MANY_WRONG_KEYS) == 0))
+        fprintf(stderr, "%s: limit %s: %s\n", while_doing, limit != NULL ? limit : "none",
+                seconder_error_message(error));
+}
+
+/* Asks the user to wait, after SECONDER_RATE_LIMITED. Without a limit and the code that other services
+ * send for theirs, the service is busy or does not accept the API key: no fault of the user's. */
 static void wait_please(const char *while_doing, seconder_error *error)
 {
     unsigned long long seconds = seconder_error_retry_after_seconds(error);
-    if (seconder_error_is_operator_limit(error))
-        fprintf(stderr, "%s: limit %s: %s\n", while_doing, seconder_error_limit(error),
-                seconder_error_message(error));
+    const char *code = seconder_error_service_code(error);
+    tell_operator(while_doing, error);
+    if (seconder_error_limit(error) == NULL &&
+        (code == NULL || strcmp(code, SECONDER_CODE_TOO_MANY_REQUESTS) != 0))
+        puts("The second factor cannot be checked at the moment.");
     printf("Please wait %llu seconds.\n", seconds > 0 ? seconds : 30);
     seconder_error_free(error);
 }
@@ -133,12 +146,10 @@ static bool by_sms(seconder_service *service, uint64_t user_id)
         break;
     }
     case SECONDER_RATE_LIMITED:
-        if (!is_cool_down(error)) {
-            puts("We cannot send a code at the moment.");
-            wait_please("sending a code", error);
-            return false;
-        }
-        puts("A code was sent a moment ago. It is still good.");
+        /* An earlier code may be valid, so the user is asked for it all the same. */
+        tell_operator("sending a code", error);
+        puts(is_cool_down(error) ? "A code was sent a moment ago. It is still good."
+                                 : "We cannot send a code at the moment. An earlier one may be good.");
         seconder_error_free(error);
         break;
     default:

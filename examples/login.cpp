@@ -49,7 +49,8 @@ static bool by_code(const Service &service, std::uint64_t user)
                 std::cout << "Please type the digits of the code." << std::endl;
                 break;
             case Status::rate_limited: /* After wrong codes. what() says how long to wait. */
-                if (error.is_operator_limit()) /* A limit of the whole application. */
+                if (error.is_operator_limit() || /* Of the application, or its key is wrong. */
+                    error.service_code() == SECONDER_CODE_TOO_MANY_WRONG_KEYS)
                     throw;
                 std::cout << error.what() << std::endl;
                 break;
