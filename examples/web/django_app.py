@@ -124,9 +124,15 @@ def login(request: HttpRequest) -> HttpResponse:
     if token and service().recognise(account.user_id, token):
         logging.warning("user %s logged in with a remembered browser", account.user_id)
         return log_in(request, account, proven=False)
-    request.session.flush()
+    leave(request)
     hold(request, account)
     return redirect("/second")
+
+
+def leave(request: HttpRequest) -> None:
+    """Ends the visitor's session. Its key is a new one then: one known before is useless."""
+    accounts.end_session(request.session.get("session"))
+    request.session.flush()
 
 
 def hold(request: HttpRequest, account: Account) -> None:
@@ -141,6 +147,8 @@ def pending(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
         account = accounts.get(request.session.get("pending"))
         if account is None or request.session["until"] < time.time():
             return redirect("/login")
+        if not accounts.may_go_on(account, request.session.get("session")):
+            return redirect("/login")
         return view(request, account)
 
     return guarded
@@ -148,11 +156,11 @@ def pending(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
 
 def log_in(request: HttpRequest, account: Account, *, proven: bool = True) -> HttpResponse:
     """The only place that lets a user in, who has proven the second factor now or, in a remembered
-    browser, earlier. The session is a new one, and so is its key: one known before is useless."""
-    request.session.flush()
+    browser, earlier. The session is a new one."""
+    leave(request)
     rotate_token(request)
     at = time.time() if proven else None
-    request.session.update({"user": account.name, "proven": at})
+    request.session.update({"session": accounts.begin_session(account), "proven": at})
     return redirect("/")
 
 
@@ -168,7 +176,7 @@ def signup(request: HttpRequest) -> HttpResponse:
         ticket = accounts.begin(user, visitor())
     except (Refused, seconder.SecondFactorError) as error:
         return page(request, "signup.html", explain(error, sending=True), typed=user)
-    request.session.flush()
+    leave(request)
     request.session["signup"] = ticket
     return redirect("/signup/code")
 
@@ -192,7 +200,7 @@ def signup_code(request: HttpRequest, sent: Sent) -> HttpResponse:
         name = accounts.finish(ticket, digits(typed(request, "code")))
     except (Refused, seconder.SecondFactorError) as error:
         return page(request, "number.html", explain(error), sent=accounts.sent(ticket))
-    request.session.flush()
+    leave(request)
     request.session["new"] = name
     return redirect("/login")
 
@@ -321,7 +329,7 @@ def user(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
     """Wraps a view for users who are logged in."""
 
     def guarded(request: HttpRequest) -> HttpResponse:
-        account = accounts.get(request.session.get("user"))
+        account = accounts.in_session(request.session.get("session"))
         return redirect("/login") if account is None else view(request, account)
 
     return guarded
@@ -344,6 +352,11 @@ def proven(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
         return view(request, account)
 
     return guarded
+
+
+def end_others(request: HttpRequest, account: Account) -> None:
+    """Ends the user's other sessions, after a change of what protects the account."""
+    accounts.end_other_sessions(account, request.session.get("session"))
 
 
 @require_GET
@@ -383,6 +396,7 @@ def confirm(request: HttpRequest, account: Account) -> HttpResponse:
         accounts.confirm_authenticator(account, typed(request, "code"))
     except seconder.SecondFactorError as error:
         return authenticator_page(request, account, explain(error))
+    end_others(request, account)
     return redirect("/")
 
 
@@ -393,6 +407,7 @@ def remove(request: HttpRequest, account: Account) -> HttpResponse:
         accounts.remove(account, typed(request, "way"))
     except Refused as error:
         return home_page(request, account, error.problem)
+    end_others(request, account)
     return redirect("/")
 
 
@@ -400,13 +415,16 @@ def remove(request: HttpRequest, account: Account) -> HttpResponse:
 @proven
 def device(request: HttpRequest, account: Account) -> HttpResponse:
     invited = accounts.add_device(account)
+    end_others(request, account)
     return page(request, "invite.html", invited=invited) if invited else redirect("/")
 
 
 @require_POST
 @proven
 def recovery(request: HttpRequest, account: Account) -> HttpResponse:
-    return page(request, "recovery.html", codes=accounts.create_recovery_codes(account))
+    codes = accounts.create_recovery_codes(account)
+    end_others(request, account)
+    return page(request, "recovery.html", codes=codes)
 
 
 @require_POST
@@ -414,12 +432,13 @@ def recovery(request: HttpRequest, account: Account) -> HttpResponse:
 def forget_browsers(request: HttpRequest, account: Account) -> HttpResponse:
     # This needs no code: whoever is worried about a browser must not have to look for a phone.
     service().forget(account.user_id)
+    end_others(request, account)
     return redirect("/")
 
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    request.session.flush()
+    leave(request)
     return redirect("/login")
 
 

@@ -146,10 +146,15 @@ def login(request: Request, name: Typed = "", password: Typed = "") -> Response:
     if token and service().recognise(account.user_id, token):
         logging.warning("user %s logged in with a remembered browser", account.user_id)
         return log_in(request, account, proven=False)
-    accounts.end_session(request.session.get("session"))
-    request.session.clear()
+    leave(request)
     hold(request, account)
     return go("/second")
+
+
+def leave(request: Request) -> None:
+    """Ends the visitor's session, on the server too."""
+    accounts.end_session(request.session.get("session"))
+    request.session.clear()
 
 
 def hold(request: Request, account: Account) -> None:
@@ -162,14 +167,15 @@ def pending(request: Request) -> Account:
     account = accounts.get(request.session.get("pending"))
     if account is None or request.session["until"] < time.time():
         raise HTTPException(303, headers={"Location": "/login"})
+    if not accounts.may_go_on(account, request.session.get("session")):
+        raise HTTPException(303, headers={"Location": "/login"})
     return account
 
 
 def log_in(request: Request, account: Account, *, proven: bool = True) -> Response:
     """The only place that lets a user in, who has proven the second factor now or, in a remembered
     browser, earlier. Nothing of the login is kept in the session."""
-    accounts.end_session(request.session.get("session"))
-    request.session.clear()
+    leave(request)
     at = time.time() if proven else None
     request.session.update(session=accounts.begin_session(account), proven=at)
     return go("/")
@@ -200,7 +206,7 @@ def signup(
         ticket = accounts.begin(user, visitor)
     except (Refused, seconder.SecondFactorError) as error:
         return page(request, "signup.html", explain(error, sending=True), typed=user)
-    request.session.clear()
+    leave(request)
     request.session["signup"] = ticket
     return go("/signup/code")
 
@@ -237,7 +243,7 @@ def signup_code(request: Request, code: Typed = "") -> Response:
         name = accounts.finish(ticket, digits(code))
     except (Refused, seconder.SecondFactorError) as error:
         return page(request, "number.html", explain(error), sent=accounts.sent(ticket))
-    request.session.clear()
+    leave(request)
     request.session["new"] = name
     return go("/login")
 
@@ -384,6 +390,11 @@ def proven(request: Request, account: User) -> Account:
     return account
 
 
+def end_others(request: Request, account: Account) -> None:
+    """Ends the user's other sessions, after a change of what protects the account."""
+    accounts.end_other_sessions(account, request.session.get("session"))
+
+
 Proven = Annotated[Account, Depends(proven)]
 
 
@@ -423,6 +434,7 @@ def confirm(request: Request, account: Proven, code: Typed = "") -> Response:
         accounts.confirm_authenticator(account, code)
     except seconder.SecondFactorError as error:
         return authenticator_page(request, account, explain(error))
+    end_others(request, account)
     return go("/")
 
 
@@ -432,31 +444,35 @@ def remove(request: Request, account: Proven, way: Typed = "") -> Response:
         accounts.remove(account, way)
     except Refused as error:
         return home_page(request, account, error.problem)
+    end_others(request, account)
     return go("/")
 
 
 @forms.post("/device")
 def device(request: Request, account: Proven) -> Response:
     invited = accounts.add_device(account)
+    end_others(request, account)
     return page(request, "invite.html", invited=invited) if invited else go("/")
 
 
 @forms.post("/recovery")
 def recovery(request: Request, account: Proven) -> Response:
-    return page(request, "recovery.html", codes=accounts.create_recovery_codes(account))
+    codes = accounts.create_recovery_codes(account)
+    end_others(request, account)
+    return page(request, "recovery.html", codes=codes)
 
 
 @forms.post("/browsers/forget")
-def forget_browsers(account: User) -> Response:
+def forget_browsers(request: Request, account: User) -> Response:
     # This needs no code: whoever is worried about a browser must not have to look for a phone.
     service().forget(account.user_id)
+    end_others(request, account)
     return go("/")
 
 
 @forms.post("/logout")
 def logout(request: Request) -> Response:
-    accounts.end_session(request.session.get("session"))
-    request.session.clear()
+    leave(request)
     return go("/login")
 
 

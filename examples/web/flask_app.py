@@ -103,21 +103,27 @@ def login() -> Reply:
     account = accounts.with_password(typed("name"), typed("password"))
     if account is None:
         return page("login.html", WRONG_PASSWORD, name=typed("name"))
+    leave()
     token = request.cookies.get(BROWSER)
     if token and service().recognise(account.user_id, token):
         logging.warning("user %s logged in with a remembered browser", account.user_id)
-        accounts.end_session(session.get("session"))
-        session.clear()
         return log_in(account)
-    accounts.end_session(session.get("session"))
     second_factor.hold(account.name, account.user_id)
     return redirect("/second", 303)
 
 
+def leave() -> None:
+    """Ends the visitor's session, on the server too."""
+    accounts.end_session(session.get("session"))
+    session.clear()
+
+
 def pending() -> Account:
     """Returns the user with a right password who has not passed the second factor yet."""
-    held = second_factor.require_held()
-    return accounts.get(held.account) or abort(redirect("/login", 303))
+    account = accounts.get(second_factor.require_held().account)
+    if account is None or not accounts.may_go_on(account, session.get("session")):
+        abort(redirect("/login", 303))
+    return account
 
 
 def log_in(account: Account) -> Reply:
@@ -143,7 +149,7 @@ def signup() -> Reply:
         ticket = accounts.begin(user, visitor())
     except (Refused, seconder.SecondFactorError) as error:
         return page("signup.html", explain(error, sending=True), typed=user)
-    session.clear()
+    leave()
     session["signup"] = ticket
     return redirect("/signup/code", 303)
 
@@ -176,7 +182,7 @@ def signup_code() -> Reply:
         name = accounts.finish(ticket, digits(typed("code")))
     except (Refused, seconder.SecondFactorError) as error:
         return page("number.html", explain(error), sent=accounts.sent(ticket))
-    session.clear()
+    leave()
     session["new"] = name
     return redirect("/login", 303)
 
@@ -260,6 +266,7 @@ def second_push_page() -> Response:
 
 @app.get("/second/push/status")
 def second_push_status() -> dict[str, str]:
+    pending()
     uuid = second_factor.require_held().uuid or abort(404)
     return {"status": service().check_approval(uuid).status}
 
@@ -304,6 +311,11 @@ def proven() -> Account:
     return account
 
 
+def end_others(account: Account) -> None:
+    """Ends the user's other sessions, after a change of what protects the account."""
+    accounts.end_other_sessions(account, session.get("session"))
+
+
 @app.get("/")
 def home() -> Response:
     return home_page(user())
@@ -337,6 +349,7 @@ def confirm() -> Reply:
         accounts.confirm_authenticator(account, typed("code"))
     except seconder.SecondFactorError as error:
         return authenticator_page(account, explain(error))
+    end_others(account)
     return redirect("/", 303)
 
 
@@ -347,31 +360,38 @@ def remove() -> Reply:
         accounts.remove(account, typed("way"))
     except Refused as error:
         return home_page(account, error.problem)
+    end_others(account)
     return redirect("/", 303)
 
 
 @app.post("/device")
 def device() -> Reply:
-    invited = accounts.add_device(proven())
+    account = proven()
+    invited = accounts.add_device(account)
+    end_others(account)
     return page("invite.html", invited=invited) if invited else redirect("/", 303)
 
 
 @app.post("/recovery")
 def recovery() -> Response:
-    return page("recovery.html", codes=accounts.create_recovery_codes(proven()))
+    account = proven()
+    codes = accounts.create_recovery_codes(account)
+    end_others(account)
+    return page("recovery.html", codes=codes)
 
 
 @app.post("/browsers/forget")
 def forget_browsers() -> Reply:
     # This needs no code: whoever is worried about a browser must not have to look for a phone.
-    service().forget(user().user_id)
+    account = user()
+    service().forget(account.user_id)
+    end_others(account)
     return redirect("/", 303)
 
 
 @app.post("/logout")
 def logout() -> Reply:
-    accounts.end_session(session.get("session"))
-    session.clear()
+    leave()
     return redirect("/login", 303)
 
 

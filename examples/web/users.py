@@ -297,6 +297,16 @@ class Accounts:
         """Ends a session."""
         self._run("DELETE FROM sessions WHERE id = ?", session)
 
+    def end_other_sessions(self, account: Account, session: str | None) -> None:
+        """Ends all sessions of a user but one, because what protects the account has changed."""
+        self._run("DELETE FROM sessions WHERE name = ? AND id <> ?", account.name, session or "")
+
+    def may_go_on(self, account: Account, session: str | None) -> bool:
+        """Returns whether the second step of a user may go on. One that a session asked for ends with that
+        session, or a copy of its cookie would take the place of the password after the logout."""
+        found = self.in_session(session)
+        return session is None or found is not None and found.user_id == account.user_id
+
     def with_device(self) -> list[Account]:
         """Returns the accounts that have the demo phone."""
         return self._accounts("WHERE device_id IS NOT NULL")

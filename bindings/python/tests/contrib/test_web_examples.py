@@ -378,6 +378,55 @@ def test_a_copied_cookie_does_not_survive_the_logout(site: Site) -> None:
     assert not visitor.is_in()
 
 
+def test_a_copied_step_does_not_survive_the_logout(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = site.logged_in()
+    code = recovery_code(visitor)
+    with monkeypatch.context() as patch:
+        patch.setattr(site.app, "fresh", lambda given: False)
+        assert visitor.post("/device").location == "/second"
+    copied = visitor.cookie()
+    assert visitor.get("/second").status == 200
+    visitor.post("/logout")
+    visitor.set_cookie(copied)
+    assert visitor.get("/second").location == "/login"
+    visitor.get("/login")
+    assert visitor.post("/second/code", code=code).location == "/login"
+    assert not visitor.is_in()
+
+
+def test_a_sign_up_ends_the_session(site: Site) -> None:
+    visitor = site.logged_in()
+    copied = visitor.cookie()
+    visitor.get("/signup")
+    fields = {"name": f"new{next_number()}", "password": "pass word", "email": "new@example.com"}
+    page = visitor.post("/signup", cellphone=f"555-010-{next_number()}", **fields)
+    assert page.location == "/signup/code" and not visitor.is_in()
+    visitor.set_cookie(copied)
+    assert not visitor.is_in()
+
+
+@pytest.mark.parametrize(
+    "path", ["/device", "/recovery", "/remove", "/authenticator/confirm", "/browsers/forget"]
+)
+def test_a_change_of_what_protects_the_account_ends_other_sessions(site: Site, path: str) -> None:
+    visitor, now = site.logged_in(), time.time()
+    fields = {}
+    if path == "/remove":
+        visitor.post("/device")
+        fields["way"] = re.findall(r'name="way" value="([^"]+)"', visitor.get("/").text)[0]
+    elif path == "/authenticator/confirm":
+        fields["code"] = seconder.totp.code(otpauth(start_enrolment(visitor)), now)
+    account = site.app.accounts.get(site.user.name)
+    other = site.app.accounts.begin_session(account)
+    of_another = site.app.accounts.begin_session(site.app.accounts.get(site.add_user().name))
+    visitor.get("/")
+    assert visitor.post(path, **fields).status in (200, 302, 303)
+    assert visitor.is_in() and site.app.accounts.in_session(other) is None
+    assert site.app.accounts.in_session(of_another) is not None
+
+
 def test_an_old_session_does_not_change_factors(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,7 +45,7 @@ class Visitor:
 
     PENDING: ClassVar[set[str]] = {"pending", "until"}
     """What a session holds after the password."""
-    LOGGED_IN: ClassVar[set[str]] = {"user", "proven"}
+    LOGGED_IN: ClassVar[set[str]] = {"session", "proven"}
     """What a session holds after the second factor."""
 
     def __init__(self, app: ModuleType) -> None:
@@ -134,8 +134,6 @@ class DjangoVisitor(Visitor):
 
 
 class FastapiVisitor(Visitor):
-    LOGGED_IN = {"session", "proven"}
-
     def __init__(self, app: ModuleType) -> None:
         super().__init__(app)
         address = (self.address, 50000)
