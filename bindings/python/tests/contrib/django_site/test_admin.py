@@ -195,7 +195,7 @@ def test_seconder_check_lists_and_repairs_what_an_enrolment_left(
     service().request_sms(used)
     service().verify(ada.sandbox.code(used), used, force=True)
     Enrolment.objects.create(account=bob.user, user_id=999)
-    text = run("seconder_check", "--repair")
+    text = run("seconder_check", "--repair", "--no-input")
     assert f"The user {orphan} (+1-XXX-XXX-XX77, " in text and "but is new" in text
     assert "'bob' has the id 999, which the service does not have" in text
     assert f"The user {ada.user_id}" not in text
@@ -203,10 +203,39 @@ def test_seconder_check_lists_and_repairs_what_an_enrolment_left(
     monkeypatch.setattr("time.time", lambda: now + 3601)
     assert "its number cannot be enrolled" in run("seconder_check")
     assert service().app_stats().total_users == 3
+    questions: list[str] = []
+
+    def answer(question: str) -> str:
+        questions.append(question)
+        return "n" if len(questions) == 1 else "y"
+
+    monkeypatch.setattr("builtins.input", answer)
+    with pytest.raises(CommandError, match="Nothing was deleted"):
+        run("seconder_check", "--repair")
+    assert service().app_stats().total_users == 3
     text = run("seconder_check", "--repair")
-    assert "and was deleted" in text and f"The user {used} (" in text and "has used a code" in text
+    assert questions == [f"Delete the users {orphan} at the service? [y/N] "] * 2
+    assert f"The user {orphan} was deleted." in text
+    assert f"The user {used} (" in text and "has used a code" in text
     assert service().app_stats().total_users == 2
     assert service().create_user("eve@example.com", "555-010-0177", 1, new_only=True).created
+
+
+def test_seconder_check_deletes_no_users_of_others(
+    ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = service()
+    users = [own.create_user("e@example.com", f"555-010-018{n}", 1).user_id for n in range(4)]
+    own.set_login(users[0], "eve")
+    own.enrol_authenticator(users[1])
+    own.register_device(users[2], "ios")
+    own.create_recovery_codes(users[3])
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + 3601)
+    text = run("seconder_check", "--repair", "--no-input")
+    assert "has the login name 'eve'" in text
+    assert text.count("has an app, a phone or recovery codes") == 3 and "deleted" not in text
+    assert own.app_stats().total_users == 5
 
 
 def test_seconder_factors_lists_and_removes(ada: Person, bob: Person, sandbox: Sandbox) -> None:

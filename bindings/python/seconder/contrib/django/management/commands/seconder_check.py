@@ -24,7 +24,7 @@ class Command(BaseCommand):
     help = (
         "Reaches the service that SECONDER describes, and says what is wrong if it cannot. Lists users "
         "of the service that belong to no account here, and enrolments whose user the service does not "
-        "have."
+        "have. The site must not share its application at the service with others, such as PAM."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,9 +32,17 @@ class Command(BaseCommand):
         parser.add_argument(
             "--repair",
             action="store_true",
-            help="delete users of the service that belong to no account here, never used a code and "
-            "are older than an hour, as an enrolment leaves them that did not end; their numbers can "
-            "be enrolled again",
+            help="delete users of the service, after a question, that belong to no account here, have "
+            "neither a login name nor an app, a phone or recovery codes, never used a code and are "
+            "older than an hour, as an enrolment leaves them that did not end; their numbers can be "
+            "enrolled again. Not with an application that others use too: their users look the same",
+        )
+        parser.add_argument(
+            "--no-input",
+            "--noinput",
+            action="store_false",
+            dest="interactive",
+            help="delete without a question",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -44,7 +52,9 @@ class Command(BaseCommand):
             app, stats = own.app_details(), own.app_stats()
             users = "" if stats.total_users is None else f", {stats.total_users} users"
             self.stdout.write(f"The service of {app.name} can be reached{users}.")
-            self._compare(own, stats.total_users, options["repair"])
+            left = self._compare(own, stats.total_users, options["repair"])
+            if options["repair"] and left:
+                self._repair(own, left, options["interactive"])
         except ImproperlyConfigured as error:
             raise CommandError(str(error)) from error
         except seconder.Unauthorized as error:
@@ -55,18 +65,18 @@ class Command(BaseCommand):
         except seconder.SecondFactorError as error:
             raise CommandError(f"{type(error).__name__}: {error}") from error
 
-    def _compare(self, own: seconder.Service, total: int | None, repair: bool) -> None:
+    def _compare(self, own: seconder.Service, total: int | None, repair: bool) -> list[int]:
+        """Returns the users whom an enrolment left that did not end."""
         try:
             users = {each["user_id"]: each for each in _users(own)}
         except seconder.InvalidArgument:
             # Only an engine in this process lists its users.
             self._compare_counts(total, repair)
-            return
+            return []
         # Read afterwards, so that an enrolment that ends meanwhile has its user.
         enrolments = {each.user_id: each for each in Enrolment.objects.select_related("account")}
-        for user_id, user in users.items():
-            if user_id not in enrolments:
-                self._orphan(user, repair)
+        strangers = [user for user_id, user in users.items() if user_id not in enrolments]
+        left = [user["user_id"] for user in strangers if self._is_left(own, user)]
         for user_id, found in enrolments.items():
             if user_id not in users and _is_missing(own, user_id):
                 name = found.account.get_username()
@@ -74,18 +84,32 @@ class Command(BaseCommand):
                     f"The account {name!r} has the id {user_id}, which the service does not have: it "
                     f"cannot log in. Run seconder_unlink {name} to enrol it again."
                 )
+        return left
 
-    def _orphan(self, user: dict[str, Any], repair: bool) -> None:
+    def _is_left(self, own: seconder.Service, user: dict[str, Any]) -> bool:
+        """Lists a user without an account, and returns whether an enrolment may have left it."""
         since = datetime.fromtimestamp(user["created"], timezone.utc).isoformat(" ", "minutes")
         text = f"The user {user['user_id']} ({user['number']}, since {since}) belongs to no account here"
-        if user["confirmed"] or time.time() - user["created"] < SETTLED:
-            used = "has used a code" if user["confirmed"] else "is new"
-            self.stdout.write(f"{text}, but {used}: see seconder_link and seconder_unlink --user-id.")
-        elif repair:
-            accounts.delete_user(user["user_id"])
-            self.stdout.write(f"{text}, and was deleted.")
-        else:
+        reason = _why_in_use(own, user)
+        if reason is None:
             self.stdout.write(f"{text}: its number cannot be enrolled. --repair deletes it.")
+        else:
+            self.stdout.write(f"{text}, but {reason}: see seconder_link and seconder_unlink --user-id.")
+        return reason is None
+
+    def _repair(self, own: seconder.Service, left: list[int], interactive: bool) -> None:
+        names = ", ".join(map(str, left))
+        if interactive and input(f"Delete the users {names} at the service? [y/N] ") not in ("y", "yes"):
+            raise CommandError("Nothing was deleted.")
+        for user_id in left:
+            found = own.operate("user.show", user_id=user_id)
+            # Somebody may have used or linked it while the question waited.
+            linked = Enrolment.objects.filter(user_id=user_id).exists()
+            if linked or _why_in_use(own, found) is not None:
+                self.stdout.write(f"The user {user_id} is used meanwhile, and was not deleted.")
+                continue
+            accounts.delete_user(user_id)
+            self.stdout.write(f"The user {user_id} was deleted.")
 
     def _compare_counts(self, total: int | None, repair: bool) -> None:
         more = 0 if total is None else total - Enrolment.objects.count()
@@ -106,6 +130,18 @@ def _users(own: seconder.Service) -> Iterator[dict[str, Any]]:
         after = page["next"]
         if after is None:
             return
+
+
+def _why_in_use(own: seconder.Service, user: dict[str, Any]) -> str | None:
+    """Why a user may be somebody's, such as of another program with the same application."""
+    if user["confirmed"]:
+        return "has used a code"
+    if user["login"]:
+        return f"has the login name {user['login']!r}"
+    factors = own.user_status(user["user_id"]).factors
+    if factors is None or factors.authenticators or factors.devices or factors.recovery_codes:
+        return "has an app, a phone or recovery codes"
+    return "is new" if time.time() - user["created"] < SETTLED else None
 
 
 def _is_missing(own: seconder.Service, user_id: int) -> bool:
