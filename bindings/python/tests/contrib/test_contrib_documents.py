@@ -36,7 +36,28 @@ find_account = accounts.get
 """
 
 CHECKS = {
-    "flask login": "test_the_login()",
+    "flask login": """
+test_the_login()
+from seconder.testing import Sandbox
+
+with Sandbox(accept="0000000") as sandbox, second.override(sandbox.service, app):
+    remember_account("ada", sandbox.service.create_user("a@example.com", "555-010-0123", 1).user_id)
+    client = app.test_client()
+    client.post("/login", data={"password": "correct horse"})
+    assert client.post("/login/code", data={"code": "1111111"}).status_code == 401
+    client.post("/login/code", data={"code": "0000000"})
+    assert len(client.post("/recovery-codes").json) == 10
+    with client.session_transaction() as kept:
+        kept["_seconder_passed"] = {**kept["_seconder_passed"], "at": 0}
+    assert client.post("/recovery-codes").location == "/login/code"
+    assert client.get("/login/code").status_code == 200
+    client.post("/login/code", data={"code": "0000000"})
+    assert client.post("/recovery-codes").status_code == 200
+    copied = client.get_cookie("session").value
+    client.post("/logout")
+    client.set_cookie("session", copied)
+    assert client.get("/").location == "/login"
+""",
     "flask glue": """
 from seconder.testing import Sandbox
 
