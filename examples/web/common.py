@@ -142,8 +142,8 @@ def why_limited(error: seconder.RateLimited, sending: bool) -> str:
 
 
 def of_other_service(error: seconder.RateLimited) -> bool:
-    """Whether a service has decided so that does not name its limits. Without the code it is only busy, or
-    it does not accept the application's own key."""
+    """Returns whether a service that does not name its limits reached one. Without the code it is only busy,
+    or it does not accept the application's own key."""
     return error.limit is None and error.code == seconder.Code.TOO_MANY_REQUESTS
 
 

@@ -32,13 +32,13 @@ TOO_MANY = "Too many attempts."
 
 
 def is_undecided(error: RateLimited) -> bool:
-    """Whether the service has decided nothing: it is busy, or the application's own API key is wrong where
-    many wrong ones came from. Other services say with the code alone that a limit was reached."""
+    """Returns whether the service has decided nothing: it is busy, or the application's own API key is
+    wrong where many wrong ones came from. Other services report a limit by the code alone."""
     return error.limit is None and error.code not in (Code.TOO_MANY_REQUESTS, Code.FACTOR_LOCKED)
 
 
 def is_users(error: RateLimited) -> bool:
-    """Whether the limit is one of the user or the visitor, and nothing that an operator has to act on."""
+    """Returns whether the limit is one of the user or the visitor, and nothing for an operator."""
     return not error.is_operator_limit and not is_undecided(error)
 
 

@@ -100,7 +100,7 @@ def _login_page() -> str:
 
 
 def _is_logout(request: HttpRequest) -> bool:
-    """Whether it is a request to log out, which needs no code."""
+    """Returns whether it is a request to log out, which needs no code."""
     match = request.resolver_match
     return match is not None and match.url_name == "logout" and match.app_name == "admin"
 

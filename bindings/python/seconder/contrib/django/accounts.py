@@ -342,12 +342,12 @@ def _record(
     if error is not None:
         # If the database fails below, this error is the context of that one, with the code in a frame.
         error.with_traceback(None)
-        limited = isinstance(error, seconder.RateLimited)
-        mistake = _limits.is_users(error) if limited else isinstance(error, seconder.TokenInvalid)
+        limit = error if isinstance(error, seconder.RateLimited) else None
+        mistake = _limits.is_users(limit) if limit else isinstance(error, seconder.TokenInvalid)
         verdict = Decision.Verdict.REJECTED if mistake else Decision.Verdict.FAILED
         reason = f"{type(error).__name__} {error.code or ''}".strip()
-        if limited:
-            _limits.report(error)
+        if limit:
+            _limits.report(limit)
         elif not mistake:
             # Without the frames: the callers' hold the code, and error trackers send them.
             kind = type(error).__name__

@@ -282,7 +282,8 @@ def test_no_user_is_blamed_by_the_other_packages(
     device = SeconderDevice.add(ada.user)
     ada.client.post("/accounts/login/", {"login": "ada", "password": "password"})
     limited(monkeypatch, code, limit)
-    assert not device.verify_token("1234567") and device.locked_until is None
+    assert not device.verify_token("1234567")
+    assert device.locked_until is None
     with pytest.raises(ChallengeFailed):
         device.generate_challenge()
     page = ada.client.post("/accounts/2fa/authenticate/", {"code": "1234567"})
@@ -303,10 +304,11 @@ def test_what_changes_factors_needs_a_fresh_one(
     request: Any = RequestFactory().get("/")
     request.session, request.user = ada.client.session, ada.user
     view = fresh_factor_required(lambda request: HttpResponse("codes"))
-    permission: Any = FreshFactor()
+    fresh: Any = FreshFactor
+    permission = fresh()
     assert view(request).content == b"codes" and permission.has_permission(request, None)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 302)
     assert view(request).status_code == 302 and not permission.has_permission(request, None)
-    any_age: Any = SecondFactorVerified()
-    assert any_age.has_permission(request, None)
+    verified: Any = SecondFactorVerified
+    assert verified().has_permission(request, None)

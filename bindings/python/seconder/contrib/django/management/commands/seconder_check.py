@@ -28,7 +28,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whether to repair."""
+        """Adds the options to repair."""
         parser.add_argument(
             "--repair",
             action="store_true",
@@ -133,7 +133,7 @@ def _users(own: seconder.Service) -> Iterator[dict[str, Any]]:
 
 
 def _why_in_use(own: seconder.Service, user: dict[str, Any]) -> str | None:
-    """Why a user may be somebody's, such as of another program with the same application."""
+    """Returns why a user may belong to another program with the same application, or None."""
     if user["confirmed"]:
         return "has used a code"
     if user["login"]:
@@ -145,7 +145,7 @@ def _why_in_use(own: seconder.Service, user: dict[str, Any]) -> str | None:
 
 
 def _is_missing(own: seconder.Service, user_id: int) -> bool:
-    """Whether the service does not have a user, who may have been added since they were listed."""
+    """Returns whether the service lacks a user, who may have been added since they were listed."""
     try:
         own.user_status(user_id)
     except seconder.UserNotFound:
