@@ -303,12 +303,11 @@ def test_what_changes_factors_needs_a_fresh_one(
     ada.client.post(PAGE, {"code": ada.code()})
     request: Any = RequestFactory().get("/")
     request.session, request.user = ada.client.session, ada.user
-    view = fresh_factor_required(lambda request: HttpResponse("codes"))
-    fresh: Any = FreshFactor
-    permission = fresh()
+    view: Any = fresh_factor_required(lambda request: HttpResponse("codes"))
+    permission: Any = FreshFactor()
     assert view(request).content == b"codes" and permission.has_permission(request, None)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 302)
     assert view(request).status_code == 302 and not permission.has_permission(request, None)
-    verified: Any = SecondFactorVerified
-    assert verified().has_permission(request, None)
+    any_age: Any = SecondFactorVerified()
+    assert any_age.has_permission(request, None)

@@ -101,12 +101,12 @@ class Command(BaseCommand):
         names = ", ".join(map(str, left))
         if interactive and input(f"Delete the users {names} at the service? [y/N] ") not in ("y", "yes"):
             raise CommandError("Nothing was deleted.")
+        # Somebody may have used or linked one while the question waited.
+        users = {each["user_id"]: each for each in _users(own)}
         for user_id in left:
-            found = own.operate("user.show", user_id=user_id)
-            # Somebody may have used or linked it while the question waited.
             linked = Enrolment.objects.filter(user_id=user_id).exists()
-            if linked or _why_in_use(own, found) is not None:
-                self.stdout.write(f"The user {user_id} is used meanwhile, and was not deleted.")
+            if linked or user_id not in users or _why_in_use(own, users[user_id]) is not None:
+                self.stdout.write(f"The user {user_id} has changed meanwhile, and was not deleted.")
                 continue
             accounts.delete_user(user_id)
             self.stdout.write(f"The user {user_id} was deleted.")
