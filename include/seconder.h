@@ -1092,8 +1092,8 @@ typedef struct seconder_verify_options {
  */
 typedef struct seconder_enrol_authenticator_options {
     /**
-     * The label that the app shows beside the code, 1 to 1024 bytes. Default: the user's e-mail
-     * address.
+     * The label that the app shows beside the code, 1 to 1024 bytes without a colon. Default: the user's
+     * e-mail address.
      */
     const char *label;
     /**
@@ -3762,8 +3762,8 @@ seconder_status seconder_verifier_parameters(const struct seconder_verifier *ver
 void seconder_verifier_free(struct seconder_verifier *verifier);
 
 /**
- * Creates a totp from the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are
- * copied.
+ * Creates a totp from the bytes of a secret, 10 to 128 of them, which are copied. A new secret should
+ * have 20 (RFC 4226, section 4); shorter ones are for apps that users have already.
  *
  * Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if an argument or option is out
  * of range.
@@ -3777,7 +3777,8 @@ seconder_status seconder_totp_new(const void *secret,
                                   struct seconder_error **error);
 
 /**
- * Parses an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
+ * Parses an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri(). The secret may
+ * have lower case, padding, spaces and dashes.
  *
  * Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if it is not such a URI, has no
  * secret in Base32, or has a value that is out of range.
@@ -3792,7 +3793,7 @@ seconder_status seconder_totp_from_uri(const char *uri,
  * `label`. Anyone who sees the URI can generate the user's codes.
  *
  * Free `out` with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT for an argument
- * that is NULL or not UTF-8.
+ * that is NULL or not UTF-8, and for an issuer or a label with a colon, which separates the two.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_uri(const struct seconder_totp *totp,

@@ -2845,7 +2845,7 @@ class Totp : public detail::Handle<seconder_totp, seconder_totp_free> {
 public:
     using Handle::Handle;
 
-    /// Creates a Totp from the bytes of a secret, 16 to 128 of them.
+    /// Creates a Totp from the bytes of a secret, 10 to 128 of them. A new secret should have 20.
     static Result<Totp> try_make(std::string_view secret, const TotpOptions &options = {})
     {
         seconder_totp_options c = {};
@@ -2865,7 +2865,7 @@ public:
         });
     }
 
-    /// The otpauth: URI that transfers the secret to an app.
+    /// The otpauth: URI that transfers the secret to an app. Neither text may have a colon.
     Result<OwnedText> try_uri(const Text &issuer, const Text &label) const
     {
         return detail::with_out<OwnedText>([&](auto out, auto error) {

@@ -1,6 +1,5 @@
 //! `seconder import` and `seconder export`: users as lines of JSON or rows of CSV.
 
-mod base32;
 mod earlier;
 mod export;
 mod fields;

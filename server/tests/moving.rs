@@ -7,6 +7,7 @@ mod files;
 pub(crate) mod machine;
 mod repeated;
 mod sealed;
+mod secrets;
 
 use crate::documents;
 use crate::postgres_server;
@@ -127,7 +128,7 @@ fn bad_lines() -> Vec<(String, Vec<(&'static str, &'static str)>)> {
         one(with("confirmd", json!(true)), "confirmd", "is unknown: the fields are id"),
         one(with("digits", json!(6)), "digits", "without secret"),
         one(app("secret", json!("CANARY10")), "authenticators[0].secret", "must be Base32"),
-        one(app("secret", json!("GVVBSK3Z")), "authenticators[0].secret", "16 to 128 bytes"),
+        one(app("secret", json!("GVVBSK3Z")), "authenticators[0].secret", "10 to 128 bytes"),
         one(app("digits", json!(9)), "authenticators[0].digits", "6, 7 or 8"),
         one(app("period", json!(0)), "authenticators[0].period", "1 to 3600"),
         one(app("algorithm", json!("SHA512")), "authenticators[0].algorithm", "must be SHA1"),

@@ -12,7 +12,7 @@ use std::fmt;
 pub struct EnrolAuthenticator {
     /// The user.
     pub user_id: UserId,
-    /// The label that the app shows with the code. Default: the user's e-mail.
+    /// The label that the app shows with the code, without a colon. Default: the user's e-mail.
     pub label: Option<DisplayText>,
     /// The width and height of the QR code, 100 to 1000 pixels. Default 300.
     pub qr_size: Option<u64>,

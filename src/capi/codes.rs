@@ -68,8 +68,8 @@ pub struct seconder_verify_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_enrol_authenticator_options {
-    /// The label that the app shows beside the code, 1 to 1024 bytes. Default: the user's e-mail
-    /// address.
+    /// The label that the app shows beside the code, 1 to 1024 bytes without a colon. Default: the user's
+    /// e-mail address.
     pub label: *const c_char,
     /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
     pub qr_size: u64,

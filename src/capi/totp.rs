@@ -29,8 +29,8 @@ pub struct seconder_totp {
     totp: Totp,
 }
 
-/// Creates a totp from the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are
-/// copied.
+/// Creates a totp from the bytes of a secret, 10 to 128 of them, which are copied. A new secret should
+/// have 20 (RFC 4226, section 4); shorter ones are for apps that users have already.
 ///
 /// Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if an argument or option is out
 /// of range.
@@ -71,7 +71,8 @@ fn or(number: u32, default: u32) -> u32 {
     if number == 0 { default } else { number }
 }
 
-/// Parses an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
+/// Parses an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri(). The secret may
+/// have lower case, padding, spaces and dashes.
 ///
 /// Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if it is not such a URI, has no
 /// secret in Base32, or has a value that is out of range.
@@ -92,7 +93,7 @@ pub unsafe extern "C" fn seconder_totp_from_uri(
 /// `label`. Anyone who sees the URI can generate the user's codes.
 ///
 /// Free `out` with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT for an argument
-/// that is NULL or not UTF-8.
+/// that is NULL or not UTF-8, and for an issuer or a label with a colon, which separates the two.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_uri(
@@ -107,7 +108,7 @@ pub unsafe extern "C" fn seconder_totp_uri(
         with_out(out, error, || {
             let totp = &ffi::need("totp", totp)?.totp;
             let (issuer, label) = (ffi::text("issuer", issuer)?, ffi::text("label", label)?);
-            Ok(seconder_text::new(totp.uri(issuer, label).expose()))
+            Ok(seconder_text::new(totp.uri(issuer, label)?.expose()))
         })
     }
 }

@@ -30,7 +30,8 @@ impl Handle<EnrolAuthenticator> for Engine {
         let mut secret = Zeroizing::new(vec![0; limits::SECRET_LENGTH]);
         self.shared.random.fill(&mut secret)?;
         let (digits, period) = self.shared.authenticator;
-        let uri = Totp::new(&secret, Algorithm::Sha1, digits, period)?.uri(&self.app.name, &label);
+        let uri =
+            Totp::new(&secret, Algorithm::Sha1, digits, period)?.uri(&self.app.name, &label)?;
         let picture = picture(&uri, call.qr_size.unwrap_or(QR_SIZE))?;
         let (app, user_id) = (self.app.app_id, call.user_id);
         // The default label has the user's e-mail address, which is stored with the user alone.

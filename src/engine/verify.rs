@@ -385,10 +385,9 @@ pub(super) fn match_apps(
         let Ok(totp) = Totp::new(app.secret.get()?, Algorithm::Sha1, app.digits, app.period) else {
             continue;
         };
-        match totp.check(token, now.clock.seconds(), app.last_step) {
-            otp::Match::Step(step) if used_after.contains(&step) => {
-                used = Some(MatchResult::Used);
-            }
+        let is_used =
+            |step| app.last_step.is_some_and(|last| step <= last) || used_after.contains(&step);
+        match totp.check_unless(token, now.clock.seconds(), is_used) {
             otp::Match::Step(step) => {
                 let found = Match::Step { authenticator_id: app.authenticator_id, step };
                 return Ok(Some(right_app(found)));

@@ -577,7 +577,8 @@ class Calls:
 
         Args:
             user_id: The user.
-            label: The label that the app shows beside the code. Default: the user's e-mail.
+            label: The label that the app shows beside the code, without a colon. Default: the user's
+                e-mail.
             qr_size: The width and height of the QR code, 100 to 1000 pixels. Default 300.
 
         Returns:

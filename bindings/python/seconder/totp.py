@@ -26,7 +26,8 @@ class Totp:
     It is immutable, and ``repr`` does not show the secret.
 
     Args:
-        secret: 16 to 128 random bytes.
+        secret: 10 to 128 random bytes. A new secret should have 20, as :meth:`generate` makes them;
+            shorter ones are for apps that users have already.
         algorithm: The hash function. Most apps support SHA-1 alone.
         digits: How many digits a code has, 6 to 8.
         period: How long a code is shown, in seconds, 1 to 3600.
@@ -82,7 +83,7 @@ class Totp:
 
     @classmethod
     def from_uri(cls, uri: str) -> Self:
-        """Parses an ``otpauth:`` URI.
+        """Parses an ``otpauth:`` URI. The secret may have lower case, padding, spaces and dashes.
 
         Args:
             uri: The ``otpauth://totp/…`` URI, such as
@@ -112,6 +113,9 @@ class Totp:
 
         Returns:
             The ``otpauth://totp/…`` URI. It contains the secret.
+
+        Raises:
+            InvalidArgument: The issuer or the label has a colon, which separates the two.
 
         Example:
             >>> uri = seconder.totp.Totp(bytes(20)).uri("Example", "ada")

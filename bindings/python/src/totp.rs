@@ -41,7 +41,10 @@ impl Totp {
     /// The `otpauth:` URI that transfers the secret to an app.
     fn uri(&self, issuer: &Bound<'_, PyAny>, label: &Bound<'_, PyAny>) -> PyResult<String> {
         let uri = self.0.uri(text("issuer", issuer)?, text("label", label)?);
-        Ok(uri.expose().to_owned())
+        match uri {
+            Ok(uri) => Ok(uri.expose().to_owned()),
+            Err(error) => Err(Failure::from(error).raise(issuer.py())),
+        }
     }
 
     #[getter]

@@ -75,6 +75,18 @@ def test_a_uri_carries_all_parameters(algorithm: seconder.Algorithm) -> None:
     assert again.code(1) == totp.code(9) != totp.code(10)
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "OTPAUTH://TOTP/Example:ada?secret=gezdgnbvgy3tqojq",
+        "otpauth://totp/ada?secret=GEZD GNBV%20GY3T+QOJQ&algorithm=sha-1",
+        "otpauth://totp/ada?secret=GEZDGNBVGY3TQOJQ%3D&issuer=Example",
+    ],
+)
+def test_uris_of_other_programs_are_read(uri: str) -> None:
+    assert seconder.totp.Totp.from_uri(uri) == seconder.totp.Totp(b"1234567890")
+
+
 def test_repr_and_errors_show_no_secret() -> None:
     totp = seconder.totp.Totp(SECRET)
     assert "1234" not in repr(totp) + str(totp) + repr(totp._native)
@@ -107,6 +119,8 @@ def test_an_invalid_argument_is_named() -> None:
         ("uri", lambda: seconder.totp.code(half)),
         ("issuer", lambda: totp.uri(half, "ada")),
         ("label", lambda: totp.uri("Example", half)),
+        ("issuer", lambda: totp.uri("Example:", "ada")),
+        ("label", lambda: totp.uri("Example", "user:ada")),
         ("at", lambda: totp.code(10**400)),
         ("at", lambda: totp.code(float("nan"))),
         ("last_step", lambda: totp.check("123456", last_step=-1)),

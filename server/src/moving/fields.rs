@@ -1,9 +1,10 @@
 //! How a user is read from the fields of a line. Everything that is wrong with it is found at once, and
 //! none of what is reported repeats a value, which may be a secret or somebody's number.
 
-use super::{FIELDS, OTHER_FIELDS, base32};
+use super::{FIELDS, OTHER_FIELDS};
 use seconder::engine::{AuthenticatorRecord, DeviceRecord, DeviceType, LockedFactors, UserRecord};
 use seconder::model::{CountryCode, DeviceId, Email, PhoneNumber, UserId};
+use seconder::otp::{Algorithm, decode_secret};
 use seconder::{Error, Result};
 use serde_json::{Map, Value};
 use std::str::FromStr;
@@ -136,11 +137,10 @@ fn app(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
     let (digits, period) = (fields.number("digits"), fields.number("period"));
     let (last_step, label) = (fields.number("last_step"), fields.parsed("label"));
     let algorithm = fields.word("algorithm");
-    if algorithm.is_some_and(|name| !["SHA1", "SHA-1", "HMACSHA1"].contains(&&*name.to_uppercase()))
-    {
+    if algorithm.is_some_and(|name| name.parse().ok() != Some(Algorithm::Sha1)) {
         fields.problem("algorithm", "must be SHA1: the user has to enrol the app again otherwise");
     }
-    let Some(secret) = base32::decode(&secret?) else {
+    let Some(secret) = decode_secret(&secret?) else {
         fields.problem("secret", "must be Base32: letters A to Z and digits 2 to 7");
         return None;
     };

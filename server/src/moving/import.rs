@@ -9,8 +9,9 @@ use super::sealed::{self, Input, SealKey};
 use super::{Format, STANDARD};
 use crate::arguments::Database;
 use crate::commands::{invalid, print};
+use crate::log;
 use clap::Args;
-use seconder::engine::{Engine, Imported, UserRecord};
+use seconder::engine::{AuthenticatorRecord, Engine, Imported, UserRecord};
 use seconder::{Error, Result};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ use std::thread;
 
 /// How many users share a transaction: a login waits for no longer than one of them takes.
 const BATCH: usize = 500;
+/// RFC 4226, section 4, requires secrets of as many bytes. Apps of other services have shorter ones.
+const REQUIRED_SECRET: usize = 16;
 /// How many batches are read ahead.
 const AHEAD: usize = 4;
 
@@ -69,6 +72,8 @@ struct Tally {
     unchanged: u64,
     conflicting: u64,
     bad: u64,
+    /// Authenticator apps of the users who are here.
+    short_secrets: u64,
 }
 
 /// A line that was read.
@@ -105,6 +110,13 @@ pub(crate) fn run(options: &Import) -> Result<()> {
     progress.hide();
     report.end()?;
     print(&tally.text(options, progress.elapsed().as_secs_f64()))?;
+    if tally.short_secrets > 0 {
+        log(&format!(
+            "warning: {} authenticator apps have secrets of less than 128 bits (RFC 4226). They go on \
+             working; a new enrolment gives their users secrets of 160 bits",
+            tally.short_secrets
+        ));
+    }
     done?;
     tally.verdict(options)
 }
@@ -187,7 +199,7 @@ fn write(
             let problems = match item {
                 Item::User(user) => {
                     let outcome = outcomes.next().unwrap_or(Imported::Unchanged);
-                    tally.count(place(outcome, *line, user, earlier.as_mut()))
+                    tally.count(place(outcome, *line, user, earlier.as_mut()), user)
                 }
                 Item::Bad(problems) => {
                     tally.bad += 1;
@@ -247,7 +259,7 @@ enum Outcome {
 }
 
 impl Tally {
-    fn count(&mut self, outcome: Outcome) -> Option<Problem> {
+    fn count(&mut self, outcome: Outcome, user: &UserRecord) -> Option<Problem> {
         match outcome {
             Outcome::Created => self.created += 1,
             Outcome::Unchanged => self.unchanged += 1,
@@ -256,6 +268,9 @@ impl Tally {
                 return Some(problem);
             }
         }
+        let is_short = |app: &&AuthenticatorRecord| app.secret().len() < REQUIRED_SECRET;
+        let short = user.authenticators.iter().filter(is_short).count();
+        self.short_secrets += u64::try_from(short).unwrap_or(u64::MAX);
         None
     }
 
@@ -264,10 +279,11 @@ impl Tally {
     }
 
     fn text(&self, options: &Import, seconds: f64) -> String {
-        let Tally { created, unchanged, conflicting, bad } = self;
+        let Tally { created, unchanged, conflicting, bad, short_secrets } = self;
         if options.json {
             let numbers = serde_json::json!({
                 "created": created, "unchanged": unchanged, "conflicting": conflicting, "bad": bad,
+                "short_secrets": short_secrets,
                 "dry_run": options.dry_run, "seconds": (seconds * 1000.0).round() / 1000.0,
             });
             return numbers.to_string();

@@ -1,7 +1,8 @@
 //! How a user is written, so that `fields.rs` reads the same.
 
-use super::{FIELDS, base32};
+use super::FIELDS;
 use seconder::engine::{AuthenticatorRecord, DeviceRecord, UserRecord};
+use seconder::otp::encode_secret;
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 
@@ -35,7 +36,7 @@ pub(super) fn fields(user: &UserRecord, with_secrets: bool) -> Map<String, Value
 
 fn authenticator(app: &AuthenticatorRecord) -> Value {
     let fields = [
-        ("secret", json!(base32::encode(app.secret()))),
+        ("secret", json!(encode_secret(app.secret()).expose())),
         ("digits", json!(app.digits())),
         ("period", json!(app.period())),
         ("algorithm", json!("SHA1")),
