@@ -4,6 +4,7 @@
 
 use crate::fresh::{ManualClock, ada, forced, open_at};
 use seconder::calls::{ApprovalStatus, CreateApproval, Recognition, RequestSms};
+use seconder::engine::operator::{CheckService, Health, UnlockUser};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::UserId;
 use seconder::otp::Totp;
@@ -211,4 +212,57 @@ fn a_factor_is_locked_after_100_wrong_codes_until_the_user_is_unlocked() {
     assert!(!service.user_status(user).unwrap().factors.unwrap().authenticators_locked);
     let nobody = service.unlock_user(999.try_into().unwrap()).unwrap_err();
     assert_eq!(nobody.code(), Some("60026"));
+}
+
+#[test]
+fn codes_are_accepted_again_after_the_clock_was_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(YEAR);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let [user, other] =
+        [ada(&service), service.create_user("b@x", "555-010-0124", "1").unwrap().user_id];
+    let enrol =
+        |user| Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
+    let (app, others) = (enrol(user), enrol(other));
+    let right = |user, app: &Totp, at| {
+        verify(&service, user, app.code(at).expose()).unwrap() == Verdict::Right
+    };
+    let health = || {
+        let findings = service.operate(&CheckService {}).unwrap().findings;
+        findings.into_iter().find(|finding| finding.check == "clock").unwrap()
+    };
+    let unlock = |clock| service.operate(&UnlockUser { user_id: user, clock }).unwrap();
+    assert!(right(user, &app, YEAR));
+    clock.set(YEAR + DAY);
+    assert!(right(user, &app, YEAR + DAY));
+    clock.set(YEAR + 60);
+    assert_eq!(health().status, Health::Failed);
+    assert!(right(other, &others, YEAR + 60));
+    assert!(!right(user, &app, YEAR + 60));
+    unlock(false);
+    assert!(!right(user, &app, YEAR + 60));
+    let found = health();
+    assert_eq!(found.status, Health::Warning);
+    let expected = format!(
+        "codes of 1 authenticator apps are not accepted, of the last one until \
+                            1971-01-02 00:00:30 UTC; users {user}"
+    );
+    assert!(found.found.ends_with(&expected), "{}", found.found);
+    assert!(found.advice.unwrap().contains("seconder user unlock --clock"));
+    unlock(true);
+    assert_eq!(health().status, Health::Ok);
+    // What may have been used before, at the right time, is not accepted again.
+    for at in [YEAR, YEAR + 30, YEAR + 60, YEAR + 90] {
+        assert!(!right(user, &app, at), "{at}");
+    }
+    clock.set(YEAR + 120);
+    assert!(right(user, &app, YEAR + 120));
+    unlock(true);
+    assert!(!right(user, &app, YEAR + 120));
+    clock.set(YEAR + DAY);
+    assert!(!right(user, &app, YEAR + DAY), "it was used");
+    clock.set(YEAR + DAY + 30);
+    assert!(right(user, &app, YEAR + DAY + 30));
+    let nobody = UnlockUser { user_id: 999.try_into().unwrap(), clock: true };
+    assert_eq!(service.operate(&nobody).unwrap_err().code(), Some("60026"));
 }

@@ -9,6 +9,7 @@ use crate::table::Json;
 use crate::target::Target;
 use clap::{Args, Subcommand};
 use seconder::calls::{CreateUser, Factors, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
+use seconder::engine::operator::UnlockUser;
 use seconder::model::{AuthenticatorId, DeviceId, LoginName, PhoneNumber, UserId};
 use seconder::{Error, Handle, Result, Service};
 use serde_json::{Value, json};
@@ -172,6 +173,10 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+        /// Also accept codes of the user's authenticator apps again after the clock was ahead: those of a
+        /// minute from now on. Set the clock right first. See `seconder doctor`.
+        #[arg(long, conflicts_with = "service")]
+        clock: bool,
         #[command(flatten)]
         json: Json,
     },
@@ -272,9 +277,13 @@ pub(crate) fn run(command: User) -> Result<()> {
             let codes = service.create_recovery_codes(user_id)?;
             json.print(&codes, &lines(&codes))
         }
-        User::Unlock { target, who, json } => {
+        User::Unlock { target, who, clock, json } => {
             let (service, user_id) = who.of(&target)?;
-            let _ = service.unlock_user(user_id)?;
+            if clock {
+                service.operate(&UnlockUser { user_id, clock })?;
+            } else {
+                let _ = service.unlock_user(user_id)?;
+            }
             json.print(&json!({ "user_id": user_id.get() }), "")
         }
         User::ForgetBrowsers { target, who, json } => {

@@ -83,6 +83,20 @@ fn users_are_managed_in_a_database() {
 }
 
 #[test]
+fn apps_are_unlocked_in_a_database_after_the_clock_was_ahead() {
+    let folder = TempDir::new().unwrap();
+    let create = ["user", "create", "--email", "ada@example.com", "--cellphone", "555-010-0123"];
+    seconder::open(&format!("sqlite:{}", folder.path().join("seconder.db").display())).unwrap();
+    printed(folder.path(), &[&create[..], &["--country-code", "1"]].concat());
+    assert_eq!(printed(folder.path(), &["user", "unlock", "--clock", "--user", "1"]), "");
+    let unknown = error_of(folder.path(), &["user", "unlock", "--clock", "--user", "9"]);
+    assert!(unknown.contains("User not found"), "{unknown}");
+    let of_service = ["user", "unlock", "--clock", "--user", "1", "--url", "https://localhost"];
+    let refused = error_of(folder.path(), &of_service);
+    assert!(refused.contains("'--clock' cannot be used with"), "{refused}");
+}
+
+#[test]
 fn users_are_managed_in_a_service_that_runs() {
     let world = World::start();
     let folder = world.folder.path();

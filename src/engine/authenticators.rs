@@ -1,7 +1,9 @@
 //! Authenticator apps: generating a secret, the QR code that carries it into the app, and the first
 //! code of it.
 
+use super::clock::Time;
 use super::operations::factors::{self, NewAuthenticator, Removed};
+use super::operations::listing;
 use super::operations::verify::{EnrolledApp, Factor, Match, VerifyState};
 use super::verify::{self, MatchResult};
 use super::{Engine, limits, rejections};
@@ -9,15 +11,18 @@ use crate::calls::{
     AuthenticatorEnrolled, ConfirmAuthenticator, Done, EnrolAuthenticator, RemoveAuthenticator,
     Verification,
 };
-use crate::model::Secret;
+use crate::model::{Secret, UserId};
 use crate::otp::{Algorithm, Totp};
 use crate::{Error, Handle, Result};
 use base64::Engine as _;
 use fast_qr::convert::{Builder, Shape, svg::SvgBuilder};
+use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// The default width and height of a QR code, in pixels.
 const QR_SIZE: u64 = 300;
+/// How many apps are read at once, which holds up no call for long.
+const PAGE: u32 = 128;
 
 impl Handle<EnrolAuthenticator> for Engine {
     fn handle(&self, call: &EnrolAuthenticator) -> Result<AuthenticatorEnrolled> {
@@ -84,6 +89,38 @@ impl Handle<ConfirmAuthenticator> for Engine {
                 false => MatchResult::Wrong(Vec::new(), Vec::new(), None),
             })
         })
+    }
+}
+
+impl Engine {
+    /// Accepts codes of the user's authenticator apps again after the clock was ahead. The clock must be right.
+    pub(super) fn reset_steps(&self, operation: &'static str, user_id: UserId) -> Result<()> {
+        let (now, app) = (self.begin(), self.app.app_id);
+        let trail = self.trail_of(operation, now, None)?;
+        let found = self.run(move |view| {
+            let found = factors::reset_steps(view, app, user_id, now)?;
+            if found {
+                trail.done(view, user_id);
+            }
+            Ok(found)
+        })?;
+        found.then_some(()).ok_or_else(rejections::user_not_found)
+    }
+
+    /// The authenticator apps of which no code is accepted because the clock was ahead when the last one was:
+    /// the users, and until when.
+    pub(super) fn apps_ahead(&self) -> Result<Vec<(u64, Time)>> {
+        let now = self.now();
+        let (mut before, mut found) = ((u64::MAX, i64::MAX), Vec::new());
+        loop {
+            let page = self.look(move |view| listing::authenticators(view, before, PAGE))?;
+            let Some(last) = page.last() else { return Ok(found) };
+            before = (last.user_id, last.authenticator_id);
+            found.extend(page.iter().filter_map(|app| {
+                let end = app.step_ahead(now)?.saturating_add(1).saturating_mul(app.period);
+                Some((app.user_id, Time(0).plus(Duration::from_secs(end))))
+            }));
+        }
     }
 }
 

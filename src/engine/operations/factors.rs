@@ -5,7 +5,7 @@ use super::users::{self, Profile};
 use super::verify::Factor;
 use super::{AppId, DEVICES, browsers, next_id, recovery, user};
 use crate::engine::clock::Now;
-use crate::engine::store::{Authenticator, Decided, Device, User, View};
+use crate::engine::store::{Authenticator, Decided, Device, OfflineUse, User, View};
 use crate::model::{DeviceId, UserId};
 use zeroize::Zeroizing;
 
@@ -200,6 +200,46 @@ pub(in crate::engine) fn remove_authenticator(
         forget_browsers(view, user_id);
     }
     Ok(Removed::Done)
+}
+
+/// Accepts later codes of the user's authenticator apps again where the last one is of a time that has not
+/// come, because the clock was ahead. Returns whether there is such a user.
+pub(in crate::engine) fn reset_steps(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+    now: Now,
+) -> Decided<bool> {
+    if user(view, app, user_id)?.is_none() {
+        return Ok(false);
+    }
+    for mut row in view.all::<Authenticator>((user_id.get(),))? {
+        let Some(step) = row.step_ahead(now) else { continue };
+        // The code of that step stays used. What was used before the clock was ahead is not known any more,
+        // so nothing up to now is accepted, and a code of a step that is skipped prepares no logins.
+        view.put(OfflineUse {
+            user_id: row.user_id,
+            authenticator_id: row.authenticator_id,
+            step,
+            machine: String::new(),
+        });
+        let latest = row.latest_step(now);
+        (row.last_step, row.prepared_step) = (Some(latest), Some(latest));
+        view.put(row);
+    }
+    Ok(true)
+}
+
+impl Authenticator {
+    /// The latest step of which a code is accepted now.
+    fn latest_step(&self, now: Now) -> u64 {
+        now.clock.seconds() / self.period.max(1) + 1
+    }
+
+    /// The last step of which a code was accepted, if none can be accepted now because of it.
+    pub(in crate::engine) fn step_ahead(&self, now: Now) -> Option<u64> {
+        self.last_step.filter(|last| *last > self.latest_step(now))
+    }
 }
 
 pub(in crate::engine) fn remove_device(

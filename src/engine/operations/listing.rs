@@ -2,12 +2,23 @@
 
 use super::{AppId, user};
 use crate::engine::clock::Time;
-use crate::engine::store::{Activity, Approval, Decided, OpenApproval, Page, User, View};
+use crate::engine::store::{
+    Activity, Approval, Authenticator, Decided, OpenApproval, Page, User, View,
+};
 use crate::model::UserId;
 
 /// The users before this one, of all applications.
 pub(in crate::engine) fn users(view: &mut View, before: u64, most: u32) -> Decided<Vec<User>> {
     view.page(Page::below((), most).before((before,)))
+}
+
+/// The authenticator apps before this one of a user, of all applications.
+pub(in crate::engine) fn authenticators(
+    view: &mut View,
+    before: (u64, i64),
+    most: u32,
+) -> Decided<Vec<Authenticator>> {
+    view.page(Page::below((), most).before(before))
 }
 
 /// The activities of a user before a time and a nonce; `None` if there is no such user.

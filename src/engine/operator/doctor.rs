@@ -1,6 +1,7 @@
 //! Whether the database and what belongs to it are as they should be.
 
 use super::{Operation, ShowLimits, operation};
+use crate::engine::clock::Time;
 use crate::engine::{AuditFilter, Engine, JobStatus};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,8 @@ use serde::{Deserialize, Serialize};
 const BEHIND: u64 = 60;
 /// For how long a message may wait before somebody should look after it, in seconds.
 const OLDEST: u64 = 60;
+/// How many users are named at most.
+const SHOWN: usize = 10;
 
 operation! {
     /// Checks the keyring, the clock, the routes, the messages that wait and the limits, and says what to do. This
@@ -115,7 +118,7 @@ fn of_keyring(engine: &Engine) -> Result<Finding> {
     })
 }
 
-/// Whether the clock is behind what was decided already.
+/// Whether the clock is behind what was decided already, or was ahead when codes were accepted.
 fn of_clock(engine: &Engine) -> Result<Finding> {
     let now = engine.now().clock.seconds();
     let newest = engine.audit(&AuditFilter::default(), None, 1)?;
@@ -126,10 +129,31 @@ fn of_clock(engine: &Engine) -> Result<Finding> {
             "clock",
             format!("is {behind} s behind the newest decision"),
             "set it by NTP: codes of authenticator apps depend on it, and those of the time that \
-             passes again are not accepted",
+             passes again are not accepted. If it is right now, it was ahead before: \
+             `seconder user unlock --clock`",
         ),
-        _ => Finding::ok("clock", "is not behind what was decided"),
+        _ => of_apps(&engine.apps_ahead()?),
     })
+}
+
+/// The authenticator apps that a clock that was ahead has left without codes: their users, and until when.
+fn of_apps(ahead: &[(u64, Time)]) -> Finding {
+    let Some(until) = ahead.iter().map(|(_, until)| *until).max() else {
+        return Finding::ok("clock", "is not behind what was decided");
+    };
+    let users: Vec<_> = ahead.iter().take(SHOWN).map(|(user, _)| user.to_string()).collect();
+    let more = if ahead.len() > SHOWN { " …" } else { "" };
+    Finding::warning(
+        "clock",
+        format!(
+            "was ahead: codes of {} authenticator apps are not accepted, of the last one until {}; \
+             users {}{more}",
+            ahead.len(),
+            until.utc(),
+            users.join(" ")
+        ),
+        "if it is right now, `seconder user unlock --clock --user ID` has a user's codes accepted again",
+    )
 }
 
 fn of_routes(engine: &Engine) -> Result<Finding> {

@@ -1,6 +1,6 @@
 //! The users of the application.
 
-use super::{Nothing, operation};
+use super::{Nothing, Operation, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
 use crate::engine::operations::listing;
 use crate::engine::phones::Phone;
@@ -201,11 +201,18 @@ operation! {
     UnlockUser = "user.unlock" -> Nothing {
         /// The user.
         user_id: UserId,
+        /// Also accepts codes of the user's authenticator apps again after the clock was ahead: those of a
+        /// minute from now on. The clock must be right.
+        #[serde(default)]
+        clock: bool,
     }
 }
 
 impl UnlockUser {
     fn run(&self, engine: &Engine) -> Result<Nothing> {
+        if self.clock {
+            engine.reset_steps(<Self as Operation>::NAME, self.user_id)?;
+        }
         engine.handle(&calls::UnlockUser::new(self.user_id)).map(|_| Nothing {})
     }
 }
