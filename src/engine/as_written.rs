@@ -1,7 +1,7 @@
 //! Parameters as people and other programs write them. The typed clients of this library reject much
 //! of it, but the engine also serves programs that were written for services that accept it.
 
-use super::phones::Phone;
+use super::phones::{OTHER_COUNTRY, Phone};
 use super::rejections;
 use crate::calls::USER_ID_ON_THE_WIRE;
 use crate::model::{CountryCode, Email, PhoneNumber, Token, UserId};
@@ -116,14 +116,16 @@ fn read_country(text: &str) -> Result<CountryCode, &'static str> {
     code.ok_or("must be a calling code, such as 1, or a country, such as US")
 }
 
-/// A number as people write it: `(317) 338-9302`, `+1 317 338 9302`, `0171/234567`.
+/// A number as people write it: `(317) 338-9302`, `+1 317 338 9302`, `011 1 317 338 9302`, `0171/234567`.
 fn read_number(country: CountryCode, text: &str) -> Result<Phone, &'static str> {
     let (international, digits) = digits(text)?;
-    let national = match international {
-        true => digits.strip_prefix(&country.to_string()).ok_or("has another country code")?,
-        false => &digits,
+    let phone = match (international, digits.strip_prefix(&country.to_string())) {
+        (true, Some(_)) => Phone::parse_international(&digits)?,
+        (true, None) => return Err(OTHER_COUNTRY),
+        (false, _) => Phone::parse_dialled(country, &digits)?,
     };
-    Phone::parse(country, &plain_number(national)?)
+    // Those of other lengths exist, but no call takes them.
+    plain_number(&phone.national).map(|_| phone)
 }
 
 fn plain_number(digits: &str) -> Result<PhoneNumber, &'static str> {

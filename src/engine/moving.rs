@@ -143,7 +143,7 @@ impl UserRecord {
     ) -> Result<UserRecord> {
         let phone = match country {
             Some(country) => Phone::parse(country, number),
-            None => Phone::parse_international(number),
+            None => Phone::parse_international(number.as_str()),
         };
         Ok(UserRecord::of(user_id, phone.map_err(super::phones::invalid("phone"))?, email))
     }

@@ -5,10 +5,17 @@ use super::{Engine, as_written, rejections};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
 use crate::model::{CountryCode, PhoneNumber};
 use crate::{Error, Handle, Result};
-use rlibphonenumber::{NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumberType};
+use rlibphonenumber::{CountryCodeSource, NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumberType};
 use serde_json::{Map, Value};
 
 const WRONG_LENGTH: &str = "must be a valid cellphone number: its length does not fit its country";
+pub(super) const OTHER_COUNTRY: &str = "has another country code";
+const UNSUPPORTED: &str = "must be a valid cellphone number of a supported country";
+const AMBIGUOUS: &str = "must be a valid cellphone number, without a prefix or with the international prefix \
+                         of its country and the country code";
+/// The international prefixes that most people dial. Where another one is in use, some dial these all the
+/// same, and what begins with them is a number of the country only if its numbering plan says so.
+const PREFIXES: [&str; 4] = ["00", "011", "010", "810"];
 
 /// A number in the canonical form of its country, so that each phone has exactly one number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,27 +31,67 @@ impl Phone {
     /// A number of the right length is accepted even if it is in no known numbering plan: plans
     /// change, and an outdated plan must not lock out the owner of a new number.
     pub(super) fn parse(country: CountryCode, number: &PhoneNumber) -> Result<Phone, &'static str> {
-        let phone = Phone::read(&format!("+{country}{}", number.as_str()))?;
-        if phone.country_code == country.get() { Ok(phone) } else { Err(WRONG_LENGTH) }
+        Phone::parse_dialled(country, number.as_str())
     }
 
     /// Parses a number with its calling code, without the `+` before it.
-    pub(super) fn parse_international(number: &PhoneNumber) -> Result<Phone, &'static str> {
-        Phone::read(&format!("+{}", number.as_str()))
+    pub(super) fn parse_international(number: &str) -> Result<Phone, &'static str> {
+        Phone::read(&format!("+{number}"))?.unambiguous()
     }
 
+    /// Parses a number as it is dialled in its country, also with the country's international prefix and
+    /// the calling code.
+    pub(super) fn parse_dialled(country: CountryCode, number: &str) -> Result<Phone, &'static str> {
+        let phone = Phone::read_dialled(country, number)?;
+        if phone.country_code != country.get() {
+            return Err(OTHER_COUNTRY);
+        }
+        phone.unambiguous()
+    }
+
+    fn read_dialled(country: CountryCode, number: &str) -> Result<Phone, &'static str> {
+        let digits: String = number.chars().filter(char::is_ascii_digit).collect();
+        // All countries with the same calling code have the same prefixes.
+        let region = PHONE_NUMBER_UTIL.get_region_for_country_code(country.get().into());
+        let region =
+            region.filter(|it| PHONE_NUMBER_UTIL.get_country_code_for_region(*it).is_some());
+        let Some(region) = region else {
+            // Networks that belong to no country are called from everywhere alike.
+            return Phone::read(&format!("+{country}{digits}"));
+        };
+        let number = PHONE_NUMBER_UTIL.parse_and_keep_raw_input(&digits, Some(region));
+        let number = number.map_err(|_| UNSUPPORTED)?;
+        let is_national = number.country_code_source() == CountryCodeSource::FromDefaultCountry;
+        let has_prefix = PREFIXES.iter().any(|prefix| digits.starts_with(prefix));
+        if is_national && has_prefix && !PHONE_NUMBER_UTIL.is_valid_number(&number) {
+            return Err(AMBIGUOUS);
+        }
+        Phone::from_parsed(&number)
+    }
+
+    /// Rejects a number that is another one when it is dialled without its calling code: it begins with
+    /// what is left of a prefix that was there twice.
+    fn unambiguous(self) -> Result<Phone, &'static str> {
+        let country =
+            CountryCode::try_from(u64::from(self.country_code)).map_err(|_| UNSUPPORTED)?;
+        let again = Phone::read_dialled(country, &self.national);
+        if again.as_ref() == Ok(&self) { Ok(self) } else { Err(AMBIGUOUS) }
+    }
+
+    /// Parses a number with a `+` and its calling code.
     fn read(text: &str) -> Result<Phone, &'static str> {
-        let number = PHONE_NUMBER_UTIL
-            .parse(text, None)
-            .map_err(|_| "must be a valid cellphone number of a supported country")?;
+        Phone::from_parsed(&PHONE_NUMBER_UTIL.parse(text, None).map_err(|_| UNSUPPORTED)?)
+    }
+
+    fn from_parsed(number: &rlibphonenumber::PhoneNumber) -> Result<Phone, &'static str> {
         // A number that can be dialled only within its area belongs to a different phone in each.
-        let length = PHONE_NUMBER_UTIL.is_possible_number_with_reason(&number);
+        let length = PHONE_NUMBER_UTIL.is_possible_number_with_reason(number);
         if !matches!(length, Ok(NumberLengthType::IsPossible)) {
             return Err(WRONG_LENGTH);
         }
         Ok(Phone {
             country_code: u16::try_from(number.country_code).map_err(|_| WRONG_LENGTH)?,
-            national: rlibphonenumber::get_national_significant_number_owned(&number),
+            national: rlibphonenumber::get_national_significant_number_owned(number),
         })
     }
 
@@ -135,6 +182,62 @@ mod tests {
         ] {
             assert!(parse(country, number).is_err(), "+{country} {number}");
         }
+    }
+
+    #[test]
+    fn prefixes_are_understood_or_rejected_and_never_a_part_of_the_number() {
+        let ada = Ok("+447400123456".to_owned());
+        for (country, number, expected) in [
+            ("44", "0044 7400 123456", ada.clone()),
+            ("44", "0044 07400-123456", ada.clone()),
+            ("44", "44 7400 123456", ada),
+            ("43", "43 664 1234567", Ok("+436641234567".to_owned())),
+            ("49", "00491701234567", Ok("+491701234567".to_owned())),
+            ("7", "810 7 912 345 67 89", Ok("+79123456789".to_owned())),
+            ("1", "011 1 555 010 0123", Ok("+15550100123".to_owned())),
+            ("49", "0044 7400 123456", Err(OTHER_COUNTRY)),
+            ("1", "011 683 4002", Err(OTHER_COUNTRY)),
+            ("49", "011 44 20 7946 0000", Err(AMBIGUOUS)),
+            ("1", "0049301234", Err(AMBIGUOUS)),
+            ("49", "000 44 7400 12345", Err(AMBIGUOUS)),
+            ("44", "00 740012345", Err(WRONG_LENGTH)),
+        ] {
+            let read = parse(country, number).map(|phone| phone.e164());
+            assert_eq!(read, expected, "+{country} {number}");
+        }
+        assert_eq!(Phone::parse_international("4900491701234567"), Err(AMBIGUOUS));
+        // They are in the plan.
+        assert_eq!(parse("44", "0114 496 0000").unwrap().e164(), "+441144960000");
+        assert_eq!(parse("82", "010-2000-0000").unwrap().e164(), "+821020000000");
+        assert_eq!(parse("1", "810-555-0123").unwrap().e164(), "+18105550123");
+    }
+
+    #[test]
+    fn international_prefixes_are_those_of_each_region() {
+        let text = include_str!("../../tests/vectors/phone_prefixes.txt");
+        let plans = text.lines().filter(|line| !line.starts_with('#'));
+        let plans: Vec<Vec<&str>> = plans.map(|line| line.split(' ').collect()).collect();
+        assert!(plans.len() > 250);
+        let mut rejected = Vec::new();
+        for here in &plans {
+            let country: CountryCode = here[1].parse().unwrap();
+            assert_eq!(Phone::parse_dialled(country, here[2]).unwrap().national, here[2]);
+            for prefix in &here[3..] {
+                for there in &plans {
+                    let dialled = [prefix, there[1], there[2]].concat();
+                    let read = Phone::parse_dialled(country, &dialled);
+                    if there[1] != here[1] {
+                        assert!(read.is_err(), "{} {prefix} {}", here[0], there[0]);
+                    } else if let Ok(read) = read {
+                        assert_eq!(read.national, there[2], "{} {prefix} {}", here[0], there[0]);
+                    } else {
+                        rejected.push((here[0], *prefix));
+                    }
+                }
+            }
+        }
+        // A carrier has the prefix 008 there, and 852 is the code of the country.
+        assert_eq!(rejected, [("HK", "00")]);
     }
 
     #[test]
