@@ -65,6 +65,9 @@ pub(crate) use settings::RemoteSettings;
 
 #[cfg(feature = "https")]
 #[doc(hidden)]
+pub use error_mapping::certificate_problem;
+#[cfg(feature = "https")]
+#[doc(hidden)]
 pub use lookup::addresses_in;
 pub use reply::retry_after;
 

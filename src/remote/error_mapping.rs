@@ -143,6 +143,23 @@ fn tls(error: &rustls::Error) -> String {
     }
 }
 
+/// What is wrong with a server's certificate and what to do about it, if a connection failed because of
+/// that: for connections that have a setting `ca_file`, and none of the other settings of a client.
+#[cfg(feature = "https")]
+pub fn certificate_problem(error: &io::Error) -> Option<String> {
+    match error.get_ref()?.downcast_ref() {
+        Some(rustls::Error::InvalidCertificate(error)) => Some(without_pin(certificate(error))),
+        _ => None,
+    }
+}
+
+/// The same text, without what only a client of a service can do.
+#[cfg(feature = "https")]
+pub(super) fn without_pin(text: &str) -> String {
+    text.replace(", or its key in the setting pin", "")
+        .replace(" or `seconder serve --self-signed`, or name its key in the setting pin", "")
+}
+
 #[cfg(feature = "https")]
 fn certificate(error: &CertificateError) -> &'static str {
     use CertificateError as E;

@@ -5,7 +5,7 @@ mod hosts;
 
 use super::connect::Connection;
 use super::deadline::Deadline;
-use super::error_mapping::Fault;
+use super::error_mapping::{Fault, without_pin};
 use super::http1::Head;
 use super::lookup::Lookup;
 use super::process::PerProcess;
@@ -125,9 +125,7 @@ fn exchange(connection: &mut Connection, request: &RawRequest) -> Result<Head, F
 /// The same error, without the settings of the client of a service.
 fn renamed(error: Error) -> Error {
     let Error::Unavailable { stage, message, .. } = error else { return error };
-    let message = message
-        .replace(", or its key in the setting pin", "")
-        .replace(", or name its key in the setting pin", "")
+    let message = without_pin(&message)
         .replace(", or another one than that of the setting client_certificate", "");
     Error::unavailable(stage, message)
 }

@@ -3,6 +3,8 @@
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
+use seconder::remote::certificate_problem;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,6 +41,12 @@ pub(super) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>,
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
         .map_err(|error| error.to_string())?;
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
+}
+
+/// Why a connection has no TLS.
+pub(super) fn failed(error: &io::Error) -> String {
+    let wrong = certificate_problem(error).unwrap_or_else(|| error.to_string());
+    format!("TLS failed: {wrong}")
 }
 
 /// The usable certificates of a file in PEM. A bundle may have some of kinds that are not supported.

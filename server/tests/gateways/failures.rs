@@ -153,6 +153,20 @@ fn a_provider_is_authenticated_by_its_certificate() {
 }
 
 #[test]
+fn a_certificate_with_the_defaults_of_openssl_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let (provider, pem) = Provider::with_certificate(is_ca, |_, _| Reply::Nothing);
+    let file = folder.path().join("own.pem");
+    std::fs::write(&file, pem).unwrap();
+    let gateway = provider.gateway(json!({"ca_file": file.to_str().unwrap()}));
+    let (kind, reason) = shown(&gateway.send(&message()));
+    assert_eq!(kind, "retry", "{reason}");
+    assert!(reason.starts_with("TLS failed: its certificate is for an authority"), "{reason}");
+    assert!(reason.ends_with("Create one with `-addext basicConstraints=CA:FALSE`"), "{reason}");
+}
+
+#[test]
 fn a_gateway_that_was_stopped_sends_nothing() {
     let provider = always(200, "", "");
     let gateway = provider.gateway(json!({}));

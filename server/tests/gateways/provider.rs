@@ -42,14 +42,25 @@ impl Provider {
     pub(crate) fn with_tls(
         reply: impl Fn(usize, &str) -> Reply + Send + Sync + 'static,
     ) -> (Provider, String) {
-        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
+        Provider::with_certificate(rcgen::IsCa::NoCa, reply)
+    }
+
+    /// The same with a certificate that may be one of an authority.
+    pub(crate) fn with_certificate(
+        is_ca: rcgen::IsCa,
+        reply: impl Fn(usize, &str) -> Reply + Send + Sync + 'static,
+    ) -> (Provider, String) {
+        let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+        params.is_ca = is_ca;
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let key = rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key.unwrap())
+            .with_single_cert(vec![certificate.der().clone()], key.unwrap())
             .unwrap();
         let config = Arc::new(config);
         let provider = Provider::on_streams("https", reply, move |mut stream| {
@@ -58,7 +69,7 @@ impl Provider {
             Some(rustls::StreamOwned::new(connection, stream))
         });
         let origin = provider.origin.replace("127.0.0.1", "localhost");
-        (Provider { origin, ..provider }, made.cert.pem())
+        (Provider { origin, ..provider }, certificate.pem())
     }
 
     fn on_streams<S: Read + Write>(

@@ -1,7 +1,7 @@
 //! The connections to a provider.
 
 use super::response::Response;
-use crate::gateway::tls::BUNDLES;
+use crate::gateway::tls::{self, BUNDLES};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use std::cell::Cell;
@@ -155,7 +155,9 @@ fn failure(error: Error) -> Failure {
     let wrong = match &error {
         Error::Timeout(_) => "no response within the timeout".to_owned(),
         Error::HostNotFound => "the host was not found".to_owned(),
-        // Of the system or of TLS.
+        Error::Io(error) if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
+            tls::failed(error)
+        }
         Error::Io(error) => format!("the connection failed: {error}"),
         Error::Rustls(error) => format!("TLS failed: {error}"),
         Error::Tls(error) => format!("TLS failed: {error}"),

@@ -4,6 +4,7 @@ use super::link::{Context, Delivered, Handled, Reply, Submit};
 use super::pdu::{self, Body, Fields, Pdu};
 use super::settings::Config;
 use super::{receipts, status};
+use crate::gateway::tls;
 use std::collections::HashMap;
 use std::sync::mpsc::TrySendError;
 use std::time::{Duration, Instant};
@@ -321,7 +322,7 @@ async fn connect(config: &Config) -> Result<Box<dyn Stream>, String> {
                     Some((tls, name)) => {
                         let connector = TlsConnector::from(std::sync::Arc::clone(tls));
                         let secured = connector.connect(name.clone(), stream).await;
-                        let secured = secured.map_err(|e| format!("TLS failed: {e}"))?;
+                        let secured = secured.map_err(|error| tls::failed(&error))?;
                         Ok(Box::new(secured))
                     }
                 };

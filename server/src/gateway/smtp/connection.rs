@@ -6,6 +6,7 @@
 
 use super::email::Email;
 use super::settings::{Config, Security};
+use crate::gateway::tls;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::ServerName;
@@ -277,7 +278,7 @@ fn broken(error: io::Error) -> Fault {
 }
 
 fn tls_failed(error: io::Error) -> Fault {
-    Fault::Broken(format!("TLS failed: {error}"))
+    Fault::Broken(tls::failed(&error))
 }
 
 fn connect(config: &Config, deadline: Instant) -> Result<TcpStream, String> {
