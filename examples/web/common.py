@@ -63,8 +63,8 @@ def open_memory() -> SqlReplay:
 
 
 def digits(typed: str) -> str:
-    """Removes the spaces that apps show between the digits."""
-    return "".join(typed.split())
+    """Removes the spaces and dashes that people type between the digits."""
+    return "".join(typed.split()).replace("-", "")
 
 
 @dataclass

@@ -36,6 +36,7 @@ from seconder._frames import without
 from seconder.callback import Replay
 from seconder.contrib import FRESH_SECONDS, _visitor, is_fresh
 from seconder.contrib._configured import function, options
+from seconder.contrib._digits import digits
 from seconder.contrib._receiver import Needs
 from seconder.contrib._tickets import Tickets
 from seconder.errors import ApprovalNotFound, InvalidArgument, RateLimited, Unavailable
@@ -88,7 +89,7 @@ class Code(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     # No repr: FastAPI's frames hold this object, and error trackers send what frames hold.
     code: str = Field(
-        max_length=64, repr=False, description="The code, as text. Spaces are ignored."
+        max_length=64, repr=False, description="The code, as text. Spaces and dashes are ignored."
     )
 
 
@@ -297,7 +298,7 @@ class SecondFactor(Generic[_L]):
             with refusing():
                 # Not by a local variable: error trackers send them.
                 await opened.verify(
-                    "".join(code.code.split()), found.user_id, force=True, user_ip=visitor
+                    digits(code.code), found.user_id, force=True, user_ip=visitor
                 )
             given: _L = found
             return given

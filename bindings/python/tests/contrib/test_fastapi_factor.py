@@ -41,7 +41,7 @@ def test_a_code_lets_its_user_in(client: TestClient, shop: Shop, sandbox: Sandbo
     assert reason(client.post("/verify", json={"code": "0000000"})) == (401, "code_wrong")
     assert reason(client.post("/verify", json={"code": "12345"})) == (401, "code_malformed")
     assert client.get("/me").status_code == 401
-    got = client.post("/verify", json={"code": f"{code[:3]} {code[3:]}"})
+    got = client.post("/verify", json={"code": f"{code[:3]} - {code[3:]}"})
     assert (got.status_code, got.json()) == (200, {"done": True})
     assert client.get("/me").json() == "ada"
     assert reason(client.post("/verify", json={"code": code})) == (401, "no_login")

@@ -209,7 +209,7 @@ def test_a_held_login_lets_no_one_in(client: FlaskClient, sandbox: Sandbox) -> N
     wrong = client.post("/code", data={"code": "0000000"})
     assert wrong.status_code == 500 and client.get("/home").status_code == 401
     typed = code(sandbox)
-    done = client.post("/code", data={"code": f"{typed[:3]} {typed[3:]}"})
+    done = client.post("/code", data={"code": f"{typed[:3]} - {typed[3:]}"})
     assert (done.status_code, done.text) == (200, "/home")
     session = client.get("/session").json
     assert session is not None and set(session) == {"_seconder_passed", "user"}

@@ -132,7 +132,7 @@ def test_the_login_asks_for_a_code_of_the_service(client: FlaskClient, sandbox: 
         assert "Invalid code" in wrong.text and not is_in(client) and not confirmed
         code = sandbox.code(1)
         assert code is not None
-        typed = f"{code[:3]} {code[3:]}"
+        typed = f"{code[:3]} - {code[3:]}"
         done = client.post("/tf-validate?next=/transfer", data={"code": typed})
         assert (done.status_code, done.location) == (302, "/transfer")
     assert confirmed == [("ada@example.com", "seconder")]

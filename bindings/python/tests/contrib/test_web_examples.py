@@ -74,7 +74,7 @@ def test_a_code_by_sms_lets_in_once(site: Site) -> None:
     assert visitor.post("/second/sms").status == 429
     code = site.sms()
     assert visitor.post("/second/code", code="12 345x").status == 422
-    assert visitor.post("/second/code", code=f" {code[:3]} {code[3:]} ").location == "/"
+    assert visitor.post("/second/code", code=f" {code[:3]}-{code[3:]} ").location == "/"
     assert visitor.is_in()
     assert set(visitor.session()) - {"csrf"} == visitor.LOGGED_IN
     assert site.user.name in visitor.get("/").text and code not in str(visitor.session())

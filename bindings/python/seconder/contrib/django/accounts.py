@@ -20,6 +20,7 @@ from django.utils.translation import gettext, ngettext
 import seconder
 from seconder._frames import guarded
 from seconder.contrib import _limits
+from seconder.contrib._digits import digits as digits
 from seconder.contrib.django import _settings
 from seconder.contrib.django._service import service
 from seconder.contrib.django.middleware import user_ip
@@ -216,7 +217,7 @@ def verify(account: User, code: str, *, action: str | None = None) -> seconder.V
 
     Args:
         account: A user of the site.
-        code: What the user typed. Spaces in it are ignored.
+        code: What the user typed. Spaces and dashes in it are ignored.
         action: The action that the code was sent for.
 
     Raises:
@@ -300,11 +301,6 @@ def remove_devices(found: Enrolment) -> int:
     for each in devices:
         service().remove_device(found.user_id, each.id)
     return len(devices)
-
-
-def digits(typed: str) -> str:
-    """Removes the spaces and dashes that people type between the digits."""
-    return "".join(typed.split()).replace("-", "") if isinstance(typed, str) else typed
 
 
 def explain(error: seconder.SecondFactorError) -> str | None:

@@ -28,6 +28,7 @@ from seconder._frames import guarded
 from seconder.callback import Replay
 from seconder.contrib import FRESH_SECONDS, _limits, _visitor
 from seconder.contrib._configured import PerProcess, function, options
+from seconder.contrib._digits import digits
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._cli import commands
 from seconder.contrib.flask._held import HeldLogin
@@ -237,7 +238,7 @@ class Seconder:
         session is emptied and marked; what lets the user in is for the application to add.
 
         Args:
-            code: What the user typed; spaces are removed.
+            code: What the user typed; spaces and dashes are removed.
             keep: The keys of the session to keep.
 
         Returns:
@@ -249,8 +250,7 @@ class Seconder:
             SecondFactorError: As :meth:`seconder.Service.verify`.
         """
         login = self.require_held()
-        typed = "".join(code.split())
-        self.service.verify(typed, login.user_id, force=True, user_ip=self.user_ip)
+        self.service.verify(digits(code), login.user_id, force=True, user_ip=self.user_ip)
         _held.mark(login.account, keep)
         return login
 
@@ -312,7 +312,7 @@ class Seconder:
         for :func:`second_factor_required` with ``max_age``.
 
         Args:
-            code: What the user typed; spaces are removed.
+            code: What the user typed; spaces and dashes are removed.
             account: The account's id in the application.
             user_id: The user's id with the service, from the application's database.
             action: The action that the code was sent for.
@@ -323,9 +323,8 @@ class Seconder:
         Raises:
             SecondFactorError: As :meth:`seconder.Service.verify`.
         """
-        typed = "".join(code.split())
         verification = self.service.verify(
-            typed, user_id, force=True, action=action, user_ip=self.user_ip
+            digits(code), user_id, force=True, action=action, user_ip=self.user_ip
         )
         _held.mark(str(account), keep=list(session))
         return verification

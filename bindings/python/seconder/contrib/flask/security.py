@@ -24,6 +24,7 @@ from typing import Any
 
 from seconder._frames import guarded
 from seconder.contrib import _limits
+from seconder.contrib._digits import digits
 from seconder.contrib._receiver import Needs
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._extension import Seconder
@@ -225,9 +226,8 @@ def _validate() -> Any:
 
 @guarded
 def _check(form: CodeForm, user_id: int) -> None:
-    typed = "".join(str(form.code.data).split())
     user_ip = _extension().user_ip
-    _extension().service.verify(typed, user_id, force=True, user_ip=user_ip)
+    _extension().service.verify(digits(str(form.code.data)), user_id, force=True, user_ip=user_ip)
 
 
 def _complete(user: Any, form: CodeForm) -> Any:
