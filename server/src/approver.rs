@@ -8,7 +8,7 @@ mod logo;
 
 pub use device::{ApproverDevice, PendingRequest};
 
-use crate::bodies::KeptBody;
+use crate::bodies::Bodies;
 use crate::inbound::{Unread, read_body};
 use crate::journal::Journal;
 use crate::places::Client;
@@ -47,6 +47,7 @@ struct Inner {
     journal: Arc<Journal>,
     pools: Pools,
     assets: Assets,
+    bodies: Arc<Bodies>,
     wrong_codes: WrongTries,
     logos: Logos,
 }
@@ -67,6 +68,7 @@ impl Approver {
             journal: Arc::clone(journal),
             pools: pools.clone(),
             assets: Assets::new(),
+            bodies: Arc::default(),
             wrong_codes: WrongTries::new(TRIES, EACH),
             logos: Logos::default(),
         }))))
@@ -77,7 +79,6 @@ impl Approver {
         &self,
         client: Client,
         request: Request,
-        kept: KeptBody,
         record: &Record,
     ) -> std::result::Result<Response, Request> {
         let path = request.uri().path();
@@ -89,19 +90,13 @@ impl Approver {
         };
         if let Some(asked) = Resource::of(&rest) {
             record.note_path(asked.path());
-            return Ok(self.ask(client, asked, request, kept).await);
+            return Ok(self.ask(client, asked, request).await);
         }
         record.note_path(assets::PATH);
         Ok(self.0.assets.response(&rest, request.method(), request.headers()))
     }
 
-    async fn ask(
-        &self,
-        client: Client,
-        asked: Resource,
-        request: Request,
-        mut kept: KeptBody,
-    ) -> Response {
+    async fn ask(&self, client: Client, asked: Resource, request: Request) -> Response {
         if !asked.allows(request.method()) {
             let message = "there is no such method here";
             let mut response = problem(StatusCode::METHOD_NOT_ALLOWED, "method", message);
@@ -110,7 +105,7 @@ impl Approver {
             return response;
         }
         let (head, body) = request.into_parts();
-        let body = match read_body(body, asked.longest_body(), Some(&mut kept)).await {
+        let body = match read_body(body, asked.longest_body(), self.0.bodies.body(client)).await {
             Ok(body) => body,
             Err(Unread::Full) => return overloaded(),
             Err(Unread::Body(error)) => return unread(error, asked.longest_body()),
@@ -134,8 +129,6 @@ impl Approver {
         };
         let inner = Arc::clone(&self.0);
         let replied = pool.run(Lane::Network, move || {
-            // Until then, the body is that of a stranger.
-            let _kept = kept;
             let replied = api::reply(&inner.engine, &inner.logos, &asked, &head, &body);
             let is_wrong = matches!(replied, Err(Refused::InvitationUnknown));
             if let Some((client, reserved)) = trying.filter(|_| !is_wrong) {

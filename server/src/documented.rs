@@ -1,5 +1,6 @@
 //! The limits in docs/operations.md are those of the code.
 
+use crate::wrong_tries::NETWORKS;
 use crate::{bodies, edge, journal, network, protocols, server, wrong_tries};
 use seconder::http::{BODY_LIMIT, UNKNOWN_BODY_LIMIT};
 
@@ -8,6 +9,7 @@ fn the_manual_states_the_limits_of_connections_and_requests() {
     let manual = include_str!("../../docs/operations.md");
     let kib = |bytes: usize| format!("{} KiB", bytes / 1024);
     let headers = usize::try_from(protocols::HEADERS).unwrap();
+    let share = bodies::SHARE / 1024 / 1024;
     let (body, unknown) = (BODY_LIMIT / 1024 / 1024, kib(UNKNOWN_BODY_LIMIT));
     for (what, limit) in [
         (
@@ -37,10 +39,14 @@ fn the_manual_states_the_limits_of_connections_and_requests() {
         (
             "bodies of clients that may be strangers, kept at once",
             format!(
-                "{} MiB, {} MiB of one address; further ones get 503 and `Retry-After`, unless they have a \
-                 right API key in a header or the query",
+                "{} MiB of calls, and as much of phones and of receipts; {share} MiB of one address, {} of \
+                 an IPv6 /{}, and {} of a /{}; further ones get 503 and `Retry-After`, unless they have a right \
+                 API key in a header or the query",
                 bodies::ALL / 1024 / 1024,
-                bodies::SHARE / 1024 / 1024
+                share * NETWORKS[0].1 as usize,
+                NETWORKS[0].0,
+                share * NETWORKS[1].1 as usize,
+                NETWORKS[1].0,
             ),
         ),
         ("a connection without a call", format!("{} s", network::NO_CALL.as_secs())),

@@ -1,6 +1,6 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
-use crate::bodies::KeptBody;
+use crate::bodies::BodyBuffer;
 use crate::calls::{Call as InProgress, Calls, Used};
 use crate::framing;
 use crate::inbound::Beside;
@@ -99,13 +99,12 @@ impl Edge {
         }
     }
 
-    /// The room for a body of this client, until it is known whose it is. `None` for connections of a local
-    /// socket: they are few, and their peers are known.
-    fn kept(&self, client: Option<Client>) -> Option<KeptBody> {
-        match &self.0.held {
-            Held::Network(connection) => Some(connection.clients.bodies.body(client?)),
-            #[cfg(unix)]
-            Held::Local(_) => None,
+    /// A body of this client, which takes room until it is known whose it is. Connections of a local socket need
+    /// none: they are few, and their peers are known.
+    fn buffer(&self, client: Option<Client>) -> BodyBuffer {
+        match (&self.0.held, client) {
+            (Held::Network(connection), Some(client)) => connection.clients.bodies.body(client),
+            _ => BodyBuffer::default(),
         }
     }
 
@@ -132,41 +131,34 @@ impl Edge {
         routed: &Arc<RoutedRequest>,
         client: Option<Client>,
         mut body: Body,
-    ) -> Result<Result<Vec<u8>, BodyError>, RawReply> {
-        let mut kept = self.kept(client);
+    ) -> Result<Result<BodyBuffer, BodyError>, RawReply> {
+        let mut kept = self.buffer(client);
         let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
         if expected > DISCARD {
             // It says so itself: nobody has to wait for it.
             return Ok(Err(BodyError::TooLarge));
         }
-        // As large as it will be: memory that it grew out of would keep a part of it. So there is room for all of
-        // it from the beginning.
-        if let Some(room) = &mut kept
-            && (expected > UNKNOWN_BODY_LIMIT || !room.grow(expected))
-        {
+        if kept.is_limited() && expected > UNKNOWN_BODY_LIMIT {
             self.admit(routed, client, &mut body, expected).await?;
-            kept = None;
+            kept.lift_limit();
         }
-        let (mut bytes, mut length) = (Vec::with_capacity(expected.min(BODY_LIMIT)), 0);
+        let mut length = 0;
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return Ok(Err(BodyError::Incomplete)) };
             let data: Bytes = frame.into_data().unwrap_or_default();
             length += data.len();
-            if let Some(room) = &mut kept
-                && (length > UNKNOWN_BODY_LIMIT
-                    || length > expected && !room.grow(data.len().min(length - expected)))
-            {
-                self.admit(routed, client, &mut body, length).await?;
-                kept = None;
-            }
             if length > DISCARD {
                 break;
             }
-            if length <= BODY_LIMIT {
-                bytes.extend_from_slice(&data);
+            if length > BODY_LIMIT {
+                kept.clear();
+            } else if kept.is_limited() && length > UNKNOWN_BODY_LIMIT || !kept.extend(&data) {
+                self.admit(routed, client, &mut body, length).await?;
+                kept.lift_limit();
+                let _ = kept.extend(&data);
             }
         }
-        Ok(if length <= BODY_LIMIT { Ok(bytes) } else { Err(BodyError::TooLarge) })
+        Ok(if length <= BODY_LIMIT { Ok(kept) } else { Err(BodyError::TooLarge) })
     }
 
     /// Checks the key of whoever sends a body of at least this length.
@@ -178,7 +170,8 @@ impl Edge {
         length: usize,
     ) -> Result<(), RawReply> {
         let mut checked = self.check_key(routed, client).await;
-        if length <= UNKNOWN_BODY_LIMIT && checked.is_err() {
+        if length <= UNKNOWN_BODY_LIMIT && checked.as_ref().is_err_and(|reply| !reply.unauthorized)
+        {
             // The key may be in the body, for which there is no room.
             checked = Err(routed.overloaded(&self.0.source, RETRY_AFTER));
         }
@@ -372,9 +365,8 @@ async fn handle(
         return edge.operate(sandbox, client, Request::from_parts(head, body)).await;
     }
     let mut request = Request::from_parts(head, body);
-    if let (Held::Network(connection), Some(client)) = (&edge.0.held, client) {
-        let bodies = &connection.clients.bodies;
-        match edge.0.beside.handle(client, bodies, request, record).await {
+    if let Some(client) = client {
+        match edge.0.beside.handle(client, request, record).await {
             Ok(response) => return response,
             Err(others) => request = others,
         }
@@ -408,7 +400,7 @@ async fn handle(
         return response(RawReply::internal_error());
     };
     let routed = match body {
-        Ok(body) => routed.body(body),
+        Ok(body) => routed.body(body.take()),
         Err(error) => routed.body_error(error),
     };
     edge.reply(routed, client, call, record.clone()).await

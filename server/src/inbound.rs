@@ -3,7 +3,7 @@
 //! service, which know no such path: so a wrong secret is answered as any other path that does not exist.
 
 use crate::approver::Approver;
-use crate::bodies::{Bodies, KeptBody};
+use crate::bodies::{Bodies, BodyBuffer};
 use crate::gateway::Posted;
 use crate::journal::Journal;
 use crate::places::Client;
@@ -68,19 +68,17 @@ impl Beside {
     pub(crate) async fn handle(
         &self,
         client: Client,
-        bodies: &Arc<Bodies>,
         mut request: Request,
         record: &Record,
     ) -> Result<Response, Request> {
-        let kept = bodies.body(client);
         if let Some(approver) = &self.approver {
-            match approver.handle(client, request, kept, record).await {
+            match approver.handle(client, request, record).await {
                 Ok(response) => return Ok(response),
                 Err(others) => request = others,
             }
         }
         match &self.inbound {
-            Some(inbound) => inbound.handle(request, bodies.body(client)).await,
+            Some(inbound) => inbound.handle(client, request).await,
             None => Err(request),
         }
     }
@@ -92,6 +90,7 @@ pub(crate) struct Inbound {
     routes: Routes,
     journal: Arc<Journal>,
     pools: Pools,
+    bodies: Arc<Bodies>,
 }
 
 impl Inbound {
@@ -102,7 +101,7 @@ impl Inbound {
         pools: &Pools,
     ) -> Option<Inbound> {
         let (routes, journal) = (routes?.clone(), Arc::clone(journal));
-        Some(Inbound { routes, journal, pools: pools.clone() })
+        Some(Inbound { routes, journal, pools: pools.clone(), bodies: Arc::default() })
     }
 
     /// Uses the database. `None` if there are too many calls, or it panicked: providers repeat what they ask.
@@ -118,12 +117,12 @@ impl Inbound {
     }
 
     /// The response to a provider, or the request of somebody else.
-    async fn handle(&self, request: Request, kept: KeptBody) -> Result<Response, Request> {
+    async fn handle(&self, client: Client, request: Request) -> Result<Response, Request> {
         if ![Method::GET, Method::POST].contains(request.method()) {
             return Err(request);
         }
         match self.routes.endpoint(request.uri().path()) {
-            Some(Endpoint::Receipt(route)) => Ok(self.receipt(route, request, kept).await),
+            Some(Endpoint::Receipt(route)) => Ok(self.receipt(client, route, request).await),
             Some(Endpoint::Document(route, token)) => match self.document(route, token).await {
                 Some(response) => Ok(response),
                 None => Err(request),
@@ -132,9 +131,9 @@ impl Inbound {
         }
     }
 
-    async fn receipt(&self, route: RouteRef, request: Request, mut kept: KeptBody) -> Response {
+    async fn receipt(&self, client: Client, route: RouteRef, request: Request) -> Response {
         let (head, body) = request.into_parts();
-        let body = match read_body(body, LONGEST, Some(&mut kept)).await {
+        let body = match read_body(body, LONGEST, self.bodies.body(client)).await {
             Ok(body) => body,
             Err(Unread::Full) => return empty(StatusCode::SERVICE_UNAVAILABLE),
             Err(Unread::Body(BodyError::TooLarge)) => {
@@ -193,23 +192,22 @@ impl Inbound {
     }
 }
 
-/// Reads a body of at most so many bytes within a time limit. What is read takes room of `kept`, unless it is known
-/// who sends it.
+/// Reads a body of at most so many bytes within a time limit.
 pub(crate) async fn read_body(
     body: Body,
     most: usize,
-    kept: Option<&mut KeptBody>,
-) -> Result<Vec<u8>, Unread> {
-    let read = tokio::time::timeout(BODY_TIME, read_to_end(body, most, kept)).await;
+    buffer: BodyBuffer,
+) -> Result<BodyBuffer, Unread> {
+    let read = tokio::time::timeout(BODY_TIME, read_to_end(body, most, buffer)).await;
     read.unwrap_or(Err(BodyError::TooSlow.into()))
 }
 
 async fn read_to_end(
     mut body: Body,
     most: usize,
-    mut kept: Option<&mut KeptBody>,
-) -> Result<Vec<u8>, Unread> {
-    let (mut bytes, mut length, mut is_full) = (Vec::new(), 0, false);
+    mut buffer: BodyBuffer,
+) -> Result<BodyBuffer, Unread> {
+    let (mut length, mut is_full) = (0, false);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| BodyError::Incomplete)?;
         let data: Bytes = frame.into_data().unwrap_or_default();
@@ -217,20 +215,14 @@ async fn read_to_end(
         if length > DISCARD {
             break;
         }
-        let has_room = |kept: &mut &mut KeptBody| kept.grow(data.len());
-        is_full = is_full || length <= most && !kept.as_mut().is_none_or(has_room);
-        if length <= most && !is_full {
-            bytes.extend_from_slice(&data);
-        } else {
-            bytes = Vec::new();
-            if let Some(kept) = &mut kept {
-                kept.clear();
-            }
+        is_full = is_full || length <= most && !buffer.extend(&data);
+        if is_full || length > most {
+            buffer.clear();
         }
     }
     match length <= most {
         true if is_full => Err(Unread::Full),
-        true => Ok(bytes),
+        true => Ok(buffer),
         false => Err(BodyError::TooLarge.into()),
     }
 }

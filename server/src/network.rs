@@ -49,6 +49,7 @@ pub(crate) const NO_CALL: Duration = Duration::from_secs(30);
 pub(crate) struct Clients {
     places: Arc<Places>,
     proxies: Arc<Proxies>,
+    /// Those of calls.
     pub(crate) bodies: Arc<Bodies>,
     pub(crate) wrong_keys: Arc<WrongTries>,
 }

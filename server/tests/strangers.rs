@@ -103,30 +103,50 @@ fn bodies_of_strangers_are_not_kept() {
     assert!(grown < 48 * 1024, "{grown} kB");
 }
 
+/// Begins requests with bodies of which so much arrives, and not the rest.
+fn begin_bodies(world: &World, requests: usize, arrives: usize) -> Vec<impl Write> {
+    let begin = |_| {
+        let mut stream = connect(world.server.addr(), world.server.certificate_pem());
+        let head = format!(
+            "POST {NEW} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\n\
+             Content-Length: {SMALL}\r\n\r\n{}",
+            "x".repeat(arrives)
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.flush().unwrap();
+        stream
+    };
+    (0..requests).map(begin).collect()
+}
+
+/// A body that is larger than what those of [`begin_bodies`] leave of the room of an address.
+fn with_key_in_body() -> String {
+    format!("{USER}&api_key={KEY}&padding={}", "x".repeat(1024))
+}
+
+/// As much of a body as is read of strangers.
+const SMALL: usize = 8 * 1024;
+
 #[test]
 fn small_bodies_of_strangers_are_kept_up_to_a_limit_and_clients_with_a_key_go_on() {
-    const LENGTH: usize = 8 * 1024;
     let world = World::start();
-    // 1 MiB of one address, of which nothing need arrive.
-    let streams: Vec<_> = (0..129)
-        .map(|_| {
-            let mut stream = connect(world.server.addr(), world.server.certificate_pem());
-            let head = format!(
-                "POST {NEW} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\n\
-                 Content-Length: {LENGTH}\r\n\r\n"
-            );
-            stream.write_all(head.as_bytes()).unwrap();
-            stream.flush().unwrap();
-            stream
-        })
-        .collect();
-    let in_body = format!("{USER}&api_key={KEY}");
+    let in_body = with_key_in_body();
     let status = |key, body: &str| world.request_as(key, "POST", NEW, Some((FORM, body))).status;
+    // 1 MiB of one address was announced, of which nothing has arrived.
+    let announced = begin_bodies(&world, 129, 0);
+    sleep(Duration::from_millis(500));
+    assert_eq!(status(None, &in_body), 200);
+    drop(announced);
+    let streams = begin_bodies(&world, 130, SMALL - 1);
     let begun = Instant::now();
     while status(None, &in_body) != 503 {
         assert!(begun.elapsed() < Duration::from_secs(5));
         sleep(Duration::from_millis(20));
     }
+    // A key that could not be read is no wrong one.
+    let refused = (0..40).map(|_| status(None, &in_body)).filter(|status| *status == 503);
+    assert_eq!(refused.count(), 40);
+    assert_eq!(status(Some("a-wrong-key"), USER), 401);
     assert_eq!(status(Some(KEY), USER), 200);
     assert_eq!(world.request("GET", DETAILS, None).status, 200);
     drop(streams);
@@ -134,6 +154,26 @@ fn small_bodies_of_strangers_are_kept_up_to_a_limit_and_clients_with_a_key_go_on
         assert!(begun.elapsed() < Duration::from_secs(14), "before they are too slow");
         sleep(Duration::from_millis(20));
     }
+}
+
+#[test]
+fn bodies_of_calls_take_no_room_from_those_of_phones() {
+    let world = World::with(|settings| {
+        let service = settings.clone().api_key(KEY).open().unwrap();
+        let engine = service.require_engine().unwrap();
+        engine.set_public_url("https://approver.example.com").unwrap();
+        settings
+    });
+    let _streams = begin_bodies(&world, 130, SMALL - 1);
+    let in_body = with_key_in_body();
+    let call = || world.request_as(None, "POST", NEW, Some((FORM, &in_body))).status;
+    let begun = Instant::now();
+    while call() != 503 {
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        sleep(Duration::from_millis(20));
+    }
+    let enrolment = Some(("application/json", "{}"));
+    assert_eq!(world.request_as(None, "POST", "/-/approver/api/devices", enrolment).status, 400);
 }
 
 #[test]

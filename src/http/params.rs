@@ -24,6 +24,11 @@ impl Params {
         read(request.query(), body, media_type.unwrap_or_default())
     }
 
+    /// Those in the query alone.
+    pub(super) fn in_query(request: &RawRequest) -> Result<Params> {
+        form::read(request.query()).map(Params)
+    }
+
     /// Removes a parameter and returns it.
     pub(super) fn remove(&mut self, name: &str) -> Option<Value> {
         self.0.shift_remove(name)

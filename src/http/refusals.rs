@@ -2,8 +2,9 @@
 
 use super::params::Params;
 use super::{Backend, RawReply, RoutedRequest, api_key, encode};
+use crate::model::ApiKey;
 use crate::wire::{Format, Generation};
-use crate::{Error, calls, codes};
+use crate::{Error, Result, calls, codes};
 use std::time::Duration;
 
 impl RoutedRequest {
@@ -12,15 +13,27 @@ impl RoutedRequest {
     /// too late for that. [`RoutedRequest::respond`] checks the key in any case.
     ///
     /// # Errors
-    /// The reply to send, if there is no such key, or no application has it.
+    /// The reply to send, if there is no such key, or no application has it. Only then, it is `unauthorized`: a
+    /// request that has none here may have it in its body.
     pub fn check_key(&self, backend: &impl Backend) -> std::result::Result<(), RawReply> {
-        let key = Params::read(&self.request)
-            .and_then(|mut params| api_key(&self.request, &mut params, backend.names()))
-            .map_err(|_| {
-                calls::unauthorized("with a large body, it must be in one header or in the query")
-            });
-        let checked = key.and_then(|key| backend.check_key(&key));
-        checked.map_err(|error| self.failure(backend, &error))
+        let Ok(key) = self.key(backend, Params::read(&self.request)) else {
+            let where_to = "with a large body, it must be in one header or in the query";
+            let reply = self.failure(backend, &calls::unauthorized(where_to));
+            return Err(RawReply { unauthorized: false, ..reply });
+        };
+        backend.check_key(&key).map_err(|error| self.failure(backend, &error))
+    }
+
+    fn key(&self, backend: &impl Backend, params: Result<Params>) -> Result<ApiKey> {
+        params.and_then(|mut params| api_key(&self.request, &mut params, backend.names()))
+    }
+
+    /// Whether an application had the API key of this request when the keys of all were read last: see
+    /// [`Backend::had_key`]. If the body did not arrive or cannot be read, a key in a header or in the query counts.
+    pub fn has_known_key(&self, backend: &impl Backend) -> bool {
+        let key = self.key(backend, Params::read(&self.request));
+        let key = key.or_else(|_| self.key(backend, Params::in_query(&self.request)));
+        key.is_ok_and(|key| backend.had_key(&key))
     }
 
     /// The reply to send instead of [`RoutedRequest::respond`] to a client that has sent too many wrong API
@@ -32,9 +45,7 @@ impl RoutedRequest {
         backend: &impl Backend,
         retry_after: Duration,
     ) -> Option<RawReply> {
-        let key = Params::read(&self.request)
-            .and_then(|mut params| api_key(&self.request, &mut params, backend.names()));
-        if key.is_ok_and(|key| backend.had_key(&key)) {
+        if self.has_known_key(backend) {
             return None;
         }
         let message =

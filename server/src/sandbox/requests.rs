@@ -3,6 +3,7 @@
 use super::operations::{self, Search, missing};
 use super::params::Params;
 use super::{Sandbox, World};
+use crate::bodies::BodyBuffer;
 use crate::inbound::{LONGEST, Unread, read_body};
 use axum::body::Body;
 use axum::extract::Request;
@@ -35,11 +36,16 @@ impl Sandbox {
         let operation = find(head.uri.path(), head.method.as_str())?;
         let world = self.world();
         self.check_key(&world, &head.headers)?;
-        let body = read_body(body, LONGEST, None).await.map_err(|error| match error {
-            Unread::Body(BodyError::TooLarge) => rejected(413, "The body is larger than 64 KiB."),
-            Unread::Body(BodyError::TooSlow) => rejected(408, "The body did not arrive in time."),
-            _ => rejected(400, "The body is incomplete."),
-        })?;
+        let body =
+            read_body(body, LONGEST, BodyBuffer::default()).await.map_err(|error| match error {
+                Unread::Body(BodyError::TooLarge) => {
+                    rejected(413, "The body is larger than 64 KiB.")
+                }
+                Unread::Body(BodyError::TooSlow) => {
+                    rejected(408, "The body did not arrive in time.")
+                }
+                _ => rejected(400, "The body is incomplete."),
+            })?;
         let query = head.uri.query().unwrap_or_default();
         let params = Params::read(query, &body, operation.params)?;
         match operation.name {
