@@ -311,6 +311,14 @@ impl Passed for RequestCall {
 }
 
 impl Passed for Verify {
+    fn is_there(&self, forward: &Forward) -> Result<bool> {
+        let is_there = forward.known.user_is_there(self.user_id)?;
+        if is_there {
+            forward.known.check_address(self.user_id, self.user_ip)?;
+        }
+        Ok(is_there)
+    }
+
     fn seen<'a>(&'a self, reply: &Verification) -> Option<(UserId, Learned<'a>)> {
         Some((self.user_id, Learned::Checked(reply.verdict, self.user_ip)))
     }

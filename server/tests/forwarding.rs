@@ -14,11 +14,14 @@ use seconder::calls::{
     DeleteUser, EnrolAuthenticator, Recognise, RegisterActivity, RequestCall, RouteMatch,
     StartPhoneVerification, UserStatus, match_route,
 };
-use seconder::engine::operator::{ForwardStatus, Forwarded, Operation, ReturnUser, TakeUser};
+use seconder::engine::operator::{
+    ForwardStatus, Forwarded, Operation, ReturnUser, SetLimits, TakeUser,
+};
 use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
 use seconder::http::Backend;
 use seconder::model::UserId;
 use seconder::otp::Totp;
+use seconder::remote::Repeats;
 use seconder::{Error, Handle, Result, Service, Verdict, Verify};
 use seconder_server::Forward;
 use side::Side;
@@ -170,6 +173,35 @@ fn a_code_that_the_other_service_may_have_accepted_is_spent() {
     operate(&new, &TakeUser { user_id: user }).unwrap();
     assert_eq!(status(&new).users_taken, 1);
     assert_eq!(check(&app, code(1).expose(), user).unwrap(), Verdict::Wrong);
+}
+
+/// Users who are here and users who are there count together.
+#[test]
+fn an_address_with_too_many_wrong_codes_tries_none_at_the_other_service() {
+    let old = World::start();
+    let new = Side::of(&old);
+    operate(&new, &SetLimits { limits: "address_wrong_hour=3".to_owned() }).unwrap();
+    let app = new.client().with_repeats(Repeats::None);
+    let users = [confirmed(&old, NUMBER), confirmed(&old, "555-010-0124")];
+    let own = app.create_user("bob@new.example", "555-010-0125", "1").unwrap().user_id;
+    // Otherwise there is nothing that a wrong code is compared with, and it is not counted.
+    app.request_sms(own).unwrap();
+    let from = |address: &str, code: &str, user| {
+        let user_ip = Some(address.parse().unwrap());
+        let call = Verify { force: true, user_ip, ..Verify::new(code.parse().unwrap(), user) };
+        app.handle(&call).map(|found| found.verdict)
+    };
+    for user in [users[0], users[1], own] {
+        assert_eq!(from("192.0.2.1", "1234567", user).unwrap(), Verdict::Wrong);
+    }
+    old.client().request_sms(users[0]).unwrap();
+    let (asked, code) = (status(&new).calls, old.code());
+    for user in [users[0], own] {
+        let refused = from("192.0.2.1", &code, user).unwrap_err();
+        assert_eq!(refused.limit(), Some("address_wrong_hour"), "{refused:?}");
+    }
+    assert_eq!(status(&new).calls, asked);
+    assert_eq!(from("192.0.2.2", &code, users[0]).unwrap(), Verdict::Right);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use super::moving::UserRecord;
 use super::operations::Subject;
+use super::operations::audit::Noted;
 use super::operations::forwarding::{self as stored, Because, News, Taken};
 use super::operations::verifications::VerificationKey;
 use super::phones::{self, Phone};
@@ -124,8 +125,27 @@ impl Forwarding {
     }
 
     fn note(&self, user_id: UserId, news: News, user_ip: Option<IpAddr>) -> Result<bool> {
-        let trail = self.engine.trail_of("verify", self.engine.now(), user_ip)?;
-        self.engine.run(move |view| stored::note(view, user_id, &news, &trail))
+        let engine = self.engine.current()?;
+        let trail = engine.trail_of("verify", engine.now(), user_ip)?;
+        let address = engine.wrong_from_address(&trail);
+        engine.run(move |view| stored::note(view, user_id, (&news, &address), &trail))
+    }
+
+    /// Refuses to forward a code from an address from which too many wrong ones came: wherever users are, the
+    /// address tries theirs.
+    ///
+    /// # Errors
+    /// [`Error::RateLimited`] with the limit `address_wrong_hour`; others as above.
+    pub fn check_address(&self, user_id: UserId, user_ip: Option<IpAddr>) -> Result<()> {
+        // With the limits of now, and not of when this began.
+        let engine = self.engine.current()?;
+        let now = engine.now();
+        let trail = engine.trail_of("verify", now, user_ip)?;
+        let address = engine.wrong_from_address(&trail);
+        let Some(barred) = engine.look(move |view| address.bar(view))? else { return Ok(()) };
+        let noted = Noted::of(user_id, "").barred(barred);
+        engine.note_refusal(trail, &user_id.to_string(), noted)?;
+        rejections::barred(barred, now)
     }
 
     /// Counts a call that is about no user, or that failed.

@@ -233,7 +233,7 @@ impl Engine {
     }
 
     /// The count of wrong codes from the address of a call.
-    fn wrong_from_address(&self, trail: &Trail) -> WrongFromAddress {
+    pub(super) fn wrong_from_address(&self, trail: &Trail) -> WrongFromAddress {
         let address = trail.user_ip.as_ref().and_then(|address| address.parse().ok());
         match (address, self.limits()) {
             (Some(address), Some(Limits { address_wrong_hour: most, .. })) => {

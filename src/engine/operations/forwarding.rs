@@ -4,6 +4,7 @@
 //! Both give the same ids to the same users. Whoever is here is handled here, except those who were
 //! returned; everybody else is there. A user who comes is added as one who is imported.
 
+use super::addresses::WrongFromAddress;
 use super::audit::{Noted, Trail};
 use super::lookups::{self, Kind};
 use super::moving;
@@ -127,10 +128,11 @@ pub(in crate::engine) fn count(view: &mut View, app: AppId, failed: bool) -> Dec
 pub(in crate::engine) fn note(
     view: &mut View,
     id: UserId,
-    news: &News,
+    (news, address): (&News, &WrongFromAddress),
     trail: &Trail,
 ) -> Decided<bool> {
     let (app, now) = (trail.app, trail.now);
+    address.ask(view);
     view.ask::<Forwarding>((app,));
     view.ask::<Sequence>((USERS.to_owned(),));
     let before = view.get::<Forwarded>((app, id.get()))?;
@@ -138,6 +140,9 @@ pub(in crate::engine) fn note(
         count(view, app, false)?;
     }
     if let Some(verdict) = news.checked {
+        if verdict == "wrong" {
+            address.count(view)?;
+        }
         trail.note(view, Noted { verdict, ..Noted::of(id, "") }.because(Some(FORWARDED)));
     }
     reserve(view, id)?;
