@@ -13,7 +13,7 @@ use crate::inbound::{Unread, read_body};
 use crate::journal::Journal;
 use crate::places::Client;
 use crate::pool::{Lane, Pools, Unhandled};
-use crate::requests::{Record, admitted};
+use crate::requests::{PANICKED, Record, admitted, failed};
 use crate::wrong_tries::{Reserved, WrongTries};
 use api::{Reply, Resource};
 use assets::Assets;
@@ -152,7 +152,8 @@ impl Approver {
                 overloaded()
             }
             Err(Unhandled::Panicked) => {
-                problem(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the service failed")
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                failed(problem(status, "failed", "the service failed"), PANICKED)
             }
         }
     }
@@ -181,7 +182,8 @@ impl Approver {
         }
         self.0.journal.note(&format!("a request of a device failed: {error}"));
         let message = "the service failed: try again later";
-        wait_for(StatusCode::SERVICE_UNAVAILABLE, "failed", message, RETRY_AFTER)
+        let response = wait_for(StatusCode::SERVICE_UNAVAILABLE, "failed", message, RETRY_AFTER);
+        failed(response, &error.to_string())
     }
 }
 

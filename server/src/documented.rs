@@ -64,11 +64,12 @@ fn the_manual_states_the_limits_of_connections_and_requests() {
         (
             "lines of the log about requests that anybody can make",
             format!(
-                "{} of one address or local user, and {} in all, in {} s; a line says how many are \
-                 missing",
+                "{} of one address or local user, and {} in all, in {} s, and {} of those that failed in the \
+                 service; a line says how many are missing",
                 journal::STRANGER,
                 journal::STRANGERS,
-                journal::TIME.as_secs()
+                journal::TIME.as_secs(),
+                journal::FAILURES
             ),
         ),
     ] {

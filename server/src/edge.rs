@@ -223,6 +223,8 @@ impl Edge {
             Fate::Dropped => return self.cut(),
         }
         let lane = Lane::of(&self.0.caller);
+        // It may be in the body.
+        self.note_key(&routed, &record);
         let pool = self.0.pools.of(routed.call()).clone();
         if pool.is_full(lane) {
             return response(routed.overloaded(&self.0.source, RETRY_AFTER));
@@ -300,6 +302,13 @@ impl Edge {
             self.wrong_keys().inspect(|keys| keys.add_refused());
             Err(reply)
         })
+    }
+
+    /// Notes if an application has the key of a request.
+    fn note_key(&self, routed: &RoutedRequest, record: &Record) {
+        if !record.is_admitted() && routed.has_known_key(&self.0.source) {
+            record.note_admitted();
+        }
     }
 
     /// How long a client has to wait that has sent too many.
@@ -389,6 +398,7 @@ async fn handle(
         }
     };
     record.note_call(routed.call().route());
+    edge.note_key(&routed, record);
     let routed = Arc::new(routed);
     let body = tokio::time::timeout(BODY_TIME, edge.read_body(&routed, client, body)).await;
     let body = match body.unwrap_or(Ok(Err(BodyError::TooSlow))) {

@@ -7,8 +7,8 @@ use crate::bodies::{Bodies, BodyBuffer};
 use crate::gateway::Posted;
 use crate::journal::Journal;
 use crate::places::Client;
-use crate::pool::{Lane, Pools};
-use crate::requests::{Record, admitted};
+use crate::pool::{Lane, Pools, Unhandled};
+use crate::requests::{PANICKED, Record, admitted, failed};
 use crate::routes::{Endpoint, RouteRef, Routes};
 use crate::source::Source;
 use axum::body::{Body, Bytes};
@@ -104,16 +104,25 @@ impl Inbound {
         Some(Inbound { routes, journal, pools: pools.clone(), bodies: Arc::default() })
     }
 
-    /// Uses the database. `None` if there are too many calls, or it panicked: providers repeat what they ask.
+    /// Uses the database. The error is the response: providers repeat what they ask.
     async fn of_database<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
-        let pool = self.pools.of_database();
+        work: impl FnOnce() -> Result<T, String> + Send + 'static,
+    ) -> Result<T, Response> {
+        let (pool, unavailable) =
+            (self.pools.of_database(), empty(StatusCode::SERVICE_UNAVAILABLE));
         if pool.is_full(Lane::Network) {
-            return None;
+            return Err(unavailable);
         }
-        pool.run(Lane::Network, work).await.ok()
+        match pool.run(Lane::Network, work).await {
+            Ok(Ok(outcome)) => Ok(outcome),
+            Ok(Err(error)) => {
+                self.journal.note(&error);
+                Err(failed(unavailable, &error))
+            }
+            Err(Unhandled::Full) => Err(unavailable),
+            Err(Unhandled::Panicked) => Err(failed(unavailable, PANICKED)),
+        }
     }
 
     /// The response to a provider, or the request of somebody else.
@@ -152,18 +161,14 @@ impl Inbound {
             Ok(receipt) => receipt,
             Err(wrong) => return self.rejected(&route, StatusCode::BAD_REQUEST, &wrong),
         };
-        let (routes, journal) = (self.routes.clone(), Arc::clone(&self.journal));
+        let routes = self.routes.clone();
         let stored = move || {
             let stored = routes.store_receipt(&route, &receipt);
-            if let Err(error) = &stored {
-                journal.note(&format!("a receipt was not stored: {error}"));
-            }
-            stored.is_ok()
+            stored.map_err(|error| format!("a receipt was not stored: {error}"))
         };
         match self.of_database(stored).await {
-            Some(true) => admitted(empty(StatusCode::OK)),
-            // The provider repeats it.
-            _ => empty(StatusCode::SERVICE_UNAVAILABLE),
+            Ok(_) => admitted(empty(StatusCode::OK)),
+            Err(response) => response,
         }
     }
 
@@ -175,19 +180,19 @@ impl Inbound {
     /// A document; none if there is none, or none any more.
     async fn document(&self, route: RouteRef, token: Secret) -> Option<Response> {
         let (routes, name) = (self.routes.clone(), route.name().to_owned());
-        match self.of_database(move || routes.fetch(&route, &token)).await {
-            Some(Ok(found)) => found.map(|(kind, text)| {
+        let fetch = move || {
+            let failed = |error| format!("route {name}: a document was not fetched: {error}");
+            routes.fetch(&route, &token).map_err(failed)
+        };
+        match self.of_database(fetch).await {
+            Ok(found) => found.map(|(kind, text)| {
                 let mut response = Response::new(Body::from(text.expose().to_owned()));
                 let headers = response.headers_mut();
                 headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
                 headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
                 admitted(response)
             }),
-            Some(Err(error)) => {
-                self.journal.note(&format!("route {name}: a document was not fetched: {error}"));
-                Some(empty(StatusCode::SERVICE_UNAVAILABLE))
-            }
-            None => Some(empty(StatusCode::SERVICE_UNAVAILABLE)),
+            Err(response) => Some(response),
         }
     }
 }

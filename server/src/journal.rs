@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 const LINES: usize = 30;
 /// The lines within `TIME` about requests of strangers.
 pub(crate) const STRANGERS: usize = 300;
-/// Those of one client among them.
+/// The lines within `TIME` about requests of strangers that failed in the service. The others leave room for them.
+pub(crate) const FAILURES: usize = 300;
+/// Those of one client among the lines about strangers.
 pub(crate) const STRANGER: usize = 30;
 pub(crate) const TIME: Duration = Duration::from_secs(10);
 
@@ -29,6 +31,7 @@ pub(crate) struct Journal {
     traces: Option<Traces>,
     lines: LineLimit,
     strangers: LineLimit,
+    failures: LineLimit,
 }
 
 /// Limits the lines within `TIME`.
@@ -94,6 +97,7 @@ impl Journal {
             traces: None,
             lines: LineLimit::new(LINES, LINES),
             strangers: LineLimit::new(STRANGERS, STRANGER),
+            failures: LineLimit::new(FAILURES, FAILURES),
         }
     }
 
@@ -142,6 +146,13 @@ impl Journal {
         self.strangers.take(client, now)
     }
 
+    /// Whether a request that anybody can make, and that failed in the service, is logged. If not, it is counted.
+    pub(crate) fn may_log_failure(&self) -> bool {
+        let now = Instant::now();
+        self.report_left_out(now);
+        self.failures.take("", now)
+    }
+
     /// Says how many lines were left out, once their time is over.
     pub(crate) fn report_left_out(&self, now: Instant) {
         if let Some(count) = self.lines.left_out(now) {
@@ -152,6 +163,9 @@ impl Journal {
                 "warning: {count} requests that anybody can make, such as those with wrong API keys, have no \
                  line: their clients sent too many"
             ));
+        }
+        if let Some(count) = self.failures.left_out(now) {
+            (self.sink)(&format!("warning: {count} requests that failed have no line"));
         }
     }
 }
@@ -201,5 +215,19 @@ mod tests {
         assert_eq!((logged, lines.lock().unwrap().len()), (STRANGER, 0));
         journal.report_left_out(Instant::now() + TIME);
         assert!(lines.lock().unwrap()[0].starts_with("warning: 7 requests"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_flood_of_refused_requests_leaves_lines_for_those_that_failed() {
+        let (journal, lines) = journal();
+        let refused = (0..2 * STRANGERS).map(|number| number.to_string());
+        assert_eq!(refused.filter(|client| journal.may_log_stranger(client)).count(), STRANGERS);
+        let failed = (0..FAILURES + 3).filter(|_| journal.may_log_failure()).count();
+        assert_eq!(failed, FAILURES);
+        journal.report_left_out(Instant::now() + TIME);
+        assert!(
+            lines.lock().unwrap()[1].starts_with("warning: 3 requests that failed"),
+            "{lines:?}"
+        );
     }
 }

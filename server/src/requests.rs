@@ -22,6 +22,9 @@ const CLIENT_GONE: u16 = 499;
 /// How much of the text of an error is logged, in characters: that of another service may be of any length.
 const LONGEST_ERROR: usize = 500;
 
+/// Why a request failed whose thread panicked.
+pub(crate) const PANICKED: &str = "a thread panicked, please report it";
+
 /// A request that is being handled. Clones are the same. One of which the last clone is dropped without a
 /// response is counted and logged too: its client went away, or the server stops. A call that goes on meanwhile
 /// holds one, so the line says what became of it.
@@ -39,6 +42,8 @@ struct Inner {
     path: OnceLock<&'static str>,
     outcome: OnceLock<Outcome>,
     is_ended: AtomicBool,
+    /// Whether it is not for everybody to make such a request, as far as this is known before its outcome.
+    admitted: AtomicBool,
     /// The span of the client.
     #[cfg(feature = "otlp")]
     parent: Option<opentelemetry::Context>,
@@ -69,6 +74,13 @@ pub(crate) fn admitted(mut response: Response) -> Response {
     response
 }
 
+/// The response to a request which is no call, and which failed in the service.
+pub(crate) fn failed(mut response: Response, why: &str) -> Response {
+    let failure = Some(why.into());
+    response.extensions_mut().insert(Outcome { failure, ..Outcome::default() });
+    response
+}
+
 impl Record {
     /// Begins the record of a client's request with this method and head.
     pub(crate) fn begin(
@@ -92,6 +104,7 @@ impl Record {
             path: OnceLock::new(),
             outcome: OnceLock::new(),
             is_ended: AtomicBool::new(false),
+            admitted: AtomicBool::new(false),
             #[cfg(feature = "otlp")]
             parent: journal.traces().map(|_| Traces::parent(headers)),
         }))
@@ -101,6 +114,15 @@ impl Record {
     pub(crate) fn note_call(&self, call: &'static Route) {
         // A request is of one call.
         let _ = self.0.call.set(call);
+    }
+
+    /// Notes that an application has the API key of the request, so that it has a line whatever becomes of it.
+    pub(crate) fn note_admitted(&self) {
+        self.0.admitted.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_admitted(&self) -> bool {
+        self.0.admitted.load(Ordering::Relaxed)
     }
 
     /// Notes the path of what is asked for without being a call.
@@ -132,8 +154,9 @@ impl Inner {
     }
 
     fn log(&self, status: u16, outcome: &Outcome) {
+        let admitted = outcome.admitted || self.admitted.load(Ordering::Relaxed);
         #[cfg(feature = "otlp")]
-        self.trace(status, outcome);
+        self.trace(status, outcome, admitted);
         let Outcome { verdict, code, failure, .. } = outcome;
         let call = outcome.call.or(self.call.get().copied());
         let (took, verdict) = (self.begun.elapsed(), verdict.map(name));
@@ -141,7 +164,12 @@ impl Inner {
         self.journal.requests().count(call_name, status, verdict, took, failure.is_some());
         let level = if failure.is_some() { Level::Error } else { Level::Info };
         let Some(logger) = self.journal.logger().filter(|logger| logger.has(level)) else { return };
-        if !outcome.admitted && !self.journal.may_log_stranger(&self.client) {
+        let may_log = admitted
+            || match failure {
+                Some(_) => self.journal.may_log_failure(),
+                None => self.journal.may_log_stranger(&self.client),
+            };
+        if !may_log {
             return;
         }
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -164,7 +192,7 @@ impl Inner {
 /// Its span, which has what its line has.
 #[cfg(feature = "otlp")]
 impl Inner {
-    fn trace(&self, status: u16, outcome: &Outcome) {
+    fn trace(&self, status: u16, outcome: &Outcome, admitted: bool) {
         let Some((traces, parent)) = self.journal.traces().zip(self.parent.as_ref()) else {
             return;
         };
@@ -179,7 +207,7 @@ impl Inner {
         ];
         traces.record(Ended {
             // Strangers do not decide which requests have a span.
-            parent: if outcome.admitted { parent } else { &nobody },
+            parent: if admitted { parent } else { &nobody },
             took: self.begun.elapsed(),
             method: call.map_or_else(|| known(&self.method), |call| call.method),
             route: self.path(call),
@@ -201,7 +229,7 @@ impl Drop for Inner {
         }
         let outcome = self.outcome.take().unwrap_or_default();
         if std::thread::panicking() {
-            let failure = Some("a thread panicked, please report it".into());
+            let failure = Some(PANICKED.into());
             return self.log(500, &Outcome { failure, ..outcome });
         }
         self.log(CLIENT_GONE, &outcome);

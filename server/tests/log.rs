@@ -189,8 +189,13 @@ fn a_flood_of_refused_requests_has_a_few_lines_and_a_count() {
     let replies = exchange(addr, &pem, format!("{refused}{details}").as_bytes());
     let replies = String::from_utf8(replies).unwrap();
     assert_eq!(replies.matches("HTTP/1.1 404").count(), REFUSED);
-    let log = awaited(folder, r#""call":"app_details""#);
+    // Neither is a call, and both have a right key.
+    for body in ["Content-Length: 99999999\r\n\r\n", "Content-Length: 2\r\n\r\n{]"] {
+        let head = "POST /protected/json/users/new HTTP/1.1\r\nHost: localhost\r\n";
+        exchange(addr, &pem, format!("{head}{key}Connection: close\r\n{body}").as_bytes());
+    }
+    let log = awaited(folder, r#""status":400"#);
     let of = |status: u16| objects(&log).iter().filter(|line| line["status"] == status).count();
-    assert_eq!((of(404), of(200)), (30, 1));
+    assert_eq!((of(404), of(200), of(413), of(400)), (30, 1, 1, 1));
     awaited(folder, "170 requests that anybody can make");
 }
