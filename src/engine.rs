@@ -49,7 +49,9 @@ pub use audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
 pub use backups::restore;
 pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};
-pub use delivery::{Deliver, Delivery, Message, Outcome, Post, SignedCallback, Spool};
+pub use delivery::{
+    AfterAttempt, Deliver, Delivery, Message, Outcome, Post, SignedCallback, Spool,
+};
 pub use devices::{DeviceRegistered, DeviceType};
 pub use forwarding::{Forwarding, Learned};
 pub use jobs::{

@@ -7,6 +7,7 @@ mod lookups;
 mod opening;
 mod rate;
 mod settings;
+mod unsent;
 
 pub use breaker::State;
 pub use inbound::{Attached, receipt_url};
@@ -14,6 +15,7 @@ pub(crate) use inbound::{Endpoint, RouteRef};
 pub use lookups::{check_lookup, try_lookup};
 pub use opening::{check, takes_receipts};
 pub use settings::FIELDS;
+pub use unsent::Unsent;
 
 use crate::PublicUrl;
 use crate::gateway::{Gateway, Outgoing, Problem, Urls};
@@ -23,7 +25,7 @@ use lookups::Lookups;
 use opening::open;
 use rate::Rate;
 use seconder::calls::Channel;
-use seconder::engine::{Deliver, Engine, Message, Outcome, StoredRoute};
+use seconder::engine::{AfterAttempt, Deliver, Engine, Message, Outcome, StoredRoute};
 use seconder::model::{CallbackUrl, Secret, UserId};
 use seconder::{Error, Result};
 use settings::RouteSettings;
@@ -52,8 +54,8 @@ struct Inner {
     fallback: Box<dyn Deliver>,
     log: Log,
     inbound: Inbound,
-    /// Why the message that was attempted last waits.
-    waits: Mutex<Option<String>>,
+    /// The message that was attempted last, unless it was sent.
+    unsent: Mutex<Option<Unsent>>,
 }
 
 /// A route.
@@ -112,8 +114,8 @@ impl Routes {
         let inbound = Inbound::new(public_url);
         let (routes, lookups, fallback) =
             (RwLock::default(), Lookups::default(), Box::new(fallback));
-        let waits = Mutex::default();
-        Routes(Arc::new(Inner { routes, lookups, fallback, log, inbound, waits }))
+        let unsent = Mutex::default();
+        Routes(Arc::new(Inner { routes, lookups, fallback, log, inbound, unsent }))
     }
 
     /// Reads the routes, and the provider of look-ups. Routes whose settings cannot be read are logged, and
@@ -142,9 +144,9 @@ impl Routes {
         Ok(())
     }
 
-    /// Why the message that was attempted last waits; `None` if it does not. For a process that makes one call.
-    pub fn waits(&self) -> Option<String> {
-        locked(&self.0.waits).clone()
+    /// The message that was attempted last, unless it was sent. For a process that makes one call.
+    pub fn unsent(&self) -> Option<Unsent> {
+        locked(&self.0.unsent).clone()
     }
 
     /// Reads one route, whatever is wrong with the others.
@@ -294,22 +296,6 @@ impl Routes {
         Ok(self.attempt_by(name, open, &Outgoing { from, ..*message }, None))
     }
 
-    fn attempt_once(&self, message: &Message, name: &str) -> Outcome {
-        let all = self.all();
-        let Some(route) = all.iter().find(|route| route.name == name) else {
-            return self.0.fallback.attempt(message, name);
-        };
-        match &route.open {
-            Ok(open) => self.send(name, open, message),
-            Err(_) if route.is_removed() => Outcome::Permanent(format!("route {name} was removed")),
-            // Another node may be able to, or this one once it was set again.
-            Err(_) => {
-                let reason = format!("route {name} cannot be used");
-                Outcome::NotAttempted { after: Some(UNUSABLE), reason }
-            }
-        }
-    }
-
     fn send(&self, name: &str, open: &OpenRoute, message: &Message) -> Outcome {
         let now = Instant::now();
         // The breaker last: whatever it admits has to be noted.
@@ -372,12 +358,24 @@ impl Deliver for Routes {
     }
 
     fn attempt(&self, message: &Message, name: &str) -> Outcome {
-        let outcome = self.attempt_once(message, name);
-        *locked(&self.0.waits) = match &outcome {
-            Outcome::Sent(_) | Outcome::Permanent(_) => None,
-            waits => waits.reason().map(str::to_owned),
+        let all = self.all();
+        let Some(route) = all.iter().find(|route| route.name == name) else {
+            return self.0.fallback.attempt(message, name);
         };
-        outcome
+        match &route.open {
+            Ok(open) => self.send(name, open, message),
+            Err(_) if route.is_removed() => Outcome::Permanent(format!("route {name} was removed")),
+            // Another node may be able to, or this one once it was set again.
+            Err(_) => {
+                let reason = format!("route {name} cannot be used");
+                Outcome::NotAttempted { after: Some(UNUSABLE), reason }
+            }
+        }
+    }
+
+    fn attempted(&self, outcome: &Outcome, then: AfterAttempt) {
+        let mut unsent = locked(&self.0.unsent);
+        *unsent = Unsent::after(unsent.take(), outcome, then);
     }
 
     fn routes(&self, to: &str, via: Channel) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::provider::{Provider, error, printed};
+use crate::provider::{DIES, MUCH_LATER, Provider, error, printed};
 use seconder::calls::RequestSms;
 use seconder::model::UserId;
 use seconder::{Handle, Service, Settings};
@@ -325,9 +325,22 @@ fn a_message_that_a_command_causes_leaves_by_a_route() {
     assert!(errors.contains("the message was not sent yet: "), "{errors}");
     assert!(errors.contains("It waits for `seconder serve`, or `seconder jobs run`"), "{errors}");
     provider.status.store(200, Ordering::Relaxed);
-    let _running = Running::start(path);
+    let running = Running::start(path);
     wait_until("the service sends it", || provider.log().last().unwrap().status == 200);
     assert!(!spool.exists());
+    drop(running);
+    unlimited();
+    provider.status.store(DIES, Ordering::Relaxed);
+    let (_, errors) = call(&request);
+    assert!(errors.contains("the message may have been sent: "), "{errors}");
+    assert!(errors.contains("will send it again") && !errors.contains("not sent"), "{errors}");
+    // No code lives until then, so it is not sent again.
+    provider.status.store(MUCH_LATER, Ordering::Relaxed);
+    unlimited();
+    let errors =
+        error(path, &["call", "request-sms", "--user-id", "1", "--force", "--action", "pay"]);
+    assert!(errors.contains("the message was not sent: "), "{errors}");
+    assert!(errors.contains("It will not be sent again") && !errors.contains("waits"), "{errors}");
     // Without a route, the command says where the message is.
     printed(path, &["route", "remove", "one"]);
     unlimited();

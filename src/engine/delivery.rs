@@ -56,6 +56,10 @@ pub trait Deliver: Send + Sync {
         Duration::from_secs(30)
     }
 
+    /// An attempt to send a message has ended: what became of it, and what follows, which [`Deliver::attempt`] does
+    /// not decide. Default: does nothing.
+    fn attempted(&self, _outcome: &Outcome, _then: AfterAttempt) {}
+
     /// Removes what is kept of messages whose codes have expired. It is called by
     /// [`Engine::maintain`](crate::engine::Engine::maintain). Default: does nothing.
     fn housekeep(&self) {}
@@ -77,6 +81,18 @@ pub trait Deliver: Send + Sync {
     /// A push service has rejected a message for good: what it said. That is for whoever operates the service:
     /// as long as nothing is changed, it will reject all others too. Default: does nothing.
     fn push_rejected(&self, _reason: &str) {}
+}
+
+/// What follows an attempt to send a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AfterAttempt {
+    /// Nothing: the message was sent.
+    Sent,
+    /// Another attempt.
+    Repeated,
+    /// Nothing: the message failed for good, such as because its code expires before it could be attempted again.
+    Failed,
 }
 
 /// What became of an attempt to send something.

@@ -18,7 +18,7 @@ use super::delivery::Wiped;
 use super::operations::applications as stored;
 use super::operations::jobs::{self, Claimed, Ended, Outgoing, Plan, What};
 use super::urls::without_parameters;
-use super::{Engine, Message, Outcome, Shared, SignedCallback};
+use super::{AfterAttempt, Engine, Message, Outcome, Shared, SignedCallback};
 use crate::calls::Channel;
 use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage, callback, interrupt};
@@ -187,7 +187,17 @@ impl Engine {
         };
         let (lease, plan, now) =
             (claimed.lease.clone(), self.plan(&claimed.lane, routes), self.now());
-        let ended = self.run(move |view| jobs::finish(view, &lease, &outcome, &plan, now))?;
+        let decided = outcome.clone();
+        let ended = self.run(move |view| jobs::finish(view, &lease, &decided, &plan, now))?;
+        let then = match &ended {
+            Ended::Sent => Some(AfterAttempt::Sent),
+            Ended::Waits | Ended::Again(_) => Some(AfterAttempt::Repeated),
+            Ended::Failed => Some(AfterAttempt::Failed),
+            Ended::Stale => None,
+        };
+        if let Some(then) = then.filter(|_| matches!(claimed.what, What::Message { .. })) {
+            self.shared.deliver.attempted(&outcome, then);
+        }
         Ok((ended, reason))
     }
 

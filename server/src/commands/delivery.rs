@@ -116,7 +116,8 @@ fn delivered_by(
 }
 
 /// A service for a call that may cause a message. If it is on a database, the message leaves by the routes of it;
-/// one that waits after the call is reported when this is dropped.
+/// what became of one that was not
+/// sent is reported when this is dropped.
 pub(crate) struct Calling {
     routes: Option<Routes>,
     _attached: Option<Attached>,
@@ -140,10 +141,8 @@ impl From<Service> for Calling {
 
 impl Drop for Calling {
     fn drop(&mut self) {
-        if let Some(reason) = self.routes.as_ref().and_then(Routes::waits) {
-            log(&format!(
-                "the message was not sent yet: {reason}. It waits for `seconder serve`, or `seconder jobs run`"
-            ));
+        if let Some(unsent) = self.routes.as_ref().and_then(Routes::unsent) {
+            log(&unsent.to_string());
         }
     }
 }

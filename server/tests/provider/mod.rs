@@ -19,6 +19,9 @@ pub(crate) const HANGS: u16 = 0;
 /// In place of a status: no reply, and the connection is closed.
 pub(crate) const DIES: u16 = 1;
 
+/// In place of a status: 503, with the request to come back after all codes have expired.
+pub(crate) const MUCH_LATER: u16 = 2;
+
 /// A provider, which replies with this status.
 #[derive(Clone)]
 pub(crate) struct Provider {
@@ -95,7 +98,12 @@ impl Provider {
             return None;
         }
         let body = r#"{"id":"provider-7"}"#;
-        let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len());
+        let (status, more) = match status {
+            MUCH_LATER => (503, "Retry-After: 86400\r\n"),
+            status => (status, ""),
+        };
+        let length = body.len();
+        let head = format!("HTTP/1.1 {status} X\r\n{more}Content-Length: {length}\r\n\r\n");
         stream.write_all((head + body).as_bytes()).ok()
     }
 
