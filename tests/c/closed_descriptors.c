@@ -182,7 +182,24 @@ static void close_and_open_sockets(void)
     are_untouched(&own);
 }
 
-/* Each number of the database in turn, so that none is overlooked. Reads may find nothing wrong. */
+/* Each of the connections that read is used. Those that have lost a descriptor may find nothing wrong, and do not say
+ * that the database is damaged. */
+static void reads_or_is_refused(const seconder_service *service)
+{
+    int reads;
+    for (reads = 0; reads < 8; reads++) {
+        seconder_user_status_reply *reply = NULL;
+        if (seconder_user_status(service, user_id, NULL, 0, &reply, &error) == SECONDER_OK) {
+            seconder_user_status_reply_free(reply);
+            continue;
+        }
+        CHECK(strstr(seconder_error_message(error), "closefrom") != NULL);
+        seconder_error_free(error);
+        error = NULL;
+    }
+}
+
+/* Each number of the database in turn, so that none is overlooked. */
 static void replace_one(int index)
 {
     seconder_service *service = open_logged();
@@ -201,6 +218,7 @@ static void replace_one(int index)
         }
     }
     CHECK(own.inodes[0] != 0);
+    reads_or_is_refused(service);
     lines = 0;
     seconder_service_free(service);
     CHECK(lines == 1 && strncmp(last, "call=close outcome=storage ", 27) == 0);

@@ -173,6 +173,12 @@ impl Sqlite {
         self.file.as_ref().map_or(Ok(()), |file| file.guard.check_writer())
     }
 
+    /// Why a connection failed. What it has read may be of another file, so that SQLite takes the database for
+    /// damaged.
+    fn cause(&self, error: Fault) -> Fault {
+        Backend::check(self).map_or_else(Fault::OfStore, |()| error)
+    }
+
     /// A connection that reads: one that no other thread uses, if there is one.
     fn reader(&self) -> Result<InUse<'_>> {
         if self.readers.is_empty() {
@@ -214,7 +220,7 @@ impl Backend for Sqlite {
             // If the rollback fails too, nothing is left behind: there was no commit.
             let _ = db.execute_batch("ROLLBACK");
         }
-        done
+        done.map_err(|error| self.cause(error))
     }
 
     fn is_restored(&self) -> bool {
@@ -252,9 +258,12 @@ impl Backend for Sqlite {
         let connection = self.reader().map_err(Fault::OfStore)?;
         self.check().map_err(Fault::OfStore)?;
         let db = connection.get().map_err(Fault::OfStore)?;
-        let snapshot = db.unchecked_transaction().map_err(fault)?;
-        work(&mut Transaction(&snapshot))?;
-        snapshot.commit().map_err(fault)
+        let mut read = || {
+            let snapshot = db.unchecked_transaction().map_err(fault)?;
+            work(&mut Transaction(&snapshot))?;
+            snapshot.commit().map_err(fault)
+        };
+        read().map_err(|error| self.cause(error))
     }
 
     fn look_after(&self, full: bool) -> Result<Upkept> {
