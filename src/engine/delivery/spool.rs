@@ -1,9 +1,12 @@
 //! The default delivery: a folder of readable text files.
 
+mod folder;
+
 use super::{Deliver, Message, SPOOL};
 use crate::calls::Channel;
 use crate::engine::clock::{Clock, System, Time};
 use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE};
+use folder::{Folder, Search};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,9 +26,10 @@ const LOOKED_AT: usize = 64;
 /// [`Deliver::housekeep`]. Other files in the folder are left alone.
 pub struct Spool {
     folder: PathBuf,
+    database: PathBuf,
     clock: Arc<dyn Clock>,
     /// Where the search for expired codes goes on. `None` at the beginning of the folder.
-    search: Mutex<Option<fs::ReadDir>>,
+    search: Mutex<Option<Search>>,
 }
 
 impl Spool {
@@ -37,12 +41,11 @@ impl Spool {
 
     pub(crate) fn with_clock(database: &Path, clock: Arc<dyn Clock>) -> Spool {
         let folder = database.with_extension("spool");
-        Spool { folder, clock, search: Mutex::new(None) }
+        Spool { folder, database: database.to_owned(), clock, search: Mutex::new(None) }
     }
 
     fn write(&self, message: &Message) -> std::io::Result<()> {
-        make(&self.folder)?;
-        let folder = Folder::open(&self.folder)?;
+        let folder = Folder::create(&self.folder, &self.database)?;
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let now = Time::of(&*self.clock);
         let mut name = format!("{:013}-{}-{number:06}", now.0, std::process::id());
@@ -55,7 +58,7 @@ impl Spool {
         }
         // A reader must never see an incomplete message, so it is written under another name first.
         let unfinished = format!(".{name}");
-        let file = folder.create(&unfinished)?;
+        let file = folder.create_file(&unfinished)?;
         let done = fill(file, message, expires)
             .and_then(|()| folder.rename(&unfinished, &format!("{name}.txt")));
         if done.is_err() {
@@ -71,20 +74,16 @@ impl Spool {
         // Another thread that does the same need not be waited for.
         let Ok(mut search) = self.search.try_lock() else { return false };
         let now = Time::of(&*self.clock);
-        let is_folder = || !self.folder.is_symlink();
-        let entries =
-            search.take().or_else(|| fs::read_dir(&self.folder).ok().filter(|_| is_folder()));
-        let Some(mut entries) = entries else { return false };
+        let begun = search.take().map_or_else(|| Search::begin(&self.folder), Ok);
+        let Ok(mut begun) = begun else { return false };
         for _ in 0..LOOKED_AT {
-            let Some(entry) = entries.next() else { return false };
-            let Ok(entry) = entry else { continue };
-            let expired = entry.file_name().to_str().is_some_and(|name| has_expired(name, now));
-            if expired && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let Some(name) = begun.next() else { return false };
+            if let Some(name) = name.filter(|name| has_expired(name, now)) {
                 // Another process may have removed it, and one that cannot be removed harms no login.
-                let _ = fs::remove_file(entry.path());
+                let _ = begun.remove(&name);
             }
         }
-        *search = Some(entries);
+        *search = Some(begun);
         true
     }
 }
@@ -134,76 +133,6 @@ fn fill(mut file: fs::File, message: &Message, expires: Option<Time>) -> std::io
     }
     write!(file, "\n{}\n", message.text)?;
     file.sync_all()
-}
-
-/// Creates the folder. The messages contain codes, so only the owner has access.
-fn make(folder: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
-        _ => Ok(()),
-    }
-}
-
-/// The folder itself, and no link to another one: the owner of the folder of the database could have put one there,
-/// and root would write to where it leads.
-#[cfg(target_os = "linux")]
-struct Folder(std::os::fd::OwnedFd);
-
-#[cfg(target_os = "linux")]
-impl Folder {
-    fn open(folder: &Path) -> std::io::Result<Folder> {
-        use nix::fcntl::{OFlag, open};
-        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        Ok(Folder(open(folder, flags, nix::sys::stat::Mode::empty())?))
-    }
-
-    fn create(&self, name: &str) -> std::io::Result<fs::File> {
-        use nix::fcntl::{OFlag, openat};
-        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
-        let mode = nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR;
-        Ok(openat(&self.0, name, flags, mode)?.into())
-    }
-
-    fn rename(&self, from: &str, to: &str) -> std::io::Result<()> {
-        Ok(nix::fcntl::renameat(&self.0, from, &self.0, to)?)
-    }
-
-    fn remove(&self, name: &str) -> std::io::Result<()> {
-        use nix::unistd::{UnlinkatFlags, unlinkat};
-        Ok(unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir)?)
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-struct Folder(PathBuf);
-
-#[cfg(not(target_os = "linux"))]
-impl Folder {
-    fn open(folder: &Path) -> std::io::Result<Folder> {
-        match folder.is_symlink() {
-            true => Err(std::io::ErrorKind::NotADirectory.into()),
-            false => Ok(Folder(folder.to_owned())),
-        }
-    }
-
-    fn create(&self, name: &str) -> std::io::Result<fs::File> {
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(self.0.join(name))
-    }
-
-    fn rename(&self, from: &str, to: &str) -> std::io::Result<()> {
-        fs::rename(self.0.join(from), self.0.join(to))
-    }
-
-    fn remove(&self, name: &str) -> std::io::Result<()> {
-        fs::remove_file(self.0.join(name))
-    }
 }
 
 #[cfg(test)]
@@ -274,8 +203,50 @@ mod tests {
         std::os::unix::fs::symlink(other.path(), &spool.folder).unwrap();
         let error = spool.deliver(&message("1111111", NOW + 600)).unwrap_err();
         assert!(error.contains("cannot write to the spool folder"), "{error}");
+        assert!(error.contains("is a link") && error.contains("remove it"), "{error}");
         assert_eq!(fs::read_dir(other.path()).unwrap().count(), 1);
         assert!(left.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_removed_from_a_folder_that_takes_the_place_of_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let (spool, _) = spool(folder.path());
+        let other = folder.path().join("other");
+        for folder in [&spool.folder, &other] {
+            fs::create_dir(folder).unwrap();
+            for number in 0..3 * LOOKED_AT {
+                let name = format!("0001000000000-77-{number:06}-0001000600000.txt");
+                fs::write(folder.join(name), "code").unwrap();
+            }
+        }
+        assert!(spool.remove_expired(), "there are more");
+        fs::rename(&spool.folder, folder.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink(&other, &spool.folder).unwrap();
+        spool.housekeep();
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 3 * LOOKED_AT);
+    }
+
+    /// Otherwise the service could write no message from then on.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_root_writes_belongs_to_the_owner_of_the_database() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        if !nix::unistd::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (spool, _) = spool(folder.path());
+        let database = folder.path().join("test.db");
+        fs::write(&database, "").unwrap();
+        chown(&database, Some(4711), Some(4712)).unwrap();
+        spool.deliver(&message("1111111", NOW + 600)).unwrap();
+        let owned = |path: &Path| path.symlink_metadata().map(|of| (of.uid(), of.gid())).unwrap();
+        let file = fs::read_dir(&spool.folder).unwrap().next().unwrap().unwrap().path();
+        assert_eq!([owned(&spool.folder), owned(&file)], [(4711, 4712); 2]);
+        let modes = [&spool.folder, &file].map(|path| path.metadata().unwrap().mode() & 0o777);
+        assert_eq!(modes, [0o700, 0o600]);
     }
 
     #[test]
