@@ -71,7 +71,7 @@ impl Clients {
 
     /// A place for a connection. A proxy may have all of them.
     fn place(&self, peer: IpAddr) -> Result<Place, Full> {
-        if self.proxies.has(peer) { self.places.take_any(peer) } else { self.places.take(peer) }
+        if self.proxies.has(peer) { self.places.take_any() } else { self.places.take(peer) }
     }
 }
 

@@ -37,7 +37,8 @@ const OF_A_SITE: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Place {
     places: Arc<Places>,
-    client: Client,
+    /// `None` for a proxy: its connections are those of many clients.
+    client: Option<Client>,
 }
 
 /// Why there is no place for a connection.
@@ -60,37 +61,31 @@ impl Places {
     /// # Errors
     /// Why there is none.
     pub(crate) fn take(self: &Arc<Places>, address: IpAddr) -> Result<Place, Full> {
-        self.take_of(|left| left, address)
+        self.take_of(Some(Client::of(address)))
     }
 
-    /// Takes a place for a connection from this address, which may have all of them, because it is that of
-    /// many clients.
+    /// Takes a place for a connection of a proxy, which may have all of them, and takes none from the network that it
+    /// is in.
     ///
     /// # Errors
     /// That there is none.
-    pub(crate) fn take_any(self: &Arc<Places>, address: IpAddr) -> Result<Place, Full> {
-        self.take_of(|_| usize::MAX, address)
+    pub(crate) fn take_any(self: &Arc<Places>) -> Result<Place, Full> {
+        self.take_of(None)
     }
 
-    fn take_of(
-        self: &Arc<Places>,
-        share: impl FnOnce(usize) -> usize,
-        address: IpAddr,
-    ) -> Result<Place, Full> {
-        let client = Client::of(address);
+    fn take_of(self: &Arc<Places>, client: Option<Client>) -> Result<Place, Full> {
         let mut open = self.lock();
         let left = self.all - open.all;
         if left == 0 {
             return Err(Full::All);
         }
-        let share = share(left);
-        for (counted, share) in counted(client, share) {
+        for (counted, share) in counted(client, left) {
             if open.by_client.get(&counted).is_some_and(|own| *own >= share) {
                 return Err(Full::Share(counted));
             }
         }
         open.all += 1;
-        for (counted, _) in counted(client, share) {
+        for (counted, _) in counted(client, left) {
             *open.by_client.entry(counted).or_default() += 1;
         }
         Ok(Place { places: Arc::clone(self), client })
@@ -115,9 +110,10 @@ impl Drop for Place {
 }
 
 /// What a connection of this client is counted for, and the share of each.
-fn counted(client: Client, share: usize) -> impl Iterator<Item = (Client, usize)> {
-    let site = client.within(SITE).map(|site| (site, share.saturating_mul(OF_A_SITE)));
-    std::iter::once((client, share)).chain(site)
+fn counted(client: Option<Client>, share: usize) -> impl Iterator<Item = (Client, usize)> {
+    let site = client.and_then(|client| client.within(SITE));
+    let site = site.map(|site| (site, share.saturating_mul(OF_A_SITE)));
+    client.map(|client| (client, share)).into_iter().chain(site)
 }
 
 impl Client {
@@ -221,6 +217,19 @@ mod tests {
             (0..10_000).filter_map(|_| take(&places, "2001:db8:1::1").ok()).collect();
         assert_eq!(held.len(), 4096);
         assert!(take(&places, "2001:db8:1:2::1").is_ok(), "another customer of a shared /48");
+    }
+
+    #[test]
+    fn the_connections_of_a_proxy_take_no_places_from_its_network() {
+        let places = Places::new(8);
+        let proxied: Vec<Place> = (0..6).filter_map(|_| places.take_any().ok()).collect();
+        assert_eq!(proxied.len(), 6);
+        let (neighbour, last) = (take(&places, "2001:db8:1:2::1"), places.take_any());
+        assert!(neighbour.is_ok() && last.is_ok());
+        assert_eq!(places.take_any().unwrap_err(), Full::All);
+        drop((proxied, neighbour, last));
+        let open = places.lock();
+        assert!(open.all == 0 && open.by_client.is_empty(), "{open:?}");
     }
 
     #[test]
