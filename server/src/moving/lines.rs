@@ -209,7 +209,7 @@ fn row<R: Read>(
     let mut fields = Map::new();
     for (name, value) in columns.iter().zip(&record) {
         match std::str::from_utf8(value) {
-            Ok(value) => drop(fields.insert(name.clone(), of_column(value.trim()).into())),
+            Ok(value) => drop(fields.insert(name.clone(), Value::String(of_column(value.trim())))),
             Err(_) => return Ok(Some((line, Err(Problem::new(name, "is not UTF-8"))))),
         }
     }

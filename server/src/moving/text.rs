@@ -64,28 +64,37 @@ fn present<'a>(fields: impl IntoIterator<Item = (&'a str, Value)>) -> Map<String
     fields.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
+/// The characters at which programs divide a file of CSV: a comma in some countries, and a semicolon in others.
+const SEPARATORS: [char; 5] = [',', ';', '\t', '\r', '\n'];
+
 /// A value as a column of CSV: what is not plain text is JSON. A formula gets an apostrophe, by which a spreadsheet
-/// takes it for text: users choose their addresses, and others open the file.
+/// takes it for text, also after what the spreadsheet may take for a separator, whatever is quoted: users choose their
+/// addresses, and others open the file.
 pub(super) fn column(value: Option<&Value>) -> String {
     let text = match value {
         None => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     };
-    if is_formula(&text) { format!("'{text}") } else { text }
+    let cells = text.split_inclusive(SEPARATORS);
+    cells.flat_map(|cell| [if is_formula(cell) { "'" } else { "" }, cell]).collect()
 }
 
-/// The text of a column, without the apostrophe that [`column`] has added.
-pub(super) fn of_column(text: &str) -> &str {
-    text.strip_prefix('\'').filter(|_| is_formula(text)).unwrap_or(text)
+/// The text of a column, without the apostrophes that [`column`] has added.
+pub(super) fn of_column(text: &str) -> String {
+    let bare = |cell| str::strip_prefix(cell, '\'').filter(|_| is_formula(cell)).unwrap_or(cell);
+    text.split_inclusive(SEPARATORS).map(bare).collect()
 }
 
-/// Returns true if a spreadsheet takes a text for a formula, now or once apostrophes were removed. A number with its
-/// calling code is only a number, and other programs read it.
-fn is_formula(text: &str) -> bool {
-    let bare = text.trim_start_matches('\'');
-    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    bare.starts_with(['=', '+', '-', '@', '\t', '\r'])
+/// Returns true if a spreadsheet takes a cell for a formula, now or once apostrophes were removed; some take characters
+/// of full width for the others. A number with its calling code is only a number, and other programs read it.
+fn is_formula(cell: &str) -> bool {
+    let bare = cell.trim_start_matches('\'');
+    let is_digits = |text: &str| {
+        let text = text.trim_end_matches(SEPARATORS);
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+    };
+    bare.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'])
         && !bare.strip_prefix('+').is_some_and(is_digits)
 }
 
