@@ -21,6 +21,9 @@ mod in_order;
 mod interrupt;
 #[cfg(feature = "engine")]
 pub mod keyring;
+#[cfg(feature = "engine")]
+#[doc(hidden)]
+pub mod links;
 pub mod model;
 pub mod offline;
 pub mod otp;

@@ -328,7 +328,7 @@ fn root_creates_no_database_by_a_link_of_another_user() {
     symlink(&target, &link).unwrap();
     lchown(&link, Some(65_534), None).unwrap();
     let error = Settings::new(&url(&link)).open().unwrap_err().to_string();
-    assert!(error.contains("is a link of user 65534, which root does not follow"), "{error}");
+    assert!(error.contains("is a link of the user 65534, which root does not follow"), "{error}");
     assert!(!target.exists());
     // A file that is theirs already can be reached in any way.
     drop(open(&target));
@@ -342,4 +342,33 @@ fn root_creates_no_database_by_a_link_of_another_user() {
     lchown(&keys, Some(65_534), None).unwrap();
     let error = Settings::new(&url(&target)).open().unwrap_err().to_string();
     assert!(error.contains("is a link of the user 65534, which root does not follow"), "{error}");
+    // A link in the place of a folder.
+    let beside = folder.path().join("folder");
+    symlink(of_root.path(), &beside).unwrap();
+    lchown(&beside, Some(65_534), None).unwrap();
+    let error = Settings::new(&url(&beside.join("other.db"))).open().unwrap_err().to_string();
+    assert!(error.contains("folder is a link of the user 65534"), "{error}");
+    assert!(!of_root.path().join("other.db").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn root_gives_away_no_file_with_a_second_name_beside_a_database() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let Some((_of_root, secret)) = of_root() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    drop(open(&path));
+    chown(&path, Some(65_534), Some(65_534)).unwrap();
+    let before = std::fs::read(&secret).unwrap();
+    for end in ["-wal", "-shm", "-journal"] {
+        let beside = folder.path().join(format!("seconder.db{end}"));
+        std::fs::hard_link(&secret, &beside).unwrap();
+        let error = Settings::new(&url(&path)).open().unwrap_err().to_string();
+        assert!(error.contains("has a second name") && error.contains(end), "{error}");
+        assert_eq!(secret.metadata().unwrap().uid(), 0);
+        assert!(std::fs::read(&secret).unwrap() == before, "{end}: what is in it has changed");
+        std::fs::remove_file(&beside).unwrap();
+    }
+    drop(open(&path));
 }

@@ -1,6 +1,8 @@
 //! Files that have their names only once they are whole, and files that may exist. Somebody else may own the folder
 //! that they are in: root must not be led to another file by a link there.
 
+#[cfg(unix)]
+use seconder::links;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -150,18 +152,12 @@ fn of_link(error: Error) -> Error {
 }
 
 /// Opens a file to be written from its beginning, a new one or one that exists; or a device or a pipe that is being
-/// read. A link is followed if it is of root or of this user, as that of /dev/stdout is.
+/// read. A link is followed if it is of root or of this user, as that of /dev/stdout is, or of the user of the file.
 ///
 /// # Errors
 /// Those of the system, and [`ErrorKind::InvalidInput`] for other links and for a file with several names.
 pub(crate) fn open_to_replace(path: &Path) -> Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    if !is_own_link(path) {
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, not_led_astray());
-    }
-    let file = options.open(path).map_err(of_link)?;
+    let file = open_followed(path)?;
     if file.metadata()?.is_file() {
         require_one_name(&file)?;
         file.set_len(0)?;
@@ -174,10 +170,57 @@ pub(crate) fn open_to_replace(path: &Path) -> Result<File> {
 }
 
 #[cfg(unix)]
-fn is_own_link(path: &Path) -> bool {
+fn open_followed(path: &Path) -> Result<File> {
     use std::os::unix::fs::MetadataExt;
-    let own = [0, rustix::process::geteuid().as_raw()];
-    path.symlink_metadata().is_ok_and(|found| found.is_symlink() && own.contains(&found.uid()))
+    let invalid = |message: String| Error::new(ErrorKind::InvalidInput, message);
+    let found = links::resolve(path);
+    let target = found.path.symlink_metadata().ok().map(|target| target.uid());
+    let known = [Some(0), Some(rustix::process::geteuid().as_raw()), target];
+    if let Some(link) =
+        found.links.iter().find(|link| !link.is_folder && !known.contains(&Some(link.owner)))
+    {
+        let (link, owner) = (link.path.display(), link.owner);
+        return Err(invalid(format!(
+            "{link} is a link of the user {owner}, which is not followed"
+        )));
+    }
+    let descriptor = found.links.iter().find(|link| is_descriptor(&link.path));
+    let descriptor = descriptor.map(|link| link.path.clone());
+    let real = found.for_root().map_err(|foreign| invalid(foreign.to_string()))?;
+    match descriptor {
+        Some(descriptor) => File::options().write(true).open(descriptor),
+        None => open_without_links(&real),
+    }
+}
+
+/// Whether a link is the name of an open file of a process, which may be a pipe without any other name.
+#[cfg(unix)]
+fn is_descriptor(link: &Path) -> bool {
+    link.starts_with("/proc") && link.parent().is_some_and(|folder| folder.ends_with("fd"))
+}
+
+/// Opens the file of a path that was resolved. Where a link was put into it since, this fails.
+#[cfg(unix)]
+fn open_without_links(path: &Path) -> Result<File> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+        let how = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        match openat2(CWD, path, how, Mode::from_raw_mode(0o666), ResolveFlags::NO_SYMLINKS) {
+            // Old kernels do not have it, and some containers do not allow it.
+            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
+            opened => return opened.map(File::from).map_err(|error| of_link(error.into())),
+        }
+    }
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, not_led_astray());
+    options.open(path).map_err(of_link)
+}
+
+#[cfg(not(unix))]
+fn open_followed(path: &Path) -> Result<File> {
+    File::options().write(true).create(true).truncate(false).open(path)
 }
 
 /// Another name of a file is like a link to it.
@@ -223,12 +266,44 @@ mod tests {
         fs::write(&file, "old").unwrap();
         if lchown(&link, Some(65_534), None).is_ok() {
             let error = written(&link).unwrap_err().to_string();
-            assert!(error.contains("it is a link"), "{error}");
+            assert!(error.contains("link is a link of the user 65534"), "{error}");
+            // Also if a link of root leads to it.
+            let first = folder.path().join("first");
+            symlink(&link, &first).unwrap();
+            let error = written(&first).unwrap_err().to_string();
+            assert!(error.contains("link is a link of the user 65534"), "{error}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), "old");
         }
         fs::hard_link(&file, &second).unwrap();
         let error = written(&second).unwrap_err().to_string();
         assert!(error.contains("the file has several names"), "{error}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "old");
         written(Path::new("/dev/null")).unwrap();
+    }
+
+    #[test]
+    fn what_a_descriptor_leads_to_is_written() {
+        use std::os::fd::AsRawFd;
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        written(Path::new(&format!("/proc/self/fd/{}", writer.as_raw_fd()))).unwrap();
+        drop(writer);
+        assert_eq!(std::io::read_to_string(&mut reader).unwrap(), "new");
+    }
+
+    #[test]
+    fn root_is_led_nowhere_by_a_folder_of_somebody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("real")).unwrap();
+        fs::write(at("real/file"), "old").unwrap();
+        symlink("real", at("folder")).unwrap();
+        if !rustix::process::geteuid().is_root()
+            || lchown(at("folder"), Some(65_534), None).is_err()
+        {
+            return;
+        }
+        let error = written(&at("folder/file")).unwrap_err().to_string();
+        assert!(error.contains("folder is a link of the user 65534"), "{error}");
+        assert_eq!(fs::read_to_string(at("real/file")).unwrap(), "old");
     }
 }

@@ -3,15 +3,12 @@
 use super::Keys;
 use super::key::Key;
 use super::text::{self, LARGEST, Problem};
-use crate::{Error, Result};
+use crate::{Error, Result, links};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use zeroize::Zeroizing;
-
-#[cfg(target_os = "linux")]
-const NONBLOCK: i32 = nix::fcntl::OFlag::O_NONBLOCK.bits();
 
 /// What distinguishes a file from the one that replaces it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,12 +45,15 @@ pub(super) fn failed(path: &Path, what: &str, error: &io::Error) -> Error {
 
 /// Opens and reads the file. `None` if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<(Keys, Version, File)>> {
-    check_link(path)?;
+    let real = followed(path)?;
     let mut options = OpenOptions::new();
-    // A pipe, which is no keyring, would be waited for.
+    // A pipe, which is no keyring, would be waited for; and a link was put there just now.
     #[cfg(target_os = "linux")]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
-    let opened = match options.read(true).open(path) {
+    {
+        let flags = nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_NOFOLLOW;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits());
+    }
+    let opened = match options.read(true).open(real) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(|error| failed(path, "read", &error))?,
     };
@@ -127,25 +127,11 @@ fn check(path: &Path, found: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// Keeps root from reading or replacing one of root's keyrings by a link of the user whose database it works on.
-#[cfg(target_os = "linux")]
-fn check_link(path: &Path) -> Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let link = path.symlink_metadata().ok().filter(Metadata::is_symlink);
-    match link.map_or(0, |link| link.uid()) {
-        0 => Ok(()),
-        _ if !nix::unistd::geteuid().is_root() => Ok(()),
-        owner => Err(Error::storage(format!(
-            "the keyring {} is a link of the user {owner}, which root does not follow: run this as that user",
-            path.display()
-        ))),
-    }
-}
-
-/// The standard library does not know the user of the process.
-#[cfg(not(target_os = "linux"))]
-fn check_link(_: &Path) -> Result<()> {
-    Ok(())
+/// The path of the file itself. Root is not led to one of root's keyrings by a link of the user whose database it works
+/// on.
+fn followed(path: &Path) -> Result<PathBuf> {
+    let followed = links::resolve(path).for_root();
+    followed.map_err(|foreign| Error::storage(format!("the keyring {foreign}")))
 }
 
 #[cfg(target_os = "linux")]
@@ -183,9 +169,8 @@ pub(super) fn create(path: &Path, now: u64) -> Result<io::Result<()>> {
 /// Replaces the file by one with the keys that `change` returns. Programs that do so at the same time
 /// wait for each other.
 pub(super) fn replace<T>(path: &Path, change: impl FnOnce(Keys) -> Result<(T, Keys)>) -> Result<T> {
-    check_link(path)?;
     // A link stays, and is that to the new file.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &followed(path)?;
     let (_locked, keys, found) = lock(path)?;
     let (outcome, keys) = change(keys)?;
     let created = write_beside(path, &keys, Some(&found))?;

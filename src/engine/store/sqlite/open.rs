@@ -7,7 +7,7 @@ use crate::engine::store::migrations::Migration;
 use crate::engine::store::sealing::listed_in;
 use crate::exhausted::{self, exhausted};
 use crate::keyring::KeyId;
-use crate::{Error, Result};
+use crate::{Error, Result, links};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeSet;
@@ -49,6 +49,7 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
 /// Returns the path of the file itself, which is created if it is missing, unless it must exist.
 pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
     let path = resolve(path)?;
+    check_beside(&path)?;
     let shown = path.display();
     if must_exist {
         let missing = |e: std::io::Error| match e.kind() {
@@ -256,36 +257,38 @@ pub(super) fn memory() -> Result<Connection> {
 /// Follows symbolic links, even to a file that does not exist yet: SQLite's other files are next to
 /// the target.
 fn followed(path: &Path) -> Result<PathBuf> {
-    let (mut path, mut links) = (path.to_owned(), Vec::new());
-    // A loop of links ends here too, and opening it then fails with the system's message.
-    for _ in 0..40 {
-        let Ok(next) = std::fs::read_link(&path) else { break };
-        let target = path.parent().map_or_else(|| next.clone(), |folder| folder.join(&next));
-        links.push(std::mem::replace(&mut path, target));
-    }
-    links.iter().try_for_each(|link| check_link(link, &path)).map(|()| path)
+    let followed = links::resolve(path).for_root();
+    followed.map_err(|foreign| Error::storage(foreign.to_string()))
 }
 
-/// Keeps root from creating or changing a file by a link of another user, who could not do so. A file that is
-/// that user's already may be reached so.
+/// Keeps root from changing other files by their second names: SQLite gives the files beside a database to its owner,
+/// and writes to those that it finds.
 #[cfg(target_os = "linux")]
-fn check_link(link: &Path, target: &Path) -> Result<()> {
+fn check_beside(database: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let owner = link.symlink_metadata().map_or(0, |found| found.uid());
-    let is_theirs = || target.symlink_metadata().is_ok_and(|found| found.uid() == owner);
-    if owner == 0 || !nix::unistd::geteuid().is_root() || is_theirs() {
+    if !nix::unistd::geteuid().is_root() {
         return Ok(());
     }
-    Err(Error::storage(format!(
-        "{} is a link of user {owner}, which root does not follow: run this as that user, or name {}",
-        link.display(),
-        target.display()
-    )))
+    let is_foreign = |file: &PathBuf| {
+        file.symlink_metadata().is_ok_and(|found| !found.is_file() || found.nlink() > 1)
+    };
+    match ["-wal", "-shm", "-journal"]
+        .map(|end| beside(database, end))
+        .iter()
+        .find(|file| is_foreign(file))
+    {
+        None => Ok(()),
+        Some(file) => Err(Error::storage(format!(
+            "{} is a link or has a second name, so root does not change it: remove the second name, or run this as \
+             the user of the database",
+            file.display()
+        ))),
+    }
 }
 
 /// The standard library does not know the user of the process.
 #[cfg(not(target_os = "linux"))]
-fn check_link(_: &Path, _: &Path) -> Result<()> {
+fn check_beside(_: &Path) -> Result<()> {
     Ok(())
 }
 
@@ -294,10 +297,13 @@ fn check_link(_: &Path, _: &Path) -> Result<()> {
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     // SQLite rejects links among the folders too.
-    let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok();
-    let real = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
-    let path = real.as_deref().unwrap_or(path);
-    Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+    let mut real = links::resolve(folder.unwrap_or(Path::new(".")));
+    real.path.extend(path.file_name());
+    let real = real.for_root().map_err(|foreign| {
+        let cannot_open = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+        rusqlite::Error::SqliteFailure(cannot_open, Some(foreign.to_string()))
+    })?;
+    Connection::open_with_flags(real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
 }
 
 /// Opens a file that exists. A link is an error, because the owner of the folder could lead root to any file by
