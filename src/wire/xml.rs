@@ -1,5 +1,6 @@
 //! XML bodies (interface 4). A success is a `<hash>`, a failure `<errors>`; names have dashes where
-//! JSON has underscores; an attribute marks numbers, flags, lists and nulls.
+//! JSON has underscores; an attribute marks numbers, flags, lists and nulls. A field whose name would not
+//! survive that is an `<entry>` with the name as an attribute.
 //!
 //! Document types, entities other than the five predefined ones, processing instructions and
 //! duplicate names are rejected, because two parsers could interpret them differently.
@@ -11,8 +12,10 @@ use quick_xml::{Reader, XmlVersion};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-/// The maximum nesting. No reply of the interface is nested as deeply.
-const DEPTH: usize = 16;
+/// The maximum nesting: that of the free-form parameters, which some replies repeat, and a few more.
+const DEPTH: usize = 40;
+/// The element of a field whose name cannot be that of an element.
+const ENTRY: &str = "entry";
 /// How line ends are read.
 const XML: XmlVersion = XmlVersion::Explicit1_0;
 /// The fields of a failure that are at the top level of the JSON body only.
@@ -72,9 +75,9 @@ pub fn write(value: &Value) -> Vec<u8> {
             for (name, text) in errors {
                 fields.entry(name.clone()).or_insert_with(|| text.clone());
             }
-            put(&mut out, "errors", &Value::Object(fields), false);
+            put(&mut out, &Tag::of("errors"), &Value::Object(fields));
         }
-        None => put(&mut out, "hash", value, false),
+        None => put(&mut out, &Tag::of("hash"), value),
     }
     out.push('\n');
     out.into_bytes()
@@ -129,9 +132,9 @@ fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> 
         match next(reader)? {
             Event::Start(child) => {
                 let value = Wiping(element(reader, &child, depth + 1)?);
-                children.push((name(&child)?, value));
+                children.push((field(&child)?, value));
             }
-            Event::Empty(child) => children.push((name(&child)?, Wiping(empty(&child)?))),
+            Event::Empty(child) => children.push((field(&child)?, Wiping(empty(&child)?))),
             Event::Text(part) => append(&mut text, &part.xml_content(XML)),
             Event::CData(part) => append(&mut text, &part.xml_content(XML)),
             Event::GeneralRef(entity) => {
@@ -207,10 +210,19 @@ fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<String>> {
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|_| invalid_response("malformed attribute"))?;
         if attribute.key.as_ref() == name {
-            return Ok(Some(attribute.value.into_owned()));
+            let value = attribute.normalized_value(XML);
+            let value = value.map_err(|_| invalid_response("malformed attribute"))?;
+            return Ok(Some(value.into_owned()));
         }
     }
     Ok(None)
+}
+
+/// The name of a field.
+fn field(start: &BytesStart<'_>) -> Result<String> {
+    let name = name(start)?;
+    let own = if name == ENTRY { attribute(start, "name")? } else { None };
+    Ok(own.unwrap_or(name))
 }
 
 /// The name of an element, in its JSON spelling. It is checked here because quick_xml accepts any
@@ -237,8 +249,7 @@ fn character(entity: &quick_xml::events::BytesRef<'_>) -> Result<char> {
     }
 }
 
-/// Whether a name is valid in a tag. Fields with any other name are omitted, so that a name can
-/// never inject markup.
+/// Whether a name is valid in a tag.
 fn is_plain(name: &str) -> bool {
     let starts_a_name =
         |c: char| c.is_ascii_alphabetic() || c == '_' || (c >= '\u{c0}' && c.is_alphabetic());
@@ -246,26 +257,49 @@ fn is_plain(name: &str) -> bool {
         && name.chars().all(|c| starts_a_name(c) || c.is_ascii_digit() || "-.".contains(c))
 }
 
-fn put(out: &mut String, name: &str, value: &Value, in_list: bool) {
-    // Underscores at the beginning stay, because no name can begin with a dash.
-    let stem = name.trim_start_matches('_');
-    let name = match name[..name.len() - stem.len()].to_owned() + &stem.replace('_', "-") {
-        plural if in_list => plural.strip_suffix('s').unwrap_or(&plural).to_owned(),
-        name => name,
-    };
-    if !is_plain(&name) {
-        return;
+/// A tag: its name, and its attributes.
+struct Tag {
+    name: String,
+    attributes: String,
+}
+
+impl Tag {
+    /// The tag of a field. Names with a dash would be read with an underscore. Which letters beyond ASCII
+    /// a name may have depends on the edition of XML. So such names, and all that could inject markup,
+    /// are in an attribute.
+    fn of(field: &str) -> Tag {
+        // Underscores at the beginning stay, because no name can begin with a dash.
+        let stem = field.trim_start_matches('_');
+        let name = field[..field.len() - stem.len()].to_owned() + &stem.replace('_', "-");
+        match field.is_ascii() && is_plain(&name) && !field.contains('-') {
+            true => Tag { name, attributes: String::new() },
+            false => {
+                let field = escape(field).replace('\n', "&#10;").replace('\t', "&#9;");
+                Tag { name: ENTRY.to_owned(), attributes: format!(" name=\"{field}\"") }
+            }
+        }
     }
+
+    /// The tag of an item of the list with this tag.
+    fn of_item(&self) -> Tag {
+        let singular = self.name.strip_suffix('s').filter(|name| !name.is_empty());
+        let name = singular.unwrap_or(&self.name).to_owned();
+        Tag { name, attributes: String::new() }
+    }
+}
+
+fn put(out: &mut String, tag: &Tag, value: &Value) {
+    let Tag { name, attributes } = tag;
     let (kind, text) = match value {
-        Value::Null => return out.push_str(&format!("<{name} nil=\"true\"/>")),
+        Value::Null => return out.push_str(&format!("<{name}{attributes} nil=\"true\"/>")),
         Value::Object(fields) => {
-            out.push_str(&format!("<{name}>"));
-            fields.iter().for_each(|(field, value)| put(out, field, value, false));
+            out.push_str(&format!("<{name}{attributes}>"));
+            fields.iter().for_each(|(field, value)| put(out, &Tag::of(field), value));
             return out.push_str(&format!("</{name}>"));
         }
         Value::Array(items) => {
-            out.push_str(&format!("<{name} type=\"array\">"));
-            items.iter().for_each(|item| put(out, &name, item, true));
+            out.push_str(&format!("<{name}{attributes} type=\"array\">"));
+            items.iter().for_each(|item| put(out, &tag.of_item(), item));
             return out.push_str(&format!("</{name}>"));
         }
         Value::Bool(flag) => (" type=\"boolean\"", flag.to_string()),
@@ -273,13 +307,13 @@ fn put(out: &mut String, name: &str, value: &Value, in_list: bool) {
         Value::Number(number) => (" type=\"integer\"", number.to_string()),
         Value::String(text) => ("", escape(text)),
     };
-    out.push_str(&format!("<{name}{kind}>{text}</{name}>"));
+    out.push_str(&format!("<{name}{attributes}{kind}>{text}</{name}>"));
 }
 
-/// Escapes text and omits the characters that XML cannot represent, which no text of this service
-/// contains.
+/// Escapes text, and omits the characters that no XML can have.
 fn escape(text: &str) -> String {
-    let allowed = |c: &char| !c.is_control() || "\t\n\r".contains(*c);
+    let allowed =
+        |c: &char| (*c >= ' ' || "\t\n\r".contains(*c)) && !"\u{fffe}\u{ffff}".contains(*c);
     quick_xml::escape::escape(text.chars().filter(allowed).collect::<String>()).into_owned()
 }
 
@@ -300,6 +334,9 @@ mod tests {
             json!({"status": {"svc_id": 9223372036854775807i64, "devices": ["ios", "sms"]}}),
             json!({"stats": [{"month": "May", "sms_count": 0}], "empty": []}),
             json!({"token": "is valid", "success": "true", "device": {"os_type": "sms"}}),
+            json!({"details": {"Email Address": "a", "a-b": 1, "a_b": 2, "a b": 3, "entry": 4, "name": 5,
+                "Größe": null, "": true, "1": ["x"], "s": ["y", "z"], "_s": [], "a\tb\r\nc": {"-": "d"},
+                "list-s": [{"x y": 1}, [2]], "a\u{85}\u{7f}": "b\u{85}\r\n", "\"><!--&lt;": "e"}}),
         ] {
             assert_eq!(read(&write(&value)).unwrap(), value);
         }
@@ -309,11 +346,21 @@ mod tests {
     fn a_name_cannot_inject_markup() {
         for name in ["a><script>alert(1)</script><b", "a b", "a=\"1\"", "", "1", "-a", "a:b", "a&b"]
         {
-            let text = String::from_utf8(write(&json!({"x": 1, name: {"y": 2}}))).unwrap();
-            assert_eq!(read(text.as_bytes()).unwrap(), json!({"x": 1}), "{text}");
+            let value = json!({"x": 1, name: {"y": 2}});
+            let text = String::from_utf8(write(&value)).unwrap();
+            assert!(!text.contains("<script"), "{text}");
+            assert_eq!(read(text.as_bytes()).unwrap(), value, "{text}");
         }
         let text = String::from_utf8(write(&json!({"errors": {"a><b": "no", "c": "no"}}))).unwrap();
-        assert!(text.contains("<errors><c>no</c></errors>"), "{text}");
+        assert!(text.contains("<entry name=\"a&gt;&lt;b\">no</entry><c>no</c>"), "{text}");
+    }
+
+    /// As deep as a free-form parameter may be, in the record that repeats it.
+    #[test]
+    fn deep_values_are_read() {
+        let deep = (0..32).fold(json!("x"), |inner, _| json!({ "a": inner }));
+        let record = json!({"approval_request": {"details": deep}});
+        assert_eq!(read(&write(&record)).unwrap(), record);
     }
 
     #[test]
@@ -352,6 +399,10 @@ mod tests {
             "<hash><a></b></hash>",
             "<hash><a\0b>x</a\0b></hash>",
             "<hash><a\"/></hash>",
+            "<hash><token>is invalid</token><entry name=\"token\">is valid</entry></hash>",
+            "<hash><entry name=\"a\">1</entry><entry name=\"a\">2</entry></hash>",
+            "<hash><entry name=\"a\" name=\"b\">1</entry></hash>",
+            "<hash><entry name=\"&x;\">1</entry></hash>",
         ] {
             assert!(matches!(read(bad.as_bytes()), Err(Error::InvalidResponse { .. })), "{bad}");
         }
