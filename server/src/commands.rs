@@ -55,10 +55,12 @@ pub(crate) fn key(database: &Database, json: Json) -> Result<()> {
 pub(crate) fn register_device(
     database: &Database,
     user: UserId,
-    kind: DeviceType,
+    kind: &str,
     json: Json,
 ) -> Result<()> {
-    let device = database.existing()?.require_engine()?.register_device(user, kind)?;
+    let service = database.existing()?;
+    let engine = service.require_engine()?;
+    let device = engine.register_device(user, DeviceType::named(kind, engine.names())?)?;
     let (id, secret) = (device.device_id, device.secret.expose());
     let text = format!("device_id {id}\nsecret {secret}");
     json.print(&json!({ "device_id": id, "secret": secret }), &text)

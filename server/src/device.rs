@@ -6,8 +6,8 @@ use crate::prompt;
 use crate::qr::{self, Screen};
 use crate::table::{Json, print_json, table, utc};
 use clap::{Args, Subcommand};
+use seconder::engine::ApprovalResponse;
 use seconder::engine::approver::misleads;
-use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::model::{ApprovalId, Secret, UserId};
 use seconder::{Error, Result};
 use seconder_server::{ApproverDevice, PendingRequest};
@@ -41,9 +41,10 @@ pub(crate) enum Command {
         /// Id of the user.
         #[arg(long, value_name = "ID")]
         user: UserId,
-        /// Type of the device: android, android_tablet, ios or svc_chrome.
+        /// Type of the device: android, android_tablet, ios or svc_chrome, which has another name where --names
+        /// says so.
         #[arg(long = "type", value_name = "TYPE")]
-        kind: DeviceType,
+        kind: String,
         #[command(flatten)]
         json: Json,
     },
@@ -137,7 +138,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Invite { database, user, invert, json } => invite(&database, user, invert, json),
         Command::Register { database, user, kind, json } => {
-            commands::register_device(&database, user, kind, json)
+            commands::register_device(&database, user, &kind, json)
         }
         Command::Enrol { this, name, ca_file, link_file, json } => {
             let link = commands::secret_from(link_file.as_deref(), "link-file")?;

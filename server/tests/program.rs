@@ -255,13 +255,14 @@ fn mistakes_on_the_command_line_are_reported() {
         error("serve --self-signed --callback-url http://example.com").contains("callback_url")
     );
     assert!(error("key --database https://2fa.example.com").contains("must be sqlite:"));
-    assert!(error("device register --user 1 --type phone").contains("must be android"));
     assert!(
         error("device register --user 1 --type ios --database sqlite:nowhere.db")
             .contains("nowhere.db does not exist, and is not created")
     );
     create(folder.path());
     assert!(error("device register --user 1 --type ios").contains("60026"));
+    let types = "device_type must be android, android_tablet, ios or svc_chrome";
+    assert!(error("device register --user 1 --type phone").contains(types));
     let slashes = DATABASE.replace("sqlite:", "sqlite://");
     let register = format!("device register --user 1 --type ios --database {slashes}");
     assert!(error(&register).contains("60026"), "{}", error(&register));

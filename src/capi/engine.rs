@@ -158,7 +158,7 @@ mod within {
     use super::super::ffi::named;
     use super::super::status::SECONDER_FOREVER;
     use super::*;
-    use crate::engine::{ApprovalRequest, Engine, RespondToApproval};
+    use crate::engine::{ApprovalRequest, DeviceType, Engine, RespondToApproval};
     use crate::model::{DeviceId, Secret, UserId};
     use serde_json::Value;
     use std::path::Path;
@@ -173,8 +173,10 @@ mod within {
         service.service.require_engine()?;
         let user_id = named("user_id", UserId::try_from(user_id))?;
         // SAFETY: promised by the caller.
-        let kind = unsafe { ffi::value("device_type", device_type) }?;
-        let register = |engine: &Engine| engine.register_device(user_id, kind);
+        let kind = unsafe { ffi::text("device_type", device_type) }?;
+        let register = |engine: &Engine| {
+            engine.register_device(user_id, DeviceType::named(kind, engine.names())?)
+        };
         let device = service.service.with_engine("register_device", Some(user_id), register)?;
         let secret = Text::new(device.secret.expose());
         Ok(seconder_device { id: device.device_id.get(), secret })

@@ -6,6 +6,7 @@ use super::store;
 use super::{Engine, rejections};
 use crate::calls::{Devices, Done, RegisteredDevices, RemoveDevice};
 use crate::model::{DeviceId, Secret, UserId};
+use crate::wire::Names;
 use crate::{Error, Handle, Result};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -41,6 +42,24 @@ impl DeviceType {
             DeviceType::AndroidTablet => "android_tablet",
             DeviceType::Ios => "ios",
             DeviceType::Chrome => "svc_chrome",
+        }
+    }
+}
+
+impl DeviceType {
+    /// The type with this name: one of the interface, or of the names that an application has instead
+    /// (interface 2.2).
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] with the types that there are.
+    pub fn named(name: &str, names: &Names) -> Result<DeviceType> {
+        let [.., chrome] = names.parts();
+        match name == chrome {
+            true => Ok(DeviceType::Chrome),
+            false => name.parse().map_err(|_| {
+                let must = format!("must be android, android_tablet, ios or {chrome}");
+                Error::invalid_argument("device_type", must)
+            }),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::fields::{internal, read, read_call, with_new_user_id, with_user_id, w
 use crate::values::Params;
 use crate::waiting::wait_for_approval;
 use seconder::calls::*;
-use seconder::engine::{ApprovalRequest, AuditFilter, Engine, RespondToApproval};
+use seconder::engine::{ApprovalRequest, AuditFilter, DeviceType, Engine, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, Token, UserId, VerificationCode};
 use seconder::{Call, Error, Handle, Service};
 use serde::Deserialize;
@@ -167,8 +167,10 @@ struct RegisterDevice {
 fn register_device(service: &Service, params: Params) -> Result<Value, Failure> {
     service.require_engine()?;
     let call: RegisterDevice = read(params)?;
-    let (user_id, device_type) = (call.user_id, call.device_type.parse()?);
-    let register = |engine: &Engine| engine.register_device(user_id, device_type);
+    let (user_id, device_type) = (call.user_id, call.device_type);
+    let register = |engine: &Engine| {
+        engine.register_device(user_id, DeviceType::named(&device_type, engine.names())?)
+    };
     let device = service.with_engine("register_device", Some(user_id), register)?;
     Ok(json!({ "device_id": device.device_id, "secret": device.secret }))
 }

@@ -143,7 +143,7 @@ fn authenticator_code(world: &World, params: &Params) -> Result<Value> {
 fn add_device(world: &World, params: &Params) -> Result<Value> {
     let user_id = needed(params.user_id()?, "user_id")?;
     let kind = match params.text("device_type")? {
-        Some(kind) => kind.parse()?,
+        Some(kind) => DeviceType::named(&kind, world.engine.names())?,
         None => DeviceType::Android,
     };
     let device = register(world, user_id, kind)?;
