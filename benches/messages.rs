@@ -124,7 +124,7 @@ fn user(service: &Service, country: &str, number: usize) -> Result<UserId, Failu
 }
 
 fn request(service: &Service, user: UserId) -> Result<(), Failure> {
-    service.handle(&RequestSms { force: true, ..RequestSms::new(user) })?;
+    service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) })?;
     Ok(())
 }
 

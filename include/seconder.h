@@ -826,6 +826,17 @@ typedef struct seconder_open_options {
      */
     const char *otp_domain;
     /**
+     * Engine: what seconder_app_details() says was booked, 1 to 64 bytes. Default: the text stored in the
+     * database, "embedded" in a new one.
+     */
+    const char *plan;
+    /**
+     * Engine: the picture that approval requests show which have no logos (interface 4.12), an https:
+     * URL of at most 2048 characters. "" removes the stored one. Default: the one stored in the
+     * database, none in a new one.
+     */
+    const char *logo;
+    /**
      * Engine: further hosts of push services to which messages for phones are posted, beside those of the
      * makers of browsers, such as "push.example *.push.example"; "127.0.0.1:8080" for one on this machine.
      */
@@ -849,18 +860,33 @@ typedef struct seconder_open_options {
      */
     int32_t callback_private;
     /**
+     * Engine: whether seconder_app_details() says that the application has an app of its own: SECONDER_YES
+     * or SECONDER_NO. Default: what is stored in the database, no in a new one.
+     */
+    int32_t white_label;
+    /**
+     * Engine: whether SMS are sent: SECONDER_YES or SECONDER_NO. Without them, codes can be spoken in
+     * calls. Default: what is stored in the database, yes in a new one.
+     */
+    int32_t sms_enabled;
+    /**
+     * Engine: whether users who have an app are sent codes by SMS and calls too, unless a call sets
+     * `force`: SECONDER_YES or SECONDER_NO. Default: what is stored in the database, no in a new one.
+     */
+    int32_t force_codes;
+    /**
      * Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
      * in the database, 7 in a new one.
      */
     uint32_t token_length;
     /**
      * Engine: the number of digits of codes of authenticator apps enrolled from now on, 6 to 8.
-     * Default: 6, which every app supports.
+     * Default: the number stored in the database, 6 in a new one, which every app supports.
      */
     uint32_t authenticator_digits;
     /**
-     * Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: 30, which every
-     * app supports.
+     * Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: the time stored in the
+     * database, 30 in a new one, which every app supports.
      */
     uint32_t authenticator_period;
     /**
@@ -967,8 +993,8 @@ typedef void (*seconder_log)(seconder_status status,
 typedef struct seconder_create_user_options {
     /**
      * Whether the user is sent an SMS with a link to install the app: SECONDER_DEFAULT, which
-     * means yes, SECONDER_YES or SECONDER_NO. Only a new user is sent one, and an application
-     * without an install link sends none: the message of the reply says so.
+     * means yes, SECONDER_YES or SECONDER_NO. Only a new user is sent one:
+     * seconder_user_created_install_message() is what became of it.
      */
     int32_t send_install_link_via_sms;
     /**
@@ -1033,9 +1059,10 @@ typedef struct seconder_request_sms_options {
      */
     const char *locale;
     /**
-     * Sends the code even if the user has an app.
+     * Whether the code is sent even if the user has an app: SECONDER_YES or SECONDER_NO. Default: as the
+     * service has it, which is no unless its application says otherwise.
      */
-    bool force;
+    int32_t force;
     /**
      * The IP address from which the request originates, IPv4 or IPv6.
      */
@@ -1060,9 +1087,10 @@ typedef struct seconder_request_call_options {
      */
     const char *locale;
     /**
-     * Calls even if the user has an app.
+     * Whether the user is called even if the user has an app: SECONDER_YES or SECONDER_NO. Default: as for
+     * an SMS.
      */
-    bool force;
+    int32_t force;
     /**
      * The IP address from which the request originates, IPv4 or IPv6.
      */
@@ -2167,6 +2195,14 @@ bool seconder_user_created_created_known(const struct seconder_user_created *use
 const char *seconder_user_created_message(const struct seconder_user_created *user);
 
 /**
+ * What became of the SMS with a link to install the app: "sent"; "queued" if it is attempted again;
+ * "not_configured" if the application has no such link, or SMS is not enabled for it;
+ * "not_requested", also for a user who was there before; or "failed". NULL if the service does not
+ * say, as only a service of Seconder does.
+ */
+const char *seconder_user_created_install_message(const struct seconder_user_created *user);
+
+/**
  * Frees the reply of seconder_create_user(). NULL is fine.
  */
 void seconder_user_created_free(struct seconder_user_created *user);
@@ -2892,9 +2928,15 @@ uint64_t seconder_approval_user_id(const struct seconder_approval *approval);
 const char *seconder_approval_user_email(const struct seconder_approval *approval);
 
 /**
- * The id of the application that sent the request. 0 if the service does not provide it.
+ * The id of the application that sent the request, a text of the service's own. NULL if the service
+ * does not provide it.
  */
-uint64_t seconder_approval_app_id(const struct seconder_approval *approval);
+const char *seconder_approval_app_id(const struct seconder_approval *approval);
+
+/**
+ * The number of that application. 0 if the service does not provide it.
+ */
+uint64_t seconder_approval_app_serial_id(const struct seconder_approval *approval);
 
 /**
  * The name of that application. NULL if the service does not provide it.

@@ -861,12 +861,20 @@ struct OpenOptions {
     /// The application's own texts, as JSON.
     std::optional<std::string> texts = {};
     std::optional<std::string> otp_domain = {};
+    /// What app_details() says was booked.
+    std::optional<std::string> plan = {};
+    /// The picture of approval requests that have none of their own.
+    std::optional<std::string> logo = {};
     std::optional<std::string> push_hosts = {};
     std::optional<std::string> keyring = {};
     Generation replies = Generation::standard;
     CallbackMethod callback_method = CallbackMethod::standard;
     /// Whether callback_url may lead to addresses that are not of the public Internet.
     std::optional<bool> callback_private = {};
+    std::optional<bool> white_label = {};
+    std::optional<bool> sms_enabled = {};
+    /// Whether users who have an app are sent codes too, unless a call says otherwise.
+    std::optional<bool> force_codes = {};
     std::uint32_t token_length = 0;
     std::uint32_t authenticator_digits = 0;
     std::uint32_t authenticator_period = 0;
@@ -903,7 +911,8 @@ struct RequestSmsOptions {
     std::optional<std::string> action = {};
     std::optional<std::string> action_message = {};
     std::optional<std::string> locale = {};
-    bool force = false;
+    /// Whether a code is sent to a user who has an app. By default, as the application has it.
+    std::optional<bool> force = {};
     std::optional<std::string> user_ip = {};
 };
 
@@ -911,7 +920,8 @@ struct RequestCallOptions {
     std::optional<std::string> action = {};
     std::optional<std::string> action_message = {};
     std::optional<std::string> locale = {};
-    bool force = false;
+    /// Whether a code is sent to a user who has an app. By default, as the application has it.
+    std::optional<bool> force = {};
     std::optional<std::string> user_ip = {};
 };
 
@@ -1044,6 +1054,14 @@ public:
         return detail::view(seconder_user_created_message(get()));
     }
     std::string_view message() const && = delete;
+
+    /// What became of the SMS with a link to install the app: "sent", "queued", "not_configured",
+    /// "not_requested" or "failed". Empty if the service does not say.
+    std::string_view install_message() const & noexcept
+    {
+        return detail::view(seconder_user_created_install_message(get()));
+    }
+    std::string_view install_message() const && = delete;
 };
 
 /// The reply of calls that return only a message.
@@ -1489,8 +1507,15 @@ public:
                             seconder_approval_notified_known(get()));
     }
 
-    /// The id of the application that sent the request.
-    std::uint64_t app_id() const noexcept { return seconder_approval_app_id(get()); }
+    /// The number of the application that sent the request.
+    std::uint64_t app_serial_id() const noexcept { return seconder_approval_app_serial_id(get()); }
+
+    /// The id of that application, a text of the service's own.
+    std::string_view app_id() const & noexcept
+    {
+        return detail::view(seconder_approval_app_id(get()));
+    }
+    std::string_view app_id() const && = delete;
 
     std::string_view uuid() const & noexcept
     {
@@ -1962,7 +1987,7 @@ public:
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.locale = detail::text(options.locale);
-        c.force = options.force;
+        c.force = detail::choice(options.force);
         c.user_ip = detail::text(options.user_ip);
         return detail::with_out<CodeRequested>([&](auto out, auto error) {
             return seconder_request_sms(get(), user_id, &c, sizeof c, out, error);
@@ -1976,7 +2001,7 @@ public:
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.locale = detail::text(options.locale);
-        c.force = options.force;
+        c.force = detail::choice(options.force);
         c.user_ip = detail::text(options.user_ip);
         return detail::with_out<CodeRequested>([&](auto out, auto error) {
             return seconder_request_call(get(), user_id, &c, sizeof c, out, error);
@@ -2626,11 +2651,16 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
     c.limits = text(given.limits);
     c.texts = text(given.texts);
     c.otp_domain = text(given.otp_domain);
+    c.plan = text(given.plan);
+    c.logo = text(given.logo);
     c.push_hosts = text(given.push_hosts);
     c.keyring = text(given.keyring);
     c.replies = static_cast<std::int32_t>(given.replies);
     c.callback_method = static_cast<std::int32_t>(given.callback_method);
     c.callback_private = choice(given.callback_private);
+    c.white_label = choice(given.white_label);
+    c.sms_enabled = choice(given.sms_enabled);
+    c.force_codes = choice(given.force_codes);
     c.token_length = given.token_length;
     c.authenticator_digits = given.authenticator_digits;
     c.authenticator_period = given.authenticator_period;

@@ -49,7 +49,7 @@ pub use check_phone_verification::CheckPhoneVerification;
 pub use confirm_authenticator::ConfirmAuthenticator;
 pub use create_approval::{ApprovalCreated, CreateApproval, Logo};
 pub use create_recovery_codes::{CreateRecoveryCodes, RecoveryCodes};
-pub use create_user::{CreateUser, NewUser, UserCreated};
+pub use create_user::{CreateUser, InstallMessage, NewUser, UserCreated};
 pub use delete_user::DeleteUser;
 pub use devices::{Devices, RegisteredDevices};
 pub use enrol_authenticator::{AuthenticatorEnrolled, EnrolAuthenticator};
@@ -124,8 +124,10 @@ pub trait Call: Serialize + DeserializeOwned {
     /// Whether a client sends the API key in the header in the older generation too, as push calls
     /// do (interface 5.4).
     const KEY_IN_HEADER: bool = false;
-    /// The object of the body that holds the reply's fields, all but `message`.
+    /// The object of the body that holds the reply's fields, all but [`Call::BESIDE`].
     const REPLY_OBJECT: Option<&'static str> = None;
+    /// The reply's fields that are at the top level of the body, beside that object.
+    const BESIDE: &'static [&'static str] = &["message"];
     /// Whether a login process may make the call over a local socket, for any user.
     const FOR_LOGIN: bool = false;
     /// Whether a user may make the call over a local socket for their own account: the one whose
@@ -192,9 +194,8 @@ pub trait Call: Serialize + DeserializeOwned {
     fn write(answer: &Self::Reply) -> Reply {
         let mut body = object(answer);
         if let Some(name) = Self::REPLY_OBJECT {
-            let message = body.shift_remove("message");
-            body = [(name.to_owned(), Value::Object(body))].into_iter().collect();
-            body.extend(message.map(|text| ("message".to_owned(), text)));
+            let beside = take(&mut body, Self::BESIDE);
+            body = [(name.to_owned(), Value::Object(body))].into_iter().chain(beside).collect();
         }
         body.insert("success".into(), true.into());
         Reply::new(200, Value::Object(body))
@@ -295,28 +296,35 @@ fn read<C: Call>(reply: Reply) -> Result<C::Reply> {
     if let Some(error) = failure::lacks_call(&C::ROUTE, &reply) {
         return Err(error);
     }
-    let fields = success_fields(reply, C::OLDER, C::MUST_SAY_SUCCESS, C::REPLY_OBJECT)?;
+    let place = C::REPLY_OBJECT.map(|name| (name, C::BESIDE));
+    let fields = success_fields(reply, C::OLDER, C::MUST_SAY_SUCCESS, place)?;
     loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
 }
 
-/// The fields of a reply that is clearly a success.
+/// The fields of a reply that is clearly a success. `place` is the object that holds them, and the
+/// fields beside it.
 fn success_fields(
     mut reply: Reply,
     older: older::Shape,
     must_say_success: bool,
-    reply_object: Option<&str>,
+    place: Option<(&str, &[&str])>,
 ) -> Result<Map<String, Value>> {
     older::upgrade(older, &mut reply.body);
     let mut fields = failure::success(reply, must_say_success)?;
-    if let Some(name) = reply_object {
-        let message = fields.shift_remove("message");
+    if let Some((name, beside)) = place {
+        let beside = take(&mut fields, beside);
         fields = match fields.shift_remove(name) {
             Some(Value::Object(inner)) => inner,
             _ => return Err(Error::invalid_response(format!("the body has no object `{name}`"))),
         };
-        fields.extend(message.map(|text| ("message".to_owned(), text)));
+        fields.extend(beside);
     }
     Ok(fields)
+}
+
+/// Takes fields out of an object.
+fn take(from: &mut Map<String, Value>, names: &[&str]) -> Vec<(String, Value)> {
+    names.iter().filter_map(|name| from.shift_remove_entry(*name)).collect()
 }
 
 /// The reply for an error of a request that reaches no call, on a path of the interface document. It

@@ -116,7 +116,6 @@ struct Shared {
     lookup: Option<Arc<dyn NumberLookup>>,
     /// Who sends what calls decide, if they do not do so themselves.
     workers: OnceLock<Weak<dyn Workers>>,
-    authenticator: (u8, u64),
     /// `None` for a database file.
     sandbox: Option<Sandbox>,
 }
@@ -176,8 +175,7 @@ impl Engine {
         let now = steady.now(&*settings.clock);
         let app = applications::select(&store, &settings, now)?;
         let hashes = store.look(stored_applications::key_hashes)?;
-        let EngineSettings { clock, random, post, push, push_hosts, lookup, authenticator, .. } =
-            settings;
+        let EngineSettings { clock, random, post, push, push_hosts, lookup, .. } = settings;
         let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
         let shared = Shared {
             store,
@@ -196,7 +194,6 @@ impl Engine {
             push_tokens: VapidTokens::default(),
             lookup,
             workers: OnceLock::new(),
-            authenticator,
             sandbox,
         };
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), operator: None })

@@ -13,7 +13,7 @@ mod identity;
 mod phone;
 mod text;
 
-pub use application::{ApiKey, CallbackMethod, CallbackUrl, InstallLink};
+pub use application::{ApiKey, CallbackMethod, CallbackUrl, InstallLink, LogoUrl};
 pub use browser::BrowserToken;
 pub use domain::OtpDomain;
 pub use identity::{ApprovalId, AuthenticatorId, DeviceId, LoginName, UserId};

@@ -6,14 +6,18 @@
 use crate::fresh::{self, url};
 use crate::stub::response;
 use crate::tls::{self, Identity, params};
+use seconder::calls::InstallMessage;
 use seconder::engine::{
-    ApplicationSettings, ApprovalResponse, DeviceType, Message, RespondToApproval,
+    ApplicationSettings, ApprovalResponse, Deliver, DeviceType, Message, Outcome, RespondToApproval,
 };
 use seconder::model::CallbackMethod;
 use seconder::wire::{Generation, Names};
 use seconder::{Error, Handle, Service, Settings, calls};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+
+/// The message of a new user, which clients compare as a whole.
+const CREATED: &str = "User created successfully.";
 
 fn acme() -> Names {
     Names::new("acme").unwrap().push_path("onetouch").unwrap()
@@ -196,30 +200,39 @@ fn a_relative_ca_file_is_stored_as_a_whole_path() {
 }
 
 #[test]
-fn a_reply_begins_as_usual_and_says_what_became_of_the_install_message() {
+fn the_reply_says_what_became_of_the_install_message_in_a_field_of_its_own() {
+    struct Busy;
+    impl Deliver for Busy {
+        fn deliver(&self, _: &Message) -> Result<(), String> {
+            unreachable!("it overrides attempt")
+        }
+
+        fn attempt(&self, _: &Message, _: &str) -> Outcome {
+            Outcome::Retry { after: None, reason: "busy".into() }
+        }
+    }
     let created = |service: &Service, number: &str, wanted: bool| {
         let (email, country) = ("ada@example.com".parse().unwrap(), "1".parse().unwrap());
         let call = calls::CreateUser {
             send_install_link_via_sms: wanted,
             ..calls::CreateUser::new(email, number.parse().unwrap(), country)
         };
-        service.handle(&call).unwrap().message.unwrap()
+        let created = service.handle(&call).unwrap();
+        assert_eq!(created.message.unwrap(), CREATED);
+        created.install_message.unwrap()
     };
-    let usual = "User created successfully.";
-    let none = "No install message was sent, because the";
     let with = Settings::new("sandbox:").install_link("https://app.example/get").open().unwrap();
     let (first, second) = ("555-010-0123", "555-010-0124");
-    assert_eq!(created(&with, first, false), usual);
-    assert_eq!(created(&with, first, true), format!("{usual} {none} number is enrolled already."));
-    assert_eq!(created(&with, second, true), format!("{usual} An install message was sent."));
+    assert_eq!(created(&with, first, false), InstallMessage::NotRequested);
+    assert_eq!(created(&with, first, true), InstallMessage::NotRequested, "enrolled already");
+    assert_eq!(created(&with, second, true), InstallMessage::Sent);
     let without = seconder::open("sandbox:").unwrap();
-    assert_eq!(created(&without, first, false), usual);
-    let message = format!(
-        "{usual} {none} application has no install link, and nobody has said where phones reach this service \
-         (seconder serve --public-url)."
-    );
-    assert_eq!(created(&without, first, true), message);
-    assert_eq!(created(&without, second, true), message);
+    assert_eq!(created(&without, first, false), InstallMessage::NotRequested);
+    assert_eq!(created(&without, first, true), InstallMessage::NotConfigured);
+    assert_eq!(created(&without, second, true), InstallMessage::NotConfigured);
+    let settings = Settings::new("sandbox:").install_link("https://app.example/get");
+    let busy = settings.deliver(Busy).open().unwrap();
+    assert_eq!(created(&busy, first, true), InstallMessage::Queued);
 }
 
 #[test]
@@ -266,8 +279,8 @@ fn a_user_is_created_even_if_the_install_message_is_not_sent() {
     let fails = |_: &Message| Err("the gateway at 192.0.2.1 is down".to_owned());
     let service = settings.deliver(fails).open().unwrap();
     let created = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
-    let message = created.message.unwrap();
-    assert_eq!(message, "User created successfully. The install message could not be sent.");
+    assert_eq!(created.message.unwrap(), CREATED);
+    assert_eq!(created.install_message, Some(InstallMessage::Failed));
     assert!(service.user_status(created.user_id).is_ok());
     assert_eq!(service.app_stats().unwrap().stats[11].sms_count, 0);
     drop(service);
@@ -285,7 +298,6 @@ fn nothing_is_sent_where_sms_is_not_enabled() {
     let sends = |_: &Message| panic!("a message was sent");
     let service = Settings::new(&url(&path)).deliver(sends).open().unwrap();
     let created = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
-    let message = created.message.unwrap();
-    assert!(message.starts_with("User created successfully. No install message"), "{message}");
-    assert!(message.contains("SMS is not enabled"), "{message}");
+    assert_eq!(created.message.unwrap(), CREATED);
+    assert_eq!(created.install_message, Some(InstallMessage::NotConfigured));
 }

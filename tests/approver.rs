@@ -10,7 +10,8 @@ use crate::phone::{Phone, SERVICE, new_key, presented};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use seconder::calls::{
-    ApprovalStatus, CreateApproval, CreateUser, RequestSms, UserStatus, Verification,
+    ApprovalStatus, CreateApproval, CreateUser, InstallMessage, RequestSms, UserStatus,
+    Verification,
 };
 use seconder::engine::approver::{Refused, ShownRequest};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
@@ -160,8 +161,8 @@ fn without_a_public_url_nothing_leads_to_the_service_and_the_error_says_why() {
         json!({ "user": user("555-010-0199"), "send_install_link_via_sms": true }),
     )
     .unwrap();
-    let said = world.service.handle(&call).unwrap().message.unwrap();
-    assert!(said.contains("--public-url"), "{said}");
+    let said = world.service.handle(&call).unwrap().install_message;
+    assert_eq!(said, Some(InstallMessage::NotConfigured));
     // With one, the message invites.
     world.engine().set_public_url(SERVICE).unwrap();
     let call: CreateUser = serde_json::from_value(

@@ -112,6 +112,13 @@ fn applications_are_listed_and_changed() {
     let change = AppSettings {
         name: Some("Renamed".into()),
         callback_url: Some("https://app.example/callback".into()),
+        plan: Some("annual".into()),
+        white_label: Some(true),
+        sms_enabled: Some(false),
+        force_codes: Some(true),
+        logo: Some("https://app.example/logo.png".into()),
+        authenticator_digits: Some(8),
+        authenticator_period: Some(60),
         ..AppSettings::default()
     };
     let set = SetApp { app_id: Some(2), settings: change };
@@ -120,6 +127,15 @@ fn applications_are_listed_and_changed() {
     assert_eq!(changed.name, "Renamed");
     assert_eq!(changed.callback_url.as_deref(), Some("https://app.example/callback"));
     assert!(changed.limits.contains("tries=3 "));
+    assert_eq!((&*changed.plan, changed.white_label), ("annual", true));
+    assert_eq!((changed.sms_enabled, changed.force_codes), (false, true));
+    assert_eq!(changed.logo.as_deref(), Some("https://app.example/logo.png"));
+    assert_eq!((changed.authenticator_digits, changed.authenticator_period), (8, 60));
+    let audit = seconder::engine::AuditFilter::default();
+    let audit = open(&path, &key).engine().unwrap().audit(&audit, None, 100).unwrap();
+    let changed = "application_name callback_url plan white_label sms_enabled force_codes logo \
+                   authenticator_digits authenticator_period";
+    assert!(audit.entries.iter().any(|entry| entry.reason.as_deref() == Some(changed)));
     assert_eq!(service.operate(&ShowApp { app_id: None }).unwrap().name, "First");
 }
 
@@ -132,6 +148,12 @@ fn an_application_with_a_wrong_setting_is_not_created() {
     };
     let url = AppSettings { callback_url: Some("ftp://x".into()), ..AppSettings::default() };
     assert!(wrong(url).contains("callback_url"));
+    let logo = AppSettings { logo: Some("http://app.example/".into()), ..AppSettings::default() };
+    assert!(wrong(logo).contains("logo must be an https:// URL"));
+    let codes = AppSettings { authenticator_digits: Some(9), ..AppSettings::default() };
+    assert!(wrong(codes).contains("authenticator_digits must be 6, 7 or 8"));
+    let plan = AppSettings { plan: Some(String::new()), ..AppSettings::default() };
+    assert!(wrong(plan).contains("plan must be 1 to 64 bytes"));
     let name = AppSettings { name: Some("Third".into()), ..AppSettings::default() };
     assert!(wrong(name).contains("settings must have no name"));
     let unnamed = refused(&service, &CreateApp::default());

@@ -54,7 +54,7 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     // All of these have to wait.
     (0..9).for_each(|_| verify("000000"));
     let call = RequestSms {
-        force: true,
+        force: Some(true),
         user_ip: Some("2001:db8::1".parse().unwrap()),
         ..RequestSms::new(user)
     };
@@ -156,7 +156,7 @@ fn refusals_that_were_only_counted_have_a_row_when_the_engine_is_closed() {
     let clock = ManualClock::at(NOW);
     let (service, _) = open_at(&path, &clock);
     let user = ada(&service);
-    let call = RequestSms { force: true, ..RequestSms::new(user) };
+    let call = RequestSms { force: Some(true), ..RequestSms::new(user) };
     clock.set(NOW + 1);
     let _ = service.handle(&call).unwrap();
     for second in 2..6 {

@@ -198,7 +198,7 @@ fn a_factor_is_locked_after_100_wrong_codes_until_the_user_is_unlocked() {
         assert!(is_locked(right(at)));
     }
     // The others work, and do not unlock it.
-    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    let _ = service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     let code = sent.lock().unwrap()[0].code.clone();
     assert_eq!(verify(&service, user, &code).unwrap(), Verdict::Right);
     let code = recovery.codes[0].as_str();

@@ -53,6 +53,34 @@ fn an_unusable_database_file_is_rejected_and_left_unchanged() {
 }
 
 #[cfg(unix)]
+/// What version 1 of the tables does not have.
+const LATER: [&str; 4] = ["force_codes", "logo", "authenticator_digits", "authenticator_period"];
+
+#[test]
+fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let first = Settings::new(&url(&path)).application_name("First").open().unwrap();
+    let user = ada(&first);
+    drop(first);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    for column in LATER {
+        db.execute_batch(&format!("ALTER TABLE applications DROP COLUMN {column}")).unwrap();
+    }
+    db.execute_batch("DELETE FROM migrations WHERE version > 1; PRAGMA user_version = 1").unwrap();
+    drop(db);
+    let (service, _) = open(&path);
+    let stored = service.engine().unwrap().application_settings();
+    assert_eq!((&*stored.name, stored.force_codes, stored.logo), ("First", false, None));
+    assert_eq!((stored.authenticator_digits, stored.authenticator_period), (6, 30));
+    assert!(service.user_status(user).is_ok());
+    drop(service);
+    let set = Settings::new(&url(&path)).force_codes(true).authenticator_digits(8);
+    drop(set.open().unwrap());
+    let stored = open(&path).0.engine().unwrap().application_settings();
+    assert!(stored.force_codes && stored.authenticator_digits == 8);
+}
+
 #[test]
 fn a_database_can_be_opened_through_symbolic_links() {
     use std::os::unix::fs::symlink;

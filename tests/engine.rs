@@ -378,7 +378,11 @@ fn codes_have_the_configured_length() {
         keep.lock().unwrap().push(message.code.clone());
         Ok(())
     };
-    let settings = Settings::new(&at).token_length(8).authenticator_codes(7, 10).deliver(deliver);
+    let settings = Settings::new(&at)
+        .token_length(8)
+        .authenticator_digits(7)
+        .authenticator_period(10)
+        .deliver(deliver);
     let service = settings.open().unwrap();
     let user = ada(&service);
     service.request_sms(user).unwrap();
@@ -392,8 +396,7 @@ fn codes_have_the_configured_length() {
     drop(service);
     let service = seconder::open(&at).unwrap();
     assert_eq!(service.verify(&code.expose().parse().unwrap(), user).unwrap(), Verdict::Right);
-    for bad in [Settings::new(&at).token_length(11), Settings::new(&at).authenticator_codes(5, 30)]
-    {
+    for bad in [Settings::new(&at).token_length(11), Settings::new(&at).authenticator_digits(5)] {
         assert!(matches!(bad.open(), Err(Error::InvalidArgument { .. })));
     }
 }

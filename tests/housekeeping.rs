@@ -41,10 +41,10 @@ fn a_row_that_cannot_be_read_is_reported_and_does_not_keep_others_from_going() {
     let clock = ManualClock::at(NOW);
     let (service, _) = open_at(&path, &clock);
     let user = ada(&service);
-    let call = RequestSms { force: true, ..RequestSms::new(user) };
+    let call = RequestSms { force: Some(true), ..RequestSms::new(user) };
     let _ = service.handle(&call).unwrap();
     let other = service.create_user("ben@example.com", "555-010-0124", "1").unwrap().user_id;
-    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(other) }).unwrap();
+    let _ = service.handle(&RequestSms { force: Some(true), ..RequestSms::new(other) }).unwrap();
     drop(service);
     damage(&path, &format!("UPDATE codes SET sends = -1 WHERE subject = 'user:{user}'"));
     clock.set(NOW + 86_400);
@@ -65,7 +65,7 @@ fn an_application_that_cannot_be_read_does_not_keep_what_has_expired() {
     let clock = ManualClock::at(NOW);
     let (service, _) = open_at(&path, &clock);
     let user = ada(&service);
-    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    let _ = service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     let others = "name, plan, sms_enabled, white_label, api_key, earlier_key, secret, callback_url, replies, \
                   header_prefix, push_path, id_field, chrome_device, callback_method, callback_ca_file, \
                   callback_private, install_link, offline_days, limits, texts, otp_domain, created_at";
@@ -125,7 +125,7 @@ fn rows_whose_key_is_no_text_any_more_are_deleted() {
     let clock = ManualClock::at(NOW);
     let (service, _) = open_at(&path, &clock);
     let user = ada(&service);
-    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    let _ = service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     damage(&path, "UPDATE codes SET subject = CAST(x'757365723aff' AS TEXT)");
     clock.set(NOW + 86_400);
     let maintain = || service.engine().unwrap().maintain(std::time::Duration::from_secs(1));

@@ -100,7 +100,9 @@ fn open(path: &Path, clock: &ManualClock, gateways: &Gateways) -> Service {
 
 impl World {
     fn request(&self) -> Result<()> {
-        self.service.handle(&RequestSms { force: true, ..RequestSms::new(self.user) }).map(drop)
+        self.service
+            .handle(&RequestSms { force: Some(true), ..RequestSms::new(self.user) })
+            .map(drop)
     }
 
     fn run(&self, seconds: u64) -> JobsRun {
@@ -275,7 +277,7 @@ fn a_damaged_code_stops_only_its_own_message() {
     let other = world.service.create_user("eve@example.com", "555-010-0124", "1").unwrap().user_id;
     for user in [world.user, other] {
         world.gateways.will([retry(), retry()]);
-        world.service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+        world.service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     }
     let db = rusqlite::Connection::open(&path).unwrap();
     let damage = "UPDATE codes SET code = x'00' WHERE subject = ?1";
@@ -294,7 +296,7 @@ fn jobs_behind_many_that_have_expired_are_sent_at_once() {
         let number = format!("202555{number:04}");
         let user = world.service.create_user("a@example.com", &number, "1").unwrap().user_id;
         world.gateways.will([retry(), retry()]);
-        world.service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+        world.service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     };
     (0..20).for_each(request);
     world.clock.set(NOW + 1000);
@@ -375,7 +377,7 @@ fn each_job_is_sent_by_one_of_many_that_run_at_once() {
         .collect();
     for user in users {
         world.gateways.will([retry(), retry()]);
-        world.service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+        world.service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     }
     world.gateways.routes_taken();
     world.clock.set(NOW + 60);
@@ -410,7 +412,7 @@ fn no_attempt_begins_once_the_run_is_cancelled() {
     let eve = world.service.create_user("eve@example.com", "555-010-0124", "1").unwrap().user_id;
     for user in [world.user, eve] {
         world.gateways.will([retry(), retry()]);
-        world.service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+        world.service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     }
     world.gateways.routes_taken();
     world.clock.set(NOW + 60);

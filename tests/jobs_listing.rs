@@ -118,7 +118,7 @@ fn pages_hold_each_job_once() {
         let after = Some(Duration::from_secs(100));
         let later = Outcome::Retry { after, reason: "busy".to_owned() };
         op.world.will([retry(), later]);
-        op.service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+        op.service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     }
     let expected: Vec<_> = op.all().into_iter().map(|job| job.id).collect();
     assert_eq!(expected.iter().collect::<BTreeSet<_>>().len(), 24);

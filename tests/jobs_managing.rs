@@ -238,7 +238,7 @@ fn the_audit_has_the_address_of_whoever_requested_what_was_not_delivered() {
     let op = operated(&folder.path().join("jobs.db"));
     op.world.will([permanent(), permanent()]);
     let user_ip = Some("192.0.2.7".parse().unwrap());
-    let call = RequestSms { force: true, user_ip, ..RequestSms::new(op.user) };
+    let call = RequestSms { force: Some(true), user_ip, ..RequestSms::new(op.user) };
     op.service.handle(&call).unwrap_err();
     let audit = op.audit();
     let noted = audit.iter().find(|entry| entry.verdict == "not_delivered").unwrap();

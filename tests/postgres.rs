@@ -72,6 +72,35 @@ fn rejected(opened: Result<Service, Error>, words: &str) {
 }
 
 #[test]
+fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
+    let server = Server::start();
+    let url = server.database("versions");
+    let (first, _) = node(&server, &url);
+    let user = enrol(&first, 100);
+    drop(first);
+    for column in ["force_codes", "logo", "authenticator_digits", "authenticator_period"] {
+        server.sql("versions", &format!("ALTER TABLE seconder.applications DROP COLUMN {column}"));
+    }
+    server.sql("versions", "DELETE FROM seconder.migrations WHERE version > 1");
+    // Several nodes are started with the new version.
+    let start = Barrier::new(3);
+    let open = || {
+        start.wait();
+        node(&server, &url).0
+    };
+    let nodes: Vec<Service> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(open)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let stored = nodes[0].engine().unwrap().application_settings();
+    assert_eq!((stored.force_codes, stored.authenticator_digits), (false, 6));
+    assert!(nodes[2].user_status(user).is_ok());
+    drop(settings(&server, &url).logo("https://app.example/l.png").open().unwrap());
+    let stored = node(&server, &url).0.engine().unwrap().application_settings();
+    assert_eq!(stored.logo.unwrap().as_str(), "https://app.example/l.png");
+}
+
+#[test]
 fn two_nodes_decide_as_one() {
     let server = Server::start();
     let url = server.database("two");

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::fresh::{self, ManualClock, ada, forced};
+use crate::phone::world::NOW;
+use crate::phone::{Phone, SERVICE};
 use seconder::calls::{ApprovalStatus, Channel, PhoneVerificationStatus, RequestSms};
 use seconder::engine::{ApprovalResponse, DeviceType, Message, RespondToApproval};
 use seconder::model::{Token, UserId, VerificationCode};
@@ -68,7 +70,7 @@ fn there_are_no_waits_and_caps() {
     let (service, sent) = open("sandbox:?accept=0000000", &clock);
     let user = ada(&service);
     for _ in 0..20 {
-        service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+        service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
         service.request_call(user).unwrap();
         assert_eq!(service.verify(&token("1234567"), user).unwrap(), Verdict::Wrong);
         service.start_phone_verification(Channel::Sms, "555-010-0177", "1").unwrap();
@@ -260,4 +262,20 @@ fn a_real_engine_in_memory_keeps_its_limits() {
     }
     let limited = service.handle(&forced(token(&right), user));
     assert!(matches!(limited, Err(Error::RateLimited { .. })), "{limited:?}");
+}
+
+/// As docs/testing.md says.
+#[test]
+fn a_user_of_a_sandbox_can_have_any_number_of_phones() {
+    for (url, most) in [("sandbox:", 7), ("sandbox:?accept=right", 5)] {
+        let service = Settings::new(url).clock(ManualClock::at(NOW)).open().unwrap();
+        let engine = service.engine().unwrap();
+        engine.set_public_url(&format!("{SERVICE}/")).unwrap();
+        let ada = ada(&service);
+        let registered = (0..7).map(|_| {
+            let code = service.invite_device(ada).unwrap().code;
+            Phone::register(engine, code.expose(), NOW)
+        });
+        assert_eq!(registered.take_while(Result::is_ok).count(), most, "{url}");
+    }
 }

@@ -64,7 +64,7 @@ fn user(service: &Service, country: &str, number: &str) -> UserId {
 
 fn sms(user: UserId, locale: Option<&str>) -> RequestSms {
     let locale = locale.map(str::to_owned);
-    RequestSms { force: true, locale, ..RequestSms::new(user) }
+    RequestSms { force: Some(true), locale, ..RequestSms::new(user) }
 }
 
 /// Uses a code up, so that the next message needs no wait.
@@ -91,7 +91,7 @@ fn a_message_is_in_the_language_of_the_call_or_of_the_numbers_country() {
         spend(&service, german, &message.code);
     }
     let call = RequestCall {
-        force: true,
+        force: Some(true),
         locale: Some("he".to_owned()),
         action: Some("pay".parse().unwrap()),
         action_message: Some("Pay 5".parse().unwrap()),

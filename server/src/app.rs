@@ -1,6 +1,6 @@
 //! `seconder app`: the applications of a database.
 
-use crate::arguments::{Database, seconds};
+use crate::arguments::{CallDefaults, Database, seconds};
 use crate::commands::{invalid, print, secret_file};
 use crate::table::{Json, lines, print_json, table, utc};
 use clap::builder::BoolishValueParser;
@@ -137,6 +137,8 @@ pub(crate) struct Given {
     /// Domain of the page on which users enter codes; '' for none.
     #[arg(long, value_name = "DOMAIN")]
     otp_domain: Option<String>,
+    #[command(flatten)]
+    calls: CallDefaults,
 }
 
 impl Given {
@@ -158,6 +160,7 @@ impl Given {
             })?),
         };
         settings.otp_domain.clone_from(&self.otp_domain);
+        self.calls.change(&mut settings);
         Ok(settings)
     }
 }
@@ -267,5 +270,12 @@ fn show(app: &AppRecord, json: bool) -> Result<()> {
         ("limits", text(&app.limits)),
         ("texts", app.texts.clone()),
         ("otp_domain", app.otp_domain.clone()),
+        ("plan", text(&app.plan)),
+        ("white_label", text(&app.white_label)),
+        ("sms_enabled", text(&app.sms_enabled)),
+        ("force_codes", text(&app.force_codes)),
+        ("logo", app.logo.clone()),
+        ("authenticator_digits", text(&app.authenticator_digits)),
+        ("authenticator_period", text(&app.authenticator_period)),
     ]))
 }

@@ -1,7 +1,9 @@
 //! The options of the commands that several of them share, or that have many.
 
+mod call_defaults;
 mod database_url;
 
+pub(crate) use call_defaults::CallDefaults;
 pub(crate) use database_url::check_database;
 
 use crate::LOGGER;
@@ -355,6 +357,8 @@ pub(crate) struct Serve {
     /// database, if any.
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) otp_domain: Option<String>,
+    #[command(flatten)]
+    pub(crate) calls: CallDefaults,
 }
 
 #[cfg(unix)]

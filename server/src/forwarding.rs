@@ -297,15 +297,25 @@ impl Passed for CreateUser {
 }
 
 impl Passed for RequestSms {
+    /// What is learnt depends on it, so the default of the other service must not decide.
+    fn as_passed(&self) -> RequestSms {
+        RequestSms { force: Some(self.force == Some(true)), ..self.clone() }
+    }
+
     fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
-        let sent = Learned::Sent { forced: self.force };
+        let sent = Learned::Sent { forced: self.force == Some(true) };
         Some((self.user_id, if reply.ignored { Learned::App } else { sent }))
     }
 }
 
 impl Passed for RequestCall {
+    /// What is learnt depends on it, so the default of the other service must not decide.
+    fn as_passed(&self) -> RequestCall {
+        RequestCall { force: Some(self.force == Some(true)), ..self.clone() }
+    }
+
     fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
-        let sent = Learned::Sent { forced: self.force };
+        let sent = Learned::Sent { forced: self.force == Some(true) };
         Some((self.user_id, if reply.ignored { Learned::App } else { sent }))
     }
 }

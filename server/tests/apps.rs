@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::common::World;
+use seconder::wire::Names;
 use seconder::{Error, Service, Settings};
 use serde_json::Value;
 use std::path::Path;
@@ -142,4 +143,57 @@ fn applications_are_shown_as_a_table_and_as_json() {
     let wrong = error_of(folder, &["app", "create", "--name", "X", "--callback-url", "ftp://x"]);
     assert!(wrong.contains("callback_url"), "{wrong}");
     assert_eq!(printed(folder, &["app", "list"]), expected);
+}
+
+/// What the calls do and say by default is changed while the service runs.
+#[test]
+fn an_application_says_what_was_set_for_it() {
+    let world = World::start();
+    let folder = world.folder.path();
+    let set = "app set --plan annual --white-label yes --sms-enabled no --force-codes yes --logo \
+               https://app.example/logo.png --authenticator-digits 8 --authenticator-period 60";
+    let set = printed(folder, &set.split_whitespace().collect::<Vec<_>>());
+    for line in [
+        "plan annual",
+        "white_label true",
+        "sms_enabled false",
+        "force_codes true",
+        "logo https://app.example/logo.png",
+        "authenticator_digits 8",
+        "authenticator_period 60",
+    ] {
+        let is_shown = |shown: &str| shown.split_whitespace().eq(line.split(' '));
+        assert!(set.lines().any(is_shown), "{line}: {set}");
+    }
+    let client = client(&world, world.engine.api_key().expose());
+    while client.app_details().unwrap().plan.as_deref() != Some("annual") {
+        sleep(Duration::from_millis(50));
+    }
+    let details = client.app_details().unwrap();
+    assert!(details.white_label && !details.sms_enabled && details.phone_calls_enabled);
+    for wrong in [
+        ["--logo", "http://app.example/logo.png"],
+        ["--plan", ""],
+        ["--authenticator-digits", "9"],
+        ["--authenticator-period", "0"],
+        ["--sms-enabled", "perhaps"],
+    ] {
+        let error = error_of(folder, &[&["app", "set"][..], &wrong].concat());
+        assert!(error.contains(wrong[0].trim_start_matches("--")), "{wrong:?}: {error}");
+    }
+    let none = printed(folder, &["app", "set", "--logo", ""]);
+    assert!(!none.contains("logo.png"), "{none}");
+}
+
+/// The browser has the name that the service calls it by, and that of the interface.
+#[test]
+fn the_type_of_a_device_has_the_names_of_the_application() {
+    let world = World::with(|settings| settings.names(Names::new("acme").unwrap()));
+    for (kind, words) in
+        [("acme_chrome", "60026"), ("svc_chrome", "60026"), ("x", "ios or acme_chrome")]
+    {
+        let register = ["device", "register", "--user", "99", "--type", kind];
+        let error = error_of(world.folder.path(), &register);
+        assert!(error.contains(words), "{kind}: {error}");
+    }
 }

@@ -65,7 +65,7 @@ impl Clocked {
     /// A user, and the code that was sent, if it was still valid then.
     fn requested(&self, client: &Service) -> (UserId, Option<String>) {
         let (user, number) = self.user(client);
-        client.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+        client.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
         (user, self.world.code_for(&number))
     }
 

@@ -69,6 +69,13 @@ self_signed = true
 application_name = "Acme"
 offline_days = 3
 callback_private = true
+plan = "annual"
+white_label = true
+sms_enabled = false
+force_codes = true
+logo = "https://app.example/logo.png"
+authenticator_digits = 8
+authenticator_period = 60
 [limit]
 number_day = 10
 countries = [1, 44]
@@ -82,7 +89,17 @@ fn a_service_has_the_settings_of_its_file() {
     for line in ["application: Acme", "offline days: 3", "number_day=10", "countries=1+44"] {
         assert!(log.contains(line), "{line}: {log}");
     }
-    assert!(log.contains("callbacks to private addresses: yes"), "{log}");
+    for line in [
+        "callbacks to private addresses: yes",
+        "plan: annual",
+        "white label: yes",
+        "SMS: no",
+        "codes to users who have an app: yes",
+        "logo of approval requests: https://app.example/logo.png",
+        "codes of new authenticator apps: 8 digits, 60 s",
+    ] {
+        assert!(log.contains(line), "{line}: {log}");
+    }
     assert!(folder.path().join("own.db").exists());
     // Other commands have what they need from it.
     let output = run(folder.path(), &["key", "--config=s.conf"]);

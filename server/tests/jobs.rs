@@ -84,8 +84,8 @@ fn open(folder: &Path, callback_url: &str) -> (Service, UserId) {
 /// A database in which a message waits, and one failed.
 fn messages(folder: &Path) {
     let (service, user) = open(folder, "");
-    service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
-    service.handle(&RequestCall { force: true, ..RequestCall::new(user) }).unwrap_err();
+    service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
+    service.handle(&RequestCall { force: Some(true), ..RequestCall::new(user) }).unwrap_err();
 }
 
 /// A database in which a callback failed.

@@ -149,7 +149,7 @@ fn codes_arrive_at_the_smsc_as_they_were_written() {
         let client = node.address.client().unwrap();
         let number = format!("202555010{place}");
         let user = client.create_user("ada@example.com", &number, "1").unwrap().user_id;
-        client.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+        client.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
         let submits = world.smsc.wait("submit", before + parts).split_off(before);
         before += parts;
         for submit in &submits {

@@ -45,7 +45,7 @@ impl Running {
     }
 
     fn request(&self, user: UserId) -> seconder::Result<()> {
-        self.client.handle(&RequestSms { force: true, ..RequestSms::new(user) }).map(drop)
+        self.client.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).map(drop)
     }
 }
 

@@ -10,13 +10,14 @@ use serde_json::{Map, Value, json};
 
 /// The object of the body that holds the record.
 const RECORD: &str = "approval_request";
-/// The names of some fields on the wire, where `app_id` is a text of the service's own.
+/// The names of some fields on the wire.
 const INTERNAL: [(&str, &str); 3] =
-    [("_app_serial_id", "app_id"), ("_app_name", "app_name"), ("_user_email", "user_email")];
+    [("_app_serial_id", "app_serial_id"), ("_app_name", "app_name"), ("_user_email", "user_email")];
 /// The fields that decide nothing. Services differ in them, so one of an unexpected type is left out.
-const SHOWN: [&str; 12] = [
+const SHOWN: [&str; 13] = [
     "user_email",
     "app_id",
+    "app_serial_id",
     "app_name",
     "message",
     "details",
@@ -74,10 +75,12 @@ impl Call for CheckApproval {
                     _ => return Err(Error::invalid_response("it contains two user ids")),
                 }
             }
+            // A service that has no id to show writes an empty one.
+            request.retain(|name, value| name != "app_id" || value.as_str() != Some(""));
             question = request.shift_remove("message");
         }
         // The message of the reply is not that of the request.
-        let mut fields = success_fields(reply, Self::OLDER, false, Self::REPLY_OBJECT)?;
+        let mut fields = success_fields(reply, Self::OLDER, false, Some((RECORD, Self::BESIDE)))?;
         fields.shift_remove("message");
         fields.extend(question.map(|question| ("message".to_owned(), question)));
         fields.retain(|name, value| !SHOWN.contains(&name.as_str()) || fits(name, value));
@@ -109,7 +112,7 @@ impl Call for CheckApproval {
         }
         let text = |value: Option<String>| Value::String(value.unwrap_or_default());
         let user_id = record.get(USER_ID_ON_THE_WIRE).cloned().unwrap_or_default();
-        record.insert("app_id".into(), text(answer.app_id.map(|id| id.to_string())));
+        record.insert("app_id".into(), text(answer.app_id.clone()));
         record.insert("user_id".into(), text(answer.user_id.map(|id| id.to_string())));
         record.insert("_id".into(), text(answer.uuid.as_ref().map(ApprovalId::to_string)));
         record.insert("_svc_id".into(), user_id);
@@ -138,8 +141,10 @@ pub struct Approval {
     pub user_id: Option<UserId>,
     /// One of the user's e-mail addresses.
     pub user_email: Option<String>,
-    /// The number of the application that sent the request.
-    pub app_id: Option<u64>,
+    /// The id of the application that sent the request, a text of the service's own.
+    pub app_id: Option<String>,
+    /// The number of that application.
+    pub app_serial_id: Option<u64>,
     /// The name of that application.
     pub app_name: Option<String>,
     /// The question shown to the user.
@@ -235,6 +240,7 @@ impl Approval {
             user_id: None,
             user_email: None,
             app_id: None,
+            app_serial_id: None,
             app_name: None,
             message: None,
             details: Map::new(),

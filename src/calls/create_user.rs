@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 pub struct CreateUser {
     /// The user to enrol.
     pub user: NewUser,
-    /// Whether to send a new user a text message with a link to the app. Default true; an
-    /// application without an install link sends none, and the reply's message says so.
+    /// Whether to send a new user a text message with a link to the app. Default true; what became of
+    /// it is [`UserCreated::install_message`].
     #[serde(default = "yes")]
     pub send_install_link_via_sms: bool,
     /// Rejects a number that a user has already, and then changes nothing. Default false, which
@@ -52,6 +52,7 @@ impl Call for CreateUser {
     const INVALID: &'static str = codes::INVALID_USER;
     const OLDER: Shape = Shape::Bare;
     const REPLY_OBJECT: Option<&'static str> = Some("user");
+    const BESIDE: &'static [&'static str] = &["message", "install_message"];
     const WAITS_FOR_OTHERS: bool = true;
     type Reply = UserCreated;
 
@@ -89,11 +90,44 @@ pub struct UserCreated {
     pub created: Option<bool>,
     /// The service's message.
     pub message: Option<String>,
+    /// What became of the text message with a link to the app. `None` if the service does not say, as
+    /// only a service of Seconder does.
+    #[serde(default, deserialize_with = "loose::if_it_fits")]
+    pub install_message: Option<InstallMessage>,
+}
+
+/// What became of the text message with a link to the app (interface 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstallMessage {
+    /// It was sent.
+    Sent,
+    /// It could not be sent yet, and is attempted again.
+    Queued,
+    /// None is sent: the application has no link to an app, or SMS is not enabled for it.
+    NotConfigured,
+    /// None is sent: the call asks for none, or the user was there before.
+    NotRequested,
+    /// It could not be sent.
+    Failed,
+}
+
+impl InstallMessage {
+    /// The value's name in the interface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            InstallMessage::Sent => "sent",
+            InstallMessage::Queued => "queued",
+            InstallMessage::NotConfigured => "not_configured",
+            InstallMessage::NotRequested => "not_requested",
+            InstallMessage::Failed => "failed",
+        }
+    }
 }
 
 impl UserCreated {
     /// A reply that says no more than the id.
     pub fn new(user_id: UserId) -> UserCreated {
-        UserCreated { user_id, created: None, message: None }
+        UserCreated { user_id, created: None, message: None, install_message: None }
     }
 }

@@ -1,6 +1,6 @@
 //! `GET /protected/{format}/call/{svc_id}`
 
-use super::{Call, CodeRequested, Route, is_false};
+use super::{Call, CodeRequested, Route};
 use crate::model::{Action, DisplayText, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,8 @@ pub struct RequestCall {
     pub action_message: Option<DisplayText>,
     /// The language of the voice call, such as `de`. Default: as configured with the service.
     pub locale: Option<String>,
-    /// Calls the user even if they have an app. Default: as configured with the service.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub force: bool,
+    /// Whether the user is called even if the user has an app. Default: as configured with the service.
+    pub force: Option<bool>,
     /// The IP address from which the request originates, which a service may limit.
     pub user_ip: Option<IpAddr>,
 }
@@ -33,7 +32,7 @@ impl RequestCall {
             action: None,
             action_message: None,
             locale: None,
-            force: false,
+            force: None,
             user_ip: None,
         }
     }

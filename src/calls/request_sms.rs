@@ -18,9 +18,8 @@ pub struct RequestSms {
     pub action_message: Option<DisplayText>,
     /// The language of the message, such as `de`. Default: as configured with the service.
     pub locale: Option<String>,
-    /// Sends the code even if the user has an app. Default: as configured with the service.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub force: bool,
+    /// Whether the code is sent even if the user has an app. Default: as configured with the service.
+    pub force: Option<bool>,
     /// The IP address from which the request originates, which a service may limit.
     pub user_ip: Option<IpAddr>,
 }
@@ -33,7 +32,7 @@ impl RequestSms {
             action: None,
             action_message: None,
             locale: None,
-            force: false,
+            force: None,
             user_ip: None,
         }
     }
@@ -60,7 +59,7 @@ pub struct CodeRequested {
     pub message: Option<String>,
     /// The number used, masked: `+1-XXX-XXX-XX23`.
     pub cellphone: Option<String>,
-    /// True if nothing was sent because the user has an app and `force` was not given.
+    /// True if nothing was sent because the user has an app and the code was not forced.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ignored: bool,
     /// The user's latest device, if the request was ignored.

@@ -61,6 +61,7 @@ pub struct seconder_approval {
     reply: Approval,
     uuid: Option<Text>,
     user_email: Option<Text>,
+    app_id: Option<Text>,
     app_name: Option<Text>,
     message: Option<Text>,
     details: Text,
@@ -95,6 +96,7 @@ impl From<Approval> for seconder_approval {
         let json = |fields: &Map<String, Value>| Text::new(&json!(fields).to_string());
         seconder_approval {
             user_email: Text::of(reply.user_email.as_deref()),
+            app_id: Text::of(reply.app_id.as_deref()),
             app_name: Text::of(reply.app_name.as_deref()),
             message: Text::of(reply.message.as_deref()),
             details: json(&reply.details),
@@ -297,10 +299,17 @@ pub extern "C" fn seconder_approval_user_email(
     read_handle(approval, |approval| pointer(&approval.user_email))
 }
 
-/// The id of the application that sent the request. 0 if the service does not provide it.
+/// The id of the application that sent the request, a text of the service's own. NULL if the service
+/// does not provide it.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_app_id(approval: Option<&seconder_approval>) -> u64 {
-    read_handle(approval, |approval| approval.reply.app_id.unwrap_or_default())
+pub extern "C" fn seconder_approval_app_id(approval: Option<&seconder_approval>) -> *const c_char {
+    read_handle(approval, |approval| pointer(&approval.app_id))
+}
+
+/// The number of that application. 0 if the service does not provide it.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_app_serial_id(approval: Option<&seconder_approval>) -> u64 {
+    read_handle(approval, |approval| approval.reply.app_serial_id.unwrap_or_default())
 }
 
 /// The name of that application. NULL if the service does not provide it.

@@ -29,8 +29,9 @@ pub struct seconder_request_sms_options {
     pub action_message: *const c_char,
     /// The language of the message, such as "de". A service that lacks it uses its own default.
     pub locale: *const c_char,
-    /// Sends the code even if the user has an app.
-    pub force: Flag,
+    /// Whether the code is sent even if the user has an app: SECONDER_YES or SECONDER_NO. Default: as the
+    /// service has it, which is no unless its application says otherwise.
+    pub force: i32,
     /// The IP address from which the request originates, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
@@ -46,8 +47,9 @@ pub struct seconder_request_call_options {
     pub action_message: *const c_char,
     /// The language of the voice message, such as "de". A service that lacks it uses its own default.
     pub locale: *const c_char,
-    /// Calls even if the user has an app.
-    pub force: Flag,
+    /// Whether the user is called even if the user has an app: SECONDER_YES or SECONDER_NO. Default: as for
+    /// an SMS.
+    pub force: i32,
     /// The IP address from which the request originates, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
@@ -174,7 +176,7 @@ pub unsafe extern "C" fn seconder_request_sms(
                 action: ffi::value_if("action", options.action)?,
                 action_message: ffi::value_if("action_message", options.action_message)?,
                 locale: ffi::text_if("locale", options.locale)?.map(str::to_owned),
-                force: options.force.is_set(),
+                force: chosen("force", options.force, &YES_OR_NO)?,
                 user_ip: ffi::address("user_ip", options.user_ip)?,
             };
             Ok(service.service.handle(&call)?.into())
@@ -208,7 +210,7 @@ pub unsafe extern "C" fn seconder_request_call(
                 action: ffi::value_if("action", options.action)?,
                 action_message: ffi::value_if("action_message", options.action_message)?,
                 locale: ffi::text_if("locale", options.locale)?.map(str::to_owned),
-                force: options.force.is_set(),
+                force: chosen("force", options.force, &YES_OR_NO)?,
                 user_ip: ffi::address("user_ip", options.user_ip)?,
             };
             Ok(service.service.handle(&call)?.into())

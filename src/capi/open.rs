@@ -122,6 +122,13 @@ pub struct seconder_open_options {
     /// pages of that domain alone. "" removes the stored one. Default: the domain stored in the database,
     /// none in a new one.
     pub otp_domain: *const c_char,
+    /// Engine: what seconder_app_details() says was booked, 1 to 64 bytes. Default: the text stored in the
+    /// database, "embedded" in a new one.
+    pub plan: *const c_char,
+    /// Engine: the picture that approval requests show which have no logos (interface 4.12), an https:
+    /// URL of at most 2048 characters. "" removes the stored one. Default: the one stored in the
+    /// database, none in a new one.
+    pub logo: *const c_char,
     /// Engine: further hosts of push services to which messages for phones are posted, beside those of the
     /// makers of browsers, such as "push.example *.push.example"; "127.0.0.1:8080" for one on this machine.
     pub push_hosts: *const c_char,
@@ -137,14 +144,23 @@ pub struct seconder_open_options {
     /// a loopback address leads to this machine in any case, and nowhere else. A post function decides
     /// itself. Default: what is stored in the database, no in a new one.
     pub callback_private: i32,
+    /// Engine: whether seconder_app_details() says that the application has an app of its own: SECONDER_YES
+    /// or SECONDER_NO. Default: what is stored in the database, no in a new one.
+    pub white_label: i32,
+    /// Engine: whether SMS are sent: SECONDER_YES or SECONDER_NO. Without them, codes can be spoken in
+    /// calls. Default: what is stored in the database, yes in a new one.
+    pub sms_enabled: i32,
+    /// Engine: whether users who have an app are sent codes by SMS and calls too, unless a call sets
+    /// `force`: SECONDER_YES or SECONDER_NO. Default: what is stored in the database, no in a new one.
+    pub force_codes: i32,
     /// Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
     /// in the database, 7 in a new one.
     pub token_length: u32,
     /// Engine: the number of digits of codes of authenticator apps enrolled from now on, 6 to 8.
-    /// Default: 6, which every app supports.
+    /// Default: the number stored in the database, 6 in a new one, which every app supports.
     pub authenticator_digits: u32,
-    /// Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: 30, which every
-    /// app supports.
+    /// Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: the time stored in the
+    /// database, 30 in a new one, which every app supports.
     pub authenticator_period: u32,
     /// Socket: the number of the user who runs the service, as `id -u NAME` prints it. Before anything
     /// is sent, the user who listens on the socket is checked: root, the user of this process and

@@ -49,9 +49,6 @@ const CALLBACK_METHODS: [(i32, CallbackMethod); 2] = [
     (SECONDER_CALLBACK_METHOD_GET, CallbackMethod::Get),
 ];
 
-#[cfg(feature = "engine")]
-const YES_OR_NO: [(i32, bool); 2] = [(SECONDER_YES, true), (SECONDER_NO, false)];
-
 /// # Safety
 /// Every pointer is NULL or as the header requires.
 pub(super) unsafe fn open(
@@ -72,21 +69,17 @@ pub(super) unsafe fn open(
         settings = trust(of_network(remote_settings(settings, options)?, options)?, options)?;
         settings = of_socket(settings, options);
         settings = of_engine(settings, options, functions)?;
-        Ok(settings.open().map_err(|error| by_option(error, options))?)
+        Ok(settings.open().map_err(by_option)?)
     }
 }
 
 /// Replaces the name of a setting in an error by that of the C option.
-fn by_option(error: Error, options: &seconder_open_options) -> Error {
+fn by_option(error: Error) -> Error {
     let Error::InvalidArgument { parameter, reason } = error else { return error };
     let option = match &*parameter {
-        "digits" => "authenticator_digits".into(),
-        "period" => "authenticator_period".into(),
         "pin" => "pins".into(),
         "name_server" => "name_servers".into(),
         "timeout" => "timeout_ms".into(),
-        "authenticator_codes" if options.authenticator_digits > 0 => "authenticator_digits".into(),
-        "authenticator_codes" => "authenticator_period".into(),
         _ => parameter,
     };
     Error::InvalidArgument { parameter: option, reason }
@@ -312,6 +305,43 @@ unsafe fn texts_of_engine(
         if let Some(hosts) = ffi::text_if("push_hosts", options.push_hosts)? {
             settings = settings.push_hosts(hosts);
         }
+        if let Some(plan) = ffi::text_if("plan", options.plan)? {
+            settings = settings.plan(plan);
+        }
+        if let Some(logo) = ffi::text_if("logo", options.logo)? {
+            settings = settings.logo(logo);
+        }
+    }
+    Ok(settings)
+}
+
+/// The choices and numbers of an engine in this process.
+#[cfg(feature = "engine")]
+fn choices_of_engine(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
+    let yes_or_no = |name, number| chosen(name, number, &YES_OR_NO);
+    if let Some(allow) = yes_or_no("callback_private", options.callback_private)? {
+        settings = settings.callback_private(allow);
+    }
+    if let Some(own) = yes_or_no("white_label", options.white_label)? {
+        settings = settings.white_label(own);
+    }
+    if let Some(enabled) = yes_or_no("sms_enabled", options.sms_enabled)? {
+        settings = settings.sms_enabled(enabled);
+    }
+    if let Some(force) = yes_or_no("force_codes", options.force_codes)? {
+        settings = settings.force_codes(force);
+    }
+    if options.token_length > 0 {
+        settings = settings.token_length(small(options.token_length));
+    }
+    if let Some(days) = offline_days(options.offline_days) {
+        settings = settings.offline_days(days);
+    }
+    if options.authenticator_digits > 0 {
+        settings = settings.authenticator_digits(small(options.authenticator_digits));
+    }
+    if let Some(period) = number_if(options.authenticator_period.into()) {
+        settings = settings.authenticator_period(period);
     }
     Ok(settings)
 }
@@ -349,23 +379,7 @@ unsafe fn of_engine(
     if let Some(method) = chosen("callback_method", options.callback_method, &CALLBACK_METHODS)? {
         settings = settings.callback_method(method);
     }
-    if let Some(allow) = chosen("callback_private", options.callback_private, &YES_OR_NO)? {
-        settings = settings.callback_private(allow);
-    }
-    if options.token_length > 0 {
-        settings = settings.token_length(small(options.token_length));
-    }
-    if let Some(days) = offline_days(options.offline_days) {
-        settings = settings.offline_days(days);
-    }
-    if options.authenticator_digits > 0 || options.authenticator_period > 0 {
-        let (digits, period) = crate::engine::EngineSettings::default().authenticator;
-        let given = options.authenticator_digits;
-        settings = settings.authenticator_codes(
-            if given > 0 { small(given) } else { digits },
-            number_if(options.authenticator_period.into()).unwrap_or(period),
-        );
-    }
+    settings = choices_of_engine(settings, options)?;
     let (deliver, post, lookup) = functions;
     if let Some(deliver) = deliver.given() {
         settings = settings.deliver(deliver);
@@ -404,7 +418,6 @@ unsafe fn of_engine(
     options: &seconder_open_options,
     functions: Functions,
 ) -> Outcome<Settings> {
-    let codes = options.authenticator_digits > 0 || options.authenticator_period > 0;
     let (deliver, post, lookup) = functions;
     let given = [
         ("application_name", !options.application_name.is_null()),
@@ -414,12 +427,18 @@ unsafe fn of_engine(
         ("limits", !options.limits.is_null()),
         ("texts", !options.texts.is_null()),
         ("otp_domain", !options.otp_domain.is_null()),
+        ("plan", !options.plan.is_null()),
+        ("logo", !options.logo.is_null()),
+        ("white_label", options.white_label != SECONDER_DEFAULT),
+        ("sms_enabled", options.sms_enabled != SECONDER_DEFAULT),
+        ("force_codes", options.force_codes != SECONDER_DEFAULT),
         ("push_hosts", !options.push_hosts.is_null()),
         ("replies", options.replies != SECONDER_DEFAULT),
         ("callback_method", options.callback_method != SECONDER_DEFAULT),
         ("callback_private", options.callback_private != SECONDER_DEFAULT),
         ("token_length", options.token_length > 0),
-        ("authenticator_codes", codes),
+        ("authenticator_digits", options.authenticator_digits > 0),
+        ("authenticator_period", options.authenticator_period > 0),
         ("offline_days", options.offline_days != 0),
         ("deliver", deliver.given().is_some()),
         ("post", post.given().is_some()),

@@ -221,6 +221,8 @@ pub(super) fn of_algorithm(algorithm: Algorithm) -> i32 {
     }
 }
 
+pub(super) const YES_OR_NO: [(i32, bool); 2] = [(SECONDER_YES, true), (SECONDER_NO, false)];
+
 /// The choice that a number stands for; `None` for `SECONDER_DEFAULT`.
 pub(super) fn chosen<T: Copy>(
     name: &'static str,

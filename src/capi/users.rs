@@ -8,8 +8,8 @@ use super::ffi::{
 use super::open::seconder_service;
 use super::status::{SECONDER_DEFAULT, SECONDER_NO, SECONDER_YES, seconder_status};
 use crate::calls::{
-    ActivityType, CreateUser, DeleteUser, Done, Handle, RegisterActivity, UserCreated, UserStatus,
-    UserStatusReply,
+    ActivityType, CreateUser, DeleteUser, Done, Handle, InstallMessage, RegisterActivity,
+    UserCreated, UserStatus, UserStatusReply,
 };
 use crate::model::UserId;
 use crate::{Error, Result};
@@ -21,8 +21,8 @@ use std::ptr;
 #[repr(C)]
 pub struct seconder_create_user_options {
     /// Whether the user is sent an SMS with a link to install the app: SECONDER_DEFAULT, which
-    /// means yes, SECONDER_YES or SECONDER_NO. Only a new user is sent one, and an application
-    /// without an install link sends none: the message of the reply says so.
+    /// means yes, SECONDER_YES or SECONDER_NO. Only a new user is sent one:
+    /// seconder_user_created_install_message() is what became of it.
     pub send_install_link_via_sms: i32,
     /// Whether a number that a user has already is rejected, so that nothing is changed:
     /// SECONDER_DEFAULT, which means no, SECONDER_YES or SECONDER_NO. With SECONDER_YES, a service
@@ -72,6 +72,7 @@ pub struct seconder_user_created {
     user_id: u64,
     created: Option<bool>,
     message: Option<Text>,
+    install_message: Option<Text>,
 }
 
 /// The reply of calls that return only a message.
@@ -90,8 +91,12 @@ pub struct seconder_user_status_reply {
 
 impl From<UserCreated> for seconder_user_created {
     fn from(reply: UserCreated) -> seconder_user_created {
-        let message = Text::of(reply.message.as_deref());
-        seconder_user_created { user_id: reply.user_id.get(), created: reply.created, message }
+        seconder_user_created {
+            user_id: reply.user_id.get(),
+            created: reply.created,
+            message: Text::of(reply.message.as_deref()),
+            install_message: Text::of(reply.install_message.map(InstallMessage::name)),
+        }
     }
 }
 
@@ -293,6 +298,17 @@ pub extern "C" fn seconder_user_created_message(
     user: Option<&seconder_user_created>,
 ) -> *const c_char {
     read_handle(user, |user| pointer(&user.message))
+}
+
+/// What became of the SMS with a link to install the app: "sent"; "queued" if it is attempted again;
+/// "not_configured" if the application has no such link, or SMS is not enabled for it;
+/// "not_requested", also for a user who was there before; or "failed". NULL if the service does not
+/// say, as only a service of Seconder does.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_user_created_install_message(
+    user: Option<&seconder_user_created>,
+) -> *const c_char {
+    read_handle(user, |user| pointer(&user.install_message))
 }
 
 /// Frees the reply of seconder_create_user(). NULL is fine.

@@ -6,7 +6,9 @@ use super::operations::audit::Trail;
 use super::store::{self, Store};
 use super::{Engine, EngineSettings, Limits, PushHosts, Texts, limits};
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
-use crate::model::{ApiKey, CallbackMethod, CallbackUrl, DisplayText, InstallLink, OtpDomain};
+use crate::model::{
+    ApiKey, CallbackMethod, CallbackUrl, DisplayText, InstallLink, LogoUrl, OtpDomain,
+};
 use crate::otp::{Algorithm, Totp};
 use crate::wire::{Generation, Names};
 use crate::{Error, Handle, Result};
@@ -32,8 +34,7 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
         Limits::default().set(text)?;
     }
     settings.push_hosts.as_deref().unwrap_or_default().parse::<PushHosts>()?;
-    let (digits, period) = settings.authenticator;
-    Totp::new(&[0; limits::SECRET_LENGTH], Algorithm::Sha1, digits, period)?;
+    check_codes(settings)?;
     Ok(AppChange {
         token_length: settings.token_length,
         name: settings.application_name.as_deref().map(name).transpose()?,
@@ -47,7 +48,30 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
         limits: settings.limits.clone(),
         texts: settings.texts.as_deref().map(str::parse).transpose()?,
         otp_domain: settings.otp_domain.as_deref().map(unless_empty).transpose()?,
+        plan: settings.plan.as_deref().map(plan).transpose()?,
+        white_label: settings.white_label,
+        sms_enabled: settings.sms_enabled,
+        force_codes: settings.force_codes,
+        logo: settings.logo.as_deref().map(unless_empty).transpose()?,
+        authenticator_digits: settings.authenticator_digits,
+        authenticator_period: settings.authenticator_period,
     })
+}
+
+/// Rejects codes that no authenticator app shows.
+fn check_codes(settings: &EngineSettings) -> Result<()> {
+    let digits = settings.authenticator_digits.unwrap_or(limits::AUTHENTICATOR_DIGITS);
+    let period = settings.authenticator_period.unwrap_or(limits::AUTHENTICATOR_PERIOD);
+    let of_setting = |error| match error {
+        Error::InvalidArgument { parameter, reason } => Error::InvalidArgument {
+            parameter: format!("authenticator_{parameter}").into(),
+            reason,
+        },
+        other => other,
+    };
+    Totp::new(&[0; limits::SECRET_LENGTH], Algorithm::Sha1, digits, period)
+        .map_err(of_setting)
+        .map(drop)
 }
 
 /// A setting that an empty text removes.
@@ -125,9 +149,9 @@ pub(super) fn new(
     Ok(App {
         app_id: 0,
         name: change.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
-        plan: "embedded".into(),
-        sms_enabled: true,
-        white_label: false,
+        plan: change.plan.clone().unwrap_or_else(|| "embedded".to_owned()),
+        sms_enabled: change.sms_enabled.unwrap_or(true),
+        white_label: change.white_label.unwrap_or(false),
         api_key,
         earlier: None,
         secret,
@@ -147,6 +171,10 @@ pub(super) fn new(
         },
         texts: change.texts.clone().unwrap_or_default(),
         otp_domain: change.otp_domain.clone().flatten(),
+        force_codes: change.force_codes.unwrap_or(false),
+        logo: change.logo.clone().flatten(),
+        authenticator_digits: change.authenticator_digits.unwrap_or(limits::AUTHENTICATOR_DIGITS),
+        authenticator_period: change.authenticator_period.unwrap_or(limits::AUTHENTICATOR_PERIOD),
     })
 }
 
@@ -180,6 +208,17 @@ fn name(name: &str) -> Result<String> {
     match text.as_str().len() <= 64 && !text.as_str().contains([':', '\n', '\t']) {
         true => Ok(name.to_owned()),
         false => Err(bad_name()),
+    }
+}
+
+fn plan(plan: &str) -> Result<String> {
+    let text = plan.parse::<DisplayText>().ok();
+    match text.filter(|text| text.as_str().len() <= 64 && !text.as_str().contains(['\n', '\t'])) {
+        Some(text) => Ok(text.as_str().to_owned()),
+        None => Err(Error::invalid_argument(
+            "plan",
+            "must be 1 to 64 bytes without tabs and line feeds",
+        )),
     }
 }
 
@@ -220,6 +259,20 @@ pub struct ApplicationSettings {
     pub texts: Texts,
     /// The domain for which browsers read codes in its messages.
     pub otp_domain: Option<OtpDomain>,
+    /// What was booked, as the details of the application say it.
+    pub plan: String,
+    /// Whether they say that it has an app of its own.
+    pub white_label: bool,
+    /// Whether it sends SMS.
+    pub sms_enabled: bool,
+    /// Whether users who have an app are sent codes too, unless a call says otherwise.
+    pub force_codes: bool,
+    /// The picture of approval requests that have none of their own.
+    pub logo: Option<LogoUrl>,
+    /// The number of digits of the codes of authenticator apps that are enrolled from now on.
+    pub authenticator_digits: u8,
+    /// How long they show a code, in seconds.
+    pub authenticator_period: u64,
 }
 
 impl Engine {
@@ -246,6 +299,13 @@ impl Engine {
             limits: app.limits.clone(),
             texts: app.texts.clone(),
             otp_domain: app.otp_domain.clone(),
+            plan: app.plan.clone(),
+            white_label: app.white_label,
+            sms_enabled: app.sms_enabled,
+            force_codes: app.force_codes,
+            logo: app.logo.clone(),
+            authenticator_digits: app.authenticator_digits,
+            authenticator_period: app.authenticator_period,
         }
     }
 }
@@ -258,8 +318,7 @@ impl Handle<AppDetails> for Engine {
             name: self.app.name.clone(),
             plan: Some(self.app.plan.clone()),
             sms_enabled: self.app.sms_enabled,
-            // One setting allows or forbids every message to a phone.
-            phone_calls_enabled: self.app.sms_enabled,
+            phone_calls_enabled: true,
             push_enabled: true,
             white_label: self.app.white_label,
             message: Some("Application information.".into()),

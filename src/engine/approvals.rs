@@ -330,6 +330,16 @@ fn stored(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
+impl Engine {
+    /// The pictures of a request: its own, or else that of the application.
+    fn logos(&self, call: &CreateApproval) -> Vec<Logo> {
+        match (&call.logos[..], &self.app.logo) {
+            ([], Some(url)) => vec![Logo { res: "default".into(), url: url.as_str().to_owned() }],
+            (own, _) => own.to_vec(),
+        }
+    }
+}
+
 impl Handle<CreateApproval> for Engine {
     fn handle(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
         let now = self.begin();
@@ -345,7 +355,7 @@ impl Handle<CreateApproval> for Engine {
             message: call.message.as_str().to_owned(),
             details: json!(call.details).to_string(),
             hidden_details: json!(call.hidden_details).to_string(),
-            logos: json!(call.logos).to_string(),
+            logos: json!(self.logos(call)).to_string(),
             seconds_to_expire: seconds,
             expires_at: (seconds > 0).then(|| now.steady.plus(Duration::from_secs(seconds))),
             most_open: self.caps().open_approvals,
@@ -414,7 +424,8 @@ impl Engine {
         approval.uuid = Some(uuid);
         approval.user_id = Some(user_id);
         approval.user_email = Some(user_email);
-        approval.app_id = u64::try_from(self.app.app_id).ok();
+        approval.app_id = Some(self.app.app_id.to_string());
+        approval.app_serial_id = u64::try_from(self.app.app_id).ok();
         approval.app_name = Some(self.app.name.clone());
         approval.message = Some(row.message);
         approval.details = serde_json::from_str(&row.details).unwrap_or_default();

@@ -34,7 +34,7 @@ impl Handle<EnrolAuthenticator> for Engine {
         };
         let mut secret = Zeroizing::new(vec![0; limits::SECRET_LENGTH]);
         self.shared.random.fill(&mut secret)?;
-        let (digits, period) = self.shared.authenticator;
+        let (digits, period) = (self.app.authenticator_digits, self.app.authenticator_period);
         let uri =
             Totp::new(&secret, Algorithm::Sha1, digits, period)?.uri(&self.app.name, &label)?;
         let picture = picture(&uri, call.qr_size.unwrap_or(QR_SIZE))?;

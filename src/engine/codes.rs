@@ -56,6 +56,8 @@ struct Sent {
     resend_after: u64,
     /// The id of the verification, for a number.
     uuid: Option<ApprovalId>,
+    /// Whether the message waits for another attempt.
+    queued: bool,
 }
 
 impl Engine {
@@ -65,19 +67,17 @@ impl Engine {
         user_id: UserId,
         channel: Channel,
         bound: (&Option<Action>, &Option<DisplayText>, &Option<String>),
-        (force, user_ip): (bool, Option<IpAddr>),
+        (force, user_ip): (Option<bool>, Option<IpAddr>),
     ) -> Result<CodeRequested> {
         let now = self.begin();
         let trail = match channel {
             Channel::Sms => self.trail::<RequestSms>(now, user_ip)?,
             Channel::Call => self.trail::<RequestCall>(now, user_ip)?,
         };
-        if !self.app.sms_enabled {
-            return Err(rejections::sms_not_enabled());
-        }
+        self.accept_channel(channel)?;
         let user = self.user(user_id)?;
         let cellphone = Some(user.phone.masked_e164());
-        if user.uses_app() && !force {
+        if user.uses_app() && !force.unwrap_or(self.app.force_codes) {
             let message = match channel {
                 Channel::Sms => SMS_IGNORED.to_owned(),
                 Channel::Call => CALL_IGNORED.to_owned(),
@@ -106,12 +106,22 @@ impl Engine {
             trail,
             user_ip,
         })?;
-        let message = Some(match channel {
-            Channel::Sms => "SMS token was sent".into(),
-            Channel::Call => "Call started".into(),
+        let message = Some(match (channel, sent.queued) {
+            (Channel::Sms, false) => "SMS token was sent".into(),
+            (Channel::Sms, true) => "SMS token is queued".into(),
+            (Channel::Call, false) => "Call started".into(),
+            (Channel::Call, true) => "Call is queued".into(),
         });
         let resend_after = Some(sent.resend_after);
         Ok(CodeRequested { message, cellphone, resend_after, ..CodeRequested::default() })
+    }
+
+    /// Rejects a channel by which the application sends no codes.
+    fn accept_channel(&self, channel: Channel) -> Result<()> {
+        match channel {
+            Channel::Sms if !self.app.sms_enabled => Err(rejections::sms_not_enabled()),
+            Channel::Sms | Channel::Call => Ok(()),
+        }
     }
 
     /// Issues a code and delivers it.
@@ -152,11 +162,13 @@ impl Engine {
                 }
                 refused => return Err(not_sent(&refused, now)),
             };
-        if let Delivered::Failed(reason) = self.send(*message)? {
-            return Err(Error::unavailable(Stage::Delivery, reason));
-        }
+        let queued = match self.send(*message)? {
+            Delivered::Sent => false,
+            Delivered::Queued => true,
+            Delivered::Failed(reason) => return Err(Error::unavailable(Stage::Delivery, reason)),
+        };
         let resend_after = next.after(now.steady).map_or(0, whole_seconds);
-        Ok(Sent { expires_at, resend_after, uuid })
+        Ok(Sent { expires_at, resend_after, uuid, queued })
     }
 
     /// What limits a message.
@@ -313,9 +325,7 @@ impl Handle<StartPhoneVerification> for Engine {
             .map_err(phones::invalid("phone_number"))?;
         let length =
             call.code_length.map_or(self.app.token_length, |length| length.clamp(4, 10) as u8);
-        if call.via == Channel::Sms && !self.app.sms_enabled {
-            return Err(rejections::sms_not_enabled());
-        }
+        self.accept_channel(call.via)?;
         let trail = self.trail::<StartPhoneVerification>(now, call.user_ip)?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
         let is_landline = call.via == Channel::Sms && phone.kind() == PhoneType::Landline;
@@ -343,9 +353,11 @@ impl Handle<StartPhoneVerification> for Engine {
             user_ip: call.user_ip,
         })?;
         Ok(PhoneVerificationStarted {
-            message: Some(match call.via {
-                Channel::Sms => format!("Text message sent to {shown}."),
-                Channel::Call => format!("Call to {shown} was initiated."),
+            message: Some(match (call.via, sent.queued) {
+                (Channel::Sms, false) => format!("Text message sent to {shown}."),
+                (Channel::Sms, true) => format!("Text message to {shown} is queued."),
+                (Channel::Call, false) => format!("Call to {shown} was initiated."),
+                (Channel::Call, true) => format!("Call to {shown} is queued."),
             }),
             // Clients in typed languages need every field, so a number that may be a mobile one counts as
             // one.

@@ -36,8 +36,10 @@ const UNWATCHED: Duration = Duration::from_secs(1);
 
 /// What the caller learns of a message.
 pub(super) enum Delivered {
-    /// It was sent, or further attempts are to come.
-    Accepted,
+    /// It was sent.
+    Sent,
+    /// It is still being sent, or further attempts are to come.
+    Queued,
     /// It failed for good: why, without the code.
     Failed(String),
 }
@@ -326,7 +328,8 @@ impl Engine {
 fn delivered((ended, reason): (Ended, Option<String>)) -> Delivered {
     match ended {
         Ended::Failed => Delivered::Failed(reason.unwrap_or_default()),
-        _ => Delivered::Accepted,
+        Ended::Sent => Delivered::Sent,
+        Ended::Waits | Ended::Again(_) | Ended::Stale => Delivered::Queued,
     }
 }
 

@@ -324,6 +324,7 @@ pub(super) struct Caps {
     pub(super) open_approvals: u32,
     pub(super) snooze: Duration,
     pub(super) pushes: u32,
+    pub(super) devices: usize,
 }
 
 impl Caps {
@@ -333,6 +334,7 @@ impl Caps {
         open_approvals: u32::MAX,
         snooze: Duration::ZERO,
         pushes: 0,
+        devices: usize::MAX,
     };
 
     pub(super) fn of(limits: &Limits) -> Caps {
@@ -342,6 +344,7 @@ impl Caps {
             open_approvals: limits.open_approvals,
             snooze: Duration::from_secs(limits.snooze.into()),
             pushes: limits.pushes_5_minutes,
+            devices: DEVICES,
         }
     }
 }

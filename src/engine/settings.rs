@@ -4,7 +4,7 @@ use super::clock::{System, Time};
 use super::sandbox::Sandbox;
 #[cfg(feature = "postgres")]
 use super::store::Postgres;
-use super::{Clock, Deliver, NumberLookup, Post, Random, SendPush, applications, limits};
+use super::{Clock, Deliver, NumberLookup, Post, Random, SendPush, applications};
 use crate::model::{ApiKey, CallbackMethod};
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
@@ -29,8 +29,13 @@ pub(crate) struct EngineSettings {
     /// As JSON.
     pub(crate) texts: Option<String>,
     pub(crate) otp_domain: Option<String>,
-    /// The number of digits, and the period in seconds, of the codes of newly enrolled apps.
-    pub(crate) authenticator: (u8, u64),
+    pub(crate) plan: Option<String>,
+    pub(crate) white_label: Option<bool>,
+    pub(crate) sms_enabled: Option<bool>,
+    pub(crate) force_codes: Option<bool>,
+    pub(crate) logo: Option<String>,
+    pub(crate) authenticator_digits: Option<u8>,
+    pub(crate) authenticator_period: Option<u64>,
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
     pub(crate) post: Option<Arc<dyn Post>>,
     pub(crate) push: Option<Arc<dyn SendPush>>,
@@ -59,7 +64,13 @@ impl Default for EngineSettings {
             limits: None,
             texts: None,
             otp_domain: None,
-            authenticator: (limits::AUTHENTICATOR_DIGITS, limits::AUTHENTICATOR_PERIOD),
+            plan: None,
+            white_label: None,
+            sms_enabled: None,
+            force_codes: None,
+            logo: None,
+            authenticator_digits: None,
+            authenticator_period: None,
             deliver: None,
             post: None,
             push: None,

@@ -17,7 +17,8 @@ use crate::model::{Secret, UserId};
 use crate::{Handle, Result};
 use serde_json::{Map, Value};
 
-const NOT_SENT: &str = " The install message could not be sent.";
+/// The text of live services, which clients compare as a whole.
+const CREATED: &str = "User created successfully.";
 
 impl Engine {
     /// The user with this id, if they belong to this application.
@@ -58,6 +59,12 @@ impl Engine {
         Ok(Some(Welcome { message, invitation, job: (self.nonce()?, route, lease), sending }))
     }
 
+    /// Whether new users are sent a message with a link.
+    fn sends_install_messages(&self) -> Result<bool> {
+        let has_link = self.app.install_link.is_some() || self.public_url()?.is_some();
+        Ok(self.app.sms_enabled && has_link)
+    }
+
     /// The link of the application, or else one that invites the user to register a phone here.
     fn install_link(&self) -> Result<Option<(Secret, Option<NewInvitation>)>> {
         if let Some(link) = &self.app.install_link {
@@ -72,10 +79,11 @@ impl Engine {
 
     /// Sends the message to a new user. The user is enrolled whether or not it arrives, so the reply
     /// only reports the result, without the gateway's error, which may be of no use to a client.
-    fn send_welcome(&self, message: Claimed) -> Result<&'static str> {
+    fn send_welcome(&self, message: Claimed) -> Result<InstallMessage> {
         Ok(match self.send(message)? {
-            Delivered::Accepted => " An install message was sent.",
-            Delivered::Failed(_) => NOT_SENT,
+            Delivered::Sent => InstallMessage::Sent,
+            Delivered::Queued => InstallMessage::Queued,
+            Delivered::Failed(_) => InstallMessage::Failed,
         })
     }
 }
@@ -163,20 +171,14 @@ impl Handle<CreateUser> for Engine {
         }
         let mut reply = UserCreated::new(enrolled.user_id);
         reply.created = Some(enrolled.created);
-        let install = match enrolled.welcome {
+        reply.message = Some(CREATED.into());
+        reply.install_message = Some(match enrolled.welcome {
             Some(Ok(message)) => self.send_welcome(*message)?,
-            _ if !wanted => "",
-            _ if self.app.install_link.is_none() && self.public_url()?.is_none() => {
-                " No install message was sent, because the application has no install link, and nobody has \
-                 said where phones reach this service (seconder serve --public-url)."
-            }
-            _ if !self.app.sms_enabled => {
-                " No install message was sent, because SMS is not enabled."
-            }
-            _ if enrolled.created => NOT_SENT,
-            _ => " No install message was sent, because the number is enrolled already.",
-        };
-        reply.message = Some(format!("User created successfully.{install}"));
+            _ if !wanted => InstallMessage::NotRequested,
+            _ if !self.sends_install_messages()? => InstallMessage::NotConfigured,
+            _ if enrolled.created => InstallMessage::Failed,
+            _ => InstallMessage::NotRequested,
+        });
         Ok(reply)
     }
 

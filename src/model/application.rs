@@ -178,7 +178,7 @@ impl FromStr for InstallLink {
     type Err = Error;
 
     fn from_str(link: &str) -> Result<InstallLink> {
-        match is_install_link(link) {
+        match is_https_url(link) {
             true => Ok(InstallLink(link.to_owned())),
             false => Err(Error::invalid_argument(
                 "install_link",
@@ -194,7 +194,45 @@ impl fmt::Display for InstallLink {
     }
 }
 
-fn is_install_link(link: &str) -> bool {
+/// The picture that approval requests show which have none of their own (interface 4.12): an `https:` URL
+/// of at most 2048 characters, which may have parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogoUrl(String);
+
+impl LogoUrl {
+    /// A URL that was checked before it was stored.
+    #[cfg(feature = "engine")]
+    pub(crate) fn stored(url: String) -> LogoUrl {
+        LogoUrl(url)
+    }
+
+    /// The URL as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for LogoUrl {
+    type Err = Error;
+
+    fn from_str(url: &str) -> Result<LogoUrl> {
+        match is_https_url(url) {
+            true => Ok(LogoUrl(url.to_owned())),
+            false => Err(Error::invalid_argument(
+                "logo",
+                "must be an https:// URL of at most 2048 characters",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for LogoUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_https_url(link: &str) -> bool {
     let Some((scheme, rest)) = link.split_once("://") else { return false };
     let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let Some((_, port)) = host_and_port(authority) else { return false };

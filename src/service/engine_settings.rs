@@ -77,12 +77,55 @@ impl Settings {
         self.note("token_length")
     }
 
-    /// The codes of authenticator apps that an engine enrols from now on: 6 to 8 digits that change
-    /// every `period` seconds. Default 6 and 30, which every app supports. Apps that were enrolled
-    /// before keep their settings.
-    pub fn authenticator_codes(mut self, digits: u8, period: u64) -> Settings {
-        self.engine.authenticator = (digits, period);
-        self.note("authenticator_codes")
+    /// The number of digits of the codes of authenticator apps that an engine enrols from now on, 6 to
+    /// 8. Apps that were enrolled before keep theirs. Default: the number stored in the database; 6 in a
+    /// new one, which every app supports.
+    pub fn authenticator_digits(mut self, digits: u8) -> Settings {
+        self.engine.authenticator_digits = Some(digits);
+        self.note("authenticator_digits")
+    }
+
+    /// For how many seconds such an app shows a code, 1 to 3600. Default: the time stored in the
+    /// database; 30 in a new one, which every app supports.
+    pub fn authenticator_period(mut self, seconds: u64) -> Settings {
+        self.engine.authenticator_period = Some(seconds);
+        self.note("authenticator_period")
+    }
+
+    /// What was booked with an engine, as [`AppDetails`](crate::calls::AppDetails) says it: 1 to 64
+    /// bytes. Default: the text stored in the database; `embedded` in a new one.
+    pub fn plan(mut self, plan: impl Into<String>) -> Settings {
+        self.engine.plan = Some(plan.into());
+        self.note("plan")
+    }
+
+    /// Whether [`AppDetails`](crate::calls::AppDetails) says that the application has an app of its own.
+    /// Default: what is stored in the database; no in a new one.
+    pub fn white_label(mut self, white_label: bool) -> Settings {
+        self.engine.white_label = Some(white_label);
+        self.note("white_label")
+    }
+
+    /// Whether an engine sends SMS. Without them, codes can be spoken in calls. Default: what is stored
+    /// in the database; yes in a new one.
+    pub fn sms_enabled(mut self, enabled: bool) -> Settings {
+        self.engine.sms_enabled = Some(enabled);
+        self.note("sms_enabled")
+    }
+
+    /// Whether users who have an app are sent codes by SMS and calls too, unless a call sets `force`
+    /// (interface 4.2). Default: what is stored in the database; no in a new one.
+    pub fn force_codes(mut self, force: bool) -> Settings {
+        self.engine.force_codes = Some(force);
+        self.note("force_codes")
+    }
+
+    /// The picture that approval requests show which have no `logos` (interface 4.12): an `https:` URL
+    /// of at most 2048 characters. An empty text removes the stored one. Default: the URL stored in the
+    /// database; none in a new one.
+    pub fn logo(mut self, url: impl Into<String>) -> Settings {
+        self.engine.logo = Some(url.into());
+        self.note("logo")
     }
 
     /// A PEM file with the authorities to trust when callbacks are posted, or the application's own

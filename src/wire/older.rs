@@ -11,7 +11,7 @@ pub enum Shape {
     Same,
     /// `success` is the text `true`.
     Flag,
-    /// With neither.
+    /// With neither, and with nothing else beside the objects.
     Bare,
     /// The message is in `ignored` or else in `success` (interface 4.2, rule 2).
     MessageAsFlag,
@@ -47,10 +47,7 @@ pub fn downgrade(shape: Shape, body: &mut Value) {
     let Value::Object(body) = body else { return };
     match shape {
         Shape::Same => {}
-        Shape::Bare => {
-            body.shift_remove("message");
-            body.shift_remove("success");
-        }
+        Shape::Bare => body.retain(|_, value| value.is_object()),
         Shape::MessageAsFlag => {
             let Some(message) = body.shift_remove("message") else { return success_as_text(body) };
             let ignored = body.get("ignored") == Some(&Value::Bool(true));
@@ -114,7 +111,8 @@ mod tests {
         );
         let ignored = json!({"message": "Not needed", "ignored": true, "success": true});
         assert_eq!(down(Shape::MessageAsFlag, ignored), json!({"ignored": "Not needed"}));
-        let user = json!({"user": {"id": 1}, "message": "m", "success": true});
+        let user = json!({"user": {"id": 1}, "message": "m", "install_message": "sent",
+            "success": true});
         assert_eq!(down(Shape::Bare, user), json!({"user": {"id": 1}}));
         let gone = json!({"message": "m", "success": true});
         assert_eq!(down(Shape::Text, gone.clone()), json!({"message": "m", "success": "true"}));

@@ -280,7 +280,8 @@ static void approvals(seconder_service *service)
     CHECK(same(seconder_approval_logo(approval, 1)->res, logos[1].res));
     CHECK(same(seconder_approval_logo(approval, 1)->url, logos[1].url));
     CHECK(seconder_approval_logo(approval, 2) == NULL);
-    CHECK(seconder_approval_app_id(approval) > 0);
+    CHECK(strcmp(seconder_approval_app_id(approval), "1") == 0);
+    CHECK(seconder_approval_app_serial_id(approval) == 1);
     CHECK(same(seconder_approval_app_name(approval), "Example"));
     CHECK(strchr(seconder_approval_user_email(approval), '@') != NULL);
     seconder_approval_free(approval);

@@ -92,6 +92,11 @@ static void of_the_engine(void)
     BELONGS(ENGINE, "limits", limits, "number_day=9");
     BELONGS(ENGINE, "texts", texts, "");
     BELONGS(ENGINE, "otp_domain", otp_domain, "");
+    BELONGS(ENGINE, "plan", plan, "annual");
+    BELONGS(ENGINE, "logo", logo, "");
+    BELONGS(ENGINE, "white_label", white_label, SECONDER_NO);
+    BELONGS(ENGINE, "sms_enabled", sms_enabled, SECONDER_YES);
+    BELONGS(ENGINE, "force_codes", force_codes, SECONDER_NO);
     BELONGS(ENGINE, "replies", replies, SECONDER_GENERATION_CURRENT);
     BELONGS(ENGINE, "token_length", token_length, 7);
     BELONGS(ENGINE, "authenticator_digits", authenticator_digits, 6);

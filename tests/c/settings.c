@@ -87,6 +87,21 @@ static void invalid_options_of_engines(void)
     options.callback_private = -1;
     rejects("sandbox:", "callback_private", &options);
     options = zero;
+    options.white_label = 3;
+    rejects("sandbox:", "white_label", &options);
+    options = zero;
+    options.sms_enabled = 3;
+    rejects("sandbox:", "sms_enabled", &options);
+    options = zero;
+    options.force_codes = 3;
+    rejects("sandbox:", "force_codes", &options);
+    options = zero;
+    options.plan = "";
+    rejects("sandbox:", "plan", &options);
+    options = zero;
+    options.logo = "http://app.example/logo.png";
+    rejects("sandbox:", "logo", &options);
+    options = zero;
     options.install_link = "http://app.example/get";
     rejects("sandbox:", "install_link", &options);
     options = zero;
@@ -234,6 +249,7 @@ static void valid_options_of_engines(void)
     char text[256];
     seconder_authenticator_enrolled *enrolled = NULL;
     seconder_totp *app = NULL;
+    seconder_application *details = NULL;
     uint64_t id;
     memset(&outside, 0, sizeof outside);
     snprintf(url, sizeof url, "sqlite:%s/settings.db", folder);
@@ -248,6 +264,11 @@ static void valid_options_of_engines(void)
     options.texts = "{\"de\": {\"sms\": \"Geheim: {{code}}\"}}";
     options.otp_domain = "example.com";
     options.push_hosts = "push.example *.push.example 127.0.0.1:8080";
+    options.plan = "annual";
+    options.logo = "https://app.example/logo.png";
+    options.white_label = SECONDER_YES;
+    options.sms_enabled = SECONDER_YES;
+    options.force_codes = SECONDER_YES;
     options.replies = SECONDER_GENERATION_OLDER;
     options.deliver = deliver;
     options.deliver_userdata = &outside;
@@ -263,6 +284,11 @@ static void valid_options_of_engines(void)
            seconder_create_user(second, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
                                 &error));
     id = seconder_user_created_user_id(user);
+    EXPECT(SECONDER_OK, seconder_app_details(second, NULL, 0, &details, &error));
+    CHECK(same(seconder_application_plan(details), "annual"));
+    CHECK(seconder_application_white_label(details) && seconder_application_sms_enabled(details));
+    seconder_application_free(details);
+    CHECK(same(seconder_user_created_install_message(user), "sent"));
     CHECK(same(outside.text, "Install the app for Seconder: https://app.example/get"));
     CHECK(same(outside.code, "") && outside.expires_at == 0);
     CHECK(same(outside.language, "en-US"));

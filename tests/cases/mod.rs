@@ -5,7 +5,7 @@
 
 use crate::fresh::ManualClock;
 use seconder::calls::{self, HandleAll, ROUTES};
-use seconder::engine::{Clock, Engine, Message, RespondToApproval};
+use seconder::engine::{Clock, Deliver, Engine, Message, Outcome, RespondToApproval};
 use seconder::model::{DeviceId, Secret};
 use seconder::wire::{Format, Generation, Reply, form};
 use seconder::{Service, Settings};
@@ -32,6 +32,28 @@ pub(crate) struct World {
     pub(crate) send_raw: Box<Sender>,
 }
 
+/// Keeps the messages that are sent. While it is busy, each has to wait for another attempt.
+struct Phones {
+    sent: Arc<Mutex<Vec<Message>>>,
+    busy: bool,
+}
+
+impl Deliver for Phones {
+    fn deliver(&self, message: &Message) -> Result<(), String> {
+        self.sent.lock().unwrap().push(message.clone());
+        Ok(())
+    }
+
+    fn attempt(&self, message: &Message, _route: &str) -> Outcome {
+        match self.busy {
+            true => Outcome::Retry { after: None, reason: "the phones are busy".into() },
+            false => {
+                self.deliver(message).map_or_else(Outcome::Permanent, |()| Outcome::Sent(None))
+            }
+        }
+    }
+}
+
 impl World {
     /// A new engine with these settings, those that the cases ask for and those of its own, and the
     /// service on it.
@@ -44,26 +66,14 @@ impl World {
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
         let keep = Arc::clone(&sent);
         let url = format!("sqlite:{}", folder.join("test.db").display());
-        let link = cases.lines().find_map(|line| line.strip_prefix("with install-link "));
-        let days = cases.lines().find_map(|line| line.strip_prefix("with offline-days "));
-        let limits = cases.lines().find_map(|line| line.strip_prefix("with limits "));
-        let mut settings = Settings::new(&url);
-        if let Some(limits) = limits {
-            settings = settings.limits(limits);
-        }
-        if let Some(link) = link {
-            settings = settings.install_link(link);
-        }
-        if let Some(days) = days {
-            settings = settings.offline_days(days.parse().unwrap());
-        }
+        let settings = with(Settings::new(&url), cases);
         let service = configure(settings)
             .api_key("key-for-tests")
             .application_name("Test")
             .clock(clock.clone())
-            .deliver(move |message: &Message| {
-                keep.lock().unwrap().push(message.clone());
-                Ok(())
+            .deliver(Phones {
+                sent: keep,
+                busy: cases.lines().any(|line| line == "with busy-phones"),
             })
             .open()
             .unwrap();
@@ -234,10 +244,31 @@ impl World {
     }
 }
 
+/// The settings that the cases ask for.
+fn with(mut settings: Settings, cases: &str) -> Settings {
+    for given in cases.lines().filter_map(|line| line.strip_prefix("with ")) {
+        let (what, value) = given.split_once(' ').unwrap_or((given, ""));
+        settings = match what {
+            "install-link" => settings.install_link(value),
+            "offline-days" => settings.offline_days(value.parse().unwrap()),
+            "limits" => settings.limits(value),
+            "plan" => settings.plan(value).white_label(true),
+            "no-sms" => settings.sms_enabled(false),
+            "forced-codes" => settings.force_codes(true),
+            "logo" => settings.logo(value),
+            "app-digits" => settings.authenticator_digits(value.parse().unwrap()),
+            "busy-phones" => settings,
+            _ => panic!("unknown setting: {given}"),
+        };
+    }
+    settings
+}
+
 /// Whether a `<` line expects a field that the older generation words in another way, which a `<<`
 /// line shows.
 fn is_worded(word: &str) -> bool {
-    ["success=", "message=", "ignored="].iter().any(|start| word.starts_with(start))
+    let worded = ["success=", "message=", "ignored=", "install_message="];
+    worded.iter().any(|start| word.starts_with(start))
 }
 
 fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {

@@ -61,7 +61,7 @@ impl User {
         };
         // The code that confirms the app, which is not the one that is used later.
         assert_eq!(user.check(service, user.app.code(NOW - 30).expose()), Verdict::Right);
-        service.handle(&RequestSms { force: true, ..RequestSms::new(id) }).unwrap();
+        service.handle(&RequestSms { force: Some(true), ..RequestSms::new(id) }).unwrap();
         let sent = sent.lock().unwrap().pop().unwrap().code;
         User { browser: service.remember(id).unwrap().token, sent, ..user }
     }

@@ -461,6 +461,11 @@ static void an_application_keeps_its_settings(const std::string &folder)
     options.limits = "number_day=9";
     options.texts = R"({"fr": {"sms": "Voici : {{code}}"}})";
     options.otp_domain = "example.com";
+    options.plan = "annual";
+    options.logo = "https://app.example/logo.png";
+    options.white_label = true;
+    options.sms_enabled = true;
+    options.force_codes = true;
     options.keyring = folder + "/application.ring";
     options.replies = Generation::older;
     static_cast<void>(open(url, nullptr, options));
@@ -476,10 +481,12 @@ static void an_application_keeps_its_settings(const std::string &folder)
     const Service service = open(url, nullptr, options);
     const UserCreated created = service.create_user("ada@example.com", "555-010-0123", "1");
     CHECK(text == "Install the app for Seconder: https://app.example/get");
-    CHECK(created.message() == "User created successfully. An install message was sent.");
+    CHECK(created.message() == "User created successfully.");
+    CHECK(created.install_message() == "sent");
     CHECK(language == "en-US");
     RequestSmsOptions in_french;
     in_french.locale = "fr";
+    in_french.force = false;
     service.request_sms(created.user_id(), in_french);
     CHECK(text == "Voici : " + code + "\n@example.com #" + code && language == "fr");
     options.names.word = "svc";
@@ -523,7 +530,8 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     const Approval asked = service.check_approval(created.uuid());
     CHECK(asked.status() == ApprovalStatus::pending && asked.message() == "Log in?");
     CHECK(asked.details() == request.details.value_or("{}") && asked.hidden_details() == "{}");
-    CHECK(asked.logos().size() == request.logos.size() && asked.app_id() > 0);
+    CHECK(asked.logos().size() == request.logos.size() && asked.app_serial_id() == 1);
+    CHECK(asked.app_id() == "1");
     CHECK(!asked.app_name().empty() && asked.user_email() == "ada@example.com");
     const auto ended = service.try_wait_for_approval(created.uuid(), id, std::chrono::seconds(60),
                                                      {[]() -> bool { throw 1; }});

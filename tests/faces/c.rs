@@ -251,11 +251,6 @@ fn every_setting_is_an_option() {
         mapped("pin", &["pins"], "a list in place of many calls"),
         mapped("name_server", &["name_servers"], "a list in place of many calls"),
         mapped("client_certificate", &["client_certificate", "client_key"], "two files"),
-        mapped(
-            "authenticator_codes",
-            &["authenticator_digits", "authenticator_period"],
-            "two numbers",
-        ),
     ];
     is_struct("Settings", &settings, "seconder_open_options", &others, &[]);
     let names = methods("src/wire/names.rs", "Names", by_value);

@@ -61,7 +61,7 @@ fn requested(routes: &[(&'static str, &[Outcome])]) -> World {
     let settings = Settings::new(&url(&folder.path().join("jobs.db")));
     let service = settings.clock(clock.clone()).deliver(of.clone()).open().unwrap();
     let user = ada(&service);
-    service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     World { _folder: folder, service, routes: of, clock }
 }
 

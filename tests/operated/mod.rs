@@ -107,13 +107,13 @@ impl Operated {
 
     pub(crate) fn request(&self, outcomes: [Outcome; 2]) -> Result<()> {
         self.world.will(outcomes);
-        let call = RequestSms { force: true, ..RequestSms::new(self.user) };
+        let call = RequestSms { force: Some(true), ..RequestSms::new(self.user) };
         self.service.handle(&call).map(drop)
     }
 
     pub(crate) fn call(&self, outcomes: [Outcome; 2]) -> Result<()> {
         self.world.will(outcomes);
-        let call = RequestCall { force: true, ..RequestCall::new(self.user) };
+        let call = RequestCall { force: Some(true), ..RequestCall::new(self.user) };
         self.service.handle(&call).map(drop)
     }
 

@@ -161,7 +161,7 @@ class AsyncService:
         action: str | None = None,
         action_message: str | None = None,
         locale: str | None = None,
-        force: bool = False,
+        force: bool | None = None,
         user_ip: str | None = None,
     ) -> CodeRequested:
         """As :meth:`seconder.Service.request_sms`."""
@@ -182,7 +182,7 @@ class AsyncService:
         action: str | None = None,
         action_message: str | None = None,
         locale: str | None = None,
-        force: bool = False,
+        force: bool | None = None,
         user_ip: str | None = None,
     ) -> CodeRequested:
         """As :meth:`seconder.Service.request_call`."""
@@ -627,6 +627,11 @@ def open_async(
     callback_private: bool | None = None,
     install_link: str | None = None,
     replies: Generation | Literal["current", "older"] | None = None,
+    plan: str | None = None,
+    white_label: bool | None = None,
+    sms_enabled: bool | None = None,
+    force_codes: bool | None = None,
+    logo: str | None = None,
     token_length: int | None = None,
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,

@@ -76,7 +76,8 @@ class Calls:
             new_only: Rejects a number that a user has already, and then changes nothing.
 
         Returns:
-            The user's id, to store, and whether the call ``created`` the user.
+            The user's id, to store, whether the call ``created`` the user, and what became of the
+            ``install_message``.
 
         Raises:
             InvalidArgument: An argument is invalid; ``parameter`` names it.
@@ -114,7 +115,7 @@ class Calls:
         action: str | None = None,
         action_message: str | None = None,
         locale: str | None = None,
-        force: bool = False,
+        force: bool | None = None,
         user_ip: str | None = None,
     ) -> CodeRequested:
         """Sends a code by SMS (section 4.2).
@@ -126,7 +127,8 @@ class Calls:
             action_message: The description of the action in the message.
             locale: The language of the message, such as ``de``. A service that lacks it uses its
                 default.
-            force: Sends the code even if the user has an app.
+            force: Whether the code is sent even if the user has an app. Default: as the service has it,
+                which is no unless its application says otherwise.
             user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
 
         Returns:
@@ -160,7 +162,7 @@ class Calls:
         action: str | None = None,
         action_message: str | None = None,
         locale: str | None = None,
-        force: bool = False,
+        force: bool | None = None,
         user_ip: str | None = None,
     ) -> CodeRequested:
         """Sends a code by voice call (section 4.3).
@@ -171,7 +173,8 @@ class Calls:
                 be passed to :meth:`verify`.
             action_message: The description of the action in the call.
             locale: The language of the call, such as ``de``. A service that lacks it uses its default.
-            force: Calls the user even if the user has an app.
+            force: Whether the user is called even if the user has an app. Default: as for
+                :meth:`request_sms`.
             user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
 
         Returns:

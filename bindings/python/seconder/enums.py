@@ -38,6 +38,21 @@ class ApprovalStatus(Word):
         return self is ApprovalStatus.APPROVED
 
 
+class InstallMessage(Word):
+    """What became of the message with a link to the app, which new users get (section 4.1)."""
+
+    SENT = "sent"
+    """It was sent."""
+    QUEUED = "queued"
+    """It could not be sent yet, and is attempted again."""
+    NOT_CONFIGURED = "not_configured"
+    """None is sent: the application has no link to an app, or SMS is not enabled for it."""
+    NOT_REQUESTED = "not_requested"
+    """None is sent: the call asks for none, or the user was there before."""
+    FAILED = "failed"
+    """It could not be sent."""
+
+
 class PhoneType(Word):
     """The kinds of phone number in the interface (section 4.11)."""
 

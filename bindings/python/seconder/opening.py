@@ -52,6 +52,11 @@ def open(
     callback_private: bool | None = None,
     install_link: str | None = None,
     replies: Generation | Literal["current", "older"] | None = None,
+    plan: str | None = None,
+    white_label: bool | None = None,
+    sms_enabled: bool | None = None,
+    force_codes: bool | None = None,
+    logo: str | None = None,
     token_length: int | None = None,
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,
@@ -158,11 +163,23 @@ def open(
             sent.
         replies: The generation of the bodies with which a server in front of an engine replies
             (section 9). Default: the one in the database, and the current one in a new one.
+        plan: What :meth:`Service.app_details` says was booked, a text of 1 to 64 bytes. Default: the one
+            in the database, and ``embedded`` in a new one.
+        white_label: Whether it says that the application has an app of its own. Default: what is in
+            the database, and ``False`` in a new one.
+        sms_enabled: Whether an engine sends SMS. Without them, codes can be spoken in calls. Default:
+            what is in the database, and ``True`` in a new one.
+        force_codes: Whether users who have an app are sent codes by SMS and calls too, unless a call
+            sets ``force`` (section 4.2). Default: what is in the database, and ``False`` in a new one.
+        logo: The picture that approval requests show which have no ``logos`` (section 4.12): an
+            ``https:`` URL of at most 2048 characters. An empty string removes the one in the
+            database. Default: the one in the database, and none in a new one.
         token_length: How many digits an engine's codes by SMS and voice have, 6 to 10. Default:
             the number in the database, and 7 in a new one.
         authenticator_digits: How many digits the codes of newly enrolled authenticator apps have,
-            6 to 8. Default: 6, which every app supports.
-        authenticator_period: How long such an app shows a code, in seconds, 1 to 3600. Default: 30.
+            6 to 8. Default: the number in the database, and 6 in a new one, which every app supports.
+        authenticator_period: How long such an app shows a code, in seconds, 1 to 3600. Default: the
+            time in the database, and 30 in a new one.
         offline_days: For how many days, 1 to 7, a login machine may check the codes of authenticator
             apps while it cannot reach the service; 0 forbids it. See :meth:`Service.prepare_offline`.
             Default: the number in the database, and 0 in a new one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seconder._value import Value, field
-from seconder.enums import ApprovalStatus, Channel, PhoneType, VerificationStatus
+from seconder.enums import ApprovalStatus, Channel, InstallMessage, PhoneType, VerificationStatus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Result(Value):
 
     >>> user = seconder.UserCreated(7)
     >>> user
-    UserCreated(user_id=7, created=None, message=None)
+    UserCreated(user_id=7, created=None, message=None, install_message=None)
     >>> user == seconder.UserCreated(7) and hash(user) == hash(seconder.UserCreated(7))
     True
     >>> match user:
@@ -88,6 +88,14 @@ class UserCreated(Reply):
     service of Seconder does."""
     message: str | None = None
     """The service's message."""
+    install_message: InstallMessage | None = None
+    """What became of the SMS with a link to the app. None if the service does not say, as only a
+    service of Seconder does."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        said = reply["install_message"]
+        return cls(**{**reply, "install_message": None if said is None else InstallMessage(said)})
 
 
 class CodeRequested(Reply):
@@ -413,8 +421,10 @@ class Approval(Reply):
     """The user the request was sent to, if the service provides it."""
     user_email: str | None = None
     """One of the user's e-mail addresses."""
-    app_id: int | None = None
-    """The number of the application that sent the request."""
+    app_id: str | None = None
+    """The id of the application that sent the request, a text of the service's own."""
+    app_serial_id: int | None = None
+    """The number of that application."""
     app_name: str | None = None
     """The name of that application."""
     message: str | None = None

@@ -207,13 +207,11 @@ fn opened(
     settings: &Bound<'_, PyDict>,
 ) -> PyResult<seconder::Service> {
     let _staying = Staying::new();
-    let codes = settings::argument_of_codes(settings)?;
     let settings = settings::read(values::text("url", url)?, settings)?;
-    let named = |error| settings::by_argument(error, codes);
     // Imports it before there are threads with calls: a child that is forked in the middle of an import cannot
     // import the same.
     logging::logger(py)?;
-    detached(py, move || Ok(settings.open().map_err(named)?))
+    detached(py, move || Ok(settings.open().map_err(settings::by_argument)?))
 }
 
 /// Waits until no thread uses a database, before this thread forks.

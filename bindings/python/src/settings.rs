@@ -122,9 +122,6 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     if let Some(file) = given.take::<Option<PathBuf>>("callback_ca_file", "be a path")? {
         settings = settings.callback_ca_file(file);
     }
-    if let Some(allow) = given.take::<Option<bool>>("callback_private", "be True or False")? {
-        settings = settings.callback_private(allow);
-    }
     if let Some(link) = given.take::<Option<String>>("install_link", "be text")? {
         settings = settings.install_link(link);
     }
@@ -150,13 +147,15 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     if let Some(days) = given.take::<Option<u8>>("offline_days", "be 0 (none) to 7")? {
         settings = settings.offline_days(days);
     }
-    let digits = given.take::<Option<u8>>("authenticator_digits", "be 6 to 8")?;
+    if let Some(digits) = given.take::<Option<u8>>("authenticator_digits", "be 6 to 8")? {
+        settings = settings.authenticator_digits(digits);
+    }
     let period =
         given.take::<Option<u64>>("authenticator_period", "be a whole number of seconds")?;
-    if digits.is_some() || period.is_some() {
-        // The defaults of the library.
-        settings = settings.authenticator_codes(digits.unwrap_or(6), period.unwrap_or(30));
+    if let Some(period) = period {
+        settings = settings.authenticator_period(period);
     }
+    settings = of_an_application(settings, given)?;
     let limit = given.take::<Option<f64>>("deliver_timeout", "be a number of seconds")?;
     if let Some(function) = given.take::<Option<Py<PyAny>>>("deliver", "be a function")? {
         settings = settings.deliver(Deliverer::new(function, limit));
@@ -170,6 +169,30 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     Ok(settings)
 }
 
+/// What the calls of an engine do and say by default.
+fn of_an_application(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
+    let yes_or_no = |name| given.take::<Option<bool>>(name, "be True or False");
+    if let Some(allow) = yes_or_no("callback_private")? {
+        settings = settings.callback_private(allow);
+    }
+    if let Some(own) = yes_or_no("white_label")? {
+        settings = settings.white_label(own);
+    }
+    if let Some(enabled) = yes_or_no("sms_enabled")? {
+        settings = settings.sms_enabled(enabled);
+    }
+    if let Some(force) = yes_or_no("force_codes")? {
+        settings = settings.force_codes(force);
+    }
+    if let Some(plan) = given.take::<Option<String>>("plan", "be text")? {
+        settings = settings.plan(plan);
+    }
+    if let Some(logo) = given.take::<Option<String>>("logo", "be text")? {
+        settings = settings.logo(logo);
+    }
+    Ok(settings)
+}
+
 pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
     match name {
         "none" => Ok(Repeats::None),
@@ -179,25 +202,12 @@ pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
     }
 }
 
-/// Which argument sets the codes of authenticator apps: the first of the two that is not None.
-pub(crate) fn argument_of_codes(given: &Bound<'_, PyDict>) -> PyResult<&'static str> {
-    let digits = given.get_item("authenticator_digits")?;
-    Ok(match digits.is_none_or(|digits| digits.is_none()) {
-        true => "authenticator_period",
-        false => "authenticator_digits",
-    })
-}
-
 /// Names the argument of `open` in an error that names a setting of the library.
-/// `codes` is the argument that was given of the two that are one setting.
-pub(crate) fn by_argument(error: Error, codes: &'static str) -> Error {
+pub(crate) fn by_argument(error: Error) -> Error {
     let Error::InvalidArgument { parameter, reason } = error else { return error };
     let argument = match &*parameter {
-        "digits" => "authenticator_digits".into(),
-        "period" => "authenticator_period".into(),
         "pin" => "pins".into(),
         "name_server" => "name_servers".into(),
-        "authenticator_codes" => codes.into(),
         _ => parameter,
     };
     Error::InvalidArgument { parameter: argument, reason }

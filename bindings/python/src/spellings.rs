@@ -3,7 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::Stage;
-use seconder::calls::{ActivityType, ApprovalStatus, Channel, PhoneType, VerificationStatus};
+use seconder::calls::{
+    ActivityType, ApprovalStatus, Channel, InstallMessage, PhoneType, VerificationStatus,
+};
 use seconder::engine::{ApprovalResponse, DeviceType, LineType};
 use seconder::model::CallbackMethod;
 use seconder::otp::Algorithm;
@@ -21,6 +23,7 @@ fn known() -> Vec<(&'static str, Vec<&'static str>)> {
         ("Channel", [Channel::Sms, Channel::Call].map(Channel::name).into()),
         ("DeviceType", [DeviceType::Android, DeviceType::AndroidTablet, DeviceType::Ios, DeviceType::Chrome].map(DeviceType::name).into()),
         ("Format", [Format::Json, Format::Xml].map(Format::name).into()),
+        ("InstallMessage", [InstallMessage::Sent, InstallMessage::Queued, InstallMessage::NotConfigured, InstallMessage::NotRequested, InstallMessage::Failed].map(InstallMessage::name).into()),
         ("LineType", LineType::ALL.map(LineType::name).into()),
         ("PhoneType", [PhoneType::Voip, PhoneType::Landline, PhoneType::Cellphone, PhoneType::Unknown].map(PhoneType::name).into()),
         ("VerificationStatus", [VerificationStatus::Pending, VerificationStatus::Verified, VerificationStatus::Expired, VerificationStatus::Unknown].map(VerificationStatus::name).into()),

@@ -251,7 +251,7 @@ def test_approvals(phone: Phone) -> None:
     assert pending.message == "Log in?" and pending.details == {"city": "Oslo"}
     assert pending.hidden_details == {"session": 7}
     assert pending.logos == ({"res": "default", "url": "https://example.com/logo.png"},)
-    assert pending.app_name == "Example" and pending.app_id and pending.user_email
+    assert pending.app_name == "Example" and pending.app_id == "1" and pending.user_email
     proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
     (shown,) = phone.service.open_approvals(**proof)
     assert (shown.uuid, shown.message, shown.details) == (request.uuid, "Log in?", {"city": "Oslo"})

@@ -42,13 +42,19 @@ VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
         ("token_length", 5),
         ("token_length", 300),
         ("token_length", "7"),
+        ("plan", ""),
+        ("sms_enabled", "yes"),
+        ("force_codes", 1),
+        ("white_label", "no"),
+        ("logo", "http://example.com/logo.png"),
         ("authenticator_digits", 5),
         ("authenticator_period", -1),
         ("callback_url", "ftp://example.com"),
     ],
 )
 def test_an_invalid_setting_is_named(tmp_path: Path, parameter: str, value: Any) -> None:
-    engine = parameter.startswith(("token", "authenticator", "callback", "must"))
+    of_engine = ("token", "authenticator", "callback", "must", "plan", "sms", "force", "white", "logo")
+    engine = parameter.startswith(of_engine)
     url = f"sqlite:{tmp_path}/test.db" if engine else "https://2fa.example.com"
     settings: dict[str, Any] = {"api_key": None if engine else "a-key-that-nobody-sees"}
     settings[parameter] = value
@@ -278,7 +284,8 @@ def test_an_application_keeps_its_settings(tmp_path: Path) -> None:
     with seconder.open(url, deliver=messages.append) as service:
         created = service.create_user("ada@example.com", "555-010-0123", 1)
         service.request_sms(created.user_id)
-    assert created.message == "User created successfully. An install message was sent."
+    assert created.message == "User created successfully."
+    assert created.install_message is seconder.InstallMessage.SENT
     install, code = messages
     assert install.text == "Install the app for Seconder: https://app.example/get"
     assert (install.code, install.expires_at, install.via) == ("", None, seconder.Channel.SMS)
@@ -347,7 +354,8 @@ def test_a_failed_install_message_does_not_fail_the_creation() -> None:
 
     with seconder.open("sandbox:", install_link="https://a.example", deliver=deliver) as service:
         created = service.create_user("ada@example.com", "555-010-0123", 1)
-        assert created.message is not None and created.message.endswith("could not be sent.")
+        assert created.message == "User created successfully."
+        assert created.install_message is seconder.InstallMessage.FAILED
         assert service.user_status(created.user_id).phone_number == "XXX-XXX-0123"
 
 
@@ -371,3 +379,36 @@ def test_an_application_says_how_long_codes_live_and_how_many_tries_they_have(
                 service.verify(code, user, force=True)
         reasons = {entry.reason for entry in service.audit(verdict="wrong").entries}
         assert reasons == {None, "too_many_tries"}
+
+
+def test_what_an_application_says_and_sends_is_stored(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path}/test.db"
+    messages: list[seconder.Message] = []
+    seconder.open(
+        url,
+        plan="annual",
+        white_label=True,
+        sms_enabled=False,
+        force_codes=True,
+        logo="https://app.example/logo.png",
+        deliver=messages.append,
+    ).close()
+    with seconder.open(url, deliver=messages.append) as service:
+        details = service.app_details()
+        assert (details.plan, details.white_label, details.sms_enabled) == ("annual", True, False)
+        assert details.phone_calls_enabled
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        assert user.install_message is seconder.InstallMessage.NOT_CONFIGURED
+        totp = seconder.totp.Totp.from_uri(service.enrol_authenticator(user.user_id).uri)
+        service.confirm_authenticator(totp.code(), user.user_id)
+        assert service.request_call(user.user_id, force=False).ignored
+        assert not messages
+        assert not service.request_call(user.user_id).ignored
+        assert [message.via for message in messages] == [seconder.Channel.CALL]
+        with pytest.raises(seconder.Rejected) as caught:
+            service.request_sms(user.user_id)
+        assert caught.value.code == seconder.Code.SMS_NOT_ENABLED
+        uuid = service.create_approval(user.user_id, "Log in?").uuid
+        assert service.check_approval(uuid).logos == (
+            seconder.Logo("default", "https://app.example/logo.png"),
+        )

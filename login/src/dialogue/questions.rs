@@ -320,10 +320,10 @@ impl<'a> Dialogue<'a> {
         let sent = match via {
             Choice::Call => self
                 .backend
-                .request_call(&RequestCall { force: true, ..RequestCall::new(self.user) }),
-            _ => {
-                self.backend.request_sms(&RequestSms { force: true, ..RequestSms::new(self.user) })
-            }
+                .request_call(&RequestCall { force: Some(true), ..RequestCall::new(self.user) }),
+            _ => self
+                .backend
+                .request_sms(&RequestSms { force: Some(true), ..RequestSms::new(self.user) }),
         };
         match sent {
             Ok(sent) => self.show(&sent_text(via, &sent), Style::Info),

@@ -65,7 +65,7 @@ impl Stage {
     /// Sends a code, and returns it.
     pub(crate) fn code(&self) -> String {
         self.clock.advance(60);
-        let call = RequestSms { force: true, ..RequestSms::new(self.user) };
+        let call = RequestSms { force: Some(true), ..RequestSms::new(self.user) };
         let _ = self.service.handle(&call).unwrap();
         self.sent.lock().unwrap().last().unwrap().clone()
     }

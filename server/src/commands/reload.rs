@@ -9,18 +9,25 @@ use seconder_server::{Server, Workers};
 
 /// The options whose values the database has, from where every node reads them. All others but `LOG_LEVEL` are
 /// for the start.
-const STORED: [&str; 11] = [
+const STORED: [&str; 18] = [
     "application-name",
+    "authenticator-digits",
+    "authenticator-period",
     "callback-ca-file",
     "callback-method",
     "callback-private",
     "callback-url",
+    "force-codes",
     "install-link",
     "limit",
+    "logo",
     "offline-days",
     "otp-domain",
+    "plan",
     "replies",
+    "sms-enabled",
     "texts",
+    "white-label",
 ];
 
 const LOG_LEVEL: &str = "log-level";

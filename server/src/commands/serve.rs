@@ -158,7 +158,7 @@ pub(super) fn configured(mut settings: Settings, options: &Serve) -> Settings {
     for limit in &options.limits {
         settings = settings.limits(limit);
     }
-    settings
+    options.calls.configure(settings)
 }
 
 /// The settings of what messages say.
@@ -290,6 +290,20 @@ pub(super) fn show(settings: &ApplicationSettings) {
     log(&format!("texts: {}", if own.is_empty() { built_in } else { own.join(", ") }));
     let domain = settings.otp_domain.as_ref().map(ToString::to_string);
     log(&format!("domain for codes in browsers: {}", or_none(domain)));
+    show_calls(settings);
+}
+
+/// Shows what the calls do and say by default.
+fn show_calls(settings: &ApplicationSettings) {
+    let yes_or_no = |flag: bool| if flag { "yes" } else { "no" };
+    log(&format!("plan: {}", settings.plan));
+    log(&format!("white label: {}", yes_or_no(settings.white_label)));
+    log(&format!("SMS: {}", yes_or_no(settings.sms_enabled)));
+    log(&format!("codes to users who have an app: {}", yes_or_no(settings.force_codes)));
+    let logo = settings.logo.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+    log(&format!("logo of approval requests: {logo}"));
+    let (digits, period) = (settings.authenticator_digits, settings.authenticator_period);
+    log(&format!("codes of new authenticator apps: {digits} digits, {period} s"));
 }
 
 /// Writes the self-signed certificate to a file, and shows how clients trust it.

@@ -8,7 +8,7 @@ use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command};
 use seconder::Settings;
 use seconder::engine::{Limits, PushHosts};
-use seconder::model::{CallbackUrl, InstallLink, OtpDomain};
+use seconder::model::{CallbackUrl, InstallLink, LogoUrl, OtpDomain};
 use seconder::wire::Names;
 #[cfg(unix)]
 use seconder_server::{PeerRules, SocketOptions};
@@ -216,13 +216,15 @@ fn check(arg: &Arg, value: &str) -> Result<(), String> {
 fn valid(option: &str, value: &str) -> Result<(), String> {
     let engine = |set: fn(Settings, &str) -> Settings| set(Settings::new(IN_MEMORY), value).check();
     let checked = match option {
-        "callback-url" | "install-link" | "otp-domain" if value.is_empty() => Ok(()),
+        "callback-url" | "install-link" | "logo" | "otp-domain" if value.is_empty() => Ok(()),
         "database" => commands::check_database_url(value),
         "limit" => Limits::default().set(value),
         "application-name" => engine(|settings, name| settings.application_name(name)),
+        "plan" => engine(|settings, plan| settings.plan(plan)),
         "otp-domain" => value.parse::<OtpDomain>().map(drop),
         "callback-url" => value.parse::<CallbackUrl>().map(drop),
         "install-link" => value.parse::<InstallLink>().map(drop),
+        "logo" => value.parse::<LogoUrl>().map(drop),
         "push-host" => value.parse::<PushHosts>().map(drop),
         "forward" => commands::check_forward_url(value),
         "names" => Names::new(value).map(drop),

@@ -69,7 +69,7 @@ fn waiting(folder: &Path) {
     drop(database(folder));
     let url = format!("sqlite:{}", folder.join("seconder.db").display());
     let service = Settings::new(&url).deliver(Busy).open().unwrap();
-    let call = RequestSms { force: true, ..RequestSms::new("1".parse().unwrap()) };
+    let call = RequestSms { force: Some(true), ..RequestSms::new("1".parse().unwrap()) };
     service.handle(&call).unwrap();
 }
 

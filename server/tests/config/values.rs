@@ -37,6 +37,10 @@ fn values_that_are_read_only_when_the_service_starts_are_checked_too() {
         ("metrics = [\"127.0.0.1:1\"]", "takes one value, and no list"),
         ("names = true", "must be a text or a number"),
         ("callback_private = \"perhaps\"", "callback_private"),
+        ("sms_enabled = \"perhaps\"", "sms_enabled"),
+        ("plan = \"\"", "must be 1 to 64 bytes"),
+        ("logo = \"http://app.example/logo.png\"", "must be an https:// URL"),
+        ("authenticator_digits = 9", "authenticator_digits"),
     ] {
         let (valid, printed) = checked(format!("self_signed = true\n{line}\n"));
         assert!(!valid && printed.contains("s.conf:2:") && printed.contains(problem), "{printed}");

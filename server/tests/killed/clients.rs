@@ -111,7 +111,7 @@ impl Load<'_> {
         {
             self.created.lock().unwrap().push(created.user_id);
         }
-        let call = RequestSms { force: true, ..RequestSms::new(user.id) };
+        let call = RequestSms { force: Some(true), ..RequestSms::new(user.id) };
         let promised = client.handle(&call).is_ok();
         let ended = Instant::now();
         let mut used = None;

@@ -127,12 +127,14 @@ impl Running {
         let new = CreateUser { send_install_link_via_sms: false, ..new };
         let user = self.client.handle(&new).unwrap().user_id;
         let sent = match by_voice {
-            true => {
-                self.client.handle(&RequestCall { force: true, ..RequestCall::new(user) }).map(drop)
-            }
-            false => {
-                self.client.handle(&RequestSms { force: true, ..RequestSms::new(user) }).map(drop)
-            }
+            true => self
+                .client
+                .handle(&RequestCall { force: Some(true), ..RequestCall::new(user) })
+                .map(drop),
+            false => self
+                .client
+                .handle(&RequestSms { force: Some(true), ..RequestSms::new(user) })
+                .map(drop),
         };
         sent.unwrap();
     }

@@ -128,7 +128,6 @@ impl Engine {
         }
         let mut secret = Zeroizing::new(vec![0; limits::SECRET_LENGTH]);
         self.random().fill(&mut secret)?;
-        let (digits, period) = self.shared.authenticator;
         let push_key = approver.push_key()?.public_point().to_vec();
         let new = Presented {
             code_hash: hash(&approver, &code)?,
@@ -137,8 +136,7 @@ impl Engine {
             name,
             language,
             secret,
-            digits,
-            period,
+            most_devices: self.caps().devices,
             first_push: self.nonce()?,
             push_lease: self.push_lease(),
             trail: self.trail_of("register_device", now, None)?,

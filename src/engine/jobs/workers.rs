@@ -29,10 +29,10 @@ impl Engine {
         let job = LeasedJob { engine: self.clone(), claimed, done: Some(done) };
         match workers.take(Box::new(job)) {
             // Whatever happens later, the message is not lost.
-            Ok(()) => Ok(outcome.recv_timeout(CALL_WAITS).unwrap_or(Delivered::Accepted)),
+            Ok(()) => Ok(outcome.recv_timeout(CALL_WAITS).unwrap_or(Delivered::Queued)),
             Err(job) => {
                 self.release(std::iter::once(job.claimed))?;
-                Ok(Delivered::Accepted)
+                Ok(Delivered::Queued)
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::engine::clock::Time;
 use crate::engine::limits::Limits;
 use crate::engine::store::{Application, Decided, Statistics, View};
 use crate::engine::texts::Texts;
-use crate::model::{ApiKey, CallbackMethod, CallbackUrl, InstallLink, OtpDomain, Secret};
+use crate::model::{ApiKey, CallbackMethod, CallbackUrl, InstallLink, LogoUrl, OtpDomain, Secret};
 use crate::wire::{Generation, Names};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +46,13 @@ pub(in crate::engine) struct App {
     pub(in crate::engine) limits: Limits,
     pub(in crate::engine) texts: Texts,
     pub(in crate::engine) otp_domain: Option<OtpDomain>,
+    /// Whether users who have an app are sent codes too, unless a call says otherwise.
+    pub(in crate::engine) force_codes: bool,
+    /// The picture of approval requests that have none of their own.
+    pub(in crate::engine) logo: Option<LogoUrl>,
+    /// Of the codes of apps that are enrolled from now on.
+    pub(in crate::engine) authenticator_digits: u8,
+    pub(in crate::engine) authenticator_period: u64,
 }
 
 /// The changes to an application. `None` leaves a value unchanged, and `Some(None)` removes it.
@@ -64,6 +71,13 @@ pub(in crate::engine) struct AppChange {
     pub(in crate::engine) limits: Option<String>,
     pub(in crate::engine) texts: Option<Texts>,
     pub(in crate::engine) otp_domain: Option<Option<OtpDomain>>,
+    pub(in crate::engine) plan: Option<String>,
+    pub(in crate::engine) white_label: Option<bool>,
+    pub(in crate::engine) sms_enabled: Option<bool>,
+    pub(in crate::engine) force_codes: Option<bool>,
+    pub(in crate::engine) logo: Option<Option<LogoUrl>>,
+    pub(in crate::engine) authenticator_digits: Option<u8>,
+    pub(in crate::engine) authenticator_period: Option<u64>,
 }
 
 /// Every application, in the order they were added.
@@ -145,6 +159,10 @@ pub(in crate::engine) fn add(view: &mut View, new: &App, trail: &Trail) -> Decid
         texts: new.texts.stored(),
         otp_domain: new.otp_domain.as_ref().map(|domain| domain.as_str().to_owned()),
         created_at: trail.now.clock,
+        force_codes: new.force_codes,
+        logo: new.logo.as_ref().map(|logo| logo.as_str().to_owned()),
+        authenticator_digits: new.authenticator_digits,
+        authenticator_period: new.authenticator_period,
     });
     let trail = Trail { app: app_id, ..trail.clone() };
     trail.note(view, Noted { verdict: "created", ..Noted::default() });
@@ -188,6 +206,7 @@ pub(in crate::engine) fn configure(
     if let Some(domain) = &change.otp_domain {
         row.otp_domain = domain.as_ref().map(|domain| domain.as_str().to_owned());
     }
+    configure_calls(&mut row, change);
     // Those who open it with the same settings every day change nothing.
     if row == before {
         return Ok(());
@@ -197,6 +216,21 @@ pub(in crate::engine) fn configure(
     trail.note(view, noted.because(Some(&changed)));
     view.put(row);
     steady::raise(view, trail.now.reached())
+}
+
+/// Changes what the calls of the interface do and say by default.
+fn configure_calls(row: &mut Application, change: &AppChange) {
+    if let Some(plan) = &change.plan {
+        row.plan.clone_from(plan);
+    }
+    row.white_label = change.white_label.unwrap_or(row.white_label);
+    row.sms_enabled = change.sms_enabled.unwrap_or(row.sms_enabled);
+    row.force_codes = change.force_codes.unwrap_or(row.force_codes);
+    if let Some(logo) = &change.logo {
+        row.logo = logo.as_ref().map(|logo| logo.as_str().to_owned());
+    }
+    row.authenticator_digits = change.authenticator_digits.unwrap_or(row.authenticator_digits);
+    row.authenticator_period = change.authenticator_period.unwrap_or(row.authenticator_period);
 }
 
 /// The names of the settings that differ.
@@ -214,6 +248,13 @@ fn changed(before: &Application, after: &Application) -> String {
         ("limits", before.limits != after.limits),
         ("texts", before.texts != after.texts),
         ("otp_domain", before.otp_domain != after.otp_domain),
+        ("plan", before.plan != after.plan),
+        ("white_label", before.white_label != after.white_label),
+        ("sms_enabled", before.sms_enabled != after.sms_enabled),
+        ("force_codes", before.force_codes != after.force_codes),
+        ("logo", before.logo != after.logo),
+        ("authenticator_digits", before.authenticator_digits != after.authenticator_digits),
+        ("authenticator_period", before.authenticator_period != after.authenticator_period),
     ];
     let names = settings.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name);
     names.collect::<Vec<_>>().join(" ")
@@ -284,5 +325,9 @@ fn app(row: Application) -> Decided<App> {
         limits,
         texts,
         otp_domain: row.otp_domain.map(OtpDomain::stored),
+        force_codes: row.force_codes,
+        logo: row.logo.map(LogoUrl::stored),
+        authenticator_digits: row.authenticator_digits,
+        authenticator_period: row.authenticator_period,
     })
 }

@@ -7,8 +7,10 @@ use super::jobs::Claimed;
 use super::pushes::{self, About, NewPushes};
 use super::{AppId, user};
 use crate::engine::clock::Now;
-use crate::engine::limits::{APPROVAL_LIFE, DEVICES, INVITATION_RECORD};
-use crate::engine::store::{Approver, Authenticator, Decided, Device, Invitation, View};
+use crate::engine::limits::{APPROVAL_LIFE, INVITATION_RECORD};
+use crate::engine::store::{
+    Application, Approver, Authenticator, Decided, Device, Invitation, View,
+};
 use crate::model::{DeviceId, UserId};
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -86,8 +88,8 @@ pub(in crate::engine) struct Presented {
     pub(in crate::engine) language: String,
     /// The secret of its codes.
     pub(in crate::engine) secret: Zeroizing<Vec<u8>>,
-    pub(in crate::engine) digits: u8,
-    pub(in crate::engine) period: u64,
+    /// How many devices with a key a user can have.
+    pub(in crate::engine) most_devices: usize,
     /// The messages to the other devices of the user.
     pub(in crate::engine) first_push: i64,
     pub(in crate::engine) push_lease: Duration,
@@ -126,6 +128,8 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     let (app, user_id) = (invitation.app_id, UserId::try_from(invitation.user_id)?);
     let is_late = invitation.expires_at <= now.steady;
     let Some(user) = user(view, app, user_id)? else { return Ok(Registered::Unknown) };
+    let Some(settings) = view.get::<Application>((app,))? else { return Ok(Registered::Unknown) };
+    let (digits, period) = (settings.authenticator_digits, settings.authenticator_period);
     let devices = view.all::<Device>((user_id.get(),))?;
     if let Some(id) = invitation.device_id {
         // A device that has not got the reply presents the same key again. Nobody else has that key.
@@ -145,7 +149,7 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     if is_late {
         return Ok(Registered::Expired);
     }
-    if devices.iter().filter(|device| has_key(device)).count() >= DEVICES {
+    if devices.iter().filter(|device| has_key(device)).count() >= new.most_devices {
         return Ok(Registered::TooMany);
     }
     let device = NewDevice {
@@ -163,8 +167,8 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
         user_id,
         label: None,
         secret: new.secret.clone(),
-        digits: new.digits,
-        period: new.period,
+        digits,
+        period,
         now,
     };
     factors::add_device_codes(view, &codes, device)?;
@@ -175,7 +179,7 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     let others = NewPushes { app, first_job, lease, now };
     let about = (&About::Device(device.get()), now.steady.plus(Duration::from_secs(APPROVAL_LIFE)));
     let pushes = pushes::add(view, user_id, &devices, about, &others)?;
-    let codes = Codes { secret: new.secret.clone(), digits: new.digits, period: new.period };
+    let codes = Codes { secret: new.secret.clone(), digits, period };
     Ok(Registered::Done { app, device, email: user.email, codes, pushes })
 }
 

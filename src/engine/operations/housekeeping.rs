@@ -284,6 +284,10 @@ mod tests {
             texts: None,
             otp_domain: None,
             created_at: NOW,
+            force_codes: false,
+            logo: None,
+            authenticator_digits: 6,
+            authenticator_period: 30,
         }
     }
 

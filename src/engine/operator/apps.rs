@@ -17,7 +17,7 @@ use std::time::Duration;
 const STEP: u32 = 64;
 
 /// The settings of an application that can be changed: those of [`Settings`](crate::Settings) with these
-/// names. `None` leaves one as it is. The empty text removes a URL, a file, a link, a domain and texts.
+/// names. `None` leaves one as it is. The empty text removes a URL, a file, a link, a domain, a logo and texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AppSettings {
@@ -45,6 +45,20 @@ pub struct AppSettings {
     pub texts: Option<String>,
     /// The domain for which browsers read codes in its messages.
     pub otp_domain: Option<String>,
+    /// What was booked, as the details of the application say it.
+    pub plan: Option<String>,
+    /// Whether they say that it has an app of its own.
+    pub white_label: Option<bool>,
+    /// Whether it sends SMS.
+    pub sms_enabled: Option<bool>,
+    /// Whether users who have an app are sent codes too, unless a call says otherwise.
+    pub force_codes: Option<bool>,
+    /// The picture of approval requests that have none of their own.
+    pub logo: Option<String>,
+    /// The number of digits of the codes of authenticator apps that are enrolled from now on.
+    pub authenticator_digits: Option<u8>,
+    /// How long they show a code, in seconds.
+    pub authenticator_period: Option<u64>,
 }
 
 impl AppSettings {
@@ -63,6 +77,13 @@ impl AppSettings {
             limits: self.limits.clone(),
             texts: self.texts.clone(),
             otp_domain: self.otp_domain.clone(),
+            plan: self.plan.clone(),
+            white_label: self.white_label,
+            sms_enabled: self.sms_enabled,
+            force_codes: self.force_codes,
+            logo: self.logo.clone(),
+            authenticator_digits: self.authenticator_digits,
+            authenticator_period: self.authenticator_period,
             ..EngineSettings::default()
         })
     }
@@ -104,6 +125,20 @@ pub struct AppRecord {
     pub texts: Option<String>,
     /// The domain for which browsers read codes in its messages.
     pub otp_domain: Option<String>,
+    /// What was booked, as the details of the application say it.
+    pub plan: String,
+    /// Whether they say that it has an app of its own.
+    pub white_label: bool,
+    /// Whether it sends SMS.
+    pub sms_enabled: bool,
+    /// Whether users who have an app are sent codes too, unless a call says otherwise.
+    pub force_codes: bool,
+    /// The picture of approval requests that have none of their own.
+    pub logo: Option<String>,
+    /// The number of digits of the codes of authenticator apps that are enrolled from now on.
+    pub authenticator_digits: u8,
+    /// How long they show a code, in seconds.
+    pub authenticator_period: u64,
 }
 
 impl Engine {
@@ -135,6 +170,13 @@ impl Engine {
             limits: app.limits.to_string(),
             texts: app.texts.stored(),
             otp_domain: app.otp_domain.map(|domain| domain.as_str().to_owned()),
+            plan: app.plan,
+            white_label: app.white_label,
+            sms_enabled: app.sms_enabled,
+            force_codes: app.force_codes,
+            logo: app.logo.map(|logo| logo.as_str().to_owned()),
+            authenticator_digits: app.authenticator_digits,
+            authenticator_period: app.authenticator_period,
         })
     }
 

@@ -282,11 +282,11 @@ impl World {
         let action = |action: u8| (action > 0).then(|| "pay".parse().unwrap());
         match event {
             Event::SendCode(of, wanted, false) => {
-                let call = RequestSms { force: true, ..RequestSms::new(self.user(of)) };
+                let call = RequestSms { force: Some(true), ..RequestSms::new(self.user(of)) };
                 shown(self.engine.handle(&RequestSms { action: action(wanted), ..call }))
             }
             Event::SendCode(of, wanted, true) => {
-                let call = RequestCall { force: true, ..RequestCall::new(self.user(of)) };
+                let call = RequestCall { force: Some(true), ..RequestCall::new(self.user(of)) };
                 shown(self.engine.handle(&RequestCall { action: action(wanted), ..call }))
             }
             Event::Verify(of, wanted, guess) => {

@@ -31,12 +31,14 @@ tables! {
         callback_private: bool,
         install_link: Option<String>,
         offline_days: u8,
-        /// The text of its limits.
         limits: String,
-        /// Its own texts, as JSON.
         texts: Option<String>,
         otp_domain: Option<String>,
         created_at: Time,
+        force_codes: bool,
+        logo: Option<String>,
+        authenticator_digits: u8,
+        authenticator_period: u64,
     }
 
     /// A key of the keyring with which values may be sealed here. A ring that lacks one of them is
@@ -413,9 +415,8 @@ tables! {
         expires_at: Time,
     }
 
-    /// What is known of a user of the service that calls are forwarded to: see
-    /// `operations/forwarding.rs`. The key begins with the application, because there need be no row of
-    /// `users` that would protect this one.
+    /// What is known of a user of the service that calls are forwarded to: see `operations/forwarding.rs`. The
+    /// key begins with the application, because there need be no row of `users` that would protect this one.
     Forwarded in forwarded, key 2 {
         app_id: i64,
         id: u64,
@@ -444,9 +445,8 @@ tables! {
         returned: u64,
     }
 
-    /// The counts of an application in a month: the year times twelve plus the month, counted from 0.
-    /// Several nodes count in different shards, so that none waits for another. The row of month 0
-    /// has the number of users that there are now.
+    /// The counts of an application in a month: the year times twelve plus the month, counted from 0. Nodes
+    /// count in shards, so that none waits for another. The row of month 0 has the number of users now.
     Statistics in statistics, key 3 {
         app_id: i64,
         month: i64,

@@ -36,7 +36,7 @@ pub(super) fn managed(store: Store) -> Vec<String> {
         let phone = number(of).parse().unwrap();
         let call = CreateUser::new("a@example.com".parse().unwrap(), phone, "1".parse().unwrap());
         let user = engine.handle(&call).unwrap().user_id;
-        let sent = engine.handle(&RequestSms { force: true, ..RequestSms::new(user) });
+        let sent = engine.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) });
         assert_eq!(sent.is_ok(), of != 3);
         clock.0.fetch_add(u64::from(of % 2), Ordering::Relaxed);
     }

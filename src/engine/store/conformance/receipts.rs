@@ -62,7 +62,7 @@ pub(super) fn send(engine: &Engine, of: u8) -> UserId {
     let phone = format!("20255501{of:02}").parse().unwrap();
     let call = CreateUser::new("a@example.com".parse().unwrap(), phone, "1".parse().unwrap());
     let user = engine.handle(&call).unwrap().user_id;
-    engine.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    engine.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
     user
 }
 
@@ -164,7 +164,7 @@ fn documents(
     let code: Token = code[5..code.len() - 6].parse().unwrap();
     let verify =
         |user, token: Token| engine.handle(&Verify { force: true, ..Verify::new(token, user) });
-    let again = engine.handle(&RequestSms { force: true, ..RequestSms::new(users[3]) });
+    let again = engine.handle(&RequestSms { force: Some(true), ..RequestSms::new(users[3]) });
     seen.push(shown(again.map(|_| ())));
     let right = verify(users[3], code).unwrap();
     seen.push(format!("{right:?}"));

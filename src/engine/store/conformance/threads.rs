@@ -79,7 +79,7 @@ pub(super) fn targets(
     let apps: Vec<Target> = (0..users).map(enrol).collect();
     clock.0.store(NOW * 1000, Ordering::Relaxed);
     let send = |app: &Target| {
-        let request = RequestSms { force: true, ..RequestSms::new(app.user) };
+        let request = RequestSms { force: Some(true), ..RequestSms::new(app.user) };
         engine.handle(&request).unwrap();
         let code: Token = sent.lock().unwrap().pop().unwrap().parse().unwrap();
         Target { user: app.user, tokens: vec![wrong(7, std::slice::from_ref(&code)), code] }

@@ -5,7 +5,7 @@ use super::statements::{SCHEMA, columns, type_of};
 use crate::engine::clock::Time;
 use crate::engine::store::migrations::{self, Applied, Migration};
 use crate::engine::store::restored;
-use crate::engine::store::table::Kind;
+use crate::engine::store::table::{Column, Kind};
 use crate::engine::store::tables::TABLES;
 use crate::postgres::{Connection, Problem, Returned, Until};
 use crate::{Error, Result};
@@ -85,9 +85,43 @@ pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
     Ok(())
 }
 
+/// The columns that version 2 adds, and what they are in rows that were there before.
+const ADDED: [(&str, &str, Option<&str>); 4] = [
+    ("applications", "force_codes", Some("0")),
+    ("applications", "logo", None),
+    ("applications", "authenticator_digits", Some("6")),
+    ("applications", "authenticator_period", Some("30")),
+];
+
 /// The versions of the tables. Their statements are made from the declarations.
-fn known() -> [Migration; 1] {
-    [Migration { version: 1, sql: first().into() }]
+fn known() -> [Migration; 2] {
+    [Migration { version: 1, sql: first().into() }, Migration { version: 2, sql: second().into() }]
+}
+
+/// A column of a table.
+fn defined(column: &Column) -> String {
+    // By bytes, so that an index does not depend on the sort order of a machine's languages.
+    let collation = if column.kind == Kind::Text { " COLLATE \"C\"" } else { "" };
+    let null = if column.optional { "" } else { " NOT NULL" };
+    format!("{} {}{collation}{null}", column.name, type_of(column.kind))
+}
+
+/// The statements of version 2.
+fn second() -> String {
+    let mut sql = String::new();
+    for (name, added, before) in ADDED {
+        let tables = TABLES.iter().filter(|table| table.name == name);
+        for column in tables.flat_map(|table| table.columns).filter(|column| column.name == added) {
+            let default = before.map_or_else(String::new, |value| format!(" DEFAULT {value}"));
+            // Writing to a text cannot fail.
+            let _ = writeln!(
+                sql,
+                "ALTER TABLE {SCHEMA}.{name} ADD COLUMN {}{default};",
+                defined(column)
+            );
+        }
+    }
+    sql
 }
 
 /// The statements of version 1, with all that is added to the tables of `store/tables.rs`: the fences,
@@ -97,11 +131,11 @@ fn first() -> String {
     for table in TABLES {
         let columns = columns(table);
         let mut lines = Vec::new();
-        for column in &columns {
-            // By bytes, so that an index does not depend on the sort order of a machine's languages.
-            let collation = if column.kind == Kind::Text { " COLLATE \"C\"" } else { "" };
-            let null = if column.optional { "" } else { " NOT NULL" };
-            lines.push(format!("    {} {}{collation}{null}", column.name, type_of(column.kind)));
+        let is_later = |column: &Column| {
+            ADDED.iter().any(|(of, name, _)| (*of, *name) == (table.name, column.name))
+        };
+        for column in columns.iter().filter(|column| !is_later(column)) {
+            lines.push(format!("    {}", defined(column)));
         }
         let length = table.key + columns.len() - table.columns.len();
         let key: Vec<_> = columns[..length].iter().map(|column| column.name).collect();

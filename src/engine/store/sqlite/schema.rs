@@ -18,9 +18,11 @@ pub(super) const HEADER: usize = 72;
 /// Why a database of another program is rejected.
 pub(super) const FOREIGN: &str = "is the database of another program: name another file";
 
-/// Every version. Before the first release, there is one.
-pub(super) const KNOWN: &[Migration] =
-    &[Migration { version: 1, sql: Cow::Borrowed(include_str!("schema.sql")) }];
+/// Every version.
+pub(super) const KNOWN: &[Migration] = &[
+    Migration { version: 1, sql: Cow::Borrowed(include_str!("schema.sql")) },
+    Migration { version: 2, sql: Cow::Borrowed(include_str!("schema_2.sql")) },
+];
 
 /// What a database is, if it can be used.
 #[derive(Clone, Copy, PartialEq, Eq)]

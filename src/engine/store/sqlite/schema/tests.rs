@@ -1,4 +1,4 @@
-//! Versions after the first one, which only these tests know.
+//! Versions after the first one, most of which only these tests know.
 
 use super::super::Sqlite;
 use super::*;
@@ -24,13 +24,13 @@ const ENDLESS: &str = "
 fn known(later: &[&'static str]) -> Vec<Migration> {
     let later = later.iter().zip(2..);
     let later = later.map(|(sql, version)| Migration { version, sql: Cow::Borrowed(*sql) });
-    KNOWN.iter().cloned().chain(later).collect()
+    KNOWN[..1].iter().cloned().chain(later).collect()
 }
 
 /// A database of version 1 with a row.
 fn first(folder: &Path) -> PathBuf {
     let path = folder.join("seconder.db");
-    let store = Sqlite::open(&path, false).unwrap();
+    let store = Sqlite::open_with(&path, false, &known(&[])).unwrap();
     let row = "INSERT INTO sequences (name, last) VALUES ('kept', 7)";
     store.writer.lock().unwrap().as_ref().unwrap().execute(row, []).unwrap();
     drop(store);
@@ -78,6 +78,22 @@ fn versions_that_a_database_lacks_are_applied_and_recorded() {
     }
 }
 
+/// A version for every store is tested in `tests/database.rs`: here, that a database of the first one has the
+/// columns of the last.
+#[test]
+fn a_database_of_the_first_version_gets_the_columns_of_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = first(folder.path());
+    drop(Sqlite::open(&path, true).unwrap());
+    let new = folder.path().join("new.db");
+    drop(Sqlite::open(&new, false).unwrap());
+    let columns = "SELECT group_concat(name || type || \"notnull\" || coalesce(dflt_value, '-')) \
+                   FROM pragma_table_info('applications')";
+    assert_eq!(query::<String>(&path, columns), query::<String>(&new, columns));
+    assert_eq!(query::<i64>(&path, "PRAGMA user_version"), KNOWN.len() as i64);
+    assert_eq!(query::<i64>(&path, "SELECT last FROM sequences WHERE name = 'kept'"), 7);
+}
+
 #[test]
 fn a_database_with_other_versions_is_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,7 +115,7 @@ fn a_version_that_cannot_be_applied_leaves_the_one_before() {
     let broken = "CREATE TABLE later (id INTEGER) STRICT; INSERT INTO nowhere VALUES (1)";
     let Err(error) = Sqlite::open_with(&path, true, &known(&[broken])) else { panic!() };
     assert!(error.to_string().contains("nowhere"), "{error}");
-    drop(Sqlite::open(&path, true).unwrap());
+    drop(Sqlite::open_with(&path, true, &known(&[])).unwrap());
     assert_eq!(query::<i64>(&path, "SELECT count(*) FROM sqlite_schema WHERE name = 'later'"), 0);
 }
 
@@ -141,7 +157,7 @@ fn a_process_that_is_killed_while_it_applies_a_version_leaves_the_one_before() {
     child.kill().unwrap();
     child.wait().unwrap();
 
-    drop(Sqlite::open(&path, true).unwrap());
+    drop(Sqlite::open_with(&path, true, &known(&[])).unwrap());
     assert_eq!(query::<i64>(&path, "SELECT count(*) FROM sqlite_schema WHERE name = 'later'"), 0);
     assert_eq!(query::<String>(&path, "PRAGMA integrity_check"), "ok");
     drop(Sqlite::open_with(&path, true, &known(&[SECOND])).unwrap());
