@@ -18,6 +18,7 @@ mod tls;
 
 mod application;
 mod approver;
+mod approver_details;
 mod approver_pushes;
 mod apps;
 mod arguments;

@@ -11,6 +11,8 @@ use seconder::model::{
 use seconder::otp::Totp;
 use seconder::wire::{Names, form, json, xml};
 use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// The name of a target's corpus, and the target.
@@ -28,10 +30,33 @@ pub const TARGETS: [Target; 8] = [
     ("name_server", name_server),
 ];
 
-/// JSON that is read and written reads back as the same value.
+/// JSON that is read has every text and every digit that was written, and reads back as the same value.
 pub fn json(data: &[u8]) {
     if let Ok(value) = json::read(data) {
+        let text = std::str::from_utf8(data).unwrap().trim_start_matches('\u{feff}');
+        is_as_written(&value, text.trim());
         assert_eq!(json::read(&json::write(&value)).unwrap(), value);
+    }
+}
+
+/// Compares a value with its text, as serde_json takes it apart.
+fn is_as_written(value: &Value, text: &str) {
+    match value {
+        Value::Object(fields) => {
+            let written: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap();
+            assert_eq!(written.len(), fields.len());
+            fields.iter().for_each(|(name, value)| is_as_written(value, written[name].get()));
+        }
+        Value::Array(items) => {
+            let written: Vec<&RawValue> = serde_json::from_str(text).unwrap();
+            assert_eq!(written.len(), items.len());
+            items.iter().zip(written).for_each(|(value, text)| is_as_written(value, text.get()));
+        }
+        Value::String(kept) if text.starts_with('"') => {
+            assert_eq!(*kept, serde_json::from_str::<String>(text).unwrap());
+        }
+        Value::String(kept) => assert_eq!(kept, text),
+        other => assert_eq!(other.to_string(), text),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::target::Target;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use seconder::calls::*;
 use seconder::engine::Engine;
-use seconder::wire::loose;
+use seconder::wire::{json, loose};
 use seconder::{Error, Result, Service};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -161,8 +161,12 @@ impl FromArgMatches for Given {
                 continue;
             }
             let value = match JSON.contains(&parameter) {
-                true => serde_json::from_str(text).map_err(|error| {
-                    let message = format!("--{} is no JSON: {error}\n", option(parameter));
+                true => json::read(text.as_bytes()).map_err(|error| {
+                    let problem = match error {
+                        Error::InvalidResponse { message } => message,
+                        other => other.to_string(),
+                    };
+                    let message = format!("--{} is {problem}\n", option(parameter));
                     clap::Error::raw(clap::error::ErrorKind::InvalidValue, message)
                 })?,
                 false => Value::from(text.as_str()),

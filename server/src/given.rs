@@ -2,8 +2,10 @@
 
 use crate::commands::invalid;
 use seconder::model::Secret;
+use seconder::wire::json;
 use seconder::{Error, Result};
 use seconder_server::gateway::{Field, Problem};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::fs;
 use std::io::Read;
@@ -103,7 +105,13 @@ fn value_of(key: &str, value: &str) -> Result<Value> {
         None => value,
     };
     // A number that begins with + is none in JSON, and neither is one with a leading 0.
-    Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())))
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Ok(_) => json::read(text.as_bytes()).map_err(|_| Error::InvalidArgument {
+            parameter: key.to_owned().into(),
+            reason: "has a name twice, or is nested deeper than 127 levels".into(),
+        }),
+        Err(_) => Ok(Value::String(text.to_owned())),
+    }
 }
 
 fn read(parameter: &str, file: &str) -> Result<String> {
@@ -123,10 +131,15 @@ fn read(parameter: &str, file: &str) -> Result<String> {
 }
 
 fn object(text: &str) -> Result<Map<String, Value>> {
-    serde_json::from_str(text).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        invalid("file", format!("is not a JSON object, at line {line}, column {column}"))
-    })
+    let wrong = |what: &str| invalid("file", format!("is not a JSON object{what}"));
+    serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
+        wrong(&format!(", at line {}, column {}", error.line(), error.column()))
+    })?;
+    match json::read(text.as_bytes()) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(wrong("")),
+        Err(_) => Err(wrong(": a name is there twice, or it is nested deeper than 127 levels")),
+    }
 }
 
 /// A value in which only placeholders are shown.

@@ -74,7 +74,7 @@ fn calls_are_made_on_a_database() {
     assert!(!typed.status.success() && error.contains("--token-file"), "{error}");
     let json = ["create-approval", "--user-id", "1", "--message", "x", "--details", "{"];
     let error = call(folder, &target, &json, "");
-    assert!(String::from_utf8_lossy(&error.stderr).contains("--details is no JSON"));
+    assert!(String::from_utf8_lossy(&error.stderr).contains("--details is not JSON"));
 }
 
 #[test]

@@ -217,10 +217,7 @@ mod tests {
         for bad in ["", "[]", "1", "{", "{}x", "\u{1}", r#"{"a":"\ud800"}"#] {
             assert!(of_json(bad).is_err(), "{bad}");
         }
-        for bad in ["1e999", "-1E400", &"9".repeat(400)] {
-            assert!(of_json(&format!("{{\"a\":{bad}}}")).is_err(), "{bad}");
-        }
-        for good in ["1e-999", "1E+5", "true", "false", "-0.1e1"] {
+        for good in ["1e-999", "1e999", "true", "false", "-0.1e1", &"9".repeat(400)] {
             assert!(of_json(&format!("{{\"a\":{good}}}")).is_ok(), "{good}");
         }
         let deep = format!("{}1{}", "{\"a\":".repeat(500), "}".repeat(500));

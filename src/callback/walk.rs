@@ -2,7 +2,7 @@
 
 use super::canonical::escape_to;
 use super::spelling::{Empties, Items, Spelling};
-use crate::wire::json;
+use crate::wire::json::Scanner;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -36,8 +36,8 @@ pub(super) fn flatten(text: &str, spelling: Spelling, most: usize) -> Option<Fla
         has_empties: false,
         has_unsorted_items: false,
     };
-    let mut walk = Walk { rest: text, key, pairs, flat, spelling, depth: 0, left: most };
-    walk.rest.starts_with('{').then(|| walk.object())??;
+    let mut walk = Walk { rest: Scanner(text), key, pairs, flat, spelling, depth: 0, left: most };
+    text.starts_with('{').then(|| walk.object())??;
     walk.flat.pairs = String::from_utf8(walk.pairs).ok()?;
     Some(walk.flat)
 }
@@ -45,7 +45,7 @@ pub(super) fn flatten(text: &str, spelling: Spelling, most: usize) -> Option<Fla
 /// Writes the pairs in one pass. It works on the text, because numbers are signed as they are
 /// written, which a parsed value no longer shows.
 struct Walk<'a> {
-    rest: &'a str,
+    rest: Scanner<'a>,
     /// The encoded key of the next value.
     key: Vec<u8>,
     pairs: Vec<u8>,
@@ -77,7 +77,7 @@ impl<'a> Walk<'a> {
         self.left = self.left.checked_sub(self.key.len() + 16)?;
         self.depth = (self.depth <= DEPTH).then_some(self.depth + 1)?;
         let mut shape = Shape::Other;
-        match self.peek()? {
+        match self.rest.peek()? {
             b'{' => {
                 let outer = self.flat.fields.len();
                 self.object()?;
@@ -92,17 +92,15 @@ impl<'a> Walk<'a> {
                 }
             }
             b'"' => {
-                let text = self.text()?;
+                let text = self.rest.text()?;
                 self.pair();
                 escape_to(&mut self.pairs, &text);
             }
             _ => {
-                let ends = |byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
-                let end = self.rest.bytes().position(ends)?;
-                let scalar = self.take(end)?;
+                let scalar = self.rest.word();
                 self.pair();
                 if scalar != "null" {
-                    is_valid_scalar(scalar).then(|| escape_to(&mut self.pairs, scalar))?;
+                    escape_to(&mut self.pairs, scalar);
                 }
             }
         }
@@ -120,16 +118,9 @@ impl<'a> Walk<'a> {
     fn object(&mut self) -> Option<()> {
         let (mut written, mut parts) = (self.parts(), Vec::with_capacity(16));
         let outer_fields = self.flat.fields.len();
-        self.take(1)?;
-        while self.peek()? != b'}' {
-            if self.peek()? == b',' {
-                self.take(1)?;
-                self.peek()?;
-            }
-            let name = self.text()?;
-            self.peek().filter(|byte| *byte == b':')?;
-            self.take(1)?;
-            self.peek()?;
+        self.rest.take(1)?;
+        while self.rest.item(b'}')? {
+            let name = self.rest.name()?;
             let (outer, from) = (self.key.len(), self.begin(&written));
             match self.depth {
                 0 => escape_to(&mut self.key, &name),
@@ -139,9 +130,9 @@ impl<'a> Walk<'a> {
                     self.key.extend_from_slice(b"%5D");
                 }
             }
-            let value = self.rest;
+            let value = self.rest.0;
             let shape = self.value()?;
-            let raw = &value[..value.len() - self.rest.len()];
+            let raw = &value[..value.len() - self.rest.0.len()];
             self.flat.fields.push((name, raw));
             self.key.truncate(outer);
             let stays = match self.spelling.empties {
@@ -153,7 +144,6 @@ impl<'a> Walk<'a> {
                 parts.push(from..self.pairs.len());
             }
         }
-        self.take(1)?;
         self.sort(written.start, parts);
         are_unique(&self.flat.fields[outer_fields..]).then_some(())
     }
@@ -163,11 +153,8 @@ impl<'a> Walk<'a> {
         let (mut written, outer) = (self.parts(), self.key.len());
         let (mut any, as_rails) = (false, self.spelling.empties == Empties::AsRails);
         self.key.extend_from_slice(ITEM);
-        self.take(1)?;
-        while self.peek()? != b']' {
-            if self.peek()? == b',' {
-                self.take(1)?;
-            }
+        self.rest.take(1)?;
+        while self.rest.item(b']')? {
             any = true;
             let from = self.begin(&written);
             if self.value()? == Shape::EmptyList && as_rails {
@@ -177,7 +164,6 @@ impl<'a> Walk<'a> {
             }
             self.end(&mut written, from, self.spelling.empties != Empties::Omitted);
         }
-        self.take(1)?;
         self.key.truncate(outer);
         Some(any)
     }
@@ -228,34 +214,6 @@ impl<'a> Walk<'a> {
         self.pairs.truncate(start);
         self.pairs.append(&mut sorted);
     }
-
-    /// Takes a text and returns it decoded, without its quotes.
-    fn text(&mut self) -> Option<Cow<'a, str>> {
-        let inner = self.rest.strip_prefix('"')?;
-        let mut bytes = inner.bytes();
-        let mut end = bytes.position(|byte| matches!(byte, b'"' | b'\\'))?;
-        if inner.as_bytes()[end] == b'"' {
-            self.rest = &inner[end + 1..];
-            return Some(Cow::Borrowed(&inner[..end]));
-        }
-        while inner.as_bytes()[end] == b'\\' {
-            bytes.next()?;
-            end += 2 + bytes.position(|byte| matches!(byte, b'"' | b'\\'))?;
-        }
-        serde_json::from_str(self.take(end + 2)?).ok().map(Cow::Owned)
-    }
-
-    /// The next byte that is not whitespace.
-    fn peek(&mut self) -> Option<u8> {
-        self.rest = self.rest.trim_ascii_start();
-        self.rest.bytes().next()
-    }
-
-    fn take(&mut self, length: usize) -> Option<&'a str> {
-        let (taken, rest) = self.rest.split_at_checked(length)?;
-        self.rest = rest;
-        Some(taken)
-    }
 }
 
 /// Whether all names differ. Most objects are so small that comparing all pairs is fastest.
@@ -267,10 +225,4 @@ fn are_unique(fields: &[(Cow<'_, str>, &str)]) -> bool {
     }
     let earlier = |at: usize, name: &str| fields[..at].iter().any(|(other, _)| *other == name);
     !fields.iter().enumerate().any(|(at, (name, _))| earlier(at, name))
-}
-
-/// Whether [`json::read`] accepts a number or a word. It rejects numbers too large for a double.
-fn is_valid_scalar(scalar: &str) -> bool {
-    let large = scalar.len() > 300 || scalar.bytes().any(|byte| matches!(byte, b'e' | b'E'));
-    !large || matches!(scalar, "true" | "false") || json::read(scalar.as_bytes()).is_ok()
 }

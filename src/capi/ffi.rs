@@ -5,6 +5,7 @@ use super::error::seconder_error;
 use super::panics;
 pub(super) use super::plain::{Flag, Plain, number_if};
 use super::status::{SECONDER_OK, seconder_status};
+use crate::wire::json;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::ffi::{CStr, c_char, c_void};
@@ -280,8 +281,14 @@ pub(super) unsafe fn object(
 ) -> Outcome<Map<String, Value>> {
     // SAFETY: promised by the caller.
     let text = unsafe { text_if(name, given) }?.unwrap_or("{}");
-    let wrong = |_| Error::invalid_argument(name, "must be a JSON object");
-    Ok(serde_json::from_str(text).map_err(wrong)?)
+    match json::read(text.as_bytes()) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        _ => Err(Error::invalid_argument(
+            name,
+            "must be a JSON object in which no name is there twice",
+        )
+        .into()),
+    }
 }
 
 /// Replaces the name in an invalid-argument error by that of the C argument: types such as ids do

@@ -1,26 +1,34 @@
-//! JSON bodies. Duplicate keys are rejected, because they make a body ambiguous.
+//! JSON bodies. Duplicate keys are rejected, because they make a body ambiguous, and numbers are kept as
+//! they are written.
 
 use super::Wiping;
 use crate::{Error, Result};
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
-use std::fmt;
+use std::borrow::Cow;
 
 /// UTF-8's byte-order mark. Some frameworks write it before every body, and RFC 8259, section 8.1,
 /// allows a reader to ignore it.
 const MARK: &[u8] = "\u{feff}".as_bytes();
+/// The maximum nesting, which is also the one of serde_json.
+const DEPTH: usize = 127;
+const MALFORMED: &str = "malformed";
 
 /// Parses a body, with or without a byte-order mark.
 ///
+/// A number that [`Number`] does not keep as it is written is returned as its text: `1.10`, `1E5`, and
+/// integers of more than 64 bits. With serde_json's feature `arbitrary_precision`, which the C library,
+/// the Python module and the program have, `Number` keeps nearly all of them.
+///
 /// # Errors
-/// [`Error::InvalidResponse`] if it is not one JSON text in UTF-8, or has a duplicate key.
+/// [`Error::InvalidResponse`] if it is not one JSON text in UTF-8, has a duplicate key, or is nested
+/// deeper than 127 levels.
 pub fn read(bytes: &[u8]) -> Result<Value> {
     let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    Strict
-        .deserialize(&mut reader)
-        .and_then(|value| reader.end().map(|()| value))
-        .map_err(|e| Error::invalid_response(format!("not JSON ({})", place(&e))))
+    let wrong = |what: &str| Error::invalid_response(format!("not JSON ({what})"));
+    let text: &RawValue = serde_json::from_slice(bytes).map_err(|error| wrong(&place(&error)))?;
+    value(&mut Scanner(text.get()), DEPTH).map_err(wrong)
 }
 
 /// Serialises a body.
@@ -37,73 +45,117 @@ pub(crate) fn write_object(fields: &Map<String, Value>) -> Vec<u8> {
 
 /// Where parsing stopped. The text itself is not shown, because it may contain a secret.
 fn place(error: &serde_json::Error) -> String {
-    match error.classify() {
-        serde_json::error::Category::Data => error.to_string(),
-        _ => format!("truncated or malformed at line {} column {}", error.line(), error.column()),
+    format!("truncated or malformed at line {} column {}", error.line(), error.column())
+}
+
+/// Reads a value, or says what is wrong with it.
+fn value(from: &mut Scanner<'_>, depth: usize) -> Result<Value, &'static str> {
+    let inner = || depth.checked_sub(1).ok_or("nested deeper than 127 levels");
+    match from.peek().ok_or(MALFORMED)? {
+        b'{' => {
+            let (inner, mut map) = (inner()?, Wiping(Value::Object(Map::new())));
+            from.take(1);
+            while from.item(b'}').ok_or(MALFORMED)? {
+                let name = from.name().ok_or(MALFORMED)?.into_owned();
+                let found = value(from, inner)?;
+                let before = map.0.as_object_mut().and_then(|map| map.insert(name, found));
+                if before.map(Wiping).is_some() {
+                    return Err("duplicate key");
+                }
+            }
+            Ok(map.take())
+        }
+        b'[' => {
+            let (inner, mut list) = (inner()?, Wiping(Value::Array(Vec::new())));
+            from.take(1);
+            while from.item(b']').ok_or(MALFORMED)? {
+                let found = value(from, inner)?;
+                if let Value::Array(list) = &mut list.0 {
+                    list.push(found);
+                }
+            }
+            Ok(list.take())
+        }
+        b'"' => Ok(from.text().ok_or(MALFORMED)?.into_owned().into()),
+        _ => Ok(match from.word() {
+            "null" => Value::Null,
+            "true" => true.into(),
+            "false" => false.into(),
+            written => number(written),
+        }),
     }
 }
 
-/// Parses values as serde_json does, but rejects duplicate keys.
-struct Strict;
-
-impl<'de> DeserializeSeed<'de> for Strict {
-    type Value = Value;
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
-        from.deserialize_any(self)
+/// The value of a well-formed number.
+pub(super) fn number(written: &str) -> Value {
+    // The most usual ones. What is not a number of 64 bits, or has another spelling, is none of these.
+    if let Some(whole) = written.parse::<i64>().ok().filter(|_| written != "-0") {
+        return whole.into();
     }
+    // `Number` writes some exponents in its own way, and serde some numbers as floats.
+    let is_kept = |number: &Number| {
+        number.to_string() == written && Number::deserialize(number).is_ok_and(|n| n == *number)
+    };
+    let number = written.parse().ok().filter(is_kept);
+    number.map_or_else(|| written.into(), Value::Number)
 }
 
-impl<'de> Visitor<'de> for Strict {
-    type Value = Value;
+/// Takes a JSON text apart that is known to be well-formed, except that escapes may name no characters.
+pub(crate) struct Scanner<'a>(pub(crate) &'a str);
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
+impl<'a> Scanner<'a> {
+    /// The next byte that is not whitespace.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        self.0 = self.0.trim_ascii_start();
+        self.0.bytes().next()
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    pub(crate) fn take(&mut self, length: usize) -> Option<&'a str> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
     }
 
-    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
-        Ok(flag.into())
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
-        Ok(number.into())
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
-        Ok(number.into())
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(number).into())
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(text.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Wiping(Value::Array(Vec::new()));
-        while let Some(item) = items.next_element_seed(Strict)? {
-            if let Value::Array(list) = &mut list.0 {
-                list.push(item);
-            }
+    /// Whether another item follows in a list or an object, or else the byte that ends it, which is taken.
+    pub(crate) fn item(&mut self, end: u8) -> Option<bool> {
+        let next = self.peek()?;
+        if next == end || next == b',' {
+            self.take(1)?;
         }
-        Ok(list.take())
+        Some(next != end)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut map = Wiping(Value::Object(Map::new()));
-        while let Some(key) = fields.next_key::<String>()? {
-            let value = fields.next_value_seed(Strict)?;
-            let before = map.0.as_object_mut().and_then(|map| map.insert(key, value));
-            if before.map(Wiping).is_some() {
-                return Err(A::Error::custom("duplicate key"));
-            }
+    /// Takes the name of a field, decoded, and the colon after it.
+    pub(crate) fn name(&mut self) -> Option<Cow<'a, str>> {
+        self.peek()?;
+        let name = self.text()?;
+        self.peek().filter(|byte| *byte == b':')?;
+        self.take(1)?;
+        self.peek()?;
+        Some(name)
+    }
+
+    /// Takes a text and returns it decoded, without its quotes.
+    pub(crate) fn text(&mut self) -> Option<Cow<'a, str>> {
+        let inner = self.0.strip_prefix('"')?;
+        let mut bytes = inner.bytes();
+        let mut end = bytes.position(|byte| matches!(byte, b'"' | b'\\'))?;
+        if inner.as_bytes()[end] == b'"' {
+            self.0 = &inner[end + 1..];
+            return Some(Cow::Borrowed(&inner[..end]));
         }
-        Ok(map.take())
+        while inner.as_bytes()[end] == b'\\' {
+            bytes.next()?;
+            end += 2 + bytes.position(|byte| matches!(byte, b'"' | b'\\'))?;
+        }
+        serde_json::from_str(self.take(end + 2)?).ok().map(Cow::Owned)
+    }
+
+    /// Takes a number or a word.
+    pub(crate) fn word(&mut self) -> &'a str {
+        let ends = |byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
+        let end = self.0.bytes().position(ends).unwrap_or(self.0.len());
+        self.take(end).unwrap_or_default()
     }
 }
 
@@ -118,6 +170,45 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_kept_as_they_are_written() {
+        for written in [
+            "0",
+            "-0",
+            "-1",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775809",
+            "12345678901234567890123456789012345678901234567890",
+            "1.5",
+            "1.0",
+            "1.10",
+            "10.00",
+            "0.1000000000000000055511151231257827",
+            "9007199254740993.0",
+            "0.00001",
+            "1e-5",
+            "1e16",
+            "1e+5",
+            "1e5",
+            "1E5",
+            "1e999",
+            "-1E-999",
+            "100000000000000000000000000000000000000000",
+        ] {
+            let body = format!("{{\"a\": [ {written} ]}}");
+            let value = read(body.as_bytes()).unwrap();
+            let kept = crate::wire::scalar(&value["a"][0]);
+            assert_eq!(kept.as_deref(), Some(written));
+            // Also by those who read it as the parameter of a call, and who write and read it again.
+            let loose: Map<String, Value> =
+                crate::wire::loose::read(value.as_object().unwrap().clone()).unwrap();
+            assert_eq!(Value::Object(loose), value);
+            assert_eq!(read(&write(&value)).unwrap(), value);
+            assert_eq!(serde_json::from_slice::<Value>(&write(&value)).unwrap(), value);
+        }
+    }
+
+    #[test]
     fn one_byte_order_mark_is_ignored() {
         assert_eq!(read("\u{feff}{\"a\":1}".as_bytes()).unwrap(), serde_json::json!({"a": 1}));
         for bad in ["\u{feff}", "\u{feff}\u{feff}{}", "{}\u{feff}", " \u{feff}{}"] {
@@ -129,10 +220,29 @@ mod tests {
     fn ambiguous_and_malformed_bodies_are_rejected() {
         let twice = r#"{"token":"is invalid","token":"is valid"}"#;
         let nested = r#"{"a":[{"b":1,"b":2}]}"#;
-        for bad in [twice, nested, "", "{", "{}x", "<html>", "nul"] {
+        let half = r#"{"a":"\ud800"}"#;
+        for bad in [
+            twice,
+            nested,
+            half,
+            "",
+            "{",
+            "{}x",
+            "<html>",
+            "nul",
+            "01",
+            "1.",
+            "+1",
+            "[1 2]",
+            "{\"a\" 1}",
+        ] {
             assert!(matches!(read(bad.as_bytes()), Err(Error::InvalidResponse { .. })), "{bad}");
         }
         assert!(read(b"\"\xff\"").is_err());
         assert!(read("[".repeat(100_000).as_bytes()).is_err());
+        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(read(nested(127).as_bytes()).is_ok());
+        let too_deep = read(nested(128).as_bytes()).unwrap_err().to_string();
+        assert!(too_deep.contains("nested deeper than 127 levels"), "{too_deep}");
     }
 }

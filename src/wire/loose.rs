@@ -5,9 +5,12 @@
 use serde::de::value::SeqDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use std::fmt;
 use std::mem;
+
+/// How the names begin of fields that serde_json takes for numbers or texts of its own.
+const RESERVED: &str = "$serde_json::private::";
 
 /// A value that does not fit its field.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,11 +98,20 @@ impl<'de> Deserializer<'de> for Loose {
             Value::String(text) => visitor.visit_string(mem::take(text)),
             Value::Bool(flag) => visitor.visit_bool(*flag),
             Value::Null => visitor.visit_unit(),
-            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                (Some(whole), ..) => visitor.visit_u64(whole),
-                (_, Some(whole), _) => visitor.visit_i64(whole),
-                (.., number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
-            },
+            Value::Number(number) => {
+                let as_float = number.as_f64().filter(|float| {
+                    Number::from_f64(*float).is_some_and(|as_float| as_float == *number)
+                });
+                match (number.as_u64(), number.as_i64(), as_float) {
+                    (Some(whole), ..) => visitor.visit_u64(whole),
+                    (_, Some(whole), _) => visitor.visit_i64(whole),
+                    (.., Some(float)) => visitor.visit_f64(float),
+                    // More digits than these have: only a `Number` can hold it.
+                    _ => (&*number)
+                        .deserialize_any(visitor)
+                        .map_err(|_| mismatch("has more digits than are understood".into())),
+                }
+            }
         }
     }
 
@@ -122,7 +134,11 @@ impl<'de> Deserializer<'de> for Loose {
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        visitor.visit_f64(self.0.as_f64().ok_or_else(|| mismatch("must be a number".into()))?)
+        let number = match &self.0 {
+            Value::String(text) => text.parse().ok().and_then(|number: Number| number.as_f64()),
+            other => other.as_f64(),
+        };
+        visitor.visit_f64(number.ok_or_else(|| mismatch("must be a number".into()))?)
     }
 
     fn deserialize_string<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Mismatch> {
@@ -259,6 +275,9 @@ impl<'de> de::MapAccess<'de> for Fields {
         let without_nulls = self.without_nulls;
         self.next = self.rest.find(|(_, value)| !without_nulls || !value.is_null());
         let Some((name, _)) = &self.next else { return Ok(None) };
+        if name.starts_with(RESERVED) {
+            return Err(mismatch("has a name that is reserved".into()));
+        }
         seed.deserialize(name.as_str().into_deserializer()).map(Some)
     }
 
@@ -324,114 +343,4 @@ impl de::Error for Mismatch {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[derive(Debug, PartialEq, serde::Deserialize)]
-    struct Sample {
-        id: u64,
-        #[serde(default)]
-        flag: bool,
-        text: Option<String>,
-        inner: Option<Box<Sample>>,
-    }
-
-    fn sample(value: Value) -> Result<Sample, Mismatch> {
-        read(value.as_object().unwrap().clone())
-    }
-
-    #[test]
-    fn accepts_text_for_numbers_and_numbers_for_text() {
-        let wanted = Sample { id: 7, flag: true, text: Some("5".into()), inner: None };
-        assert_eq!(sample(json!({"id": "7", "flag": "True", "text": 5})).unwrap(), wanted);
-        assert_eq!(
-            sample(json!({"id": 7, "flag": 1, "text": "5", "inner": null})).unwrap(),
-            wanted
-        );
-    }
-
-    #[test]
-    fn only_canonical_numbers_are_accepted() {
-        #[derive(Debug, serde::Deserialize)]
-        struct Signed {
-            at: i64,
-        }
-        for bad in ["+1", "01", "0001", "-1", " 1", "1 ", "", "00", "-0"] {
-            assert!(sample(json!({"id": bad})).is_err(), "{bad}");
-        }
-        assert_eq!(sample(json!({"id": "0"})).unwrap().id, 0);
-        let signed = |text: &str| {
-            read::<Signed>(json!({"at": text}).as_object().unwrap().clone()).map(|read| read.at)
-        };
-        assert_eq!((signed("-1"), signed("0")), (Ok(-1), Ok(0)));
-        assert!(signed("+1").is_err() && signed("-01").is_err());
-    }
-
-    #[test]
-    fn a_null_field_is_treated_as_absent() {
-        assert!(!sample(json!({"id": 7, "flag": null})).unwrap().flag);
-    }
-
-    #[test]
-    fn a_list_and_nothing_are_accepted_as_maps() {
-        #[derive(serde::Deserialize)]
-        struct Free {
-            data: Map<String, Value>,
-        }
-        let data = |value: Value| -> Value {
-            let value = json!({ "data": value });
-            read::<Free>(value.as_object().unwrap().clone()).unwrap().data.into()
-        };
-        assert_eq!(data(json!(["x", ["y"]])), json!({"0": "x", "1": ["y"]}));
-        assert_eq!(data(json!([])), json!({}));
-        assert_eq!(data(json!("")), json!({}));
-        assert_eq!(data(json!({"n": 1})), json!({"n": 1}));
-    }
-
-    #[test]
-    fn messages_say_what_is_expected() {
-        #[derive(Debug, serde::Deserialize)]
-        #[serde(rename_all = "lowercase")]
-        enum Kind {
-            Sms,
-            Call,
-            Mail,
-        }
-        #[derive(Debug, serde::Deserialize)]
-        #[allow(dead_code)] // The test looks only at errors.
-        struct Typed {
-            id: Option<u64>,
-            time: Option<f64>,
-            kind: Option<Kind>,
-            map: Option<Map<String, Value>>,
-            list: Option<Vec<u64>>,
-            part: Option<Box<Typed>>,
-            byte: Option<u8>,
-        }
-        let message = |value: Value| {
-            read::<Typed>(value.as_object().unwrap().clone()).unwrap_err().to_string()
-        };
-        for bad in [json!(-1), json!(1.5), json!(true), json!("x")] {
-            assert_eq!(message(json!({"id": bad})), "id must be a whole number");
-        }
-        assert_eq!(message(json!({"time": "x"})), "time must be a number");
-        assert_eq!(message(json!({"kind": "x"})), "kind must be sms, call or mail");
-        for bad in [json!("a secret"), json!(1), json!(1.5), json!(-1), json!(true)] {
-            assert_eq!(message(json!({"map": bad})), "map must be an object");
-            assert_eq!(message(json!({"list": bad})), "list must be a list");
-            assert_eq!(message(json!({"part": bad})), "part must be an object");
-        }
-        assert_eq!(message(json!({"list": {"a": 1}})), "list must be a list");
-        assert_eq!(message(json!({"byte": 300})), "byte must be u8");
-    }
-
-    #[test]
-    fn names_the_innermost_field() {
-        let field = |value| sample(value).unwrap_err().field;
-        assert_eq!(field(json!({"id": 1, "inner": {"id": "x"}})), "id");
-        assert_eq!(field(json!({"id": 1, "flag": "maybe"})), "flag");
-        assert_eq!(field(json!({})), "id");
-        assert_eq!(field(json!({"id": 1, "text": {}})), "text");
-    }
-}
+mod tests;

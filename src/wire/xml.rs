@@ -193,9 +193,14 @@ fn value(
         // Programs that write a form as XML leave fields empty that nobody filled in.
         Some("integer" | "boolean") if text.trim().is_empty() => Ok(Value::Null),
         Some("integer") => {
-            let number: i64 =
-                text.trim().parse().map_err(|_| invalid_response("invalid integer"))?;
-            Ok(number.into())
+            let written = text.trim();
+            let digits = written.strip_prefix('-').unwrap_or(written);
+            match digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty() {
+                // 007 is a number that JSON cannot have.
+                true if digits.len() > 1 && digits.starts_with('0') => Ok(written.into()),
+                true => Ok(super::json::number(written)),
+                false => Err(invalid_response("invalid integer")),
+            }
         }
         Some("boolean") => match text.trim() {
             "true" => Ok(true.into()),
@@ -303,8 +308,10 @@ fn put(out: &mut String, tag: &Tag, value: &Value) {
             return out.push_str(&format!("</{name}>"));
         }
         Value::Bool(flag) => (" type=\"boolean\"", flag.to_string()),
-        Value::Number(number) if number.is_f64() => ("", number.to_string()),
-        Value::Number(number) => (" type=\"integer\"", number.to_string()),
+        Value::Number(number) => match number.to_string() {
+            float if float.contains(['.', 'e', 'E']) => ("", float),
+            whole => (" type=\"integer\"", whole),
+        },
         Value::String(text) => ("", escape(text)),
     };
     out.push_str(&format!("<{name}{attributes}{kind}>{text}</{name}>"));
@@ -337,8 +344,23 @@ mod tests {
             json!({"details": {"Email Address": "a", "a-b": 1, "a_b": 2, "a b": 3, "entry": 4, "name": 5,
                 "Größe": null, "": true, "1": ["x"], "s": ["y", "z"], "_s": [], "a\tb\r\nc": {"-": "d"},
                 "list-s": [{"x y": 1}, [2]], "a\u{85}\u{7f}": "b\u{85}\r\n", "\"><!--&lt;": "e"}}),
+            json!({"largest": u64::MAX, "smallest": i64::MIN}),
         ] {
             assert_eq!(read(&write(&value)).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn integers_are_kept_as_they_are_written() {
+        for written in ["-0", "007", "18446744073709551616", "-12345678901234567890123456789"] {
+            let body = format!("<hash><a type=\"integer\"> {written} </a></hash>");
+            let value = read(body.as_bytes()).unwrap();
+            assert_eq!(crate::wire::scalar(&value["a"]).as_deref(), Some(written));
+            assert_eq!(read(&write(&value)).unwrap(), value);
+        }
+        for bad in ["+1", "1.0", "1e5", "-", "1 2"] {
+            let body = format!("<hash><a type=\"integer\">{bad}</a></hash>");
+            assert!(read(body.as_bytes()).is_err(), "{bad}");
         }
     }
 

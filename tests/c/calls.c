@@ -217,7 +217,8 @@ static void authenticators(seconder_service *service)
     seconder_text_free(code);
 }
 
-static void open_approvals(seconder_service *service, seconder_device *device, const char *uuid)
+static void open_approvals(seconder_service *service, seconder_device *device, const char *uuid,
+                           const char *details)
 {
     seconder_approval_requests *requests = NULL;
     const seconder_approval_request *request;
@@ -226,7 +227,7 @@ static void open_approvals(seconder_service *service, seconder_device *device, c
     CHECK(seconder_approval_requests_count(requests) == 1);
     request = seconder_approval_requests_get(requests, 0);
     CHECK(same(request->uuid, uuid) && same(request->message, "Log in?"));
-    CHECK(same(request->details, "{\"From\":\"Oslo\"}") && request->expires_at == SECONDER_FOREVER);
+    CHECK(same(request->details, details) && request->expires_at == SECONDER_FOREVER);
     CHECK(seconder_approval_requests_get(requests, 1) == NULL);
     seconder_approval_requests_free(requests);
     requests = GARBAGE(seconder_approval_requests);
@@ -250,7 +251,12 @@ static void approvals(seconder_service *service)
     EXPECT(SECONDER_OK, seconder_register_device(service, id, "ios", &device, &error));
     CHECK(seconder_device_id(device) > 0 && strlen(seconder_device_secret(device)) >= 16);
 
-    options.details = "{\"From\":\"Oslo\"}";
+    options.details = "{\"amount\":10,\"amount\":1000}";
+    EXPECT_INVALID("details",
+                   seconder_create_approval(service, id, "Log in?", &options, sizeof options,
+                                            &created, &error));
+    options.details =
+        "{\"From\":\"Oslo\",\"account\":12345678901234567890123,\"amount\":10.00}";
     options.hidden_details = "{\"session\":7}";
     options.logos = logos + 1;
     options.logos_count = 1;
@@ -292,7 +298,7 @@ static void approvals(seconder_service *service)
                                                 NULL, &error));
     CHECK(seconder_respond_to_approval(service, uuid, seconder_device_id(device), "not the secret",
                                        "approve", NULL, NULL, NULL) != SECONDER_OK);
-    open_approvals(service, device, uuid);
+    open_approvals(service, device, uuid, options.details);
     EXPECT(SECONDER_OK,
            seconder_respond_to_approval(service, uuid, seconder_device_id(device),
                                         seconder_device_secret(device), "deny", NULL, &approval,

@@ -96,13 +96,18 @@ fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value,
         return Ok(text.map_err(|_| NO_TEXT.into()));
     }
     if value.is_instance_of::<PyInt>() {
-        let number = value.extract::<i64>().map(Number::from);
-        let number = number.or_else(|_| value.extract::<u64>().map(Number::from));
-        return Ok(number.map(Value::from).map_err(|_| "be an integer of at most 64 bits".into()));
+        if let Ok(number) = value.extract::<i64>() {
+            return Ok(Ok(number.into()));
+        }
+        // As `int` writes it: a subclass may write names.
+        let digits = value.py().get_type::<PyInt>().call_method1("__repr__", (value,));
+        let number = digits.ok().and_then(|digits| digits.extract::<String>().ok()?.parse().ok());
+        return Ok(number.map(Value::Number).ok_or("be an integer of fewer digits".into()));
     }
     if let Ok(number) = value.cast::<PyFloat>() {
-        let number = Number::from_f64(number.value()).map(Value::from);
-        return Ok(number.ok_or("be a finite number".into()));
+        // As it is read again.
+        let number = Number::from_f64(number.value()).and_then(|it| it.to_string().parse().ok());
+        return Ok(number.map(Value::Number).ok_or("be a finite number".into()));
     }
     if depth == 0 {
         return Ok(Err("not be nested so deep".into()));
@@ -168,10 +173,29 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     })
 }
 
+/// An int or a float, if it has all digits of the number; otherwise the number's text.
 fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match (number.as_i64(), number.as_u64()) {
-        (Some(number), _) => PyInt::new(py, number).into_any(),
-        (_, Some(number)) => PyInt::new(py, number).into_any(),
-        _ => PyFloat::new(py, number.as_f64().unwrap_or(f64::NAN)).into_any(),
+    if let Some(number) = number.as_i64() {
+        return Ok(PyInt::new(py, number).into_any());
+    }
+    let text = number.to_string();
+    if !text.contains(['.', 'e', 'E']) {
+        // Python reads at most 4300 digits by default.
+        let whole = py.get_type::<PyInt>().call1((&text,));
+        return Ok(whole.unwrap_or_else(|_| PyString::new(py, &text).into_any()));
+    }
+    let float = number.as_f64().and_then(|float| Some((float, Number::from_f64(float)?)));
+    Ok(match float {
+        Some((float, shortest)) if digits(&shortest.to_string()) == digits(&text) => {
+            PyFloat::new(py, float).into_any()
+        }
+        _ => PyString::new(py, &text).into_any(),
     })
+}
+
+/// The digits of a number from the first to the last that is not 0, without its exponent.
+fn digits(number: &str) -> String {
+    let fraction = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = fraction.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
 }

@@ -50,6 +50,23 @@ def test_a_signed_callback_is_an_event() -> None:
     assert event.parameters == PARAMETERS
 
 
+def test_numbers_keep_their_digits() -> None:
+    numbers: dict[str, Any] = {
+        "account": 12345678901234567890123,
+        "amount": 10.0,
+        "rate": "0.1000000000000000055511151231257827",
+        "huge": "1E400",
+        "long": "9" * 5000,
+    }
+    written = {**numbers, "amount": "10.00"}
+    details = ",".join(f'"{name}":{number}' for name, number in written.items())
+    body = (json.dumps(PARAMETERS)[:-1] + f', "details": {{{details}}}}}').encode()
+    given: dict[str, Any] = {"api_key": KEY, "url": URL, "nonce": "1700000000", "body": body}
+    signature = seconder.callback.sign(**given)
+    event = verified(method="POST", signature=signature, **given)
+    assert event.parameters["details"] == numbers
+
+
 def from_the_service() -> seconder.Event:
     body = json.dumps({**PARAMETERS, "device": {"id": "3", "city": "Vienna"}, "x": {}}).encode()
     given: dict[str, Any] = {"api_key": KEY, "url": URL, "nonce": "1700000000", "body": body}

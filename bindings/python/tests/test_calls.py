@@ -265,6 +265,17 @@ def test_approvals(phone: Phone) -> None:
     assert not found.approved_by(phone.user_id + 1)
 
 
+def test_numbers_of_details_keep_their_digits(phone: Phone) -> None:
+    details = {"account": 12345678901234567890123, "small": -(2**63) - 1, "amount": 1.5, "big": 1e22}
+    request = phone.service.create_approval(phone.user_id, "Pay?", details=details)
+    pending = phone.service.check_approval(request.uuid)
+    assert pending.details == details
+    assert isinstance(pending.details["account"], int)
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        phone.service.create_approval(phone.user_id, "Pay?", details={"a": 10**5000})
+    assert caught.value.parameter == "details" and "fewer digits" in str(caught.value)
+
+
 def test_a_request_that_nobody_can_respond_to_yet_says_so(phone: Phone) -> None:
     assert "no device" in str(phone.service.create_approval(phone.user_id, "Log in?").message)
     phone.service.register_device(phone.user_id, "ios")

@@ -1,7 +1,7 @@
 //! The parameters of what a test does with a sandbox.
 
 use seconder::model::UserId;
-use seconder::wire::form;
+use seconder::wire::{form, json};
 use seconder::{Error, Result};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -28,8 +28,10 @@ impl Params {
         let text = std::str::from_utf8(body).map_err(|_| invalid("body", "must be UTF-8"))?;
         let in_body = match text.trim() {
             "" => Map::new(),
-            json if json.starts_with(['{', '[']) => serde_json::from_str(json)
-                .map_err(|_| invalid("body", "must be a JSON object, or a form"))?,
+            text if text.starts_with(['{', '[']) => match json::read(text.as_bytes()) {
+                Ok(Value::Object(fields)) => fields,
+                _ => return Err(invalid("body", "must be a JSON object, or a form")),
+            },
             other => form::read(other)?,
         };
         for (name, value) in in_body {
