@@ -19,7 +19,7 @@ pub use http::{Http, HttpLookup, LookupError};
 pub use lookups::{lookup_names, lookup_settings, open_lookup};
 pub use reason::reason;
 pub use receipt::{Delivery, Posted, Receipt, TakeReceipt};
-pub use smpp::Smpp;
+pub use smpp::{Smpp, receipt_in};
 pub use smtp::Smtp;
 
 use presets::Preset;
@@ -103,6 +103,11 @@ pub trait Gateway: Send + Sync {
     /// of the gateway. A receipt is acknowledged if the function returns `true`; otherwise, and if
     /// the process ends meanwhile, the provider delivers it again. Default: there are none.
     fn set_receiver(&self, _take: TakeReceipt) {}
+
+    /// What an operator can do if receipts match none of the messages that were sent.
+    fn when_unmatched(&self) -> &'static str {
+        "see whether another program sends by the same account"
+    }
 
     /// Connects, if receipts for messages of an earlier process can arrive. Default: they cannot.
     ///

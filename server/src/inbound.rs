@@ -173,6 +173,7 @@ impl Inbound {
     }
 
     fn rejected(&self, route: &RouteRef, status: StatusCode, wrong: &str) -> Response {
+        self.routes.count_receipt(route.name(), None);
         self.journal.note(&format!("route {}: a receipt was rejected: {wrong}", route.name()));
         empty(status)
     }

@@ -212,6 +212,8 @@ impl Metrics {
             of_the_threads(pools, registry);
         }
         let Some(routes) = &self.0.routes else { return };
+        let help = "Receipts that this process was given, by what they report";
+        registry.register("receipts", help, routes.receipts());
         let breakers = Family::<Breaker, Gauge>::default();
         for (route, is) in routes.states() {
             for state in [State::Closed, State::Open, State::HalfOpen] {

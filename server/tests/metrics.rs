@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::provider::{Provider, error, printed};
-use crate::serving::{Running, database, set_route, wait_until};
+use crate::serving::{PUBLIC, Running, database, set_route, wait_until};
 use seconder::engine::Forwarding;
 use std::collections::BTreeSet;
 use std::fs;
@@ -236,9 +236,14 @@ fn the_manual_has_every_metric() {
     let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
     let moving = seconder::open(&url).unwrap();
     Forwarding::begin(moving.require_engine().unwrap()).unwrap();
-    Provider::start(200).set_route(folder.path(), "only", &[]);
+    let receipts = ["receipt_id=id", "receipt_state=state", r#"receipt_delivered=["delivered"]"#];
+    Provider::start(200).set_route(folder.path(), "only", &receipts);
     let service = Monitored::start(folder.path());
     service.running.send_code("2025550123", false);
+    let url = printed(folder.path(), &["route", "receipts", "only", "--public-url", PUBLIC]);
+    assert_eq!(service.running.at.send("POST", url.trim(), "application/json", "{}").0, 400);
+    let unreadable = r#"seconder_receipts_total{route="only",state="unreadable"}"#;
+    assert_eq!(service.value(unreadable), Some(1.0));
     let (_, text) = service.ask("GET", "/metrics");
     // Those of a counter, a histogram and a version have endings of their own.
     let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));

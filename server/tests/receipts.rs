@@ -197,7 +197,7 @@ fn receipts_of_an_smsc_reach_the_job_also_after_a_restart() {
     assert_eq!(smsc.wait("receipt", 1)[0]["status"], 0);
     wait_until("sent", || sent(folder, "smsc").len() == 1);
     assert_eq!(sent(folder, "smsc")[0]["receipt"], "delivered");
-    smsc.change(&json!({"receipts": "UNDELIV", "receipt_style": "text"}));
+    smsc.change(&json!({"receipts": "UNDELIV", "receipt_style": "text", "receipt_id": "padded"}));
     running.send_code("2025550101", false);
     assert_eq!(smsc.wait("receipt", 2)[1]["status"], 0);
     wait_until("sent", || sent(folder, "smsc").len() == 2);
@@ -211,4 +211,58 @@ fn receipts_of_an_smsc_reach_the_job_also_after_a_restart() {
     let _running = Running::start(folder, &[]);
     smsc.wait("receipt", 3);
     wait_until("reported", || sent(folder, "smsc")[0]["receipt"] == "delivered");
+}
+
+#[test]
+fn ids_that_are_numbers_keep_their_digits() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    database(folder);
+    let provider = always(200, r#"{"parts": [{"id": 12345678901234567890123}, {"id": 7.10}]}"#);
+    let settings = json!({"gateway": "http", "url": provider.origin, "format": "json",
+        "body": {"text": "{{text}}", "report": {"url": "{{receipt_url}}"}}, "id_pointer": "/parts/*/id",
+        "receipt_id": "id", "receipt_state": "state", "receipt_delivered": ["DELIVERED"]});
+    set_route(folder, "main", &settings);
+    let running = Running::start(folder, &["--public-url", PUBLIC]);
+    running.send_code("2025550100", false);
+    let url = receipt_url(&provider.request());
+    wait_until("sent", || sent(folder, "main").len() == 1);
+    assert_eq!(sent(folder, "main")[0]["provider_id"], "12345678901234567890123 7.10");
+    let receipt = r#"{"id": 12345678901234567890123, "state": "DELIVERED"}"#;
+    assert_eq!(running.at.send("POST", &url, JSON, receipt).0, 200);
+    assert_eq!(sent(folder, "main")[0]["receipt"], "pending");
+    // The next number that a double holds is another one.
+    let another = receipt.replace("123,", "124,");
+    assert_eq!(running.at.send("POST", &url, JSON, &another).0, 200);
+    let last = r#"{"id": 7.10, "state": "DELIVERED"}"#;
+    assert_eq!(running.at.send("POST", &url, JSON, last).0, 200);
+    assert_eq!(sent(folder, "main")[0]["receipt"], "delivered");
+}
+
+#[test]
+fn receipts_that_match_nothing_are_logged_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    database(folder);
+    let style = json!({"password": "p", "receipts": "DELIVRD", "receipt_style": "text"});
+    let mut smsc = Peer::smsc(&style);
+    let settings = json!({"gateway": "smpp", "host": "127.0.0.1", "port": smsc.port(),
+        "system_id": "seconder", "password": "p", "timeout": 60});
+    set_route(folder, "smsc", &settings);
+    let running = Running::start(folder, &[]);
+    running.send_code("2025550100", false);
+    wait_until("sent", || sent(folder, "smsc").len() == 1);
+    for (number, written) in [(2, "none"), (3, "none"), (4, "other"), (5, "other")] {
+        smsc.change(&json!({"receipt_id": written}));
+        running.send_code(&format!("20255501{number:02}"), false);
+        assert_eq!(smsc.wait("receipt", number - 1)[number - 2]["status"], 0);
+    }
+    let count = |what: &str| running.log().matches(what).count();
+    wait_until("logged", || count("matches no message") == 1);
+    let log = running.log();
+    assert!(log.contains("route smsc: a receipt for xm-4 matches no message"), "{log}");
+    assert!(log.contains("set receipt_ids to decimal or hexadecimal"), "{log}");
+    running.send_code("2025550106", false);
+    assert_eq!(smsc.wait("receipt", 6)[5]["status"], 0);
+    assert_eq!((count("matches no message"), count("a receipt has no id")), (1, 1));
 }

@@ -42,6 +42,7 @@ mod enrol;
 mod faults;
 mod first_users;
 mod forwarding;
+mod fuzz_corpus;
 mod gateway_settings;
 mod gateways;
 mod http2;

@@ -99,7 +99,8 @@ pub enum AfterAttempt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// It was accepted for delivery, with the id that the provider gave it, if any.
+    /// It was accepted for delivery, with the id that the provider gave it, if any. Spaces separate the
+    /// ids of a message of several parts.
     Sent(Option<String>),
     /// It was not sent. Another attempt may succeed, at the earliest after this time if one is given.
     Retry {

@@ -17,16 +17,20 @@ const REASON: usize = 100;
 const TOKEN: usize = 43;
 
 impl Engine {
-    /// Notes what a provider reports of a message: `provider_id` is the id that it gave the message, as
-    /// in [`Outcome::Sent`](super::Outcome::Sent), and `route` the route by which it was sent. The job of
-    /// the message shows it from then on, and for one that failed, the audit has a row. Reports may arrive
-    /// before the attempt has ended, several times, and in any order: one that is final stays. A
-    /// report on a message that nobody knows is forgotten after an hour.
+    /// Notes what a provider reports of a message: `provider_id` is the id that it gave the message or one
+    /// of its parts, as in [`Outcome::Sent`](super::Outcome::Sent), and `route` the route by which it was
+    /// sent. Zeros before the id, and the case of its letters, make no difference. The job of the message
+    /// shows the report from then on, and for one that failed, the audit has a row. A message of several
+    /// parts is delivered when all of them are, and has failed when one has. Reports may arrive before the
+    /// attempt has ended, several times, and in any order: one that is final stays.
+    ///
+    /// Returns whether a message with this id is known. A report on another is kept for an hour, because
+    /// the attempt may not have ended.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for an id that is empty or has more than 128 bytes; [`Error::Storage`]
     /// if the database cannot be written: then the provider has to report again.
-    pub fn receipt(&self, route: &str, provider_id: &str, delivery: &Delivery) -> Result<()> {
+    pub fn receipt(&self, route: &str, provider_id: &str, delivery: &Delivery) -> Result<bool> {
         if provider_id.is_empty() || provider_id.len() > LONGEST_ID {
             return Err(Error::invalid_argument("provider_id", "must have 1 to 128 bytes"));
         }

@@ -179,8 +179,8 @@ impl Gateway for Http {
             // An id that is the code or the number would carry it into the logs.
             Outcome::Sent(id) => {
                 let digits = message.to.trim_start_matches('+');
-                let is_message = |id: &str| [message.code, message.to, digits].contains(&id);
-                let id = id.filter(|id| !is_message(id));
+                let is_message = |id: &&str| [message.code, message.to, digits].contains(id);
+                let id = id.filter(|ids| !ids.split(' ').any(|id| is_message(&id)));
                 let is_own = self.receipts.as_ref().is_some_and(|receipts| receipts.own_id);
                 Outcome::Sent(match is_own && !message.urls.receipt.is_empty() {
                     true => Some(message.id.to_owned()),
@@ -192,6 +192,11 @@ impl Gateway for Http {
             Outcome::Ambiguous(reason) => Outcome::Ambiguous(redacted(reason)),
             other => other,
         }
+    }
+
+    fn when_unmatched(&self) -> &'static str {
+        "see whether receipt_id leads to what id_pointer leads to in responses, and whether another \
+         program sends by the same account"
     }
 
     fn document(&self, message: &Outgoing<'_>) -> Option<Secret> {

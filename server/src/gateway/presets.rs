@@ -123,7 +123,7 @@ pub(super) const PRESETS: &[Preset] = &[
             "success_value": "0",
             "permanent_codes": [2, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 22, 23, 29, 32, 33],
             "retry_codes": [1, 5, 10],
-            "id_pointer": "/messages/0/message-id",
+            "id_pointer": "/messages/*/message-id",
             "reason_pointer": "/messages/*/error-text",
             "receipt_id": "messageId",
             "receipt_state": "status",

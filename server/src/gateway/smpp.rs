@@ -12,7 +12,7 @@ mod settings;
 mod status;
 
 use super::reason::redacted;
-use super::receipt::TakeReceipt;
+use super::receipt::{Receipt, TakeReceipt};
 use super::{Field, Gateway, Outgoing, Problem};
 use link::{Link, Reply};
 use seconder::engine::Outcome;
@@ -76,18 +76,20 @@ impl Smpp {
             return Outcome::Retry { after: Some(pause), reason };
         }
         let total = bodies.len();
-        let mut id = String::new();
+        let mut ids = Vec::new();
         for (accepted, body) in bodies.into_iter().enumerate() {
             let replied = match accepted {
                 0 => first(link.submit(body, deadline)),
                 _ => next(&link, &body, deadline, (accepted, total)),
             };
             match replied {
-                Ok(accepted) => id = accepted,
+                // Without an id, nothing can be reported of this part.
+                Ok(id) if id.is_empty() || id.contains(' ') => {}
+                Ok(id) => ids.push(id),
                 Err(outcome) => return outcome,
             }
         }
-        Outcome::Sent((!id.is_empty()).then_some(id))
+        Outcome::Sent((!ids.is_empty()).then(|| ids.join(" ")))
     }
 }
 
@@ -129,10 +131,22 @@ fn next(
     }
 }
 
+/// What an SMSC delivers by the body of this command, if it is a receipt. For the fuzzer.
+#[doc(hidden)]
+pub fn receipt_in(command: u32, body: &[u8]) -> Option<Receipt> {
+    receipts::read(&pdu::Delivered::read(command, body).ok()?, receipts::Ids::Same)
+}
+
 impl Gateway for Smpp {
     fn send(&self, message: &Outgoing<'_>) -> Outcome {
         let password = self.config.password.as_ref().map_or("", |password| password.expose());
         redacted(self.attempt(message), message, &[password])
+    }
+
+    fn when_unmatched(&self) -> &'static str {
+        "set receipt_ids to decimal or hexadecimal if its receipts write the ids so and its responses do \
+         not, or to same if both write them alike; otherwise, see whether another program sends by the \
+         same account"
     }
 
     /// Only before the gateway connects.

@@ -3,15 +3,30 @@
 
 use super::{OpenRoute, Route, Routes, locked};
 use crate::PublicUrl;
-use crate::gateway::{Outgoing, Posted, Receipt, TakeReceipt, Urls};
+use crate::gateway::{Delivery, Outgoing, Posted, Receipt, TakeReceipt, Urls};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use seconder::engine::{Engine, Message, Outcome};
 use seconder::model::Secret;
 use seconder::{Error, Result};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
+use std::thread::{Builder, sleep};
 use std::time::Duration;
 
 /// For how long a message waits whose document could not be stored.
 const UNSTORED: Duration = Duration::from_secs(5);
+/// How long a message may take to be known after the receipt for it.
+const EARLY: Duration = Duration::from_secs(5);
+
+/// Which receipts are counted together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct ReceiptKind {
+    route: String,
+    /// `delivered`, `failed`, `pending` or `unreadable`.
+    state: &'static str,
+}
 
 /// What a process has beside its routes to receive what providers send.
 pub(super) struct Inbound {
@@ -19,11 +34,21 @@ pub(super) struct Inbound {
     /// Where receipts and documents are stored. The engine would never be closed if the routes, which it has
     /// for its messages, had it for good.
     engine: Mutex<Option<Engine>>,
+    receipts: Family<ReceiptKind, Counter>,
+    /// Routes of which the log says that a receipt matched nothing, or could not be read, or soon may.
+    unmatched: Mutex<HashSet<String>>,
+    unreadable: Mutex<HashSet<String>>,
 }
 
 impl Inbound {
     pub(super) fn new(public_url: Option<PublicUrl>) -> Inbound {
-        Inbound { public_url, engine: Mutex::default() }
+        Inbound {
+            public_url,
+            engine: Mutex::default(),
+            receipts: Family::default(),
+            unmatched: Mutex::default(),
+            unreadable: Mutex::default(),
+        }
     }
 }
 
@@ -86,19 +111,87 @@ impl Routes {
         })
     }
 
+    /// How many receipts arrived.
+    pub(crate) fn receipts(&self) -> Family<ReceiptKind, Counter> {
+        self.0.inbound.receipts.clone()
+    }
+
+    /// Counts a receipt.
+    pub(crate) fn count_receipt(&self, name: &str, state: Option<&Delivery>) {
+        let state = match state {
+            Some(Delivery::Delivered) => "delivered",
+            Some(Delivery::Failed(_)) => "failed",
+            Some(_) => "pending",
+            None => "unreadable",
+        };
+        let kind = ReceiptKind { route: name.to_owned(), state };
+        self.0.inbound.receipts.get_or_create(&kind).inc();
+    }
+
     /// Notes a receipt.
     fn note(&self, name: &str, receipt: &Receipt) -> Result<()> {
-        let noted = self.engine().and_then(|engine| {
-            let noted = engine.receipt(name, &receipt.id, &receipt.state);
-            match noted {
-                // It would be no other the next time.
-                Err(Error::InvalidArgument { .. }) => Ok(()),
-                noted => noted,
+        if receipt.id.is_empty() {
+            // It would have none the next time.
+            self.count_receipt(name, None);
+            if locked(&self.0.inbound.unreadable).insert(name.to_owned()) {
+                (self.0.log)(&format!(
+                    "route {name}: a receipt has no id; further ones are not logged"
+                ));
             }
-        });
-        noted.inspect_err(|error| {
-            (self.0.log)(&format!("route {name}: a receipt was not stored: {error}"));
-        })
+            return Ok(());
+        }
+        let noted =
+            self.engine().and_then(|engine| engine.receipt(name, &receipt.id, &receipt.state));
+        match noted {
+            Ok(known) => {
+                self.count_receipt(name, Some(&receipt.state));
+                if !known {
+                    self.look_again(name, receipt);
+                }
+                Ok(())
+            }
+            // It would be no other the next time.
+            Err(Error::InvalidArgument { .. }) => Ok(()),
+            Err(error) => {
+                (self.0.log)(&format!("route {name}: a receipt was not stored: {error}"));
+                Err(error)
+            }
+        }
+    }
+
+    /// Logs that a receipt matches no message, once for each route, unless the message is known soon:
+    /// providers can be faster than what notes that they have accepted it.
+    fn look_again(&self, name: &str, receipt: &Receipt) {
+        if !locked(&self.0.inbound.unmatched).insert(name.to_owned()) {
+            return;
+        }
+        let (inner, name, receipt) = (Arc::downgrade(&self.0), name.to_owned(), receipt.clone());
+        let look = move || {
+            sleep(EARLY);
+            let Some(inner) = inner.upgrade() else { return };
+            let routes = Routes(inner);
+            let engine = routes.engine();
+            let noted =
+                engine.and_then(|engine| engine.receipt(&name, &receipt.id, &receipt.state));
+            match noted {
+                Ok(false) => routes.log_unmatched(&name, &receipt.id),
+                _ => drop(locked(&routes.0.inbound.unmatched).remove(&name)),
+            }
+        };
+        // Without a thread, nothing is logged.
+        let _ = Builder::new().name("seconder-receipt".to_owned()).spawn(look);
+    }
+
+    fn log_unmatched(&self, name: &str, id: &str) {
+        let all = self.all();
+        let open = all.iter().find(|route| route.name == name).and_then(|r| r.open.as_ref().ok());
+        let Some(remedy) = open.map(|open| open.gateway.when_unmatched()) else { return };
+        let shown = id.bytes().all(|byte| byte.is_ascii_graphic());
+        let shown = if shown { format!(" for {id}") } else { String::new() };
+        (self.0.log)(&format!(
+            "route {name}: a receipt{shown} matches no message that was sent by it: {remedy}. Further ones \
+             are not logged"
+        ));
     }
 
     /// What a path asks for: `/receipts/ROUTE/SECRET` or `/voice/ROUTE/TOKEN`. None for all others, a wrong

@@ -101,9 +101,9 @@ fn a_call_is_in_the_language_of_the_text_unless_the_route_has_another() {
 
 #[test]
 fn vonage_says_in_the_body_what_became_of_each_part() {
-    let part = |status: &str| {
+    let part = |(number, status): (usize, &&str)| {
         format!(
-            r#"{{"to": "15550100123", "message-id": "m1", "status": "{status}", "error-text": "no"}}"#
+            r#"{{"to": "15550100123", "message-id": "m{number}", "status": "{status}", "error-text": "no"}}"#
         )
     };
     for (parts, wanted) in [
@@ -119,7 +119,7 @@ fn vonage_says_in_the_body_what_became_of_each_part() {
         (vec!["99"], "retry"),
         (vec![], "ambiguous"),
     ] {
-        let found: Vec<String> = parts.iter().map(|status| part(status)).collect();
+        let found: Vec<String> = (1..).zip(&parts).map(part).collect();
         let body = format!(r#"{{"message-count": "1", "messages": [{}]}}"#, found.join(","));
         let provider = always(200, "", &body);
         let gateway = open(json!({"gateway": "vonage", "api_key": "k&1", "api_secret": "s=2",
@@ -139,7 +139,7 @@ fn vonage_says_in_the_body_what_became_of_each_part() {
             assert!(request.contains(pair), "{pair}: {request}");
         }
         if kind == "sent" {
-            assert_eq!(detail, "m1");
+            assert_eq!(detail, ["m1", "m1 m2"][parts.len() - 1]);
         } else if !parts.is_empty() {
             assert!(detail.ends_with(": no"), "{detail}");
         }

@@ -5,7 +5,8 @@
 //
 //   password       what a client must present
 //   receipts       the state that receipts have, such as DELIVRD, or null for no receipts
-//   receipt_style  "tlv" (parameters) or "text"
+//   receipt_style  "tlv" (parameters), "text", "ucs2" (a text in UCS-2), or "data" (a text in data_sm)
+//   receipt_id     how receipts write ids: "same", "padded" (with zeros and in capitals), "other" or "none"
 //   status         the status of all messages, such as 11
 //   throttle       how many of the next messages get the status ESME_RTHROTTLED
 //   accept         how many messages come before `throttle`
@@ -24,7 +25,7 @@ const readline = require('readline');
 const smpp = require('smpp');
 
 const settings = Object.assign(
-    { accept: 0, throttle: 0, drop: 0, status: 0, delay: 0, receipt_style: 'tlv' },
+    { accept: 0, throttle: 0, drop: 0, status: 0, delay: 0, receipt_style: 'tlv', receipt_id: 'same' },
     JSON.parse(process.argv[2] || '{}'),
 );
 const sessions = new Set();
@@ -71,21 +72,30 @@ function read(pdu) {
 
 function receipt(session, pdu, id, state = settings.receipts) {
     const states = { DELIVRD: 2, EXPIRED: 3, DELETED: 4, UNDELIV: 5, ACCEPTD: 6, REJECTD: 8 };
+    const ids = { same: id, padded: `000${id.toUpperCase()}`, other: `x${id}`, none: '' };
+    const written = ids[settings.receipt_id];
     const fields = {
         source_addr: pdu.destination_addr,
         destination_addr: pdu.source_addr,
         esm_class: smpp.ESM_CLASS.MC_DELIVERY_RECEIPT,
         short_message:
-            `id:${id} sub:001 dlvrd:001 submit date:2611230801 done date:2611230802 ` +
+            `id:${written} sub:001 dlvrd:001 submit date:2611230801 done date:2611230802 ` +
             `stat:${state} err:${state === 'DELIVRD' ? '000' : '069'} text:Your code`,
     };
+    let command = 'deliver_sm';
     if (settings.receipt_style === 'tlv') {
-        fields.receipted_message_id = id;
+        fields.receipted_message_id = written;
         fields.message_state = states[state];
         fields.short_message = '';
+    } else if (settings.receipt_style === 'ucs2') {
+        fields.data_coding = 8;
+    } else if (settings.receipt_style === 'data') {
+        command = 'data_sm';
+        fields.message_payload = fields.short_message;
+        delete fields.short_message;
     }
-    session.deliver_sm(fields, (response) => {
-        record('receipt', { id, status: response.command_status });
+    session[command](fields, (response) => {
+        record('receipt', { id, status: response.command_status, command: response.command });
     });
 }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// Ids of messages are shorter. What is longer is not one, and would fill the database.
 const LONGEST_ID: usize = 128;
+/// A text of more parts is none that Seconder sends.
+const MOST_PARTS: usize = 20;
 /// A provider that asks for more does not know when it can send: the route decides then.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
 
@@ -130,11 +132,15 @@ impl Rules {
     }
 
     fn id(&self, response: &Response, json: Option<&Value>) -> Option<String> {
-        let in_body = || self.id.as_ref()?.text(json?);
         let plain = |id: &String| {
             (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
         };
-        response.id.clone().or_else(in_body).filter(plain)
+        if let Some(id) = &response.id {
+            return Some(id.clone()).filter(plain);
+        }
+        let ids = self.id.as_ref()?.all(json?).into_iter().filter_map(text).filter(plain);
+        let ids: Vec<String> = ids.take(MOST_PARTS).collect();
+        (!ids.is_empty()).then(|| ids.join(" "))
     }
 
     /// The reason: the status, what it means, the provider's code, and what it wrote. It is shortened

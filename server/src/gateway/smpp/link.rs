@@ -155,11 +155,18 @@ impl Status {
     }
 }
 
-/// A receipt, with the session and the number to which it is acknowledged.
+/// A receipt, with what it is acknowledged to.
 pub(super) struct Delivered {
-    pub(super) session: u64,
-    pub(super) sequence: u32,
+    pub(super) of: Origin,
     pub(super) receipt: Receipt,
+}
+
+/// Which message of which session had a receipt.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    pub(super) session: u64,
+    pub(super) command: u32,
+    pub(super) sequence: u32,
 }
 
 /// What a session needs of its link.
@@ -176,8 +183,7 @@ pub(super) struct Context {
 
 /// A receipt that was handled: whether it was taken.
 pub(super) struct Handled {
-    pub(super) session: u64,
-    pub(super) sequence: u32,
+    pub(super) of: Origin,
     pub(super) taken: bool,
 }
 
@@ -254,9 +260,9 @@ fn receive(
 ) -> std::io::Result<SyncSender<Delivered>> {
     let (receipts, queue) = sync_channel::<Delivered>(RECEIPTS);
     let run = move || {
-        for Delivered { session, sequence, receipt } in queue {
+        for Delivered { of, receipt } in queue {
             let taken = take(receipt);
-            let _ = acknowledge.send(Handled { session, sequence, taken });
+            let _ = acknowledge.send(Handled { of, taken });
         }
     };
     Builder::new().name("seconder-receipts".to_owned()).spawn(run)?;

@@ -65,8 +65,6 @@ impl Submission<'_> {
         let header =
             header.map(|part| [&HEADER[..], &[reference[1], part.total, part.number]].concat());
         let short = [header.unwrap_or_default(), text.to_vec()].concat();
-        // A receipt is of one message: that of the last part stands for all.
-        let last = part.is_none_or(|part| part.number == part.total);
         let (ton, npi, from) = self.source();
         let (dest_ton, dest_npi) = config.destination;
         let body = Body::default()
@@ -78,7 +76,7 @@ impl Submission<'_> {
             .bytes(&[esm_class, 0, 0])
             .text("")
             .text(&config.validity.map(period).unwrap_or_default())
-            .bytes(&[u8::from(config.receipts && last), 0, self.coding, 0]);
+            .bytes(&[u8::from(config.receipts), 0, self.coding, 0]);
         let payload = part.is_none() && short.len() > 160;
         let mut body = match u8::try_from(short.len()) {
             Ok(length) if !payload => body.bytes(&[length]).bytes(&short),
@@ -172,16 +170,15 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_one_reference_and_only_the_last_asks_for_a_receipt() {
+    fn parts_have_one_reference_and_each_asks_for_a_receipt() {
         let text = "a".repeat(400);
         let parts = made(json!({"validity": 600}), "", &text);
         assert_eq!(parts.len(), 3);
         for (number, part) in (1..).zip(&parts) {
             let header = [5, 0, 3, reference("00112233445566aa")[1], 3, number];
             assert!(has(part, &header), "{part:?}");
-            let asks = u8::from(number == 3);
-            let middle = [b"\x00000000001000000R\0".as_slice(), &[asks, 0, 0, 0]].concat();
-            assert!(has(part, &middle), "{part:?}");
+            let middle = b"\x00000000001000000R\0\x01\0\0\0";
+            assert!(has(part, middle), "{part:?}");
         }
         assert_eq!(made(json!({}), "", &text), made(json!({}), "", &text));
         let sar = made(json!({"multipart": "sar"}), "", &text);

@@ -13,6 +13,7 @@ pub(super) const UNBIND: u32 = 0x06;
 pub(super) const BIND_TRANSCEIVER: u32 = 0x09;
 pub(super) const ENQUIRE_LINK: u32 = 0x15;
 pub(super) const ALERT_NOTIFICATION: u32 = 0x102;
+pub(super) const DATA_SM: u32 = 0x103;
 
 /// Parameters with a tag.
 pub(super) mod tag {
@@ -21,6 +22,7 @@ pub(super) mod tag {
     pub(crate) const SAR_MSG_REF_NUM: u16 = 0x020c;
     pub(crate) const SAR_TOTAL_SEGMENTS: u16 = 0x020e;
     pub(crate) const SAR_SEGMENT_SEQNUM: u16 = 0x020f;
+    pub(crate) const NETWORK_ERROR_CODE: u16 = 0x0423;
     pub(crate) const MESSAGE_PAYLOAD: u16 = 0x0424;
     pub(crate) const MESSAGE_STATE: u16 = 0x0427;
 }
@@ -161,10 +163,15 @@ pub(super) struct Delivered<'a> {
     pub(super) text: &'a [u8],
     pub(super) receipted_id: Option<&'a [u8]>,
     pub(super) state: Option<u8>,
+    /// The error of the network, without the kind of network.
+    pub(super) error: Option<u16>,
 }
 
 impl Delivered<'_> {
-    pub(super) fn read(body: &[u8]) -> Result<Delivered<'_>, Malformed> {
+    /// Reads the body of a `deliver_sm` or a `data_sm`.
+    pub(super) fn read(command: u32, body: &[u8]) -> Result<Delivered<'_>, Malformed> {
+        /// Whether the text has a header, with its length in the first byte.
+        const HAS_HEADER: u8 = 0x40;
         let mut fields = Fields(body);
         fields.text();
         for _ in ["source", "destination"] {
@@ -172,19 +179,33 @@ impl Delivered<'_> {
             fields.text();
         }
         let esm_class = fields.byte()?;
+        let mut read = Delivered { esm_class, ..Delivered::default() };
+        // The encoding is of no interest: see `receipts::text`.
         fields.take(2)?;
-        fields.text();
-        fields.text();
-        fields.take(4)?;
-        let length = fields.byte()?;
-        let text = fields.take(usize::from(length))?;
-        let mut read = Delivered { esm_class, text, ..Delivered::default() };
+        if command == DELIVER_SM {
+            fields.text();
+            fields.text();
+            fields.take(4)?;
+            let length = fields.byte()?;
+            read.text = fields.take(usize::from(length))?;
+        }
         while let Some((tag, value)) = fields.tagged() {
             match tag {
                 tag::RECEIPTED_MESSAGE_ID => read.receipted_id = Some(Fields(value).text()),
                 tag::MESSAGE_STATE => read.state = value.first().copied(),
+                tag::NETWORK_ERROR_CODE => {
+                    read.error = value.get(1..3).map(|code| u16::from_be_bytes([code[0], code[1]]));
+                }
                 tag::MESSAGE_PAYLOAD if read.text.is_empty() => read.text = value,
                 _ => {}
+            }
+        }
+        if esm_class & HAS_HEADER != 0 {
+            let mut fields = Fields(read.text);
+            if let Ok(length) = fields.byte()
+                && fields.take(usize::from(length)).is_ok()
+            {
+                read.text = fields.0;
             }
         }
         Ok(read)
@@ -238,26 +259,36 @@ mod tests {
     #[test]
     fn a_delivery_is_read_and_unknown_parameters_are_skipped() {
         let body = delivered();
-        let read = Delivered::read(&body).unwrap();
-        assert_eq!(
-            read,
-            Delivered { esm_class: 4, text: b"id:7 ", receipted_id: Some(b"7"), state: Some(2) }
-        );
+        let read = Delivered::read(DELIVER_SM, &body).unwrap();
+        let (receipted_id, state, error) = (Some(&b"7"[..]), Some(2), None);
+        let expected = Delivered { esm_class: 4, text: b"id:7 ", receipted_id, state, error };
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn a_receipt_may_arrive_as_data() {
+        let body = Body::default().text("").bytes(&[1, 1]).text("15550100123").bytes(&[5, 0]);
+        let body = body.text("Example").bytes(&[0x44, 0, 0]);
+        let body = body.tagged(tag::MESSAGE_PAYLOAD, b"\x05\0\x03\x01\x01\x01id:7 ");
+        let body = body.tagged(tag::NETWORK_ERROR_CODE, &[3, 0, 69]);
+        let read = Delivered::read(DATA_SM, &body.0).unwrap();
+        assert_eq!((read.esm_class, read.text, read.error), (0x44, &b"id:7 "[..], Some(69)));
     }
 
     #[test]
     fn whatever_arrives_is_read_or_refused() {
         let body = delivered();
         for end in 0..body.len() {
-            let _ = Delivered::read(&body[..end]);
+            let _ = Delivered::read(DELIVER_SM, &body[..end]);
+            let _ = Delivered::read(DATA_SM, &body[..end]);
         }
         for place in 0..body.len() {
             for value in [0, 1, 0x7f, 0xff] {
                 let mut changed = body.clone();
                 changed[place] = value;
-                let _ = Delivered::read(&changed);
+                let _ = Delivered::read(DELIVER_SM, &changed);
             }
         }
-        assert_eq!(Delivered::read(&body[..20]).err(), Some(Malformed));
+        assert_eq!(Delivered::read(DELIVER_SM, &body[..20]).err(), Some(Malformed));
     }
 }

@@ -1,6 +1,6 @@
 //! A session with an SMSC, from the connection to its end.
 
-use super::link::{Context, Delivered, Handled, Reply, Submit};
+use super::link::{Context, Delivered, Handled, Origin, Reply, Submit};
 use super::pdu::{self, Body, Fields, Pdu};
 use super::settings::Config;
 use super::{receipts, status};
@@ -201,14 +201,14 @@ impl Session {
 
     fn acknowledge(&self, handled: &Handled) {
         // What an earlier session has delivered is delivered again.
-        if handled.session == self.number {
+        let Origin { session, command, sequence } = handled.of;
+        if session == self.number {
             let status = if handled.taken { 0 } else { status::DELIVER_LATER };
-            self.deliver_response(handled.sequence, status);
+            self.deliver_response(&Pdu::request(command, sequence, Vec::new()), status);
         }
     }
 
-    fn deliver_response(&self, sequence: u32, status: u32) {
-        let delivered = Pdu::request(pdu::DELIVER_SM, sequence, Vec::new());
+    fn deliver_response(&self, delivered: &Pdu, status: u32) {
         // The id in the response is not used, but is not optional.
         self.write(&delivered.response(status, vec![0]));
     }
@@ -223,7 +223,7 @@ impl Session {
     fn handle(&mut self, pdu: &Pdu, context: &Context) -> Result<(), String> {
         match pdu.command {
             pdu::ENQUIRE_LINK => self.write(&pdu.response(0, Vec::new())),
-            pdu::DELIVER_SM => self.deliver(pdu, context),
+            pdu::DELIVER_SM | pdu::DATA_SM => self.deliver(pdu, context),
             pdu::UNBIND => {
                 self.write(&pdu.response(0, Vec::new()));
                 return Err("the SMSC has ended the session".to_owned());
@@ -247,20 +247,21 @@ impl Session {
 
     /// Takes a receipt. Messages from phones are acknowledged, and nothing else.
     fn deliver(&self, pdu: &Pdu, context: &Context) {
-        let Ok(delivered) = pdu::Delivered::read(&pdu.body) else {
-            return self.deliver_response(pdu.sequence, status::DELIVER_NEVER);
+        let Ok(delivered) = pdu::Delivered::read(pdu.command, &pdu.body) else {
+            return self.deliver_response(pdu, status::DELIVER_NEVER);
         };
         let receipt = receipts::read(&delivered, context.config.receipt_ids);
-        let Some(receipt) = receipt else { return self.deliver_response(pdu.sequence, 0) };
+        let Some(receipt) = receipt else { return self.deliver_response(pdu, 0) };
         let Some(receipts) = &context.receipts else {
             // Nobody here stores it. Another session may.
-            return self.deliver_response(pdu.sequence, status::DELIVER_LATER);
+            return self.deliver_response(pdu, status::DELIVER_LATER);
         };
-        let (session, sequence) = (self.number, pdu.sequence);
-        match receipts.try_send(Delivered { session, sequence, receipt }) {
+        let (command, sequence) = (pdu.command, pdu.sequence);
+        let of = Origin { session: self.number, command, sequence };
+        match receipts.try_send(Delivered { of, receipt }) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.deliver_response(pdu.sequence, status::DELIVER_LATER);
+                self.deliver_response(pdu, status::DELIVER_LATER);
             }
         }
     }

@@ -39,8 +39,8 @@ pub(super) fn sent(
     job.lane = SENT.to_owned();
     job.ended_at = Some(now.steady);
     free(&mut job, now.steady.plus(KEPT_SENT));
-    receipts::expect(view, &mut job, &provider_id, now)?;
     job.provider_id = Some(provider_id);
+    receipts::expect(view, &mut job, now)?;
     view.put(job);
     Ok(())
 }

@@ -13,37 +13,41 @@ use std::time::Duration;
 
 /// For how long a report waits for its job. An attempt ends within two minutes.
 const KEPT_EARLY: Duration = Duration::from_secs(60 * 60);
+/// Between the ids of a message of several parts, as in [`Outcome::Sent`](crate::engine::Outcome::Sent).
+const PARTS: char = ' ';
 
-/// Notes what a provider reports of the message that it has given this id.
+/// Notes what a provider reports of a message, or of a part of one, by the id that it gave it. Returns
+/// whether a message with this id is known.
 pub(in crate::engine) fn receipt(
     view: &mut View,
     route: &str,
     provider_id: &str,
     delivery: &Delivery,
     now: Now,
-) -> Decided<()> {
-    let key = (route.to_owned(), provider_id.to_owned());
-    let known = unless_damaged(view.get::<Receipt>(key))?.unwrap_or_default();
-    let reported = (delivery.to_string(), now.steady);
-    match known {
-        Some(Receipt { subject: Some(subject), job_id, .. }) => {
-            let job = view.get::<Job>((subject, job_id))?;
-            if let Some(mut job) = job.filter(|job| job.lane == SENT)
-                && is_news(job.receipt.as_deref(), delivery)
-            {
-                report(view, &mut job, reported, now);
+) -> Decided<bool> {
+    let key = key(route, provider_id);
+    let before = unless_damaged(view.get::<Receipt>(key.clone()))?.unwrap_or_default();
+    let known = before.as_ref().is_some_and(|row| row.subject.is_some());
+    let mut noted = before.unwrap_or_else(|| unreported(key, now.steady.plus(KEPT_EARLY)));
+    if !is_news(noted.receipt.as_deref(), delivery) {
+        return Ok(known);
+    }
+    (noted.receipt, noted.receipt_at) = (Some(delivery.to_string()), Some(now.steady));
+    match noted.subject.clone() {
+        Some(subject) => {
+            let job = view.get::<Job>((subject, noted.job_id))?;
+            view.put(noted);
+            if let Some(mut job) = job.filter(|job| job.lane == SENT) {
+                summarise(view, &mut job, now)?;
                 view.put(job);
             }
         }
-        early => {
-            let before = early.and_then(|early| early.receipt);
-            if is_news(before.as_deref(), delivery) {
-                let waits = (None, 0, Some(reported));
-                view.put(row(route, provider_id, waits, now.steady.plus(KEPT_EARLY)));
-            }
+        None => {
+            noted.forget_at = now.steady.plus(KEPT_EARLY);
+            view.put(noted);
         }
     }
-    Ok(())
+    Ok(known)
 }
 
 /// Deletes what there is of a user who is deleted: messages, and what was reported of them.
@@ -52,11 +56,10 @@ pub(in crate::engine) fn delete_all(view: &mut View, subject: &Subject) -> Decid
     // A damaged row is no reason to keep the user.
     let jobs = unless_damaged(view.all::<Job>((subject.clone(),)))?.unwrap_or_default();
     for job in jobs {
-        let Some(provider_id) = job.provider_id else { continue };
-        if let Some(receipt) =
-            unless_damaged(view.get::<Receipt>((job.route, provider_id)))?.unwrap_or_default()
-        {
-            view.delete(&receipt);
+        for key in keys(&job) {
+            if let Some(receipt) = unless_damaged(view.get::<Receipt>(key))?.unwrap_or_default() {
+                view.delete(&receipt);
+            }
         }
     }
     view.delete_all::<Job>((subject,));
@@ -64,29 +67,42 @@ pub(in crate::engine) fn delete_all(view: &mut View, subject: &Subject) -> Decid
 }
 
 /// Prepares a job that its route has sent, and that is about to be stored, for what is reported of it.
-pub(super) fn expect(view: &mut View, job: &mut Job, provider_id: &str, now: Now) -> Decided<()> {
-    let key = (job.route.clone(), provider_id.to_owned());
-    let early = unless_damaged(view.get::<Receipt>(key))?.unwrap_or_default();
-    // A provider that gives an id again means the latest message by it.
-    if let Some(Receipt { subject: None, receipt: Some(receipt), receipt_at, .. }) = early
-        // It may be about an attempt before the one that was successful.
-        && !(receipt.starts_with(FAILED) && job.ambiguous > 0)
-    {
-        report(view, job, (receipt, receipt_at.unwrap_or(now.steady)), now);
+pub(super) fn expect(view: &mut View, job: &mut Job, now: Now) -> Decided<()> {
+    for key in keys(job) {
+        let early = unless_damaged(view.get::<Receipt>(key.clone()))?.unwrap_or_default();
+        let mut row = unreported(key, job.due_at);
+        // A provider that gives an id again means the latest message by it.
+        if let Some(Receipt { subject: None, receipt: Some(receipt), receipt_at, .. }) = early
+            // It may be about an attempt before the one that was successful.
+            && !(receipt.starts_with(FAILED) && job.ambiguous > 0)
+        {
+            (row.receipt, row.receipt_at) = (Some(receipt), receipt_at);
+        }
+        (row.subject, row.job_id) = (Some(job.subject.clone()), job.job_id);
+        view.put(row);
     }
-    let of_job = (Some(job.subject.clone()), job.job_id, None);
-    view.put(row(&job.route, provider_id, of_job, job.due_at));
-    Ok(())
+    summarise(view, job, now)
 }
 
-fn row(
-    route: &str,
-    provider_id: &str,
-    (subject, job_id, reported): (Option<String>, i64, Option<(String, Time)>),
-    forget_at: Time,
-) -> Receipt {
-    let (receipt, receipt_at) = reported.unzip();
-    let (route, provider_id) = (route.to_owned(), provider_id.to_owned());
+/// The keys of what is reported of a message: one for each of its parts.
+fn keys(job: &Job) -> Vec<(String, String)> {
+    let ids = job.provider_id.as_deref().unwrap_or_default();
+    ids.split(PARTS).filter(|id| !id.is_empty()).map(|id| key(&job.route, id)).collect()
+}
+
+/// The key of what is reported by an id. A provider may write it differently in responses and in reports:
+/// with zeros before it, and its letters in upper or lower case.
+fn key(route: &str, provider_id: &str) -> (String, String) {
+    let id = provider_id.to_ascii_lowercase();
+    let short = match id.trim_start_matches('0') {
+        "" => "0",
+        short => short,
+    };
+    (route.to_owned(), short.to_owned())
+}
+
+fn unreported((route, provider_id): (String, String), forget_at: Time) -> Receipt {
+    let (subject, job_id, receipt, receipt_at) = (None, 0, None, None);
     Receipt { route, provider_id, subject, job_id, receipt, receipt_at, forget_at }
 }
 
@@ -101,14 +117,53 @@ fn is_news(before: Option<&str>, delivery: &Delivery) -> bool {
     }
 }
 
-/// As [`Delivery::Pending`] is shown.
+/// As [`Delivery::Pending`] and [`Delivery::Delivered`] are shown.
 const PENDING: &str = "pending";
+const DELIVERED: &str = "delivered";
 /// How [`Delivery::Failed`] is shown, before why.
 const FAILED: &str = "failed";
 
-fn report(view: &mut View, job: &mut Job, (receipt, at): (String, Time), now: Now) {
-    if receipt.starts_with(FAILED) {
-        note(view, job, Undelivered::Undeliverable, None, now);
+/// Has a job show what was reported of it: it failed when one of its parts did, and was delivered when all
+/// of them were.
+fn summarise(view: &mut View, job: &mut Job, now: Now) -> Decided<()> {
+    let mut parts = Vec::new();
+    for key in keys(job) {
+        let row = unless_damaged(view.get::<Receipt>(key))?.unwrap_or_default();
+        parts.push(row.and_then(|row| row.receipt.zip(row.receipt_at)));
     }
-    (job.receipt, job.receipt_at) = (Some(receipt), Some(at));
+    let is_whole = parts.iter().flatten().all(|(receipt, _)| receipt == DELIVERED)
+        && parts.iter().all(Option::is_some);
+    let failed = parts.iter().flatten().find(|(receipt, _)| receipt.starts_with(FAILED)).cloned();
+    let Some(latest) = parts.into_iter().flatten().map(|(_, at)| at).max() else { return Ok(()) };
+    let (receipt, at) = match failed {
+        Some(failed) => failed,
+        None if is_whole => (DELIVERED.to_owned(), latest),
+        None => (PENDING.to_owned(), latest),
+    };
+    let has_failed = |receipt: Option<&str>| receipt.is_some_and(|shown| shown.starts_with(FAILED));
+    if job.receipt.as_deref() != Some(&*receipt) {
+        if has_failed(Some(&receipt)) && !has_failed(job.receipt.as_deref()) {
+            note(view, job, Undelivered::Undeliverable, None, now);
+        }
+        (job.receipt, job.receipt_at) = (Some(receipt), Some(at));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::key;
+
+    #[test]
+    fn an_id_may_be_written_in_several_ways() {
+        for (one, other) in
+            [("7005", "0000007005"), ("BEB0-7f", "beb0-7F"), ("00ff", "FF"), ("0", "000")]
+        {
+            assert_eq!(key("a", one), key("a", other));
+        }
+        for (one, other) in [("7005", "70050"), ("7", "07a"), ("a-0", "a-"), ("70", "700")] {
+            assert_ne!(key("a", one), key("a", other));
+        }
+        assert_ne!(key("a", "7"), key("b", "7"));
+    }
 }

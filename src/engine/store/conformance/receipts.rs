@@ -7,8 +7,8 @@ use crate::model::Secret;
 use std::sync::OnceLock;
 use std::sync::mpsc::Sender;
 
-/// A gateway that accepts each message with the id `p-` and the last two digits of its number, and keeps a
-/// document for it before.
+/// A gateway that accepts each message with the id `p-` and the last two digits of its number, or with the ids of
+/// two parts for those from 50 on, and keeps a document for it before.
 #[derive(Default)]
 pub(super) struct Accepts {
     /// Where documents are kept.
@@ -29,7 +29,10 @@ impl crate::engine::Deliver for Accepts {
             let token = engine.keep_document("main", Some(message), text).unwrap();
             self.tokens.lock().unwrap().push(token);
         }
-        let id = format!("p-{}", &message.to[message.to.len() - 2..]);
+        let id = match &message.to[message.to.len() - 2..] {
+            of if of < "50" => format!("p-{of}"),
+            of => format!("00A{of} b{of}"),
+        };
         if let Some(ids) = &self.ids {
             ids.lock().unwrap().send(id.clone()).unwrap();
         }
@@ -84,8 +87,7 @@ pub(super) fn reported(store: Store) -> Vec<String> {
     report("p-00", &Delivery::Pending);
     for delivery in [Delivery::Delivered, failed(), Delivery::Pending, Delivery::Delivered] {
         clock.0.fetch_add(1000, Ordering::Relaxed);
-        report("p-00", &delivery);
-        report("p-09", &delivery);
+        assert!(report("p-00", &delivery) && !report("p-09", &delivery));
     }
     report("p-01", &failed());
     report("p-01", &failed());
@@ -178,6 +180,44 @@ fn documents(
     let test = engine.keep_document("main", None, Secret::new("a test")).unwrap();
     assert_eq!(take("main", &test).as_deref(), Some("a test"));
     users
+}
+
+#[test]
+fn a_message_of_several_parts_is_delivered_when_all_of_them_are() {
+    for store in [sqlite(), memory()] {
+        let (engine, _) = engine(store, Accepts::default());
+        let failed = || Delivery::Failed("UNDELIV".to_owned());
+        let report = |id: &str, delivery: Delivery| engine.receipt("main", id, &delivery).unwrap();
+        let shown = |of: u8| {
+            let jobs = engine.jobs(&JobFilter::default(), None, 1000).unwrap().entries;
+            let ids = format!("00A{of} b{of}");
+            jobs.into_iter().find(|job| job.provider_id.as_ref() == Some(&ids)).unwrap().receipt
+        };
+        // A report may arrive before the attempt has ended.
+        assert!(!report("a52", Delivery::Delivered) && !report("B53", failed()));
+        let users: Vec<UserId> = (50..54).map(|of| send(&engine, of)).collect();
+        // Ids are alike whatever zeros are before them, and in either case.
+        assert_eq!(shown(50), None);
+        assert!(report("A50", Delivery::Delivered));
+        assert_eq!(shown(50).as_deref(), Some("pending"));
+        assert!(report("000B50", Delivery::Delivered) && report("b50", failed()));
+        assert_eq!(shown(50).as_deref(), Some("delivered"));
+        assert!(report("b51", failed()) && report("0a51", Delivery::Delivered));
+        assert_eq!(shown(51).as_deref(), Some("failed: UNDELIV"));
+        assert!(report("b51", Delivery::Delivered));
+        assert_eq!(shown(51).as_deref(), Some("delivered"));
+        assert_eq!(shown(52).as_deref(), Some("pending"));
+        assert!(report("b52", Delivery::Pending) && report("b52", Delivery::Delivered));
+        assert_eq!(shown(52).as_deref(), Some("delivered"));
+        assert_eq!(shown(53).as_deref(), Some("failed: UNDELIV"));
+        let filter =
+            AuditFilter { verdict: Some("not_delivered".to_owned()), ..Default::default() };
+        assert_eq!(engine.audit(&filter, None, 100).unwrap().entries.len(), 2);
+        let left = || engine.look(|view| view.all::<Receipt>(())).unwrap().len();
+        assert_eq!(left(), 8);
+        engine.handle(&DeleteUser::new(users[0])).unwrap();
+        assert_eq!(left(), 6);
+    }
 }
 
 #[test]
