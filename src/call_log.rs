@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Receives the records of a service's calls: see [`Service::with_log`](crate::Service::with_log).
 /// A function that takes a `&CallRecord` is one.
 pub trait Log: Send + Sync {
-    /// Whether records are used at the moment. If not, none is made.
+    /// Returns whether records are used at the moment. If not, none is made.
     fn is_enabled(&self) -> bool {
         true
     }

@@ -185,7 +185,7 @@ pub trait Call: Serialize + DeserializeOwned {
         None
     }
 
-    /// Whether the reply recognises a browser, if the call asks for that, for the log.
+    /// Returns whether the reply recognises a browser, if the call asks for that, for the log.
     fn recognition(_reply: &Self::Reply) -> Option<Recognition> {
         None
     }
@@ -236,7 +236,7 @@ impl Done {
     }
 }
 
-/// Whether a path is that of a call that only this project's service has.
+/// Returns whether a path is that of a call that only this project's service has.
 #[cfg(feature = "remote")]
 pub(crate) fn is_own(path: &str) -> bool {
     path.starts_with(OWN_PATHS)

@@ -252,13 +252,13 @@ impl Error {
         }
     }
 
-    /// Whether the call exceeded its deadline.
+    /// Returns whether the call exceeded its deadline.
     #[cfg(feature = "remote")]
     pub fn timed_out(&self) -> bool {
         matches!(self, Error::Unavailable { message, .. } if message.ends_with(DEADLINE_EXCEEDED))
     }
 
-    /// Whether the same call can be retried without the risk that it takes effect twice: it did not
+    /// Returns whether the same call can be retried without the risk that it takes effect twice: it did not
     /// reach the service, or it only reads, such as `user_status`. False where the same call would
     /// fail again.
     pub fn retry_safe(&self) -> bool {

@@ -13,7 +13,7 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
 /// Decides whether the calls of a service are to end early. It is asked before each call, and at
 /// least every 50 ms while a call waits for the network, on the thread that makes the call.
 pub trait Interrupt: Send + Sync {
-    /// Whether the call is to end now. Once it is, this must stay true until the call has ended, since
+    /// Returns whether the call is to end now. Once it is, this must stay true until the call has ended, since
     /// it may be asked again.
     fn interrupted(&self) -> bool;
 }
@@ -35,7 +35,7 @@ impl Canceller {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether [`Canceller::cancel`] was called.
+    /// Returns whether [`Canceller::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
@@ -53,7 +53,7 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<dyn Interrupt>>> = const { RefCell::new(None) };
 }
 
-/// Whether the call that this thread is making is to end: for the functions that a call runs, such
+/// Returns whether the call that this thread is making is to end: for the functions that a call runs, such
 /// as a [`Sleeper`](crate::Sleeper). False outside of calls.
 pub fn interrupted() -> bool {
     // Cloned first: the implementation may itself make a call.

@@ -433,7 +433,7 @@ fn body(
     Ok(Some((media_type, Zeroizing::new(bytes))))
 }
 
-/// Whether an object holds texts alone, which a form carries unchanged.
+/// Returns whether an object holds texts alone, which a form carries unchanged.
 fn is_flat(value: &Value) -> bool {
     value.as_object().is_some_and(|fields| fields.values().all(Value::is_string))
 }

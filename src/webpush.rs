@@ -45,7 +45,7 @@ pub(crate) struct SubscriptionKeys {
 }
 
 impl SubscriptionKeys {
-    /// Whether the first is a point on P-256 only [`SubscriptionKeys::check`] and [`encrypt`] find out.
+    /// Returns whether the first is a point on P-256 only [`SubscriptionKeys::check`] and [`encrypt`] find out.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the first has not 65 bytes, or the second has not 16.
@@ -263,7 +263,7 @@ impl VapidTokens {
     }
 }
 
-/// Whether a signature, as browsers make it, is that of this key and text.
+/// Returns whether a signature, as browsers make it, is that of this key and text.
 pub(crate) fn verify_p256(key: &[u8; POINT], text: &[u8], signature: &[u8]) -> bool {
     let key = signature::UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key);
     key.verify(text, signature).is_ok()

@@ -203,7 +203,7 @@ impl Drop for Wiping {
     }
 }
 
-/// Whether a body reports an error, whatever else it says. Null and what is empty report nothing:
+/// Returns whether a body reports an error, whatever else it says. Null and what is empty report nothing:
 /// services send `"errors": {}` beside a success.
 pub(crate) fn has_error(body: &Map<String, Value>) -> bool {
     let is_present = |value: &Value| match value {

@@ -137,7 +137,7 @@ pub fn log_in_with(
     notice(login, &end, journal)
 }
 
-/// Whether a user started this process to get other rights than their own.
+/// Returns whether a user started this process to get other rights than their own.
 fn started_by_user(login: &Login<'_>) -> bool {
     login.started_by_user || getuid() != geteuid()
 }

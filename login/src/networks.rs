@@ -36,7 +36,7 @@ impl Network {
         (right && !around).then_some(network)
     }
 
-    /// Whether the address is in the network. An IPv4 address in its mapped form is that IPv4 address.
+    /// Returns whether the address is in the network. An IPv4 address in its mapped form is that IPv4 address.
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         mapped(address) & self.mask() == self.first
     }

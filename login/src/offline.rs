@@ -134,7 +134,7 @@ impl Offline {
         Ok(Offline { folder, seal, limits, random })
     }
 
-    /// Whether the service should prepare codes now: there are none, or they are an hour old.
+    /// Returns whether the service should prepare codes now: there are none, or they are an hour old.
     pub fn wants_codes(&self, user: UserId, now: u64) -> bool {
         match self.read(user) {
             Ok(state) => {

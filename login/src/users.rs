@@ -8,7 +8,7 @@ use seconder::model::{LoginName, UserId};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Whether a text is a login name that may go into a path, the arguments of a program, a log or the
+/// Returns whether a text is a login name that may go into a path, the arguments of a program, a log or the
 /// service's directory.
 pub(crate) fn is_login_name(name: &str) -> bool {
     name.parse::<LoginName>().is_ok()

@@ -51,7 +51,7 @@ impl Bodies {
 }
 
 impl BodyBuffer {
-    /// Whether the body takes room of those of strangers.
+    /// Returns whether the body takes room of those of strangers.
     pub(crate) fn is_limited(&self) -> bool {
         self.room.is_some()
     }

@@ -124,7 +124,7 @@ impl Database {
         database_file(&self.url)
     }
 
-    /// Whether it is a database on a server, next to which there is no folder.
+    /// Returns whether it is a database on a server, next to which there is no folder.
     pub(crate) fn is_on_server(&self) -> bool {
         is_on_server(&self.url)
     }
@@ -236,7 +236,7 @@ impl SingleNames {
     }
 }
 
-/// Whether the URL is that of a database on a server.
+/// Returns whether the URL is that of a database on a server.
 pub(crate) fn is_on_server(url: &str) -> bool {
     ["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme))
 }

@@ -211,7 +211,7 @@ fn innermost(matches: &ArgMatches) -> Option<(usize, Command, &ArgMatches)> {
     Some((words, command, matches))
 }
 
-/// Whether a command has this setting, and no option of the command line replaces it.
+/// Returns whether a command has this setting, and no option of the command line replaces it.
 fn applies(setting: &Setting, command: &Command, given: &ArgMatches) -> bool {
     let Some(arg) = option(command, &setting.name) else { return false };
     if is_given(arg, given) {
@@ -224,7 +224,7 @@ fn applies(setting: &Setting, command: &Command, given: &ArgMatches) -> bool {
     !others.any(|other| conflicts(arg, other) || conflicts(other, arg))
 }
 
-/// Whether an option is on the command line.
+/// Returns whether an option is on the command line.
 fn is_given(arg: &Arg, matches: &ArgMatches) -> bool {
     matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
 }

@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Enrol) -> Result<()> {
     recovery_codes(options, &service, user_id)
 }
 
-/// Whether anything protects the account of a user.
+/// Returns whether anything protects the account of a user.
 fn is_protected(user: &FoundUser) -> bool {
     user.confirmed || user.authenticator || !user.devices.is_empty() || user.recovery_codes_left > 0
 }

@@ -199,7 +199,7 @@ where
 
 /// A call, as far as it is passed on.
 trait Passed: Call + Clone {
-    /// Whether the other service handles it.
+    /// Returns whether the other service handles it.
     fn is_there(&self, forward: &Forward) -> Result<bool> {
         let Some(user_id) = self.user() else { return Ok(false) };
         forward.known.user_is_there(user_id)
@@ -427,7 +427,7 @@ fn rejected(status: u16, code: &str, message: impl Into<String>) -> Error {
     Error::Rejected(Box::new(Rejection { status, code: Some(code.into()), message, fields }))
 }
 
-/// Whether the other service gave no usable reply.
+/// Returns whether the other service gave no usable reply.
 fn is_failure(error: &Error) -> bool {
     match error {
         Error::Rejected(why) => why.status >= 500,

@@ -30,7 +30,7 @@ pub(crate) fn is_last(headers: &HeaderMap) -> bool {
     headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// Whether a request says which host it is for (RFC 9112, 3.2; RFC 9113, 8.3.1).
+/// Returns whether a request says which host it is for (RFC 9112, 3.2; RFC 9113, 8.3.1).
 fn names_its_host(head: &Parts) -> bool {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (host, is_one) = (hosts.next(), hosts.next().is_none());

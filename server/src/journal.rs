@@ -55,7 +55,7 @@ impl LineLimit {
         LineLimit { most, share, recent: Mutex::default() }
     }
 
-    /// Whether there is room for a line because of this client. If not, it is counted.
+    /// Returns whether there is room for a line because of this client. If not, it is counted.
     fn take(&self, client: &str, now: Instant) -> bool {
         let mut recent = self.lock();
         let recent = &mut *recent;
@@ -139,7 +139,7 @@ impl Journal {
         }
     }
 
-    /// Whether a request of this client that anybody can make is logged. If not, it is counted.
+    /// Returns whether a request of this client that anybody can make is logged. If not, it is counted.
     pub(crate) fn may_log_stranger(&self, client: &str) -> bool {
         let now = Instant::now();
         self.report_left_out(now);

@@ -130,7 +130,7 @@ impl Logger {
         self.0.level.store(level as u8, Ordering::Relaxed);
     }
 
-    /// Whether lines of this level are logged.
+    /// Returns whether lines of this level are logged.
     pub fn has(&self, level: Level) -> bool {
         level as u8 <= self.0.level.load(Ordering::Relaxed)
     }

@@ -182,7 +182,7 @@ impl Metrics {
         text
     }
 
-    /// Whether calls can be handled: the database responds, or did a second ago.
+    /// Returns whether calls can be handled: the database responds, or did a second ago.
     pub fn is_ready(&self) -> bool {
         let read = || self.0.engine.callback_lanes().is_ok();
         self.0.ready.get(READY_EVERY, read)

@@ -69,7 +69,7 @@ impl Drop for Part {
     }
 }
 
-/// Whether anything has this name, also a link that leads to nothing.
+/// Returns whether anything has this name, also a link that leads to nothing.
 pub(crate) fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
@@ -95,7 +95,7 @@ fn remove_left_over(path: &Path) -> Result<()> {
     if is_at(&left, path) { std::fs::remove_file(path) } else { Ok(()) }
 }
 
-/// Whether the file still has this name.
+/// Returns whether the file still has this name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -193,7 +193,7 @@ fn open_followed(path: &Path) -> Result<File> {
     }
 }
 
-/// Whether a link is the name of an open file of a process, which may be a pipe without any other name.
+/// Returns whether a link is the name of an open file of a process, which may be a pipe without any other name.
 #[cfg(unix)]
 fn is_descriptor(link: &Path) -> bool {
     link.starts_with("/proc") && link.parent().is_some_and(|folder| folder.ends_with("fd"))

@@ -74,7 +74,7 @@ fn is_written_the_same(host: &str) -> bool {
     }
 }
 
-/// Whether the port can be one, if there is any.
+/// Returns whether the port can be one, if there is any.
 fn has_port(uri: &Uri) -> bool {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let port = &authority[authority.rfind(']').unwrap_or(0)..];

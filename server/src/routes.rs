@@ -79,7 +79,7 @@ struct OpenRoute {
 }
 
 impl Route {
-    /// Whether it stays as it is until it is set again.
+    /// Returns whether it stays as it is until it is set again.
     fn is_settled(&self) -> bool {
         self.open.is_ok() || self.is_removed()
     }
@@ -264,7 +264,7 @@ impl Routes {
         all.iter().map(|route| (route.name.clone(), workers(route))).collect()
     }
 
-    /// Whether a message would be sent by a gateway, and not by the fallback.
+    /// Returns whether a message would be sent by a gateway, and not by the fallback.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.all().iter().any(|route| route.name == name)
     }

@@ -78,7 +78,7 @@ impl Signals {
     }
 }
 
-/// Whether the process was started with this signal ignored. Only Linux says so without a handler
+/// Returns whether the process was started with this signal ignored. Only Linux says so without a handler
 /// being installed.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {

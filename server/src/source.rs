@@ -24,7 +24,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Whether every call may wait for another service.
+    /// Returns whether every call may wait for another service.
     pub(crate) fn waits_for_others(&self) -> bool {
         matches!(self, Source::Forward(_) | Source::Relay(_))
     }

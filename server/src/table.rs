@@ -45,7 +45,7 @@ pub(crate) fn aligned(row: &[String], widths: &[usize]) -> String {
     padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
-/// Whether somebody reads what is printed, and not a program, which may filter it line by line.
+/// Returns whether somebody reads what is printed, and not a program, which may filter it line by line.
 pub(crate) fn is_read_by_people() -> bool {
     stdout().is_terminal()
 }

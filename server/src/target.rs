@@ -81,7 +81,7 @@ impl Target {
 }
 
 impl LocalTarget {
-    /// Whether the service is asked by its socket, where it restricts users to their own accounts.
+    /// Returns whether the service is asked by its socket, where it restricts users to their own accounts.
     pub(crate) fn is_socket(&self) -> bool {
         self.service.as_deref().is_some_and(|url| url.starts_with("unix:"))
     }

@@ -55,7 +55,7 @@ impl Table {
         Table { burst, each, due: HashMap::new() }
     }
 
-    /// Whether there is room for this one, after those are forgotten that have nothing to wait for.
+    /// Returns whether there is room for this one, after those are forgotten that have nothing to wait for.
     fn make_room(&mut self, client: Client, now: Instant) -> bool {
         if self.due.len() >= MOST && !self.due.contains_key(&client) {
             self.due.retain(|_, due| *due > now);

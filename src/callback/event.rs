@@ -29,7 +29,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether this user approved the request. Also false if the service does not provide the user.
+    /// Returns whether this user approved the request. Also false if the service does not provide the user.
     pub fn approved_by(&self, user_id: UserId) -> bool {
         self.status == ApprovalStatus::Approved && self.user_id == Some(user_id)
     }

@@ -42,7 +42,7 @@ impl<'a> Parameters<'a> {
         Ok(Parameters::Form { text, fields })
     }
 
-    /// Whether a top-level name begins with `start`.
+    /// Returns whether a top-level name begins with `start`.
     pub(super) fn any_begins(&self, start: &str) -> bool {
         match self {
             Parameters::Json { fields, .. } => {
@@ -62,7 +62,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// Whether this field is certainly the same in every body with the same signature. False if
+    /// Returns whether this field is certainly the same in every body with the same signature. False if
     /// that needs a closer check.
     pub(super) fn reads_one_way(&self, wanted: &str) -> bool {
         let Parameters::Json { fields, .. } = self else { return false };
@@ -109,7 +109,7 @@ impl PartialEq for Kept {
     }
 }
 
-/// Whether a JSON text has no brackets, which can mean nesting or be part of a name.
+/// Returns whether a JSON text has no brackets, which can mean nesting or be part of a name.
 fn reads_one_way(text: &str) -> bool {
     !text.contains(['[', ']', '\\'])
 }

@@ -180,7 +180,7 @@ impl<'a> Walk<'a> {
         self.pairs.len()
     }
 
-    /// Whether the part from `from` on remains: it is not empty, or `stays` although it is. If not,
+    /// Returns whether the part from `from` on remains: it is not empty, or `stays` although it is. If not,
     /// removes the `&` before it.
     fn end(&mut self, parts: &mut Parts, from: usize, stays: bool) -> bool {
         let remains = stays || self.pairs.len() > from;
@@ -216,7 +216,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether all names differ. Most objects are so small that comparing all pairs is fastest.
+/// Returns whether all names differ. Most objects are so small that comparing all pairs is fastest.
 fn are_unique(fields: &[(Cow<'_, str>, &str)]) -> bool {
     if fields.len() > 32 {
         let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_ref()).collect();

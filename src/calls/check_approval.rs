@@ -207,12 +207,12 @@ impl ApprovalStatus {
 }
 
 impl Approval {
-    /// Whether this user approved the request. Also false if the service does not provide the user.
+    /// Returns whether this user approved the request. Also false if the service does not provide the user.
     pub fn approved_by(&self, user_id: UserId) -> bool {
         self.status == ApprovalStatus::Approved && self.user_id == Some(user_id)
     }
 
-    /// Whether the request is approved, and the record names this user or none: for a service that
+    /// Returns whether the request is approved, and the record names this user or none: for a service that
     /// provides only the status. **This is weaker than [`approved_by`](Approval::approved_by)**,
     /// which nothing replaces where the service provides the user.
     ///
@@ -226,7 +226,7 @@ impl Approval {
         self.status == ApprovalStatus::Approved && self.names_no_other_than(user_id)
     }
 
-    /// Whether the record names this user or none.
+    /// Returns whether the record names this user or none.
     pub(crate) fn names_no_other_than(&self, user_id: UserId) -> bool {
         let named = self.user_id.map(UserId::get).or(self.similar_id);
         named.is_none_or(|named| named == user_id.get())
@@ -256,7 +256,7 @@ impl Approval {
     }
 }
 
-/// Whether a field has the type that the record has for it.
+/// Returns whether a field has the type that the record has for it.
 fn fits(name: &str, value: &Value) -> bool {
     let alone = [("status".to_owned(), "pending".into()), (name.to_owned(), value.clone())];
     loose::read::<Approval>(alone.into_iter().collect()).is_ok()

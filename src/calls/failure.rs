@@ -189,7 +189,7 @@ fn not_found(code: &str, message: &str, fields: BTreeMap<String, String>) -> Err
     Error::Rejected(Box::new(Rejection { status: 404, code, message, fields }))
 }
 
-/// Whether the body is the service's own. A proxy in front of it also replies with 503, but the
+/// Returns whether the body is the service's own. A proxy in front of it also replies with 503, but the
 /// call may have reached the service then, so it is not safe to retry.
 fn is_of_the_service(body: &Map<String, Value>) -> bool {
     ["message", "errors", "success"].into_iter().any(|field| body.contains_key(field))

@@ -76,7 +76,7 @@ impl Verification {
     /// The type of device in the reply to a right recovery code.
     pub(crate) const RECOVERY_CODE: &str = "recovery_code";
 
-    /// Whether the code was one of the user's recovery codes. An application may want to write to the
+    /// Returns whether the code was one of the user's recovery codes. An application may want to write to the
     /// user then: somebody who has a phone does not need one.
     pub fn by_recovery_code(&self) -> bool {
         let device = self.device.as_ref().and_then(|device| device.os_type.as_deref());
@@ -215,7 +215,7 @@ fn not_checked(token: &str) -> bool {
     token != VALID && token != INVALID && token.to_ascii_lowercase().contains("force=true")
 }
 
-/// Whether a 401 rejects the token. Only the body distinguishes it from a 401 for a wrong API key.
+/// Returns whether a 401 rejects the token. Only the body distinguishes it from a 401 for a wrong API key.
 fn is_wrong(body: &Map<String, Value>, code: Option<&str>) -> bool {
     let inner = body.get("errors").and_then(|errors| errors.get("token"));
     let says = |field: Option<&Value>| field.and_then(Value::as_str) == Some(INVALID);
@@ -225,7 +225,7 @@ fn is_wrong(body: &Map<String, Value>, code: Option<&str>) -> bool {
     }
 }
 
-/// Whether a message is that of a wrong token. In the older generation, a service was recorded whose
+/// Returns whether a message is that of a wrong token. In the older generation, a service was recorded whose
 /// 401 had no other sign of it.
 fn says_wrong(message: Option<String>) -> bool {
     message.is_some_and(|message| {

@@ -218,7 +218,7 @@ fn text_of(bytes: &[u8]) -> Secret {
     Secret::new(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Whether a time that a device has signed is that of now.
+/// Returns whether a time that a device has signed is that of now.
 fn is_now(time: u64, now: Now) -> bool {
     now.clock.seconds().abs_diff(time) <= super::limits::DEVICE_CLOCK.as_secs()
 }

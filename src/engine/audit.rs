@@ -316,7 +316,7 @@ pub struct AuditPage {
 }
 
 impl AuditFilter {
-    /// Whether the decision is as the filter says, apart from its user and its time.
+    /// Returns whether the decision is as the filter says, apart from its user and its time.
     fn has(&self, entry: &AuditEntry) -> bool {
         let is = |found: Option<&str>, wanted: &Option<String>| {
             wanted.as_deref().is_none_or(|wanted| found == Some(wanted))

@@ -62,12 +62,12 @@ impl Forwarding {
         }
     }
 
-    /// Whether this is the application of an engine.
+    /// Returns whether this is the application of an engine.
     pub fn is_of(&self, engine: &Engine) -> bool {
         self.engine.app.app_id == engine.app.app_id
     }
 
-    /// Whether calls for a user are to be forwarded.
+    /// Returns whether calls for a user are to be forwarded.
     ///
     /// # Errors
     /// [`Error::Storage`], as all that follow.
@@ -87,7 +87,7 @@ impl Forwarding {
         self.engine.look(move |view| stored::number_is_there(view, app, &number))
     }
 
-    /// Whether an approval request was created there.
+    /// Returns whether an approval request was created there.
     ///
     /// # Errors
     /// As above.
@@ -96,7 +96,7 @@ impl Forwarding {
         self.engine.look(move |view| stored::approval_is_there(view, app, &uuid))
     }
 
-    /// Whether the verification of a number began there: none that is known did here.
+    /// Returns whether the verification of a number began there: none that is known did here.
     ///
     /// # Errors
     /// As above.

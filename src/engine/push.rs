@@ -159,7 +159,7 @@ impl PushHosts {
         }
     }
 
-    /// Whether an authority is one of this machine that was added.
+    /// Returns whether an authority is one of this machine that was added.
     pub(crate) fn is_here(&self, authority: &str) -> bool {
         self.0.iter().any(|host| matches!(host, Host::Here(here) if here == authority))
     }

@@ -49,7 +49,7 @@ impl Handle<CreateRecoveryCodes> for Engine {
 }
 
 impl Engine {
-    /// Whether a user has an authenticator app of which a code was accepted.
+    /// Returns whether a user has an authenticator app of which a code was accepted.
     ///
     /// # Errors
     /// [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
@@ -96,7 +96,7 @@ impl Engine {
     }
 }
 
-/// Whether a token may be a recovery code. No other code has as many digits.
+/// Returns whether a token may be a recovery code. No other code has as many digits.
 pub(super) fn fits(token: &Token) -> bool {
     token.as_str().len() == usize::from(limits::RECOVERY_LENGTH)
 }

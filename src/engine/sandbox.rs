@@ -119,7 +119,7 @@ impl Engine {
         }
     }
 
-    /// Whether this is a sandbox that accepts tokens without looking for codes.
+    /// Returns whether this is a sandbox that accepts tokens without looking for codes.
     pub(super) fn is_lenient(&self) -> bool {
         let sandbox = self.shared.sandbox.as_ref();
         sandbox.is_some_and(|sandbox| !matches!(sandbox.accepts, Accepts::Right))
@@ -154,7 +154,7 @@ impl Engine {
         Ok(Some(accepted("sms", enrolled_at.unwrap_or(now.clock))))
     }
 
-    /// Whether a sandbox accepts a token, without looking for codes; `None` if this is a real engine.
+    /// Returns whether a sandbox accepts a token, without looking for codes; `None` if this is a real engine.
     pub(super) fn sandbox_accepts(&self, token: Option<&Token>) -> Option<bool> {
         match self.shared.sandbox.as_ref().map(|sandbox| &sandbox.accepts)? {
             Accepts::Right => None,

@@ -80,7 +80,7 @@ impl Steady {
         }
     }
 
-    /// Whether the stored time has to be read, by the one caller that gets this.
+    /// Returns whether the stored time has to be read, by the one caller that gets this.
     pub(super) fn must_read(&self, now: Now) -> bool {
         let read_at = self.read_at.load(SeqCst);
         now.clock.0.abs_diff(read_at) >= READ_EVERY.unsigned_abs()

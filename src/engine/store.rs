@@ -124,7 +124,7 @@ impl Store {
         }
     }
 
-    /// Whether this process can use it, and is not a forked child of the one that can.
+    /// Returns whether this process can use it, and is not a forked child of the one that can.
     pub(super) fn is_own(&self) -> bool {
         self.backend.begin().is_ok()
     }
@@ -140,7 +140,7 @@ impl Store {
         drop(self.queue.counts.take());
     }
 
-    /// Whether the database was put back from a copy.
+    /// Returns whether the database was put back from a copy.
     pub(super) fn is_restored(&self) -> bool {
         self.backend.is_restored()
     }

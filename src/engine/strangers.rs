@@ -20,7 +20,7 @@ const MOST: usize = 1024;
 pub(super) struct Strangers(Mutex<BTreeMap<[u8; 32], Time>>);
 
 impl Strangers {
-    /// Whether no application had the key a moment ago.
+    /// Returns whether no application had the key a moment ago.
     pub(super) fn has(&self, key: &ApiKey, now: Time) -> bool {
         self.lock().get(&key_hash(key)).is_some_and(|at| is_recent(*at, now))
     }

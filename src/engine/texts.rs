@@ -126,7 +126,7 @@ impl Tag {
     }
 }
 
-/// Whether Chinese is written in traditional characters there.
+/// Returns whether Chinese is written in traditional characters there.
 fn is_traditional(region: &str) -> bool {
     matches!(region, "TW" | "HK" | "MO")
 }

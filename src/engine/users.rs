@@ -59,7 +59,7 @@ impl Engine {
         Ok(Some(Welcome { message, invitation, job: (self.nonce()?, route, lease), sending }))
     }
 
-    /// Whether new users are sent a message with a link.
+    /// Returns whether new users are sent a message with a link.
     fn sends_install_messages(&self) -> Result<bool> {
         let has_link = self.app.install_link.is_some() || self.public_url()?.is_some();
         Ok(self.app.sms_enabled && has_link)
@@ -89,7 +89,7 @@ impl Engine {
 }
 
 impl Profile {
-    /// Whether the user is known to have an app for codes, so that no SMS is needed. A device that can
+    /// Returns whether the user is known to have an app for codes, so that no SMS is needed. A device that can
     /// only respond to approval requests would leave a login that asks for a code without any.
     pub(super) fn uses_app(&self) -> bool {
         self.device_shows_codes || self.authenticator_used

@@ -424,7 +424,7 @@ pub(super) fn accepted(made_with: &str, enrolled_at: Time) -> Verification {
 }
 
 impl SentCode {
-    /// Whether it is accepted, if so many wrong tries make it void.
+    /// Returns whether it is accepted, if so many wrong tries make it void.
     pub(super) fn lives(&self, now: Now, tries: u32) -> bool {
         // A code that would live longer than any code can was issued while the clock was wrong.
         let longest = limits::LONGEST_CODE_LIFE + limits::CLOCK_SLACK;

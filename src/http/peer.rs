@@ -91,7 +91,7 @@ impl Rights {
         self
     }
 
-    /// Whether this right is among them.
+    /// Returns whether this right is among them.
     pub fn has(self, right: Right) -> bool {
         match right {
             Right::Application => self.application,
@@ -118,7 +118,7 @@ impl Peer {
         self.rights
     }
 
-    /// Whether the peer may make a call.
+    /// Returns whether the peer may make a call.
     ///
     /// # Errors
     /// That it may not, or that this cannot be found out.
@@ -142,7 +142,7 @@ impl Peer {
         }
     }
 
-    /// Whether everything in the path that names a user names the peer's own, and there is such a
+    /// Returns whether everything in the path that names a user names the peer's own, and there is such a
     /// field. Parameters never override the fields of the path.
     ///
     /// # Errors

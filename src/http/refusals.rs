@@ -28,7 +28,7 @@ impl RoutedRequest {
         params.and_then(|mut params| api_key(&self.request, &mut params, backend.names()))
     }
 
-    /// Whether an application had the API key of this request when the keys of all were read last: see
+    /// Returns whether an application had the API key of this request when the keys of all were read last: see
     /// [`Backend::had_key`]. If the body did not arrive or cannot be read, a key in a header or in the query counts.
     pub fn has_known_key(&self, backend: &impl Backend) -> bool {
         let key = self.key(backend, Params::read(&self.request));

@@ -78,13 +78,13 @@ impl CallbackUrl {
         &self.0
     }
 
-    /// Whether callbacks are encrypted on their way.
+    /// Returns whether callbacks are encrypted on their way.
     #[cfg(all(feature = "engine", feature = "https"))]
     pub(crate) fn is_encrypted(&self) -> bool {
         self.0.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
     }
 
-    /// Whether its host is written as this machine: `localhost`, or a loopback address.
+    /// Returns whether its host is written as this machine: `localhost`, or a loopback address.
     #[cfg(all(feature = "engine", feature = "https"))]
     pub(crate) fn is_this_machine(&self) -> bool {
         let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);

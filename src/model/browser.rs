@@ -27,7 +27,7 @@ impl BrowserToken {
         &self.0
     }
 
-    /// Whether the text can be a token.
+    /// Returns whether the text can be a token.
     pub(crate) fn is_one(&self) -> bool {
         *self.0 != NONE
     }

@@ -213,7 +213,7 @@ impl Connection {
         }
     }
 
-    /// Whether it can still be used, as far as is known without a question to the server.
+    /// Returns whether it can still be used, as far as is known without a question to the server.
     pub(crate) fn is_usable(&mut self) -> bool {
         self.is_usable && self.input.is_empty() && self.link.is_idle()
     }

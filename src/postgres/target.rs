@@ -130,7 +130,7 @@ impl Target {
     }
 }
 
-/// Whether what follows `postgres:` in a URL has a password.
+/// Returns whether what follows `postgres:` in a URL has a password.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] as [`Target::parse`], without the password.

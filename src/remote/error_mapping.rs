@@ -43,7 +43,7 @@ impl Fault {
         Fault::BadResponse(message.into())
     }
 
-    /// Whether the peer has closed the connection.
+    /// Returns whether the peer has closed the connection.
     #[cfg(all(feature = "engine", feature = "https"))]
     pub(super) fn is_closed(&self) -> bool {
         matches!(self, Fault::Io(error) if is_closed(error.kind()))

@@ -22,7 +22,7 @@ impl Headers {
     }
 }
 
-/// Whether this can be the name of a header (RFC 9110, section 5.6.2).
+/// Returns whether this can be the name of a header (RFC 9110, section 5.6.2).
 pub(super) fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_part)

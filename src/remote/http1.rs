@@ -55,7 +55,7 @@ impl Head {
         (300..400).contains(&self.status)
     }
 
-    /// Whether the connection can be used again, once the body was read.
+    /// Returns whether the connection can be used again, once the body was read.
     #[cfg(all(feature = "engine", feature = "https"))]
     pub(super) fn stays_open(&self) -> bool {
         self.stays_open && !matches!(framing(self), Err(_) | Ok(Framing::UntilClose))
@@ -78,7 +78,7 @@ impl<S: Read + Write> Connection<S> {
         &mut self.stream
     }
 
-    /// Whether the last response was read to its end, nothing follows it, and the service does not
+    /// Returns whether the last response was read to its end, nothing follows it, and the service does not
     /// close the connection.
     pub(super) fn is_reusable(&self) -> bool {
         self.reusable && self.input.is_empty()
@@ -144,7 +144,7 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// Whether the last response named the request that it belongs to.
+    /// Returns whether the last response named the request that it belongs to.
     pub(super) fn names_requests(&self) -> bool {
         self.names_requests
     }

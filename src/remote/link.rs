@@ -151,7 +151,7 @@ impl Link {
         self.0.socket().set_deadline(until.0);
     }
 
-    /// Whether the server has neither sent anything nor closed the connection.
+    /// Returns whether the server has neither sent anything nor closed the connection.
     pub(crate) fn is_idle(&mut self) -> bool {
         self.0.is_idle()
     }

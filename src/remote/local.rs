@@ -135,7 +135,7 @@ impl Local {
     }
 }
 
-/// Whether this user may be the service, for a process of the user `own`.
+/// Returns whether this user may be the service, for a process of the user `own`.
 fn is_trusted(user: u32, own: u32, service_uid: Option<u32>) -> bool {
     user != OVERFLOW && ([ROOT, own].contains(&user) || service_uid == Some(user))
 }

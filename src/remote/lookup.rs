@@ -133,12 +133,12 @@ fn plain(file: &Path) -> Result<Option<File>, Failure> {
     }
 }
 
-/// Whether a name is this domain or below it (RFC 6761).
+/// Returns whether a name is this domain or below it (RFC 6761).
 fn is_below(name: &str, domain: &str) -> bool {
     name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Whether this can be the name of a host. A name that ends in a number is an address in a notation
+/// Returns whether this can be the name of a host. A name that ends in a number is an address in a notation
 /// that is not supported.
 fn is_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';

@@ -40,7 +40,7 @@ impl Loopback {
         self.requests.recv_timeout(Duration::from_secs(5)).unwrap()
     }
 
-    /// Whether no request was received.
+    /// Returns whether no request was received.
     pub(super) fn is_untouched(&self) -> bool {
         self.requests.recv_timeout(Duration::from_millis(50)).is_err()
     }

@@ -29,7 +29,7 @@ impl Reach {
     }
 }
 
-/// Whether an address is one of the public Internet, and not one of those that IANA has assigned to
+/// Returns whether an address is one of the public Internet, and not one of those that IANA has assigned to
 /// other purposes: this machine, private networks, single links, groups, documentation and tests.
 #[cfg(feature = "engine")]
 fn is_public(address: IpAddr) -> bool {

@@ -91,7 +91,7 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// Whether an error means that the call is to end.
+/// Returns whether an error means that the call is to end.
 pub(super) fn is_interrupted(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Interrupted>())
 }
@@ -200,13 +200,13 @@ impl Socket {
         self.waiter = Waiter::until(deadline);
     }
 
-    /// Whether the peer has sent something that was not read yet.
+    /// Returns whether the peer has sent something that was not read yet.
     #[cfg(feature = "https")]
     pub(super) fn has_data(&self) -> bool {
         self.stream.peek(&mut [0]).is_ok_and(|length| length > 0)
     }
 
-    /// Whether the peer has neither sent anything nor closed the connection.
+    /// Returns whether the peer has neither sent anything nor closed the connection.
     pub(super) fn is_idle(&self) -> bool {
         let peeked = self.stream.peek(&mut [0]);
         peeked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
@@ -240,7 +240,7 @@ fn cookie(_stream: &TcpStream) -> Option<u64> {
     None
 }
 
-/// Whether a connection is being established.
+/// Returns whether a connection is being established.
 #[cfg(feature = "https")]
 fn is_under_way(error: &io::Error) -> bool {
     error.kind() == ErrorKind::WouldBlock

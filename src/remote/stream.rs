@@ -30,7 +30,7 @@ impl Stream {
         }
     }
 
-    /// Whether the connection can be reused. Data after a response would be taken for the response
+    /// Returns whether the connection can be reused. Data after a response would be taken for the response
     /// to the next call, so there must be none: neither decrypted, nor received but not decrypted.
     pub(super) fn is_idle(&mut self) -> bool {
         if !self.socket().is_own() {

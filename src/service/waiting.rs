@@ -257,7 +257,7 @@ impl Service {
     }
 }
 
-/// Whether the status may still change. One that this library does not know may be followed by one
+/// Returns whether the status may still change. One that this library does not know may be followed by one
 /// that it does.
 fn is_open(approval: &Approval) -> bool {
     matches!(approval.status, ApprovalStatus::Pending | ApprovalStatus::Unknown)

@@ -199,7 +199,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Whether a byte is an unreserved character of RFC 3986.
+/// Returns whether a byte is an unreserved character of RFC 3986.
 #[inline(always)]
 pub(crate) fn is_plain(byte: u8) -> bool {
     const PLAIN: [bool; 256] = {

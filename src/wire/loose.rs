@@ -63,7 +63,7 @@ impl Drop for Loose {
     }
 }
 
-/// Whether a number is in canonical form. `+1` and `01` are other spellings of 1, and `-0` of 0;
+/// Returns whether a number is in canonical form. `+1` and `01` are other spellings of 1, and `-0` of 0;
 /// they are rejected, because two readers could take them for different users.
 fn is_canonical(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);

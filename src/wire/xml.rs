@@ -254,7 +254,7 @@ fn character(entity: &quick_xml::events::BytesRef<'_>) -> Result<char> {
     }
 }
 
-/// Whether a name is valid in a tag.
+/// Returns whether a name is valid in a tag.
 fn is_plain(name: &str) -> bool {
     let starts_a_name =
         |c: char| c.is_ascii_alphabetic() || c == '_' || (c >= '\u{c0}' && c.is_alphabetic());

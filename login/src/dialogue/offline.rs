@@ -68,7 +68,7 @@ impl<'a> Cache<'a> {
 }
 
 impl Dialogue<'_> {
-    /// Whether codes of the user's app are checked without the service from now on, after what would
+    /// Returns whether codes of the user's app are checked without the service from now on, after what would
     /// end the login like this.
     pub(super) fn goes_offline(&mut self, end: Outcome) -> bool {
         let by_code = matches!(self.config.method, Method::Ask | Method::Code);

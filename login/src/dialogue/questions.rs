@@ -293,7 +293,7 @@ impl<'a> Dialogue<'a> {
         self.journal.error(&clean(&line));
     }
 
-    /// Whether the service replies to nothing, after it did not check a code and did not say why. There
+    /// Returns whether the service replies to nothing, after it did not check a code and did not say why. There
     /// may be services which lock a user like that, and on_trouble=ignore must not undo it.
     fn is_busy(&mut self) -> bool {
         let status = self.backend.user_status(&UserStatus::new(self.user));

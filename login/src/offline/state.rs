@@ -152,7 +152,7 @@ impl State {
         }
     }
 
-    /// Whether there are codes to compare with.
+    /// Returns whether there are codes to compare with.
     pub(super) fn has_codes(&self) -> bool {
         !self.hashes.is_empty()
     }
@@ -170,7 +170,7 @@ impl State {
             && self.wrong_at < u64::MAX / 2
     }
 
-    /// Whether the code has as many digits as those of the app.
+    /// Returns whether the code has as many digits as those of the app.
     fn has_length_of(&self, code: &Token) -> bool {
         code.as_str().len() as u64 == self.digits
     }

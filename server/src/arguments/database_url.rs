@@ -31,7 +31,7 @@ impl TypedValueParser for DatabaseUrl {
     }
 }
 
-/// Whether the URL of a database can be given to a command or in a configuration file.
+/// Returns whether the URL of a database can be given to a command or in a configuration file.
 ///
 /// # Errors
 /// What is wrong, to be read after the name of the option, without the URL.

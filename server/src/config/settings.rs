@@ -173,7 +173,7 @@ fn limit_names(text: &str) -> impl Iterator<Item = &str> {
     pairs.filter_map(|pair| Some(pair.split_once('=')?.0))
 }
 
-/// Whether the option is to be given.
+/// Returns whether the option is to be given.
 fn flag(value: &DeValue<'_>) -> Result<bool, String> {
     match value {
         DeValue::Boolean(value) => Ok(*value),
@@ -201,7 +201,7 @@ fn text(arg: &Arg, value: &DeValue<'_>) -> Result<String, String> {
     })
 }
 
-/// Whether the option accepts the value.
+/// Returns whether the option accepts the value.
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
     if arg.get_long() == Some("database") {
         // What is rejected may be a password.
@@ -212,7 +212,7 @@ fn check(arg: &Arg, value: &str) -> Result<(), String> {
         .map_err(|reason| format!("has the invalid value {value:?}: {reason}"))
 }
 
-/// Whether a value is valid that the option takes as it is, and that is read later.
+/// Returns whether a value is valid that the option takes as it is, and that is read later.
 fn valid(option: &str, value: &str) -> Result<(), String> {
     let engine = |set: fn(Settings, &str) -> Settings| set(Settings::new(IN_MEMORY), value).check();
     let checked = match option {

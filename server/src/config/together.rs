@@ -60,7 +60,7 @@ fn same_addresses(given: &[(&Setting, &Arg)]) -> Vec<Problem> {
     wrong
 }
 
-/// Whether only one of two addresses can be listened on. Port 0 is a free one each time.
+/// Returns whether only one of two addresses can be listened on. Port 0 is a free one each time.
 fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
     let is_every = one.ip().is_unspecified() || other.ip().is_unspecified();
     let same_kind = one.is_ipv4() == other.is_ipv4();

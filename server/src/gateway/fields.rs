@@ -143,7 +143,7 @@ impl<'a> Fields<'a> {
         self.problems.push(Problem { field: name.to_owned(), wrong: wrong.into(), accepted });
     }
 
-    /// Whether a problem was noted.
+    /// Returns whether a problem was noted.
     pub fn has_problems(&self) -> bool {
         !self.problems.is_empty()
     }

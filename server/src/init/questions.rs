@@ -41,7 +41,7 @@ pub(super) fn ask(draft: &mut Draft, file: &Path) -> Result<()> {
     print("")
 }
 
-/// Whether the settings say how applications reach the service.
+/// Returns whether the settings say how applications reach the service.
 pub(super) fn is_reached(draft: &Draft) -> bool {
     REACHED.iter().any(|name| !draft.values(name).is_empty())
 }

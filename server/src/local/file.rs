@@ -119,7 +119,7 @@ impl SocketFile {
         Ok((listener, SocketFile { path: path.to_owned(), id }))
     }
 
-    /// Whether the file at the path is still this one.
+    /// Returns whether the file at the path is still this one.
     pub(crate) fn is_ours(&self) -> bool {
         fs::symlink_metadata(&self.path).is_ok_and(|found| id(&found) == self.id)
     }

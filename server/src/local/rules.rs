@@ -62,12 +62,12 @@ impl PeerRules {
         }
     }
 
-    /// Whether some rule is for any user.
+    /// Returns whether some rule is for any user.
     pub fn allow_any(&self) -> bool {
         self.0.iter().any(|(who, _)| *who == Who::Any)
     }
 
-    /// Whether the rights of this user depend on the user database, whose look-ups may block.
+    /// Returns whether the rights of this user depend on the user database, whose look-ups may block.
     pub(crate) fn need_names(&self, uid: u32) -> bool {
         let known = self.rights(uid, &[]);
         let adds = |(who, right): &(Who, Right)| match who {

@@ -25,7 +25,7 @@ impl Journald {
     }
 }
 
-/// Whether standard error is the journal: systemd says which file that is.
+/// Returns whether standard error is the journal: systemd says which file that is.
 #[allow(clippy::disallowed_methods, reason = "systemd passes it by this variable alone")]
 pub(super) fn is_standard_error() -> bool {
     let Some(stream) = std::env::var_os("JOURNAL_STREAM") else { return false };

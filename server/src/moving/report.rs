@@ -38,7 +38,7 @@ impl Report {
         Ok(Report { file: file.map(open).transpose()?, count: 0 })
     }
 
-    /// Whether the next one is shown.
+    /// Returns whether the next one is shown.
     pub(super) fn shows(&self) -> bool {
         self.count <= SHOWN
     }

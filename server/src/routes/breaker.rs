@@ -57,7 +57,7 @@ impl Breaker {
         self.until = self.until.map(|_| Instant::now());
     }
 
-    /// Whether a message is passed on; otherwise how long it has to wait.
+    /// Returns whether a message is passed on; otherwise how long it has to wait.
     pub(super) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
         match self.until {
             None => Ok(()),

@@ -73,7 +73,7 @@ impl RouteSettings {
         (read, rest)
     }
 
-    /// Whether it takes messages to this number.
+    /// Returns whether it takes messages to this number.
     pub(crate) fn takes(&self, to: &str, via: Channel) -> bool {
         let is_there = |prefix: &String| to.starts_with(prefix.as_str());
         self.channels.contains(&via)

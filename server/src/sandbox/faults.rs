@@ -109,7 +109,7 @@ impl Faults {
 }
 
 impl Fault {
-    /// Whether it meets this call, which is then counted.
+    /// Returns whether it meets this call, which is then counted.
     fn meets(&self, call: &str, delivering: bool) -> bool {
         let concerns = self.calls.is_empty() || self.calls.iter().any(|name| name == call);
         if !concerns || *self.ended.borrow() || (self.kind == "undelivered") != delivering {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Sandbox {
-    /// Whether a path is one of those for tests.
+    /// Returns whether a path is one of those for tests.
     pub(crate) fn owns(path: &str) -> bool {
         // Clients join a base URL that ends with a slash and a path that begins with one.
         format!("/{}", path.trim_start_matches('/')).starts_with(SANDBOX_PATH)
@@ -70,7 +70,7 @@ impl Sandbox {
         }
     }
 
-    /// Whether a request has the key of this sandbox.
+    /// Returns whether a request has the key of this sandbox.
     pub(crate) fn is_authorized(&self, headers: &HeaderMap) -> bool {
         self.check_key(&self.world(), headers).is_ok()
     }

@@ -108,7 +108,7 @@ impl Deliver for Spool {
     }
 }
 
-/// Whether a file of this name has a code that has expired, or that would live longer than any code
+/// Returns whether a file of this name has a code that has expired, or that would live longer than any code
 /// can, which was issued while the clock was wrong. An unfinished file counts: the process that
 /// wrote it was killed.
 fn has_expired(name: &str, now: Time) -> bool {

@@ -240,7 +240,7 @@ impl Engine {
 }
 
 impl JobFilter {
-    /// Whether jobs of this lane can fit.
+    /// Returns whether jobs of this lane can fit.
     fn may_be_in(&self, lane: &str) -> bool {
         let is_state = match (self.state, lane) {
             (None, _) => true,

@@ -77,7 +77,7 @@ impl Engine {
 
 /// Threads that send what calls have decided, so that no call waits for long for a gateway.
 pub trait Workers: Send + Sync {
-    /// Whether jobs of this lane are sent by workers. All others are sent by the thread of the call.
+    /// Returns whether jobs of this lane are sent by workers. All others are sent by the thread of the call.
     fn sends(&self, lane: &str) -> bool;
 
     /// Takes a job, to [`send`](LeasedJob::send) it on another thread.

@@ -367,7 +367,7 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
     })
 }
 
-/// Whether a request can be approved with this number. One that has none needs none.
+/// Returns whether a request can be approved with this number. One that has none needs none.
 fn is_number(row: &Approval, typed: Option<&Secret>) -> Decided<bool> {
     let number = row.number.get()?;
     let typed = typed.map_or("", Secret::expose);

@@ -193,7 +193,7 @@ fn codes_of(view: &mut View, user_id: UserId, device: u64) -> Decided<Option<Cod
     Ok(Some(Codes { secret, digits: row.digits, period: row.period }))
 }
 
-/// Whether a device signs what it sends.
+/// Returns whether a device signs what it sends.
 pub(in crate::engine) fn has_key(device: &Device) -> bool {
     !device.public_key.is_empty()
 }

@@ -68,7 +68,7 @@ impl Sending {
         Ok(Ok(next))
     }
 
-    /// Whether the message would be over a limit.
+    /// Returns whether the message would be over a limit.
     pub(in crate::engine) fn is_over(&self, view: &mut View) -> Decided<bool> {
         Ok(self.counted(view)?.is_err())
     }

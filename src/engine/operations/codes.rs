@@ -129,7 +129,7 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     Ok(Issued::Sent { message, expires_at, next, uuid })
 }
 
-/// Whether codes of the subject are not looked at for long. A wait of minutes may have ended before the
+/// Returns whether codes of the subject are not looked at for long. A wait of minutes may have ended before the
 /// user types the code.
 fn locked(view: &mut View, issue: &IssueCode) -> Decided<Option<Barred>> {
     match &issue.subject {
@@ -203,7 +203,7 @@ fn delete_expired(view: &mut View, issue: &IssueCode, subject: &str) -> Decided<
     Ok(())
 }
 
-/// Whether the code of this key is this one, and can still be used.
+/// Returns whether the code of this key is this one, and can still be used.
 pub(in crate::engine) fn is_code(
     view: &mut View,
     key: (String, String),

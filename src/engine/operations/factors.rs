@@ -173,12 +173,12 @@ fn put_authenticator(
 }
 
 impl Authenticator {
-    /// Whether it is an authenticator app, and not a device of the approver.
+    /// Returns whether it is an authenticator app, and not a device of the approver.
     pub(in crate::engine) fn is_app(&self) -> bool {
         self.device_id.is_none()
     }
 
-    /// Whether it is an app of which no code was accepted yet.
+    /// Returns whether it is an app of which no code was accepted yet.
     pub(in crate::engine) fn is_pending(&self) -> bool {
         self.is_app() && self.last_step.is_none()
     }

@@ -71,7 +71,7 @@ pub(in crate::engine) fn counted(view: &mut View, app: AppId) -> Decided<Option<
     view.get::<Forwarding>((app,))
 }
 
-/// Whether the calls for a user are handled there.
+/// Returns whether the calls for a user are handled there.
 pub(in crate::engine) fn is_there(view: &mut View, app: AppId, id: UserId) -> Decided<bool> {
     view.ask::<User>((id.get(),));
     let row = view.get::<Forwarded>((app, id.get()))?;
@@ -82,7 +82,7 @@ pub(in crate::engine) fn is_there(view: &mut View, app: AppId, id: UserId) -> De
     })
 }
 
-/// Whether the user with a number is there. Only the other service can say whether anybody has one that
+/// Returns whether the user with a number is there. Only the other service can say whether anybody has one that
 /// nobody has here.
 pub(in crate::engine) fn number_is_there(
     view: &mut View,
@@ -95,7 +95,7 @@ pub(in crate::engine) fn number_is_there(
     }
 }
 
-/// Whether an approval request was created there.
+/// Returns whether an approval request was created there.
 pub(in crate::engine) fn approval_is_there(
     view: &mut View,
     app: AppId,
@@ -104,7 +104,7 @@ pub(in crate::engine) fn approval_is_there(
     Ok(lookups::find(view, Kind::Approval, app, uuid.as_str())?.is_none())
 }
 
-/// Whether the verification of a number began there.
+/// Returns whether the verification of a number began there.
 pub(in crate::engine) fn verification_is_there(
     view: &mut View,
     key: &VerificationKey,

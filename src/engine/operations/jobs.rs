@@ -49,7 +49,7 @@ pub(in crate::engine) fn callbacks(app: AppId) -> String {
     format!("{CALLBACKS}{app}")
 }
 
-/// Whether nothing in this lane is attempted any more.
+/// Returns whether nothing in this lane is attempted any more.
 pub(in crate::engine) fn is_over(lane: &str) -> bool {
     [SENT, FAILED, DEAD].contains(&lane)
 }
@@ -242,7 +242,7 @@ pub(in crate::engine) fn bury_expired(
     Ok(buried)
 }
 
-/// Whether what was leased a while ago is still to be sent.
+/// Returns whether what was leased a while ago is still to be sent.
 pub(in crate::engine) fn is_still_wanted(
     view: &mut View,
     lease: &Lease,
@@ -372,7 +372,7 @@ pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
     Subject::user_of(&job.subject)
 }
 
-/// Whether what it carries is still of use.
+/// Returns whether what it carries is still of use.
 fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool> {
     let carried = match what {
         What::Message { code: Some(carried), .. } => carried,

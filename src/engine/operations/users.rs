@@ -65,7 +65,7 @@ pub(in crate::engine) struct Profile {
     pub(in crate::engine) devices: Vec<String>,
 }
 
-/// Whether a user has that number.
+/// Returns whether a user has that number.
 pub(in crate::engine) fn is_enrolled(view: &mut View, app: AppId, number: &str) -> Decided<bool> {
     Ok(lookups::find(view, Kind::Phone, app, number)?.is_some())
 }

@@ -95,7 +95,7 @@ impl CheckService {
     }
 }
 
-/// Whether the keyring has all keys with which something is sealed.
+/// Returns whether the keyring has all keys with which something is sealed.
 fn of_keyring(engine: &Engine) -> Result<Finding> {
     let keys = engine.keyring()?.keys()?;
     let sealed = engine.sealed_values()?;
@@ -118,7 +118,7 @@ fn of_keyring(engine: &Engine) -> Result<Finding> {
     })
 }
 
-/// Whether the clock is behind what was decided already, or was ahead when codes were accepted.
+/// Returns whether the clock is behind what was decided already, or was ahead when codes were accepted.
 fn of_clock(engine: &Engine) -> Result<Finding> {
     let now = engine.now().clock.seconds();
     let newest = engine.audit(&AuditFilter::default(), None, 1)?;
@@ -173,7 +173,7 @@ fn of_routes(engine: &Engine) -> Result<Finding> {
     })
 }
 
-/// Whether messages and callbacks leave.
+/// Returns whether messages and callbacks leave.
 fn of_jobs(engine: &Engine) -> Result<Finding> {
     let status = engine.job_status()?;
     let sum = |of: fn(&JobStatus) -> u32| status.iter().map(of).fold(0, u32::saturating_add);

@@ -35,7 +35,7 @@ pub(in crate::engine) trait Backend: Send + Sync {
     /// Does this work in one transaction, which is committed and on disk if it returns success. The
     /// work is done again where another process has changed what it read.
     fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
-    /// Whether it was put back from a copy, so that [`Backend::spend`] has to follow before anything.
+    /// Returns whether it was put back from a copy, so that [`Backend::spend`] has to follow before anything.
     fn is_restored(&self) -> bool;
     /// Spends what may have been used since a copy was made: see `store/restored.rs`.
     ///

@@ -82,7 +82,7 @@ pub(super) enum Pending {
 }
 
 impl Cache {
-    /// Whether all rows whose key begins so are loaded.
+    /// Returns whether all rows whose key begins so are loaded.
     pub(super) fn has_all(&self, prefix: &[Value]) -> bool {
         (0..=prefix.len()).any(|length| self.prefixes.contains(&prefix[..length]))
     }

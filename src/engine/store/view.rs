@@ -237,7 +237,7 @@ impl View {
         self.counting.clear();
     }
 
-    /// Whether the decisions have changed anything.
+    /// Returns whether the decisions have changed anything.
     pub(super) fn is_changed(&self) -> bool {
         !self.counted.is_empty() || self.caches.iter().any(Cache::is_changed)
     }

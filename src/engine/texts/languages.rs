@@ -64,7 +64,7 @@ pub(super) fn of(tag: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.tag == tag)
 }
 
-/// Whether a language is written from right to left, also one without texts here.
+/// Returns whether a language is written from right to left, also one without texts here.
 pub(super) fn is_right_to_left(tag: &str) -> bool {
     matches!(tag, "ar" | "dv" | "fa" | "he" | "ku" | "ps" | "sd" | "ug" | "ur" | "yi")
 }

@@ -104,7 +104,7 @@ impl Receipts {
     }
 }
 
-/// Whether all that a provider has said is the code of an error.
+/// Returns whether all that a provider has said is the code of an error.
 fn is_code(said: &str) -> bool {
     said.len() <= 5 && said.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -185,7 +185,7 @@ fn has_url(text: &str) -> bool {
     has(text, RECEIPT_URL)
 }
 
-/// Whether a text has a placeholder.
+/// Returns whether a text has a placeholder.
 pub(super) fn has(text: &str, placeholder: &str) -> bool {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("{{") {

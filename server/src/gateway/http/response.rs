@@ -109,7 +109,7 @@ impl Rules {
         }
     }
 
-    /// Whether a value means success: the one that is set, or any that is not empty.
+    /// Returns whether a value means success: the one that is set, or any that is not empty.
     fn is_fine(&self, found: &Value) -> bool {
         match &self.value {
             Some(value) => text(found).as_ref() == Some(value),

@@ -93,7 +93,7 @@ impl<'a> Values<'a> {
 }
 
 impl Name {
-    /// Whether the value is XML itself, in which everything that was sent is escaped.
+    /// Returns whether the value is XML itself, in which everything that was sent is escaped.
     pub(super) fn is_markup(self) -> bool {
         matches!(self, Name::SpokenSsml | Name::SpokenTextSsml)
     }
@@ -118,7 +118,7 @@ fn spoken(code: &str) -> String {
     digits.join(" … ")
 }
 
-/// Whether an SMS can hold a text in the default alphabet of GSM (3GPP TS 23.038, 6.2.1), in which
+/// Returns whether an SMS can hold a text in the default alphabet of GSM (3GPP TS 23.038, 6.2.1), in which
 /// more of it fits than in Unicode.
 fn is_gsm(text: &str) -> bool {
     const OTHERS: &str =

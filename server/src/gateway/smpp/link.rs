@@ -79,7 +79,7 @@ pub(super) struct Submit {
 }
 
 impl Submit {
-    /// Whether it is still wanted. From here on, it counts as written.
+    /// Returns whether it is still wanted. From here on, it counts as written.
     pub(super) fn begin(&self) -> bool {
         let mut state = self.ticket.lock();
         let wanted = matches!(*state, State::Waiting) && Instant::now() < self.deadline;

@@ -213,7 +213,7 @@ fn from(fields: &mut Fields<'_>) -> String {
     from.to_owned()
 }
 
-/// Whether an address of the protocol can hold this sender: a number, a name, or none.
+/// Returns whether an address of the protocol can hold this sender: a number, a name, or none.
 pub(super) fn is_sender(from: &str) -> bool {
     let digits = from.strip_prefix('+').unwrap_or(from);
     match !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {

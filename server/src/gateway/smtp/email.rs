@@ -19,21 +19,21 @@ const TO_DIGITS: &str = "{{to_digits}}";
 const CODE: &str = "{{code}}";
 const FROM: &str = "{{from}}";
 
-/// Whether this is the template of an address.
+/// Returns whether this is the template of an address.
 pub(super) fn is_recipient(template: &str) -> bool {
     let is_for = |to: &str| filled(template, to).is_some_and(|address| is_address(&address));
     (template.contains(TO) || template.contains(TO_DIGITS))
         && (is_for("ada@example.com") || is_for("+15550100123"))
 }
 
-/// Whether this is the template of a subject.
+/// Returns whether this is the template of a subject.
 pub(super) fn is_subject(template: &str) -> bool {
     template.chars().count() <= LONGEST_SUBJECT
         && !template.chars().any(char::is_control)
         && !template.replace(CODE, "").replace(FROM, "").contains("{{")
 }
 
-/// Whether this is an address without quotes and comments, which nothing can be added to.
+/// Returns whether this is an address without quotes and comments, which nothing can be added to.
 pub(super) fn is_address(text: &str) -> bool {
     let Some((user, domain)) = text.rsplit_once('@') else { return false };
     let in_user =

@@ -23,7 +23,7 @@ pub(in crate::engine) enum Rotated {
     HasEarlier(Time),
 }
 
-/// Whether an application has the key that leads to it, at this time.
+/// Returns whether an application has the key that leads to it, at this time.
 pub(super) fn is_valid(row: &Application, key: &ApiKey, now: Time) -> Decided<bool> {
     if same(key, row.api_key.get()?) {
         return Ok(true);

@@ -12,7 +12,7 @@ impl JobKind {
         if by_voice { JobKind::Call } else { JobKind::Sms }
     }
 
-    /// Whether it goes to a phone by a route, and counts for the limits of messages.
+    /// Returns whether it goes to a phone by a route, and counts for the limits of messages.
     pub(super) fn is_message(self) -> bool {
         !matches!(self, JobKind::Callback | JobKind::Push)
     }

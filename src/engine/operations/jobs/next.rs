@@ -81,7 +81,7 @@ pub(super) fn next_message(
     at
 }
 
-/// Whether a route that may have sent a message is asked again, after so many attempts before this one.
+/// Returns whether a route that may have sent a message is asked again, after so many attempts before this one.
 fn repeats(outcome: &Outcome, attempts: u32) -> bool {
     match outcome {
         Outcome::NotAttempted { .. } => asked_for(outcome) <= LONGEST_REPEAT,

@@ -106,7 +106,7 @@ fn unreported((route, provider_id): (String, String), forget_at: Time) -> Receip
     Receipt { route, provider_id, subject, job_id, receipt, receipt_at, forget_at }
 }
 
-/// Whether a report says more than what was reported before. Reports may arrive twice, and in another
+/// Returns whether a report says more than what was reported before. Reports may arrive twice, and in another
 /// order: what has become of the message stays, whatever is said later of its way. But a message that was
 /// delivered has arrived, even if an attempt before had failed.
 fn is_news(before: Option<&str>, delivery: &Delivery) -> bool {

@@ -68,7 +68,7 @@ impl State {
     }
 }
 
-/// Whether an order explains what everybody saw.
+/// Returns whether an order explains what everybody saw.
 pub(super) fn is_explained(history: &[Call], state: State) -> bool {
     let mut open: Vec<usize> = (0..history.len()).collect();
     open.sort_by_key(|place| history[*place].begun);

@@ -238,7 +238,7 @@ impl<'a> Transaction<'a> {
         self.sort(keys, &parts, &answers)
     }
 
-    /// Whether a row was already read when its user was locked.
+    /// Returns whether a row was already read when its user was locked.
     fn is_known(&self, table: usize, prefix: &[Value]) -> bool {
         match prefix {
             [Value::Int(user)] if table == User::TABLE => self.users.contains_key(user),

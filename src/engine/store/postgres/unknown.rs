@@ -24,7 +24,7 @@ pub(super) fn mark() -> Result<[u8; 16]> {
 }
 
 impl Postgres {
-    /// Whether the batch with this mark is committed. If not, it never will be.
+    /// Returns whether the batch with this mark is committed. If not, it never will be.
     ///
     /// # Errors
     /// [`Error::Storage`] if that cannot be found out in time.

@@ -234,7 +234,7 @@ impl Held {
         }
     }
 
-    /// Whether one of the files has been removed.
+    /// Returns whether one of the files has been removed.
     pub(super) fn is_removed(&self) -> bool {
         self.files.iter().any(|held| is_removed(&held.file))
     }
@@ -368,7 +368,7 @@ fn shared() -> MutexGuard<'static, Vec<Shared>> {
     SHARED_BY_SERVICES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the process has a descriptor of this file. Without /proc, that remains unknown.
+/// Returns whether the process has a descriptor of this file. Without /proc, that remains unknown.
 fn is_open(wanted: Id) -> bool {
     let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return false };
     let is_it = |path: PathBuf| std::fs::metadata(path).is_ok_and(|file| id(&file) == wanted);
@@ -388,12 +388,12 @@ pub(super) fn lock_written(file: &File) -> Option<bool> {
     }
 }
 
-/// Whether a service of this process has a file open, of which no descriptor may be closed then.
+/// Returns whether a service of this process has a file open, of which no descriptor may be closed then.
 pub(super) fn has_open(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|file| is_open(id(&file)))
 }
 
-/// Whether the file has this name.
+/// Returns whether the file has this name.
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     let of_name = path.symlink_metadata().map(|file| id(&file)).ok();
     of_name.is_some() && file.metadata().map(|file| id(&file)).ok() == of_name

@@ -399,7 +399,7 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether the database has a log, which some file systems do not allow.
+/// Returns whether the database has a log, which some file systems do not allow.
 pub(super) fn has_log(connection: &Connection, path: &Path) -> Result<bool> {
     let mode: rusqlite::Result<String> =
         connection.pragma_query_value(None, "journal_mode", |row| row.get(0));

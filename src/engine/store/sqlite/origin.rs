@@ -36,7 +36,7 @@ impl Identity {
         Identity { born, inode: file.as_ref().and_then(inode) }
     }
 
-    /// Whether it can be the same file. An inode alone may be that of a file that was removed, and some
+    /// Returns whether it can be the same file. An inode alone may be that of a file that was removed, and some
     /// file systems give files others when they are mounted again.
     fn fits(self, other: Identity) -> bool {
         match (self.born, other.born) {

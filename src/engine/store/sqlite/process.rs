@@ -120,7 +120,7 @@ impl Using {
         Ok(())
     }
 
-    /// Whether a thread of this process waits until no other uses a database.
+    /// Returns whether a thread of this process waits until no other uses a database.
     pub(super) fn is_waited_for(&self) -> bool {
         count(&FORKING, self.0) > 0
     }

@@ -34,7 +34,7 @@ pub(super) enum State {
     Current,
 }
 
-/// Whether the first bytes of a file are those of a database of ours (SQLite file format, 1.3).
+/// Returns whether the first bytes of a file are those of a database of ours (SQLite file format, 1.3).
 pub(super) fn is_ours(header: &[u8]) -> bool {
     header.starts_with(SQLITE) && header.get(HEADER - MARK.len()..) == Some(&MARK[..])
 }
@@ -118,7 +118,7 @@ fn applied(connection: &Connection) -> rusqlite::Result<Vec<Applied>> {
     rows.collect()
 }
 
-/// Whether the file is shorter than its header says. With a log next to it, this cannot be decided,
+/// Returns whether the file is shorter than its header says. With a log next to it, this cannot be decided,
 /// because pages may still be in the log.
 fn is_truncated(connection: &Connection, path: &Path) -> rusqlite::Result<bool> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
