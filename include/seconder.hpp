@@ -861,7 +861,7 @@ struct OpenOptions {
     /// The application's own texts, as JSON.
     std::optional<std::string> texts = {};
     std::optional<std::string> otp_domain = {};
-    /// What app_details() says was booked.
+    /// The plan that app_details() shows.
     std::optional<std::string> plan = {};
     /// The picture of approval requests that have none of their own.
     std::optional<std::string> logo = {};
@@ -873,7 +873,7 @@ struct OpenOptions {
     std::optional<bool> callback_private = {};
     std::optional<bool> white_label = {};
     std::optional<bool> sms_enabled = {};
-    /// Whether users who have an app are sent codes too, unless a call says otherwise.
+    /// Sends codes to users who have an app too, unless a call says otherwise.
     std::optional<bool> force_codes = {};
     std::uint32_t token_length = 0;
     std::uint32_t authenticator_digits = 0;
@@ -911,7 +911,7 @@ struct RequestSmsOptions {
     std::optional<std::string> action = {};
     std::optional<std::string> action_message = {};
     std::optional<std::string> locale = {};
-    /// Whether a code is sent to a user who has an app. By default, as the application has it.
+    /// Sends a code to a user who has an app too. By default, as the application has it.
     std::optional<bool> force = {};
     std::optional<std::string> user_ip = {};
 };
@@ -920,7 +920,7 @@ struct RequestCallOptions {
     std::optional<std::string> action = {};
     std::optional<std::string> action_message = {};
     std::optional<std::string> locale = {};
-    /// Whether a code is sent to a user who has an app. By default, as the application has it.
+    /// Sends a code to a user who has an app too. By default, as the application has it.
     std::optional<bool> force = {};
     std::optional<std::string> user_ip = {};
 };
@@ -1055,7 +1055,7 @@ public:
     }
     std::string_view message() const && = delete;
 
-    /// What became of the SMS with a link to install the app: "sent", "queued", "not_configured",
+    /// The outcome of the SMS with a link to install the app: "sent", "queued", "not_configured",
     /// "not_requested" or "failed". Empty if the service does not say.
     std::string_view install_message() const & noexcept
     {
