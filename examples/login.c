@@ -44,7 +44,7 @@ static void trouble(const char *while_doing, seconder_error *error)
 
 /* Logs what an operator has to act on: a limit of the whole application, and a wrong API key, which the
  * service looks at no more after many wrong ones from the same address. */
-static void tell_operator(const char *while_doing, const seconder_error *error)
+static void report_to_operator(const char *while_doing, const seconder_error *error)
 {
     const char *code = seconder_error_service_code(error), *limit = seconder_error_limit(error);
     if (seconder_error_is_operator_limit(error) ||
@@ -59,7 +59,7 @@ static void wait_please(const char *while_doing, seconder_error *error)
 {
     unsigned long long seconds = seconder_error_retry_after_seconds(error);
     const char *code = seconder_error_service_code(error);
-    tell_operator(while_doing, error);
+    report_to_operator(while_doing, error);
     if (seconder_error_limit(error) == NULL &&
         (code == NULL || strcmp(code, SECONDER_CODE_TOO_MANY_REQUESTS) != 0))
         puts("The second factor cannot be checked at the moment.");
@@ -147,7 +147,7 @@ static bool by_sms(seconder_service *service, uint64_t user_id)
     }
     case SECONDER_RATE_LIMITED:
         /* An earlier code may be valid, so the user is asked for it all the same. */
-        tell_operator("sending a code", error);
+        report_to_operator("sending a code", error);
         puts(is_cool_down(error) ? "A code was sent a moment ago. It is still good."
                                  : "We cannot send a code at the moment. An earlier one may be good.");
         seconder_error_free(error);

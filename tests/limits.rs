@@ -151,8 +151,7 @@ fn the_install_message_has_limits_too_and_rows_in_the_audit() {
     drop(Settings::new(&url(&path)).install_link("https://app.example/get").open().unwrap());
     let world = world(&path, "application_day=1", &clock);
     let create = |number: &str| {
-        let created = world.service.create_user("ada@example.com", number, "1");
-        created.unwrap().install_message.unwrap()
+        world.service.create_user("ada@example.com", number, "1").unwrap().install_message.unwrap()
     };
     let verdicts = || {
         let page = world.service.engine().unwrap().audit(&AuditFilter::default(), None, 100);

@@ -95,7 +95,7 @@ def code_page() -> str | None:
 def _login_page() -> str:
     try:
         return reverse("account_login")
-    except NoReverseMatch:  # a site whose login pages are elsewhere
+    except NoReverseMatch:  # a site with login pages of its own
         return resolve_url(settings.LOGIN_URL)
 
 

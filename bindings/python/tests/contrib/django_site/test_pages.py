@@ -231,7 +231,7 @@ UNDECIDED = [("too_many_wrong_keys", "ERROR"), (None, "WARNING")]
 def limited(monkeypatch: pytest.MonkeyPatch, code: str | None, limit: str | None = None) -> None:
     """Has the service decide nothing."""
 
-    class Limited:
+    class Undecided:
         def __getattr__(self, name: str) -> Any:
             return self.call
 
@@ -239,7 +239,7 @@ def limited(monkeypatch: pytest.MonkeyPatch, code: str | None, limit: str | None
             ours = limit in ("key_rate", "country_day")
             raise seconder.RateLimited("wait", code=code, limit=limit, is_operator_limit=ours)
 
-    monkeypatch.setattr(accounts, "service", Limited)
+    monkeypatch.setattr(accounts, "service", Undecided)
 
 
 def about_limits(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
