@@ -75,6 +75,12 @@ class App:
         self.phone.press(f"a[href='#r={request.uuid}']")
         self.on("request")
 
+    def settle(self) -> None:
+        """Waits until the page was drawn: buttons that have moved are disabled from then on, for a while."""
+        drawn = "requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = true; }));"
+        self.phone.script(f"window.drawn = false; {drawn}")
+        self.phone.wait(lambda: self.phone.script("return window.drawn"), "a picture")
+
     def respond(self, response: str, number: str = "") -> None:
         """Presses a button of the request, once that is possible: approve, deny or report."""
         if number:
