@@ -37,8 +37,9 @@ class User:
 
     def code(self) -> str:
         """A code that was not used. The service accepts one step before and one after the current
-        one, and none twice, so there are three at once, and then one for each 30 seconds."""
-        now = int(time.time()) // 30
+        one, and none twice, so there are three at once, and then one for each 30 seconds. It is
+        accepted for ten seconds at least, so that there is time to type it."""
+        now = int(time.time() + 10) // 30
         step = max(self._used + 1, now - 1)
         while step > int(time.time()) // 30 + 1:
             time.sleep(0.5)
