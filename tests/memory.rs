@@ -241,6 +241,8 @@ fn count(memory: &File, line: &str, masked: &[u8]) -> usize {
     let mut piece = vec![0; 64 * 1024];
     while from < to {
         let wanted = piece.len().min((to - from) as usize);
+        // This buffer is in the memory that is searched: where the pattern itself was read, it has the secret now.
+        piece.fill(0);
         let Ok(read) = memory.read_at(&mut piece[..wanted], from) else { break };
         piece[..read].iter_mut().for_each(|byte| *byte ^= MASK);
         let first = masked[0];
