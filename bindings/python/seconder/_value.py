@@ -167,7 +167,7 @@ class Value(metaclass=ValueType):
         text. Secrets are included.
 
         >>> seconder.UserCreated(7, message="Hello").to_dict()
-        {'user_id': 7, 'created': None, 'message': 'Hello', 'extra': {}}
+        {'user_id': 7, 'created': None, 'message': 'Hello', 'install_message': None, 'extra': {}}
         """
         fields = type(self)._fields.items()
         own = [(name, _plain(getattr(self, name))) for name, each in fields if not each.keyword]

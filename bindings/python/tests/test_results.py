@@ -96,7 +96,8 @@ def test_a_value_can_be_matched_and_shown() -> None:
 
 def test_results_that_differ_are_not_equal() -> None:
     assert seconder.UserCreated(7) != seconder.UserCreated(8)
-    assert repr(seconder.UserCreated(7)) == "UserCreated(user_id=7, created=None, message=None)"
+    shown = "UserCreated(user_id=7, created=None, message=None, install_message=None)"
+    assert repr(seconder.UserCreated(7)) == shown
 
 
 def test_only_an_approval_is_true() -> None:

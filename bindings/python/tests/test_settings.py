@@ -400,7 +400,7 @@ def test_what_an_application_says_and_sends_is_stored(tmp_path: Path) -> None:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         assert user.install_message is seconder.InstallMessage.NOT_CONFIGURED
         totp = seconder.totp.Totp.from_uri(service.enrol_authenticator(user.user_id).uri)
-        service.confirm_authenticator(totp.code(), user.user_id)
+        service.confirm_authenticator(user.user_id, totp.code())
         assert service.request_call(user.user_id, force=False).ignored
         assert not messages
         assert not service.request_call(user.user_id).ignored
@@ -410,5 +410,5 @@ def test_what_an_application_says_and_sends_is_stored(tmp_path: Path) -> None:
         assert caught.value.code == seconder.Code.SMS_NOT_ENABLED
         uuid = service.create_approval(user.user_id, "Log in?").uuid
         assert service.check_approval(uuid).logos == (
-            seconder.Logo("default", "https://app.example/logo.png"),
+            {"res": "default", "url": "https://app.example/logo.png"},
         )
