@@ -253,6 +253,11 @@ impl Engine {
         key_hashes.has(&hash, now, || store.look(stored_applications::key_hashes))
     }
 
+    /// Returns whether an application has this API key, as far as the keys in memory show it. It waits for nothing.
+    pub(crate) fn keeps_key(&self, api_key: &ApiKey) -> bool {
+        self.shared.key_hashes.contains(&stored_applications::hash(api_key))
+    }
+
     /// The same engine, with what is stored of its application now, or was 2 s ago.
     ///
     /// # Errors

@@ -306,7 +306,7 @@ impl Edge {
 
     /// Notes if an application has the key of a request.
     fn note_key(&self, routed: &RoutedRequest, record: &Record) {
-        if !record.is_admitted() && routed.has_known_key(&self.0.source) {
+        if !record.is_admitted() && routed.has_kept_key(&self.0.source) {
             record.note_admitted();
         }
     }

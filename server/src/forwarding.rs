@@ -113,6 +113,10 @@ impl Backend for Forward {
         self.engine().had_key(key)
     }
 
+    fn keeps_key(&self, key: &ApiKey) -> bool {
+        self.engine().keeps_key(key)
+    }
+
     fn check_key(&self, key: &ApiKey) -> Result<()> {
         self.engine.check_key(key)
     }

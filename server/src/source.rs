@@ -126,6 +126,15 @@ impl Backend for Source {
         }
     }
 
+    fn keeps_key(&self, key: &ApiKey) -> bool {
+        match self {
+            Source::Engine(engine) => engine.keeps_key(key),
+            Source::Sandbox(sandbox) => sandbox.world().engine.keeps_key(key),
+            Source::Forward(forward) => forward.keeps_key(key),
+            Source::Relay(relay) => relay.keeps_key(key),
+        }
+    }
+
     fn handle_call(
         &self,
         key: Option<&ApiKey>,

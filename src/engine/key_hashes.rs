@@ -50,6 +50,11 @@ impl KeyHashes {
         has
     }
 
+    /// Returns whether this one is among them, without reading them again.
+    pub(super) fn contains(&self, hash: &str) -> bool {
+        self.lock().all.contains(hash)
+    }
+
     /// Has them read again for the next key that is not among them: this process has changed some.
     pub(super) fn forget(&self) {
         self.lock().read = None;

@@ -45,6 +45,12 @@ pub trait Backend {
     /// it costs next to nothing however many keys are tried.
     fn had_key(&self, key: &ApiKey) -> bool;
 
+    /// Whether an application has this API key, as far as the keys in memory show it. It must not wait, because it
+    /// is called where other connections would wait too. Default: no key is in memory.
+    fn keeps_key(&self, _key: &ApiKey) -> bool {
+        false
+    }
+
     /// Handles a call of the application with this API key; without one, of the application that
     /// this was opened for.
     ///
@@ -81,6 +87,10 @@ impl Backend for Engine {
 
     fn had_key(&self, key: &ApiKey) -> bool {
         Engine::had_key(self, key)
+    }
+
+    fn keeps_key(&self, key: &ApiKey) -> bool {
+        Engine::keeps_key(self, key)
     }
 
     fn handle_call(

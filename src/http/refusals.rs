@@ -31,9 +31,18 @@ impl RoutedRequest {
     /// Returns whether an application had the API key of this request when the keys of all were read last: see
     /// [`Backend::had_key`]. If the body did not arrive or cannot be read, a key in a header or in the query counts.
     pub fn has_known_key(&self, backend: &impl Backend) -> bool {
+        self.any_key(backend).is_some_and(|key| backend.had_key(&key))
+    }
+
+    /// The same as far as the keys in memory show it, for a thread that must not wait: see
+    /// [`Backend::keeps_key`].
+    pub fn has_kept_key(&self, backend: &impl Backend) -> bool {
+        self.any_key(backend).is_some_and(|key| backend.keeps_key(&key))
+    }
+
+    fn any_key(&self, backend: &impl Backend) -> Option<ApiKey> {
         let key = self.key(backend, Params::read(&self.request));
-        let key = key.or_else(|_| self.key(backend, Params::in_query(&self.request)));
-        key.is_ok_and(|key| backend.had_key(&key))
+        key.or_else(|_| self.key(backend, Params::in_query(&self.request))).ok()
     }
 
     /// The reply to send instead of [`RoutedRequest::respond`] to a client that has sent too many wrong API
