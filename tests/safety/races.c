@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#define THREADS 3
+#define THREADS 2
 
 struct login {
     pthread_t thread;
