@@ -86,7 +86,7 @@ fn expired_codes_leave_the_spool_folder_without_a_delivery() {
     let _running = Running::start(folder.path());
     let started = Instant::now();
     while expired.iter().any(|name| spool.join(name).exists()) {
-        assert!(started.elapsed() < Duration::from_secs(10), "still there");
+        assert!(started.elapsed() < Duration::from_secs(60), "still there");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(spool.join("notes.txt").exists());

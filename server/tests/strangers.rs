@@ -258,7 +258,7 @@ fn a_key_that_another_process_has_added_is_not_refused_for_long() {
     let accepted = || world.request_as(Some(key), "GET", DETAILS, None).status == 200;
     let begun = Instant::now();
     while !accepted() {
-        assert!(begun.elapsed() < Duration::from_secs(10));
+        assert!(begun.elapsed() < Duration::from_secs(60));
         sleep(Duration::from_millis(100));
     }
 }

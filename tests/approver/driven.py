@@ -13,7 +13,7 @@ from typing import Any
 
 from phone import WATCH, Phone, ScriptFailed, environment
 from processes import Program, free_port, wait
-from selenium.common.exceptions import WebDriverException
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
 from selenium.webdriver import ActionChains, ChromeOptions, Remote, WebKitGTKOptions
 from selenium.webdriver.chrome.remote_connection import ChromeRemoteConnection
 from selenium.webdriver.common.by import By
@@ -69,7 +69,15 @@ class Driven(Phone):
         return value
 
     def click(self, selector: str) -> None:
-        self.driver.find_element(By.CSS_SELECTOR, selector).click()
+        def clicked() -> bool:
+            try:
+                self.driver.find_element(By.CSS_SELECTOR, selector).click()
+            except StaleElementReferenceException:
+                # The page has drawn it again between the two commands.
+                return False
+            return True
+
+        wait(clicked, f"a click on {selector}")
 
     def keys(self, text: str) -> None:
         ActionChains(self.driver).send_keys(text).perform()
