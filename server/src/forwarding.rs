@@ -2,18 +2,15 @@
 //! service before it, by the client of this project, and users come over one by one.
 
 use seconder::calls::{
-    AppDetails, AppStats, CheckApproval, CheckPhoneVerification, ConfirmAuthenticator,
-    CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser, Devices, Done, EnrolAuthenticator,
-    FindUser, Forget, InviteDevice, MatchedCall, PhoneInfo, PhoneVerificationStatus,
-    PrepareOffline, Recognise, RegisterActivity, Remember, RemoveAuthenticator, RemoveDevice,
-    RemoveLogin, ReportOffline, RequestCall, RequestSms, SetLogin, StartPhoneVerification,
-    UnlockUser, UserStatus, UserStatusReply, Verification, Verify,
+    CheckApproval, CheckPhoneVerification, CreateApproval, CreateUser, DeleteUser, Done,
+    EnrolAuthenticator, MatchedCall, PhoneVerificationStatus, RegisterActivity, RequestCall,
+    RequestSms, UserStatus, UserStatusReply, Verification, Verify,
 };
 use seconder::engine::{Engine, Forwarding, Learned};
 use seconder::http::Backend;
 use seconder::model::{ApiKey, UserId};
 use seconder::wire::{Generation, Names, Reply};
-use seconder::{Call, Error, Handle, Rejection, Result, Service, codes};
+use seconder::{Call, Error, Handle, Rejection, Result, Service, codes, with_every_call};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -203,10 +200,17 @@ where
 
 /// A call, as far as it is passed on.
 trait Passed: Call + Clone {
+    /// Whether the other service has the call, for users who are there. A call for one of them that does not
+    /// say so is rejected.
+    const IS_FORWARDED: bool = false;
+
     /// Returns whether the other service handles it.
     fn is_there(&self, forward: &Forward) -> Result<bool> {
         let Some(user_id) = self.user() else { return Ok(false) };
-        forward.known.user_is_there(user_id)
+        match forward.known.user_is_there(user_id)? {
+            true if !Self::IS_FORWARDED => Err(not_here()),
+            is_there => Ok(is_there),
+        }
     }
 
     /// The call as it is passed on.
@@ -235,44 +239,35 @@ trait Passed: Call + Clone {
 }
 
 macro_rules! passed {
-    ($($call:ident),* $(,)?) => { $(impl Passed for $call {})* };
+    ($($call:ident),* $(,)?) => { $(passed_one!($call);)* };
 }
 
-// Calls that the other service has.
-passed!(RegisterActivity, CreateApproval);
-
-// Calls without a user, which are handled here.
-passed!(AppDetails, AppStats, PhoneInfo, StartPhoneVerification, FindUser, RemoveLogin);
-
-macro_rules! own {
-    ($($call:ident),* $(,)?) => {
-        $(impl Passed for $call {
-            fn is_there(&self, forward: &Forward) -> Result<bool> {
-                match self.user() {
-                    Some(user_id) if forward.known.user_is_there(user_id)? => Err(not_here()),
-                    _ => Ok(false),
-                }
-            }
-        })*
-    };
+macro_rules! passed_one {
+    // These have an implementation below.
+    (CreateUser) => {};
+    (RequestSms) => {};
+    (RequestCall) => {};
+    (Verify) => {};
+    (RegisterActivity) => {};
+    (UserStatus) => {};
+    (CreateApproval) => {};
+    (EnrolAuthenticator) => {};
+    (DeleteUser) => {};
+    (CheckApproval) => {};
+    (CheckPhoneVerification) => {};
+    (PhoneVerificationStatus) => {};
+    ($call:ident) => { impl Passed for seconder::calls::$call {} };
 }
 
-// Calls that only this project's service has: nobody else could handle them.
-own!(
-    ConfirmAuthenticator,
-    CreateRecoveryCodes,
-    Devices,
-    Forget,
-    PrepareOffline,
-    Recognise,
-    Remember,
-    RemoveAuthenticator,
-    RemoveDevice,
-    InviteDevice,
-    ReportOffline,
-    SetLogin,
-    UnlockUser,
-);
+with_every_call!(passed);
+
+impl Passed for RegisterActivity {
+    const IS_FORWARDED: bool = true;
+}
+
+impl Passed for CreateApproval {
+    const IS_FORWARDED: bool = true;
+}
 
 impl Passed for CreateUser {
     /// Who is new is created there first, so that nobody has the id of somebody else.
@@ -301,6 +296,8 @@ impl Passed for CreateUser {
 }
 
 impl Passed for RequestSms {
+    const IS_FORWARDED: bool = true;
+
     /// What is learnt depends on it, so the default of the other service must not decide.
     fn as_passed(&self) -> RequestSms {
         RequestSms { force: Some(self.force == Some(true)), ..self.clone() }
@@ -313,6 +310,8 @@ impl Passed for RequestSms {
 }
 
 impl Passed for RequestCall {
+    const IS_FORWARDED: bool = true;
+
     /// What is learnt depends on it, so the default of the other service must not decide.
     fn as_passed(&self) -> RequestCall {
         RequestCall { force: Some(self.force == Some(true)), ..self.clone() }
@@ -344,6 +343,8 @@ impl Passed for Verify {
 }
 
 impl Passed for UserStatus {
+    const IS_FORWARDED: bool = true;
+
     fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
         Some((self.user_id, Learned::Status { confirmed: reply.confirmed }))
     }

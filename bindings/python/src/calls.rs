@@ -8,7 +8,7 @@ use crate::waiting::wait_for_approval;
 use seconder::calls::*;
 use seconder::engine::{ApprovalRequest, AuditFilter, DeviceType, Engine, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, Token, UserId, VerificationCode};
-use seconder::{Call, Error, Handle, Service};
+use seconder::{Call, Error, Handle, Service, with_every_call};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
@@ -18,38 +18,25 @@ use std::time::Duration;
 
 type Handler = fn(&Service, Params) -> Result<Value, Failure>;
 
-const CALLS: &[(&str, Handler)] = &[
-    (CreateUser::ROUTE.name, create_user),
-    (RequestSms::ROUTE.name, handle::<RequestSms>),
-    (RequestCall::ROUTE.name, handle::<RequestCall>),
-    (Verify::ROUTE.name, verify),
-    (DeleteUser::ROUTE.name, handle::<DeleteUser>),
-    (RegisterActivity::ROUTE.name, handle::<RegisterActivity>),
-    (AppDetails::ROUTE.name, handle::<AppDetails>),
-    (UserStatus::ROUTE.name, handle::<UserStatus>),
-    (AppStats::ROUTE.name, handle::<AppStats>),
-    (StartPhoneVerification::ROUTE.name, handle::<StartPhoneVerification>),
-    (PhoneInfo::ROUTE.name, handle::<PhoneInfo>),
-    (CreateApproval::ROUTE.name, handle::<CreateApproval>),
-    (CheckApproval::ROUTE.name, handle::<CheckApproval>),
-    (CheckPhoneVerification::ROUTE.name, check_phone_verification),
-    (PhoneVerificationStatus::ROUTE.name, handle::<PhoneVerificationStatus>),
-    (EnrolAuthenticator::ROUTE.name, handle::<EnrolAuthenticator>),
-    (FindUser::ROUTE.name, handle::<FindUser>),
-    (SetLogin::ROUTE.name, handle::<SetLogin>),
-    (RemoveLogin::ROUTE.name, handle::<RemoveLogin>),
-    (CreateRecoveryCodes::ROUTE.name, handle::<CreateRecoveryCodes>),
-    (PrepareOffline::ROUTE.name, prepare_offline),
-    (ReportOffline::ROUTE.name, handle::<ReportOffline>),
-    (ConfirmAuthenticator::ROUTE.name, confirm_authenticator),
-    (UnlockUser::ROUTE.name, handle::<UnlockUser>),
-    (InviteDevice::ROUTE.name, handle::<InviteDevice>),
-    (RemoveAuthenticator::ROUTE.name, handle::<RemoveAuthenticator>),
-    (Devices::ROUTE.name, handle::<Devices>),
-    (RemoveDevice::ROUTE.name, handle::<RemoveDevice>),
-    (Remember::ROUTE.name, handle::<Remember>),
-    (Recognise::ROUTE.name, recognise),
-    (Forget::ROUTE.name, handle::<Forget>),
+macro_rules! handlers {
+    ($($call:ident),* $(,)?) => { &[$(($call::ROUTE.name, handler!($call))),*] };
+}
+
+macro_rules! handler {
+    (CreateUser) => { create_user };
+    (Verify) => { verify };
+    (CheckPhoneVerification) => { check_phone_verification };
+    (PrepareOffline) => { prepare_offline };
+    (ConfirmAuthenticator) => { confirm_authenticator };
+    (Recognise) => { recognise };
+    ($call:ident) => { handle::<$call> };
+}
+
+/// The calls of the interface.
+const CALLS: &[(&str, Handler)] = with_every_call!(handlers);
+
+/// What else is called by name.
+const OTHERS: &[(&str, Handler)] = &[
     ("register_device", register_device),
     ("open_approvals", open_approvals),
     ("respond_to_approval", respond_to_approval),
@@ -75,7 +62,7 @@ pub(crate) fn questions() -> Vec<&'static str> {
 
 /// Makes the call with this name.
 pub(crate) fn call(service: &Service, name: &str, params: Params) -> Result<Value, Failure> {
-    match CALLS.iter().find(|(known, _)| *known == name) {
+    match CALLS.iter().chain(OTHERS).find(|(known, _)| *known == name) {
         Some((_, handler)) => handler(service, params).map(with_user_id),
         None => Err(internal(format!("there is no call {name}"))),
     }
