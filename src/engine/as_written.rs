@@ -41,7 +41,13 @@ pub(super) fn rewrite_phone(params: &mut Map<String, Value>) -> Result<()> {
 /// [`Error::Rejected`] with the reason for each field.
 pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
     let mut problems = BTreeMap::new();
-    for name in ["send_install_link_via_sms", "new_only"] {
+    // The clients in PHP and Ruby have it among the fields of the user.
+    let install_link = "send_install_link_via_sms";
+    let inside = params.get_mut("user").and_then(Value::as_object_mut);
+    if let Some(wanted) = inside.and_then(|user| user.remove(install_link)) {
+        params.entry(install_link).or_insert(wanted);
+    }
+    for name in [install_link, "new_only"] {
         let given = params.get(name).map(|value| ("flag".to_owned(), value.clone()));
         if loose::read::<Flag>(given.into_iter().collect()).is_err() {
             problems.insert(name.to_owned(), "must be true or false".to_owned());
