@@ -106,8 +106,8 @@ def make_folders() -> None:
     units = Path(__file__).resolve().parents[3] / "packaging" / "systemd"
     kind, name = (units / "seconder.sysusers").read_text().splitlines()[-1].split()[:2]
     assert kind == "u"
-    append("/etc/passwd", f"{name}:x:{SERVICE_USER}:{SERVICE_USER}::/:/usr/sbin/nologin\n")
-    append("/etc/group", f"{name}:x:{SERVICE_USER}:\n")
+    prepend("/etc/passwd", f"{name}:x:{SERVICE_USER}:{SERVICE_USER}::/:/usr/sbin/nologin\n")
+    prepend("/etc/group", f"{name}:x:{SERVICE_USER}:\n")
     for line in (units / "seconder.tmpfiles").read_text().splitlines():
         fields = line.split()
         if fields[0] == "d" and fields[1].startswith("/etc/"):
@@ -146,6 +146,12 @@ class Syslog:
             client.sendto(b"close", "/dev/log")
         self._thread.join()
         self._socket.close()
+
+
+def prepend(path: str, text: str) -> None:
+    """Adds a line that takes precedence over those of the machine: a package may have made the same user."""
+    rest = Path(path).read_text()
+    Path(path).write_text(text + rest)
 
 
 def append(path: str, text: str) -> None:
