@@ -125,22 +125,26 @@ fn mistakes_do_not_compile() {
         ("service.try_verify(\"123456\", 1);", "nodiscard"),
         ("if (service.check_approval(\"a\")) return;", "convert"),
     ];
-    // Without a mistake, the same code must compile.
-    for (mistake, message) in [("", "")].iter().chain(&MISTAKES) {
+    let check = |mistakes: &[(&str, &str)]| {
+        let mut text = "#include \"seconder.hpp\"\n".to_owned();
+        for (number, (mistake, _)) in mistakes.iter().enumerate() {
+            text += &format!(
+                "void mistake{number}(const seconder::Service &service, const seconder::Totp &totp) {{ \
+                 static_cast<void>(service); static_cast<void>(totp); {mistake} }}\n"
+            );
+        }
         let folder = Folder::new();
-        let source = folder.write(
-            "mistake.cpp",
-            &format!(
-                "#include \"seconder.hpp\"\n\
-                 void mistake(const seconder::Service &service, const seconder::Totp &totp) {{\n\
-                 static_cast<void>(service); static_cast<void>(totp);\n{mistake}\n}}\n"
-            ),
-        );
-        let outcome = run(compiler("g++", "c++17")
-            .args(["-Wno-unused-variable", "-fsyntax-only"])
-            .arg(source));
-        assert_eq!(outcome.good, mistake.is_empty(), "{mistake}: {}", outcome.text);
-        assert!(outcome.text.contains(message), "{mistake}: {}", outcome.text);
+        let source = folder.write("mistakes.cpp", &text);
+        run(compiler("g++", "c++17").args(["-Wno-unused-variable", "-fsyntax-only"]).arg(source))
+    };
+    // Without a mistake, the same code must compile.
+    let outcome = check(&[("", "")]);
+    assert!(outcome.good, "{}", outcome.text);
+    let outcome = check(&MISTAKES);
+    for (number, (mistake, message)) in MISTAKES.iter().enumerate() {
+        let place = format!("mistakes.cpp:{}:", number + 2);
+        let is_found = |line: &str| line.contains(&place) && line.contains(message);
+        assert!(outcome.text.lines().any(is_found), "{mistake}: {}", outcome.text);
     }
 }
 
