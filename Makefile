@@ -18,7 +18,10 @@ PY := $(VENV)/bin/python
 
 # The features of the library and the programs that are tested. Cargo compiles a crate again for each other set of
 # features, so everything that tests run uses these and takes the same crates: those of default-members.
-TESTED := --features seconder/header
+TESTED := --features seconder/header,seconder-server/otlp
+# One test, by its name. The programs are named too: without them, cargo would choose other features for what they
+# share with the test.
+ONE_TEST := $(CARGO) test -q $(TESTED) --bins --test
 
 # Features are built one by one, so that none leans on another.
 FEATURES := "" callbacks engine postgres https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi,engine capi,https capi,unix
@@ -121,7 +124,7 @@ ROUNDS ?= 20
 test-flaky: c-library panic-library rust-tests tools-python python-module ## Repeats the tests of races and of time under load, ROUNDS times (20)
 	$(call say,Races in Rust and C)
 	tests/under_load $(ROUNDS) $(CARGO) test -q $(TESTED) --lib --tests -- $(RACES)
-	tests/under_load $(ROUNDS) $(CARGO) test -q $(TESTED) --test safety -- --ignored tools_for_races
+	tests/under_load $(ROUNDS) $(ONE_TEST) safety -- --ignored tools_for_races
 	$(call say,Races in Python)
 	tests/under_load $(ROUNDS) $(PY) -m pytest $(PYTHON_RACES)
 
@@ -135,8 +138,11 @@ lint: ## Checks formatting, lints and style
 	$(CARGO) fmt --all --check
 	$(call say,Lints)
 	$(CARGO) clippy -q --workspace --all-targets --features seconder/header,seconder/panic-test,seconder-server/otlp -- -D warnings
+# A whole run has them among the tests.
+ifeq ($(filter every-test,$(MAKECMDGOALS)),)
 	$(call say,The style rules)
-	$(CARGO) test -q $(TESTED) --test tidy --test faces
+	$(ONE_TEST) tidy --test faces
+endif
 
 .PHONY: rust-tests
 rust-tests:
@@ -163,15 +169,13 @@ test-features:
 		echo "features: $$features"; \
 		$(CARGO) clippy -q -p seconder --lib --no-default-features --features "$$features" -- -D warnings; \
 	done
-	$(call say,Traces)
-	$(CARGO) test -q $(TESTED),seconder-server/otlp --test traces
 
 # Two nodes on one PostgreSQL database, each of which is killed every other second, and what clients and
 # providers saw of it. `make test` does it for some seconds.
 KILLS ?= 60
 .PHONY: test-killed
 test-killed: tools-test ## Kills services that share a database, KILLS times (60), and checks messages and codes
-	SECONDER_KILLS=$(KILLS) $(CARGO) test -q $(TESTED) --test killed -- --nocapture \
+	SECONDER_KILLS=$(KILLS) $(ONE_TEST) killed -- --nocapture \
 		the_same_is_true_of_two_nodes_on_postgresql
 
 # Memory, threads, descriptors, signals, forks, wrong arguments and panics, natively, under valgrind
@@ -179,9 +183,9 @@ test-killed: tools-test ## Kills services that share a database, KILLS times (60
 .PHONY: test-safety
 test-safety: panic-library c-library sanitized-library sanitized-module pam-module programs tools-python
 	$(call say,What a process keeps that loads the library)
-	$(CARGO) test -q $(TESTED) --test safety -- --ignored
+	$(ONE_TEST) safety -- --ignored
 	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
-		SECONDER_SANITIZED_MODULE="$$PWD/build/sanitized/$(HOST)/debug/libpam_seconder.so" \
+		SECONDER_SANITIZED_MODULE="$(abspath $(TARGET)/$(HOST)/debug/libpam_seconder.so)" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests/test_memory.py
 
 # The library without an engine, with a function that panics.
@@ -191,24 +195,23 @@ panic-library:
 	@$(call link_libraries,$(TARGET)/debug,build/$@.linked)
 	@$(call install_libraries,build/$@.linked,build/$@)
 
-# The library, its SQLite included, with AddressSanitizer, and a function that panics. The stable
-# compiler has it behind a switch of its own. It is compiled like a release, without the paths of
-# this machine, so that a test need not build a release. The program that loads the library brings
-# the sanitizer's functions.
+# The library, its SQLite included, with AddressSanitizer, and a function that panics. It is compiled
+# like a release, without the paths of this machine, so that a test need not build a release. The
+# program that loads the library brings the sanitizer's functions. The stable compiler has the
+# sanitizer behind a switch of its own, which a wrapper sets: build scripts that saw it would be
+# compiled again, and with them most that the other builds share.
+SANITIZED = RUSTC_WRAPPER="$$PWD/packaging/with-unstable" RUSTFLAGS="-Zsanitizer=address" \
+	CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" packaging/without-paths $(CARGO)
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: sanitized-library
 sanitized-library:
-	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" \
-		packaging/without-paths $(CARGO) rustc -p seconder --lib --features panic-test \
-		--crate-type staticlib -q --target $(HOST) --target-dir build/sanitized
-	@LIBRARY_LDFLAGS=-Wl,-z,undefs $(call link_libraries,build/sanitized/$(HOST)/debug,build/$@.linked)
+	@$(SANITIZED) rustc -p seconder --lib --features panic-test --crate-type staticlib -q --target $(HOST)
+	@LIBRARY_LDFLAGS=-Wl,-z,undefs $(call link_libraries,$(TARGET)/$(HOST)/debug,build/$@.linked)
 	@$(call install_libraries,build/$@.linked,build/$@)
 
 .PHONY: sanitized-module
 sanitized-module:
-	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
-		CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" \
-		packaging/without-paths $(CARGO) $(PAM_MODULE) -q --target $(HOST) --target-dir build/sanitized
+	@$(SANITIZED) $(PAM_MODULE) -q --target $(HOST)
 
 # Runs the tests of the C interface's FFI layer by an interpreter that sees undefined behaviour. It
 # is no part of `make test`: the stable toolchain has no Miri.
@@ -280,9 +283,9 @@ screenshots: tools-python tools-approver python-module programs ## Takes the scr
 .PHONY: test-readme
 test-readme: c-library python-module
 	$(call say,The programs of the README)
-	$(CARGO) test -q $(TESTED) --test readme -- --ignored
+	$(ONE_TEST) readme -- --ignored
 	$(call say,The demonstration of docs/delivery.md)
-	$(CARGO) test -q $(TESTED) --test demonstration -- --ignored
+	$(ONE_TEST) demonstration -- --ignored
 
 .PHONY: test-install
 test-install: c-library pam-module programs

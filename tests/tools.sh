@@ -236,7 +236,7 @@ make_environment() {
     fi
     echo "Installing into $venv: $file"
     "$venv/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv --clear "$venv"
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check --use-pep517 -r "$file"
+    "$venv/bin/python" -m pip install -q --no-compile --disable-pip-version-check --use-pep517 -r "$file"
     requirements "$file" >"$installed"
 }
 

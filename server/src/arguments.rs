@@ -181,7 +181,8 @@ const NO_SANDBOX: [&str; 10] = [
 #[derive(Args)]
 pub(crate) struct Traces {
     /// URL of a collector of OpenTelemetry to send a span for each request to, by OTLP over HTTP with JSON:
-    /// http://localhost:4318/v1/traces. A span has what the line of the log has. By default there are none.
+    /// http://localhost:4318/v1/traces. A span has what the line of the log has. By default there are none. For
+    /// a program that was built with the feature otlp.
     #[arg(long, value_name = "URL", value_parser = collector)]
     pub(crate) otlp: Option<String>,
     /// Part of the requests that have a span, from 0 to 1, where no header `traceparent` decides.
