@@ -221,7 +221,8 @@ pub trait Handle<C: Call> {
     }
 }
 
-/// The reply to a call that returns nothing else.
+/// The reply to a call that returns only a message.
+#[cfg_attr(false, c(optional))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Done {

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Requests the service's record of the application (interface 4.7).
+///
+/// # Errors
+/// [`Error::Unauthorized`](crate::Error::Unauthorized) if the service does not accept the API key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppDetails {
     /// The IP address from which the request originates.
@@ -37,6 +40,7 @@ pub struct Application {
     pub phone_calls_enabled: bool,
     /// Whether approval requests can be sent. On the wire, the name of this field begins with the
     /// first part of the paths of approval requests (see [`crate::wire::Names::push_path`]).
+    #[cfg_attr(false, c = "Returns whether approval requests can be sent.")]
     #[serde(default)]
     pub push_enabled: bool,
     /// Whether the application's own app is used.

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Requests the application's usage, month by month (interface 4.9).
+///
+/// # Errors
+/// [`Error::Unauthorized`](crate::Error::Unauthorized) if the service does not accept the API key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppStats {
     /// The IP address from which the request originates.
@@ -23,7 +26,7 @@ impl Call for AppStats {
 pub struct Statistics {
     /// The application's number.
     pub app_id: Option<u64>,
-    /// The number of months in `stats`.
+    /// The number of months, as the service counts them.
     pub count: Option<u64>,
     /// The service's message.
     pub message: Option<String>,

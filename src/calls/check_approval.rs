@@ -31,6 +31,12 @@ const SHOWN: [&str; 13] = [
 ];
 
 /// Requests a user's response to an approval request (interface 4.13).
+///
+/// [`Ok`] means that the request was found, not that the user approved it: call
+/// [`Approval::approved_by`] on the reply.
+///
+/// # Errors
+/// [`Error::Rejected`] if there is no such request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckApproval {
     /// The id of the approval request, from [`super::CreateApproval`].
@@ -128,15 +134,25 @@ impl Call for CheckApproval {
 ///
 /// Before letting a user in, call [`approved_by`](Approval::approved_by) with the user who is
 /// logging in: an approval by another user proves nothing.
+#[cfg_attr(
+    false,
+    c(keeps, returned_by = "seconder_wait_for_approval seconder_respond_to_approval")
+)]
 #[must_use = "only ApprovalStatus::Approved lets anyone in"]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
     /// The user's response.
+    #[cfg_attr(
+        false,
+        c = "The user's response: one of SECONDER_APPROVAL_..., of which only \
+             SECONDER_APPROVAL_APPROVED lets anyone in. SECONDER_APPROVAL_UNKNOWN for NULL."
+    )]
     pub status: ApprovalStatus,
     /// The id of the request.
     pub uuid: Option<ApprovalId>,
-    /// The user to whom the request was sent, if the service provides it.
+    /// The user to whom the request was sent. Compare it with the user who logs in, or call
+    /// [`Approval::approved_by`].
     #[serde(rename = "svc_id")]
     pub user_id: Option<UserId>,
     /// One of the user's e-mail addresses.
@@ -165,16 +181,24 @@ pub struct Approval {
     /// When the user responded, in RFC 3339; `None` while the request is pending.
     pub processed_at: Option<String>,
     /// How long the request remains open, in seconds; 0 means for ever.
+    #[cfg_attr(
+        false,
+        c = "How long the request remains open, in seconds, or SECONDER_FOREVER. 0 if the service \
+             does not provide it."
+    )]
+    #[cfg_attr(false, c(zero))]
     pub seconds_to_expire: Option<u64>,
     /// Whether a device was notified of the request.
     pub notified: Option<bool>,
     /// The record's field `user_id`, if it looks like a number; 0 if it is not the id of any user.
     /// Services use that field for ids of their own too, so it cannot confirm a user, but it can name
     /// another: see [`approved_unbound`](Approval::approved_unbound).
+    #[cfg_attr(false, c(hidden))]
     pub similar_id: Option<u64>,
 }
 
 /// A user's response. Only [`Approved`](ApprovalStatus::Approved) lets a user in.
+#[cfg_attr(false, c(constant = "of_approval"))]
 #[must_use = "only ApprovalStatus::Approved lets anyone in"]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,12 +4,16 @@ use super::{Call, Done, Route};
 use crate::model::{CountryCode, PhoneNumber, VerificationCode};
 use serde::{Deserialize, Serialize};
 
-/// Checks the code that was sent to a number by [`super::StartPhoneVerification`]. Returns `Ok` for
-/// a right code. A wrong code is [`crate::Error::Rejected`] with status 401 and code `60022`; if no
-/// code is pending, it is `Rejected` with status 404 and code `60023`.
+/// Checks the code that was sent to a number by
+/// [`StartPhoneVerification`](super::StartPhoneVerification). Only [`Ok`] means that the code is
+/// right.
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) with status 401 and the service code `60022` if the
+/// code is wrong, and with status 404 and the service code `60023` if no code is pending.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckPhoneVerification {
-    /// The number.
+    /// The number without its calling code.
     pub phone_number: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,

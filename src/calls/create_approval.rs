@@ -14,6 +14,10 @@ const RESOLUTIONS: [&str; 4] = ["default", "low", "med", "high"];
 
 /// Asks a user to approve something on their device (interface 4.12). An engine keeps the five latest
 /// requests of a user open: a further one makes the oldest expire.
+///
+/// # Errors
+/// [`Error::RateLimited`] if the user reported the last request as not theirs; [`Error::Rejected`]
+/// if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateApproval {
     /// The user to ask.
@@ -27,13 +31,27 @@ pub struct CreateApproval {
     /// Details not shown to the user, and returned to the application. Sent as `details` are.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub hidden_details: Map<String, Value>,
-    /// Logos to show. If there are any, one must have `res` = `default`.
+    /// Logos to show, at most 16 KiB in JSON. If there are any, one must have `res` = `default`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logos: Vec<Logo>,
-    /// How long the request remains open, in seconds; 0 means for ever. Default 86400.
+    /// How long the request remains open, in seconds; 0 means for ever. Default: 86400.
+    #[cfg_attr(
+        false,
+        c = "How long the request remains open, in seconds, 1 to 315360000, or SECONDER_FOREVER. \
+             Default: 86400."
+    )]
+    #[cfg_attr(false, c(zero))]
     pub seconds_to_expire: Option<u64>,
-    /// How many digits the number has that the reply carries, the application shows, and the user has to type on
-    /// the device to approve the request: 0 for none, 2, 3 or 6. Default: that of the application, 0 at first.
+    /// The number of digits of a number that the reply carries, the application shows, and the user
+    /// has to type on the device to approve the request: 0 for none, 2, 3 or 6. Default: as the
+    /// application has it, 0 at first.
+    #[cfg_attr(
+        false,
+        c = "The number of digits of a number that the reply carries, the application shows, and \
+             the user has to type on the device to approve the request: 2, 3 or 6, or -1 for \
+             none. Default: as the application has it, none at first."
+    )]
+    #[cfg_attr(false, c(zero))]
     pub number_digits: Option<u64>,
 }
 
@@ -103,7 +121,7 @@ impl Call for CreateApproval {
     }
 }
 
-/// The approval request was created.
+/// An approval request that was created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApprovalCreated {
@@ -111,7 +129,8 @@ pub struct ApprovalCreated {
     pub uuid: ApprovalId,
     /// The service's message. An engine's says if the user has no device that could respond.
     pub message: Option<String>,
-    /// The number to show to whoever logs in, who types it on the device. `None` if none is needed.
+    /// The number that the application shows and the user types on the device. `None` if the
+    /// request needs no number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<Secret>,
 }

@@ -8,9 +8,14 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Creates a set of recovery codes for a user, in place of any that the user has (interface 4.20).
+/// Show them to the user, who keeps them on paper: each is right once, as the token of
+/// [`Verify`](super::Verify), and they are returned only here.
+///
+/// # Errors
+/// [`Error::Rejected`] if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateRecoveryCodes {
-    /// The user.
+    /// The user who gets the codes.
     #[serde(rename = "svc_id")]
     pub user_id: UserId,
 }
@@ -44,8 +49,7 @@ impl Call for CreateRecoveryCodes {
     }
 }
 
-/// The recovery codes of a user. They are returned only here. Each is right once, as the token of
-/// [`Verify`](super::Verify).
+/// The recovery codes of a user. Anyone who has one can log in with it once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RecoveryCodes {

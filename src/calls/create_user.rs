@@ -10,20 +10,26 @@ use serde::{Deserialize, Serialize};
 /// Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
 /// 4.1).
 ///
-/// Whoever typed the number need not be the one who has it. Verify it first
-/// ([`StartPhoneVerification`](super::StartPhoneVerification)), and set `new_only`: otherwise the
-/// second factor of the user who has the number becomes that of whoever typed it.
+/// The person who typed the number need not have it. Verify it first, with
+/// [`StartPhoneVerification`](super::StartPhoneVerification) and
+/// [`CheckPhoneVerification`](super::CheckPhoneVerification), and set `new_only`. Otherwise the
+/// second factor of the user who has the number becomes the one of the person who typed it.
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if the service rejects a value, which
+/// [`Rejection::fields`](crate::Rejection::fields) names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateUser {
     /// The user to enrol.
     pub user: NewUser,
-    /// Whether to send a new user a text message with a link to the app. Default true; what became of
-    /// it is [`UserCreated::install_message`].
+    /// Sends a new user a text message with a link to the app; [`UserCreated::install_message`]
+    /// says what became of it. Default: true.
     #[serde(default = "yes")]
     pub send_install_link_via_sms: bool,
-    /// Rejects a number that a user has already, and then changes nothing. Default false, which
-    /// returns that user. A service that does not say whether the user is new is an error, though
-    /// it may have enrolled the user.
+    /// Rejects a number that a user has already, and then changes nothing. A service that does not
+    /// say whether the user is new is [`Error::InvalidResponse`], though it may have enrolled the
+    /// user. Default: false, which returns that user.
+    #[cfg_attr(false, c(choice))]
     #[serde(default, skip_serializing_if = "is_false")]
     pub new_only: bool,
 }
@@ -33,7 +39,8 @@ pub struct CreateUser {
 pub struct NewUser {
     /// One of the user's e-mail addresses.
     pub email: Email,
-    /// The number that identifies the user: two calls with the same number return the same user.
+    /// The phone number, which identifies the user. Two calls with the same number return the same
+    /// user.
     pub cellphone: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,
@@ -76,27 +83,27 @@ impl Call for CreateUser {
     }
 }
 
-/// The user is enrolled.
+/// An enrolled user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserCreated {
     /// The id to store and to pass to the other calls.
     #[serde(rename = "id")]
     pub user_id: UserId,
-    /// Whether the call enrolled the user. False for one who was there before, which may be somebody
-    /// else than the one who typed the number. `None` if the service does not say, as only a service
-    /// of Seconder does.
+    /// Whether the call enrolled the user. False for a user who was there before, who may be
+    /// another person than the one who typed the number. `None` if the service does not say: only a
+    /// service of Seconder does.
     #[serde(default, deserialize_with = "loose::if_it_fits")]
     pub created: Option<bool>,
     /// The service's message.
     pub message: Option<String>,
-    /// What became of the text message with a link to the app. `None` if the service does not say, as
+    /// The outcome of the text message with a link to the app. `None` if the service does not say:
     /// only a service of Seconder does.
     #[serde(default, deserialize_with = "loose::if_it_fits")]
     pub install_message: Option<InstallMessage>,
 }
 
-/// What became of the text message with a link to the app (interface 4.1).
+/// The outcome of the text message with a link to the app (interface 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InstallMessage {
@@ -104,9 +111,9 @@ pub enum InstallMessage {
     Sent,
     /// It could not be sent yet, and is attempted again.
     Queued,
-    /// None is sent: the application has no link to an app, or SMS is not enabled for it.
+    /// It is not sent, because the application has no link to an app, or SMS is not enabled for it.
     NotConfigured,
-    /// None is sent: the call asks for none, or the user was there before.
+    /// It is not sent, because the call does not request it, or the user was there before.
     NotRequested,
     /// It could not be sent.
     Failed,

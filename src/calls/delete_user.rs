@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Removes a user and all data about the user from the application (interface 4.5).
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeleteUser {
     /// The user to remove.

@@ -6,9 +6,12 @@ use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
 /// Lists the devices that a user has registered for approval requests (interface 4.25).
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Devices {
-    /// The user.
+    /// The user whose devices are listed.
     pub user_id: UserId,
 }
 

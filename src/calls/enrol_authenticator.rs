@@ -7,14 +7,19 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Issues a new secret for a user's authenticator app, with a QR code. A previous secret remains
-/// valid until a code of the new one has been accepted.
+/// valid until a code of the new one has been accepted: check one with
+/// [`ConfirmAuthenticator`](super::ConfirmAuthenticator).
+///
+/// # Errors
+/// [`Error::Rejected`] if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnrolAuthenticator {
-    /// The user.
+    /// The user whose app gets the secret.
     pub user_id: UserId,
-    /// The label that the app shows with the code, without a colon. Default: the user's e-mail.
+    /// The label that the app shows with the code, without a colon. Default: the user's e-mail
+    /// address.
     pub label: Option<DisplayText>,
-    /// The width and height of the QR code, 100 to 1000 pixels. Default 300.
+    /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
     pub qr_size: Option<u64>,
 }
 
@@ -43,8 +48,8 @@ impl Call for EnrolAuthenticator {
     }
 }
 
-/// The secret for the user's app. `Debug` does not show it: with the secret, anyone can generate
-/// the user's codes.
+/// The secret for the user's app. Anyone who has it can generate the user's codes. `Debug` does not
+/// show it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuthenticatorEnrolled {

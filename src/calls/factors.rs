@@ -15,17 +15,17 @@ pub struct Factors {
     pub authenticators: Vec<Authenticator>,
     /// The devices that the user has registered for approval requests, oldest first.
     pub devices: Vec<RegisteredDevice>,
-    /// How many recovery codes the user has left.
+    /// The number of recovery codes that the user has left.
     pub recovery_codes: u64,
     /// Whether codes by SMS and voice are not checked, after too many wrong ones in a row, until
-    /// [`UnlockUser`](super::UnlockUser); `false` if the service does not
-    /// say.
+    /// [`UnlockUser`](super::UnlockUser); false if the service does not say.
     #[serde(default)]
     pub codes_locked: bool,
-    /// Whether the codes of authenticator apps are not checked.
+    /// Whether the codes of authenticator apps are not checked, until
+    /// [`UnlockUser`](super::UnlockUser).
     #[serde(default)]
     pub authenticators_locked: bool,
-    /// Whether recovery codes are not checked.
+    /// Whether recovery codes are not checked, until [`UnlockUser`](super::UnlockUser).
     #[serde(default)]
     pub recovery_codes_locked: bool,
 }
@@ -51,7 +51,7 @@ pub struct Authenticator {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RegisteredDevice {
-    /// Its id.
+    /// Its id, for [`RemoveDevice`](super::RemoveDevice).
     pub id: DeviceId,
     /// `android`, `android_tablet`, `ios` or `svc_chrome`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,6 +9,10 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Finds the user who has a login name, and what the user can log in with (interface 4.17).
+///
+/// # Errors
+/// [`Error::Rejected`] with the service code `60026` if no user has the name, and with another one
+/// if the service has no such call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindUser {
     /// The login name.
@@ -68,14 +72,14 @@ pub struct FoundUser {
     /// Whether the user has used a valid code.
     #[serde(default)]
     pub confirmed: bool,
-    /// Whether the user has an authenticator app of which a code was accepted.
+    /// Whether the user has a confirmed authenticator app.
     #[serde(default)]
     pub authenticator: bool,
-    /// Where codes are generated or delivered, as in the status of a user: `android`,
+    /// The types of device that generate or receive codes, as in the status of a user: `android`,
     /// `android_tablet`, `ios`, `svc_chrome`, `sms`.
     #[serde(default)]
     pub devices: Vec<String>,
-    /// How many recovery codes the user has left.
+    /// The number of recovery codes that the user has left.
     #[serde(default)]
     pub recovery_codes_left: u64,
     /// The service's message.

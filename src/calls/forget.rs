@@ -5,14 +5,18 @@ use crate::model::{BrowserToken, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are not
-/// recognised any more.
+/// Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are void
+/// from then on.
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if no token is given and there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forget {
-    /// The user.
+    /// The user whose browser it is.
     pub user_id: UserId,
     /// The token of the browser to forget; without one, all browsers of the user are forgotten. A
     /// token that is not recognised is no error, since there is nothing to forget.
+    #[cfg_attr(false, c(argument))]
     pub token: Option<BrowserToken>,
 }
 

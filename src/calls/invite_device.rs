@@ -8,11 +8,15 @@ use std::fmt;
 
 /// Makes an invitation, by which a user registers a phone that approves logins and shows codes (interface
 /// 4.31). It can be used once, within ten minutes.
+///
+/// # Errors
+/// [`Error::Rejected`] with the service code `no_public_url` if the service has no public URL, by
+/// which phones reach it, and if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InviteDevice {
-    /// The user.
+    /// The user who registers the phone.
     pub user_id: UserId,
-    /// The width and height of the QR code, 100 to 1000 pixels. Default 300.
+    /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
     pub qr_size: Option<u64>,
 }
 
@@ -39,14 +43,14 @@ impl Call for InviteDevice {
     }
 }
 
-/// An invitation. `Debug` does not show it: whoever has the link or the code can register a device.
+/// An invitation. Anyone who has its link or its code can register a device. `Debug` shows neither.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeviceInvited {
     /// The link that the user opens on the phone.
     #[serde(default)]
     pub link: Secret,
-    /// The code in it, which can be typed too: ten letters and digits in two groups.
+    /// The code in the link, which can be typed too: ten letters and digits in two groups.
     #[serde(default)]
     pub code: Secret,
     /// The link as a QR code: a `data:` URL for an `<img>`.

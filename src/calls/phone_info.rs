@@ -7,9 +7,12 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Requests the type of a phone number (interface 4.11).
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if it is not a phone number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhoneInfo {
-    /// The number.
+    /// The number without its calling code.
     pub phone_number: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,
@@ -41,9 +44,9 @@ pub struct PhoneInformation {
     /// The type of the number.
     #[serde(rename = "type", default)]
     pub phone_type: PhoneType,
-    /// The number's carrier, if known.
+    /// The number's carrier.
     pub provider: Option<String>,
-    /// Whether the number was ported from another carrier, if known.
+    /// Whether the number was ported from another carrier.
     pub ported: Option<bool>,
 }
 

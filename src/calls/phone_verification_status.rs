@@ -10,11 +10,15 @@ use serde::{Deserialize, Serialize};
 ///
 /// It is for display: a user proves to hold a number by [`super::CheckPhoneVerification`] alone,
 /// since anyone may have verified the number before.
+///
+/// # Errors
+/// [`Error::Rejected`] with the service code `60023` if there is no such verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhoneVerificationStatus {
-    /// The id of the verification.
+    /// The id of the verification, from
+    /// [`PhoneVerificationStarted::uuid`](super::PhoneVerificationStarted::uuid).
     pub uuid: Option<ApprovalId>,
-    /// The number, whose latest verification is meant.
+    /// The number without its calling code, whose latest verification is meant.
     pub phone_number: Option<PhoneNumber>,
     /// The calling code of the number.
     pub country_code: Option<CountryCode>,

@@ -12,20 +12,25 @@ pub const MOST_OFFLINE_DAYS: u64 = 7;
 
 /// Prepares logins of a user while the service is unreachable: returns a hash of each code that the
 /// user's authenticator app will show in the next days (interface 4.21). The secret stays with the
-/// service.
+/// service. A machine must accept a step once, and none before it, and report each login with
+/// [`ReportOffline`](super::ReportOffline).
 ///
-/// The call requires the code of the app that the service has accepted just now, so only someone who
-/// was given that code can prepare anything, and once. The service must allow it:
-/// [`Settings::offline_days`](crate::Settings::offline_days). An older code, a code by SMS, or a user
-/// whose app has not shown a right code yet is [`Error::Rejected`]; a wrong code counts as a wrong
-/// code of [`super::Verify`] does.
+/// The call requires the code of the app that the service has accepted just now, so only someone
+/// who was given that code can prepare anything, and once. The service must allow it:
+/// [`Settings::offline_days`](crate::Settings::offline_days). A wrong code counts as a wrong code
+/// of [`Verify`](super::Verify) does.
+///
+/// # Errors
+/// [`Error::Rejected`] if the service does not allow it, if the code is not the one that was
+/// accepted last, such as a code by SMS, if the user's app has not shown a right code yet, or if
+/// there is no such user; [`Error::RateLimited`] after wrong codes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrepareOffline {
-    /// The user.
+    /// The user who logs in.
     pub user_id: UserId,
     /// The code of the app that was accepted in the last five minutes.
     pub token: Token,
-    /// For how many days, 1 to 7. Default 3, and at most as many as the service allows.
+    /// The number of days, 1 to 7, and at most as many as the service allows. Default: 3.
     pub days: Option<u64>,
     /// The machine that keeps the hashes, for the service's records.
     pub machine: Option<DisplayText>,
@@ -57,14 +62,14 @@ impl Call for PrepareOffline {
     }
 }
 
-/// What a machine keeps to check codes while the service is unreachable. `Debug` does not show it:
-/// whoever has it can find the codes by trying all of them.
+/// The hashes by which a machine checks codes while the service is unreachable. Anyone who has them
+/// can find the codes by trying all of them. `Debug` does not show them.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OfflinePrepared {
-    /// Which authenticator app the codes are of, for [`super::ReportOffline`].
+    /// The number of the authenticator app that generates the codes, for [`super::ReportOffline`].
     pub authenticator_id: u64,
-    /// How many digits a code has.
+    /// The number of digits of a code.
     pub digits: u64,
     /// How long the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
     pub period: u64,
@@ -77,6 +82,13 @@ pub struct OfflinePrepared {
     /// The key of the hashes: 32 bytes in Base64.
     pub hash_key: Secret,
     /// The hashes, 8 bytes each, in Base64: see [`crate::offline::Hasher`].
+    #[cfg_attr(
+        false,
+        c = "The hashes, 8 bytes each, in Base64. Each is the first 8 bytes of HMAC-SHA-256 with \
+             the key seconder_offline_prepared_hash_key(), of the text \"seconder offline code\", \
+             a zero byte, the user's id and the step as 8 bytes each with the most significant \
+             first, and the digits of the code. NULL only for a NULL argument."
+    )]
     pub hashes: Secret,
     /// The service's message.
     pub message: Option<String>,

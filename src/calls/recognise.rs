@@ -14,11 +14,19 @@ const NOT_RECOGNISED: &str = "is not recognised";
 /// Checks the token of a browser that [`Remember`](super::Remember) returned (interface 4.28).
 ///
 /// It counts as no code: it confirms no user, and does not extend the life of the token.
+#[cfg_attr(
+    false,
+    c = "Checks the token of a remembered browser (interface 4.28).\n\n\
+         Only SECONDER_OK means that the browser is recognised: this application remembered it \
+         for this user, and the token has neither expired nor been revoked. If not, the status is \
+         SECONDER_NOT_RECOGNISED: request the second factor.\n\n\
+         It counts as no code, confirms no user, and does not extend the life of the token."
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recognise {
     /// The user who logs in.
     pub user_id: UserId,
-    /// The token of the browser's cookie.
+    /// The token of the browser's cookie, which may be any text.
     pub token: BrowserToken,
 }
 
@@ -45,13 +53,20 @@ pub enum Recognition {
 }
 
 /// The result of checking the token of a browser.
+#[cfg_attr(
+    false,
+    c = "The reply for a browser that is recognised. Any other outcome returns none."
+)]
+#[cfg_attr(false, c(decided, optional))]
 #[must_use = "only a recognition of Recognition::Recognised may take the place of the second factor"]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct BrowserCheck {
     /// Whether the browser is remembered.
+    #[cfg_attr(false, c(hidden))]
     pub recognition: Recognition,
     /// With [`Recognition::Recognised`]: the user whose browser it is, which is that of the call.
+    #[cfg_attr(false, c = "The user whose browser it is, who is the user of the call.")]
     #[serde(rename = "svc_id")]
     pub user_id: Option<UserId>,
     /// The service's message.

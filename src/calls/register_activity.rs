@@ -8,11 +8,14 @@ use serde_json::{Map, Value};
 use std::net::IpAddr;
 
 /// Reports a user's activity to the service, for fraud detection (interface 4.6).
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterActivity {
-    /// The user.
+    /// The user whom the activity is about.
     pub user_id: UserId,
-    /// The activity.
+    /// The kind of activity.
     #[serde(rename = "type")]
     pub activity: ActivityType,
     /// Additional data about the activity.
@@ -23,9 +26,14 @@ pub struct RegisterActivity {
     /// be read as a list; and a name that is empty or has brackets is an
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument).
     /// [`Settings::nested_as_json`](crate::Settings::nested_as_json) sends it unchanged.
+    #[cfg_attr(
+        false,
+        c = "Additional data about the activity: a JSON object as text, at most 16 KiB. A remote \
+             service receives it as `nested_as_json` of seconder_open_options describes."
+    )]
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub data: Map<String, Value>,
-    /// The user's IP address.
+    /// The user's IP address during the activity.
     pub user_ip: Option<IpAddr>,
 }
 

@@ -19,11 +19,14 @@ const LAST_SECOND: u64 = 253_402_300_799;
 ///
 /// The service does not check that there was a proof: the application calls this only after one, and
 /// only for users who ask for it.
+///
+/// # Errors
+/// [`Error::Rejected`] if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remember {
-    /// The user.
+    /// The user whose browser it is.
     pub user_id: UserId,
-    /// For how many days, 1 to 400. Default 30.
+    /// The number of days, 1 to 400. Default: 30.
     pub days: Option<u64>,
 }
 
@@ -68,8 +71,9 @@ impl Call for Remember {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Remembered {
-    /// The token for the browser's cookie. It is returned only here, and `Debug` does not show it:
-    /// whoever has it needs no second factor.
+    /// The token for the browser's cookie: at most 200 letters, digits, dashes, dots and
+    /// underscores of ASCII. It is returned only here. Anyone who has it needs no second factor.
+    /// `Debug` does not show it.
     pub token: BrowserToken,
     /// When the token expires, in Unix seconds.
     pub expires_at: u64,

@@ -5,12 +5,17 @@ use crate::model::{AuthenticatorId, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Removes an authenticator app of a user, whether it is confirmed or pending (interface 4.24). Its
-/// codes are wrong from then on, except on machines that have prepared logins without the service.
-/// Removing a confirmed app also forgets the remembered browsers of the user.
+/// Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are
+/// wrong from then on, except on machines that have prepared logins without the service (4.21). A
+/// user who has no app and no device left is sent codes by SMS again. Removing a confirmed app also
+/// forgets the remembered browsers of the user.
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) with the service code `authenticator_not_found` if
+/// the user has no such app.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoveAuthenticator {
-    /// The user.
+    /// The user who has the app.
     pub user_id: UserId,
     /// The app, by its id in [`Factors`](super::Factors).
     pub authenticator_id: AuthenticatorId,

@@ -6,6 +6,9 @@ use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
 /// Takes a login name from the user who has it (interface 4.19).
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if no user has the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoveLogin {
     /// The login name.

@@ -6,19 +6,24 @@ use crate::wire::older::Shape;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Reports the logins that a machine has accepted while the service was unreachable (interface 4.22).
-/// The service marks their codes as used, and records each login as an activity of the user. Logins
-/// that it has not prepared are [`Error::Rejected`] with the code `offline_not_prepared`.
+/// Reports the logins that a machine has accepted while the service was unreachable (interface
+/// 4.22). The service marks their codes as used, and records each login as an activity of the user.
 ///
 /// A machine reports a login until a report of it was acknowledged; a login that is reported twice
 /// is recorded once.
+///
+/// # Errors
+/// [`Error::Rejected`] if there is no such user, and with the service code `offline_not_prepared`
+/// if the service has not prepared these logins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportOffline {
-    /// The user.
+    /// The user who logged in.
     pub user_id: UserId,
+    /// The authenticator app, by
     /// [`OfflinePrepared::authenticator_id`](super::OfflinePrepared::authenticator_id).
     pub authenticator_id: u64,
-    /// The logins, 1 to 100.
+    /// A list of 1 to 100 logins.
+    #[cfg_attr(false, c(argument, most = "ReportOffline::MOST_LOGINS"))]
     #[serde(default)]
     pub logins: Vec<OfflineLogin>,
     /// The machine, for the service's records.

@@ -6,7 +6,12 @@ use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Sends a code by voice call (interface 4.3). The fields are those of [`super::RequestSms`].
+/// Sends a code by voice call (interface 4.3).
+///
+/// # Errors
+/// [`Error::RateLimited`](crate::Error::RateLimited) if the user was called for this action a
+/// moment ago, or sent too many codes; an SMS a moment ago does not matter, and the call says the
+/// same code. [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCall {
     /// The user to call.
@@ -16,9 +21,11 @@ pub struct RequestCall {
     pub action: Option<Action>,
     /// The description of the action in the voice call.
     pub action_message: Option<DisplayText>,
-    /// The language of the voice call, such as `de`. Default: as configured with the service.
+    /// The language of the voice call, such as `de`. A service that lacks it uses its own. Default:
+    /// as configured with the service.
     pub locale: Option<String>,
-    /// Whether the user is called even if the user has an app. Default: as configured with the service.
+    /// Calls the user even if the user has an app. Default: as configured with the service, no at
+    /// first.
     pub force: Option<bool>,
     /// The IP address from which the request originates, which a service may limit.
     pub user_ip: Option<IpAddr>,

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Sends a code by SMS (interface 4.2).
+///
+/// # Errors
+/// [`Error::RateLimited`](crate::Error::RateLimited) if the user was sent an SMS for this action a
+/// moment ago, or too many codes; [`Error::Rejected`](crate::Error::Rejected) if there is no such
+/// user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestSms {
     /// The user to whom the code is sent.
@@ -16,9 +21,11 @@ pub struct RequestSms {
     pub action: Option<Action>,
     /// The description of the action in the message.
     pub action_message: Option<DisplayText>,
-    /// The language of the message, such as `de`. Default: as configured with the service.
+    /// The language of the message, such as `de`. A service that lacks it uses its own. Default: as
+    /// configured with the service.
     pub locale: Option<String>,
-    /// Whether the code is sent even if the user has an app. Default: as configured with the service.
+    /// Sends the code even if the user has an app. Default: as configured with the service, no at
+    /// first.
     pub force: Option<bool>,
     /// The IP address from which the request originates, which a service may limit.
     pub user_ip: Option<IpAddr>,
@@ -51,7 +58,8 @@ impl Call for RequestSms {
     }
 }
 
-/// A code was sent, or was not needed.
+/// A code that was sent, or was not needed.
+#[cfg_attr(false, c(optional))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CodeRequested {
@@ -59,14 +67,15 @@ pub struct CodeRequested {
     pub message: Option<String>,
     /// The number used, masked: `+1-XXX-XXX-XX23`.
     pub cellphone: Option<String>,
-    /// True if nothing was sent because the user has an app and the code was not forced.
+    /// Whether nothing was sent because the user has an app and the code was not forced.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ignored: bool,
     /// The user's latest device, if the request was ignored.
     pub device: Option<String>,
     /// After how many seconds another request for the same action by the same channel is accepted,
-    /// even if the code is not used. `None` if nothing was sent, or if the service does not say, as
+    /// even if the code is not used. `None` if nothing was sent, or if the service does not say:
     /// only a service of Seconder does.
+    #[cfg_attr(false, c(known))]
     #[serde(default, deserialize_with = "loose::if_it_fits")]
     pub resend_after: Option<u64>,
 }

@@ -5,11 +5,14 @@ use crate::model::{LoginName, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Gives a user a login name (interface 4.18). A user has one, so it is rejected while the user has
-/// another one, and while another user has the name: remove that first.
+/// Gives a user a login name (interface 4.18). A user has one at most.
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if there is no such user, if another user has the
+/// name, or if the user has another one: remove that first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetLogin {
-    /// The user.
+    /// The user who gets the name.
     #[serde(rename = "svc_id")]
     pub user_id: UserId,
     /// The login name.

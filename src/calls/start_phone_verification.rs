@@ -8,15 +8,20 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Sends a code to a number that belongs to no user yet (interface 4.10).
+///
+/// # Errors
+/// [`Error::RateLimited`] if a code was sent to the number by the same channel a moment ago, or too
+/// often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartPhoneVerification {
-    /// How the code is delivered.
+    /// The channel that delivers the code.
     pub via: Channel,
-    /// The number.
+    /// The number without its calling code.
     pub phone_number: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,
-    /// The language of the message, such as `de`. Default: as configured with the service.
+    /// The language of the message, such as `de`. A service that lacks it uses its own. Default: as
+    /// configured with the service.
     pub locale: Option<String>,
     /// The number of digits of the code, 4 to 10. Default: as configured with the service.
     pub code_length: Option<u64>,
@@ -77,23 +82,32 @@ impl Call for StartPhoneVerification {
     }
 }
 
-/// A code was sent to the number.
+/// A verification that was started: a code was sent to the number.
+#[cfg_attr(false, c(optional))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PhoneVerificationStarted {
-    /// The number's carrier, if known.
+    /// The number's carrier.
     pub carrier: Option<String>,
-    /// Whether the number was ported from another carrier, if known.
+    /// Whether the number was ported from another carrier.
     pub is_ported: Option<bool>,
-    /// Whether the number is a mobile number, if known.
+    /// Whether the number is a mobile number.
     pub is_cellphone: Option<bool>,
     /// The service's message.
     pub message: Option<String>,
     /// How long the code remains valid, in seconds.
+    #[cfg_attr(
+        false,
+        c = "How long the code remains valid, in seconds, or SECONDER_FOREVER. 0 if the service \
+             does not provide it."
+    )]
+    #[cfg_attr(false, c(zero))]
     pub seconds_to_expire: Option<u64>,
     /// The id of the verification.
     pub uuid: Option<ApprovalId>,
-    /// As [`CodeRequested::resend_after`](super::CodeRequested::resend_after), for this number.
+    /// After how many seconds another code can be sent to the number by the same channel, even if
+    /// this one is not used. `None` if the service does not say: only a service of Seconder does.
+    #[cfg_attr(false, c(known))]
     #[serde(default, deserialize_with = "loose::if_it_fits")]
     pub resend_after: Option<u64>,
 }

@@ -5,11 +5,15 @@ use crate::model::UserId;
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Lets a user try codes again after too many wrong ones (interface 4.30). The counts of wrong codes of
-/// all factors begin anew, so it ends waits too. Codes that were sent have the tries that they had.
+/// Lets a user try codes again after too many wrong ones (interface 4.30). The counts of wrong
+/// codes of all factors start again at 0, so it ends waits too. Codes that were sent have the tries
+/// that they had.
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnlockUser {
-    /// The user.
+    /// The user who may try again.
     pub user_id: UserId,
 }
 

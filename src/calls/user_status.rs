@@ -7,9 +7,12 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Requests the service's record of a user (interface 4.8).
+///
+/// # Errors
+/// [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserStatus {
-    /// The user.
+    /// The user whose record is returned.
     pub user_id: UserId,
     /// The IP address from which the request originates.
     pub user_ip: Option<IpAddr>,
@@ -52,8 +55,8 @@ pub struct UserStatusReply {
     pub country_code: Option<u64>,
     /// The user's number, masked: `XXX-XXX-0123`.
     pub phone_number: Option<String>,
-    /// Where codes are generated or delivered: `android`, `android_tablet`, `ios`, `svc_chrome`,
-    /// `sms`.
+    /// The types of device that generate or receive codes: `android`, `android_tablet`, `ios`,
+    /// `svc_chrome`, `sms`.
     #[serde(default)]
     pub devices: Vec<String>,
     /// Whether the user has a hardware token.
@@ -62,8 +65,8 @@ pub struct UserStatusReply {
     /// Whether the user's account is disabled.
     #[serde(default)]
     pub account_disabled: bool,
-    /// What protects the account. `None` if the service does not say, as only a service of Seconder
-    /// does.
+    /// The factors that protect the account. `None` if the service does not say: only a service of
+    /// Seconder does.
     #[serde(default, deserialize_with = "loose::if_it_fits")]
     pub factors: Option<Factors>,
     /// The service's message.

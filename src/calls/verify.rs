@@ -17,6 +17,16 @@ const INVALID_MESSAGE: &str = "token is invalid";
 ///
 /// Without `force`, the code of a user who is not confirmed yet is not checked: see
 /// [`Verdict::NotChecked`].
+///
+/// # Errors
+/// [`Error::RateLimited`] after wrong codes, until the user may try again.
+#[cfg_attr(
+    false,
+    c = "Checks the code that a user typed (interface 4.4).\n\n\
+         Only SECONDER_OK means that the code was checked and is correct. SECONDER_TOKEN_WRONG, \
+         SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why it was not accepted. \
+         Without `force`, the code of a user who is not confirmed yet is not checked."
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verify {
     /// The code that the user typed.
@@ -56,15 +66,23 @@ pub enum Verdict {
 }
 
 /// The result of checking a code.
+#[cfg_attr(
+    false,
+    c = "The reply for a code that was checked and is correct. Any other outcome returns none."
+)]
+#[cfg_attr(false, c(decided, optional))]
 #[must_use = "only a verdict of Verdict::Right lets anyone in"]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verification {
     /// Whether the user may log in.
+    #[cfg_attr(false, c(hidden))]
     pub verdict: Verdict,
     /// With [`Verdict::Wrong`]: the code was right once and has been used.
+    #[cfg_attr(false, c(hidden))]
     pub reused: bool,
     /// With [`Verdict::Wrong`]: the service's error code, as text (`60020`), if it sent one.
+    #[cfg_attr(false, c(hidden))]
     pub error_code: Option<String>,
     /// The service's message.
     pub message: Option<String>,
@@ -91,8 +109,10 @@ impl Verification {
     }
 }
 
-/// The device that generated or received a code (interface 2.5). Services omit unknown fields, and
-/// a field of an unexpected type, such as a date as text, is left out.
+/// The device that generated or received a code, or answered an approval request (interface 2.5).
+/// Services omit unknown fields, and a field of an unexpected type, such as a date as text, is left
+/// out.
+#[cfg_attr(false, c(name = "device_info"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Device {
@@ -106,7 +126,8 @@ pub struct Device {
     pub region: Option<String>,
     /// The country of that address.
     pub country: Option<String>,
-    /// `android`, `ios`, `sms`, …; `authenticator` or `recovery_code` from this project's service.
+    /// `android`, `ios`, `sms` and similar; `authenticator` or `recovery_code` from this project's
+    /// service.
     pub os_type: Option<String>,
     /// The number under which it was registered.
     pub registration_device_id: Option<u64>,
