@@ -47,6 +47,9 @@ PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bind
 FREE_THREADED := python3.14t
 PYTHON_TYPED := packaging/try_wheel.py packaging/exits.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/demo_serve.py examples/provider.py examples/tracing.py examples/web fuzz/api
 
+# Depends on nothing of the library, so it runs while the library cannot be built.
+GENERATE := $(CARGO) run -q -p seconder-generate --
+
 say = @printf '\n== %s ==\n' "$(1)"
 
 .PHONY: help
@@ -138,6 +141,8 @@ lint: ## Checks formatting, lints and style
 	$(CARGO) fmt --all --check
 	$(call say,Lints)
 	$(CARGO) clippy -q --workspace --all-targets --features seconder/header,seconder/panic-test,seconder-server/otlp -- -D warnings
+	$(call say,Generated source)
+	$(GENERATE) --check
 # A whole run has them among the tests.
 ifeq ($(filter every-test,$(MAKECMDGOALS)),)
 	$(call say,The style rules)
@@ -161,6 +166,7 @@ programs:
 test-rust: c-library panic-library rust-tests
 	$(call say,The libraries and the programs)
 	$(CARGO) test -q $(TESTED)
+	$(CARGO) test -q -p seconder-generate
 
 .PHONY: test-features
 test-features:
@@ -405,6 +411,10 @@ python-module: tools-demo
 .PHONY: notices
 notices: ## Regenerates the licences of the dependencies
 	packaging/notices.py LICENSE-THIRD-PARTY
+
+.PHONY: generate
+generate: ## Writes the C layer of the calls from their declarations
+	$(GENERATE)
 
 .PHONY: header
 header: ## Regenerates include/seconder.h

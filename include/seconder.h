@@ -432,15 +432,15 @@ extern "C" {
 #define SECONDER_FOREVER -1
 
 /**
- * One application of the service (interface 2.3).
+ * The service's record of an application (interface 2.3).
  */
 typedef struct seconder_application seconder_application;
 
 /**
- * An approval request as the service knows it (interface 2.6).
+ * The service's record of an approval request (interface 2.6).
  *
- * Before an approval lets anyone in, compare its user_id with the user who is logging in: an
- * approved request of another user proves nothing.
+ * Before letting a user in, call seconder_approval_approved_by() with the user who is logging in:
+ * an approval by another user proves nothing.
  */
 typedef struct seconder_approval seconder_approval;
 
@@ -460,7 +460,7 @@ typedef struct seconder_approval_requests seconder_approval_requests;
 typedef struct seconder_audit_page seconder_audit_page;
 
 /**
- * What a user's authenticator app needs. Anyone who sees it can generate the user's codes.
+ * The secret for the user's app. Anyone who has it can generate the user's codes.
  */
 typedef struct seconder_authenticator_enrolled seconder_authenticator_enrolled;
 
@@ -480,12 +480,12 @@ typedef struct seconder_code_requested seconder_code_requested;
 typedef struct seconder_device seconder_device;
 
 /**
- * An invitation to register a phone. Anyone who sees it can use it.
+ * An invitation. Anyone who has its link or its code can register a device.
  */
 typedef struct seconder_device_invited seconder_device_invited;
 
 /**
- * The reply of calls that return only a message.
+ * The reply to a call that returns only a message.
  */
 typedef struct seconder_done seconder_done;
 
@@ -500,7 +500,8 @@ typedef struct seconder_error seconder_error;
 typedef struct seconder_event seconder_event;
 
 /**
- * What protects a user's account (interface 2.7). None of it is a secret.
+ * The factors of a user (interface 2.7). None of these is a secret. A service that leaves one of
+ * them out says nothing: an empty list would mean that the user has none.
  */
 typedef struct seconder_factors seconder_factors;
 
@@ -520,13 +521,13 @@ typedef struct seconder_jobs_run seconder_jobs_run;
 typedef struct seconder_message seconder_message;
 
 /**
- * What a machine keeps to check codes while the service is unreachable. Whoever has it can find the
- * codes by trying all of them.
+ * The hashes by which a machine checks codes while the service is unreachable. Anyone who has them
+ * can find the codes by trying all of them.
  */
 typedef struct seconder_offline_prepared seconder_offline_prepared;
 
 /**
- * What the service knows about a number.
+ * The service's record of a phone number.
  */
 typedef struct seconder_phone_information seconder_phone_information;
 
@@ -536,27 +537,27 @@ typedef struct seconder_phone_information seconder_phone_information;
 typedef struct seconder_phone_line seconder_phone_line;
 
 /**
- * The state of a number's verification.
+ * The service's record of a number's verification.
  */
 typedef struct seconder_phone_verification_record seconder_phone_verification_record;
 
 /**
- * A phone verification that was started: a code was sent to the number.
+ * A verification that was started: a code was sent to the number.
  */
 typedef struct seconder_phone_verification_started seconder_phone_verification_started;
 
 /**
- * The recovery codes of a user. Whoever sees one can log in with it once.
+ * The recovery codes of a user. Anyone who has one can log in with it once.
  */
 typedef struct seconder_recovery_codes seconder_recovery_codes;
 
 /**
- * The reply of seconder_devices().
+ * The devices that a user has registered.
  */
 typedef struct seconder_registered_devices seconder_registered_devices;
 
 /**
- * A browser that is remembered. Whoever has its token needs no second factor.
+ * A browser that is remembered.
  */
 typedef struct seconder_remembered seconder_remembered;
 
@@ -572,7 +573,7 @@ typedef struct seconder_service seconder_service;
 typedef struct seconder_signed_callback seconder_signed_callback;
 
 /**
- * The usage of the application, month by month.
+ * The application's usage.
  */
 typedef struct seconder_statistics seconder_statistics;
 
@@ -593,7 +594,7 @@ typedef struct seconder_totp seconder_totp;
 typedef struct seconder_user_created seconder_user_created;
 
 /**
- * A user as the service knows them (interface 2.2).
+ * The service's record of a user (interface 2.2).
  */
 typedef struct seconder_user_status_reply seconder_user_status_reply;
 
@@ -992,16 +993,15 @@ typedef void (*seconder_log)(seconder_status status,
  */
 typedef struct seconder_create_user_options {
     /**
-     * Whether the user is sent an SMS with a link to install the app: SECONDER_DEFAULT, which
-     * means yes, SECONDER_YES or SECONDER_NO. Only a new user is sent one:
-     * seconder_user_created_install_message() is what became of it.
+     * Sends a new user a text message with a link to the app;
+     * seconder_user_created_install_message() says what became of it. SECONDER_DEFAULT, which
+     * means yes, SECONDER_YES or SECONDER_NO.
      */
     int32_t send_install_link_via_sms;
     /**
-     * Whether a number that a user has already is rejected, so that nothing is changed:
-     * SECONDER_DEFAULT, which means no, SECONDER_YES or SECONDER_NO. With SECONDER_YES, a service
-     * that does not say whether the user is new is SECONDER_INVALID_RESPONSE, though it may have
-     * enrolled the user.
+     * Rejects a number that a user has already, and then changes nothing. A service that does not
+     * say whether the user is new is SECONDER_INVALID_RESPONSE, though it may have enrolled the
+     * user. SECONDER_DEFAULT, which means no, SECONDER_YES or SECONDER_NO.
      */
     int32_t new_only;
 } seconder_create_user_options;
@@ -1011,7 +1011,7 @@ typedef struct seconder_create_user_options {
  */
 typedef struct seconder_delete_user_options {
     /**
-     * The IP address that the request was made from, IPv4 or IPv6.
+     * The IP address from which the request originates. IPv4 or IPv6 text.
      */
     const char *user_ip;
 } seconder_delete_user_options;
@@ -1021,12 +1021,12 @@ typedef struct seconder_delete_user_options {
  */
 typedef struct seconder_register_activity_options {
     /**
-     * Further data about the activity: a JSON object as text, at most 16 KiB. A remote service
+     * Additional data about the activity: a JSON object as text, at most 16 KiB. A remote service
      * receives it as `nested_as_json` of seconder_open_options describes.
      */
     const char *data;
     /**
-     * The IP address of the user during the activity, IPv4 or IPv6.
+     * The user's IP address during the activity. IPv4 or IPv6 text.
      */
     const char *user_ip;
 } seconder_register_activity_options;
@@ -1036,7 +1036,7 @@ typedef struct seconder_register_activity_options {
  */
 typedef struct seconder_user_status_options {
     /**
-     * The IP address that the request was made from, IPv4 or IPv6.
+     * The IP address from which the request originates. IPv4 or IPv6 text.
      */
     const char *user_ip;
 } seconder_user_status_options;
@@ -1046,25 +1046,27 @@ typedef struct seconder_user_status_options {
  */
 typedef struct seconder_request_sms_options {
     /**
-     * Makes the code valid for this action alone; pass the same action to seconder_verify(). 1 to
-     * 128 bytes without control characters.
+     * Makes the code valid only for this action, which must also be passed to seconder_verify(). 1
+     * to 128 bytes without control characters.
      */
     const char *action;
     /**
-     * The description of the action in the message: 1 to 1024 bytes.
+     * The description of the action in the message. 1 to 1024 bytes.
      */
     const char *action_message;
     /**
-     * The language of the message, such as "de". A service that lacks it uses its own default.
+     * The language of the message, such as "de". A service that lacks it uses its own. Default: as
+     * configured with the service.
      */
     const char *locale;
     /**
-     * Whether the code is sent even if the user has an app: SECONDER_YES or SECONDER_NO. Default: as the
-     * service has it, which is no unless its application says otherwise.
+     * Sends the code even if the user has an app. SECONDER_DEFAULT, SECONDER_YES or SECONDER_NO.
+     * Default: as configured with the service, no at first.
      */
     int32_t force;
     /**
-     * The IP address from which the request originates, IPv4 or IPv6.
+     * The IP address from which the request originates, which a service may limit. IPv4 or IPv6
+     * text.
      */
     const char *user_ip;
 } seconder_request_sms_options;
@@ -1074,25 +1076,27 @@ typedef struct seconder_request_sms_options {
  */
 typedef struct seconder_request_call_options {
     /**
-     * Makes the code valid for this action alone; pass the same action to seconder_verify(). 1 to
-     * 128 bytes without control characters.
+     * Makes the code valid only for this action, which must also be passed to seconder_verify(). 1
+     * to 128 bytes without control characters.
      */
     const char *action;
     /**
-     * The description of the action in the voice message: 1 to 1024 bytes.
+     * The description of the action in the voice call. 1 to 1024 bytes.
      */
     const char *action_message;
     /**
-     * The language of the voice message, such as "de". A service that lacks it uses its own default.
+     * The language of the voice call, such as "de". A service that lacks it uses its own. Default:
+     * as configured with the service.
      */
     const char *locale;
     /**
-     * Whether the user is called even if the user has an app: SECONDER_YES or SECONDER_NO. Default: as for
-     * an SMS.
+     * Calls the user even if the user has an app. SECONDER_DEFAULT, SECONDER_YES or SECONDER_NO.
+     * Default: as configured with the service, no at first.
      */
     int32_t force;
     /**
-     * The IP address from which the request originates, IPv4 or IPv6.
+     * The IP address from which the request originates, which a service may limit. IPv4 or IPv6
+     * text.
      */
     const char *user_ip;
 } seconder_request_call_options;
@@ -1102,26 +1106,91 @@ typedef struct seconder_request_call_options {
  */
 typedef struct seconder_verify_options {
     /**
-     * Checks the code even if the user was never confirmed.
+     * Checks the code even if the user is not confirmed yet.
      */
     bool force;
     /**
-     * The action that the code was sent for.
+     * The action that the code was sent for. 1 to 128 bytes without control characters.
      */
     const char *action;
     /**
-     * The IP address from which the request originates, IPv4 or IPv6.
+     * The IP address from which the request originates. IPv4 or IPv6 text.
      */
     const char *user_ip;
 } seconder_verify_options;
+
+/**
+ * The device that generated or received a code, or answered an approval request (interface 2.5).
+ * Services omit unknown fields, and a field of an unexpected type, such as a date as text, is left
+ * out.
+ */
+typedef struct seconder_device_info {
+    /**
+     * The device's number. 0 if the service does not provide it.
+     */
+    uint64_t id;
+    /**
+     * The IP address at which it was last seen. NULL if the service does not provide it.
+     */
+    const char *ip;
+    /**
+     * The city of that address. NULL if the service does not provide it.
+     */
+    const char *city;
+    /**
+     * The region of that address. NULL if the service does not provide it.
+     */
+    const char *region;
+    /**
+     * The country of that address. NULL if the service does not provide it.
+     */
+    const char *country;
+    /**
+     * "android", "ios", "sms" and similar; "authenticator" or "recovery_code" from this project's
+     * service. NULL if the service does not provide it.
+     */
+    const char *os_type;
+    /**
+     * The number under which it was registered. 0 if the service does not provide it.
+     */
+    uint64_t registration_device_id;
+    /**
+     * The IP address from which it was registered. NULL if the service does not provide it.
+     */
+    const char *registration_ip;
+    /**
+     * The city of that address. NULL if the service does not provide it.
+     */
+    const char *registration_city;
+    /**
+     * The region of that address. NULL if the service does not provide it.
+     */
+    const char *registration_region;
+    /**
+     * The country of that address. NULL if the service does not provide it.
+     */
+    const char *registration_country;
+    /**
+     * How the user's number was verified on registration. NULL if the service does not provide it.
+     */
+    const char *registration_method;
+    /**
+     * When it was registered, in Unix seconds. 0 if the service does not provide it.
+     */
+    int64_t registration_date;
+    /**
+     * When the account was last recovered, in Unix seconds. 0 if the service does not provide it.
+     */
+    int64_t last_account_recovery_at;
+} seconder_device_info;
 
 /**
  * Options of seconder_enrol_authenticator().
  */
 typedef struct seconder_enrol_authenticator_options {
     /**
-     * The label that the app shows beside the code, 1 to 1024 bytes without a colon. Default: the user's
-     * e-mail address.
+     * The label that the app shows with the code, without a colon. 1 to 1024 bytes. Default: the
+     * user's e-mail address.
      */
     const char *label;
     /**
@@ -1129,71 +1198,6 @@ typedef struct seconder_enrol_authenticator_options {
      */
     uint64_t qr_size;
 } seconder_enrol_authenticator_options;
-
-/**
- * The device that generated or received a code, or that answered an approval request (interface
- * 2.5). If the service does not provide a value, or one of another type, a text is NULL and a
- * number is 0.
- */
-typedef struct seconder_device_info {
-    /**
-     * The device's id.
-     */
-    uint64_t id;
-    /**
-     * The IP address at which it was last seen.
-     */
-    const char *ip;
-    /**
-     * The city of that address.
-     */
-    const char *city;
-    /**
-     * The region of that address.
-     */
-    const char *region;
-    /**
-     * The country of that address.
-     */
-    const char *country;
-    /**
-     * "android", "ios", "sms" and similar; "recovery_code" for one of
-     * seconder_create_recovery_codes().
-     */
-    const char *os_type;
-    /**
-     * The id under which it was registered.
-     */
-    uint64_t registration_device_id;
-    /**
-     * The IP address from which it was registered.
-     */
-    const char *registration_ip;
-    /**
-     * The city of that address.
-     */
-    const char *registration_city;
-    /**
-     * The region of that address.
-     */
-    const char *registration_region;
-    /**
-     * The country of that address.
-     */
-    const char *registration_country;
-    /**
-     * How the user proved possession of the phone number at registration.
-     */
-    const char *registration_method;
-    /**
-     * When it was registered, in Unix seconds.
-     */
-    int64_t registration_date;
-    /**
-     * When the account was last recovered, in Unix seconds.
-     */
-    int64_t last_account_recovery_at;
-} seconder_device_info;
 
 /**
  * An authenticator app of a user.
@@ -1208,7 +1212,8 @@ typedef struct seconder_authenticator {
      */
     bool confirmed;
     /**
-     * The label that it was enrolled with. NULL if none was given.
+     * The label that it was enrolled with, if one was given. NULL if the service does not provide
+     * it.
      */
     const char *label;
     /**
@@ -1250,13 +1255,13 @@ typedef struct seconder_invite_device_options {
  */
 typedef struct seconder_remember_options {
     /**
-     * For how many days, 1 to 400. Default: 30.
+     * The number of days, 1 to 400. Default: 30.
      */
     uint64_t days;
 } seconder_remember_options;
 
 /**
- * A picture to show with an approval request.
+ * A logo to show with an approval request.
  */
 typedef struct seconder_logo {
     /**
@@ -1274,31 +1279,33 @@ typedef struct seconder_logo {
  */
 typedef struct seconder_create_approval_options {
     /**
-     * Further details to show the user: a JSON object as text, at most 16 KiB. A remote service
-     * receives them as `nested_as_json` of seconder_open_options describes.
+     * Further details shown to the user: names and texts. Other values reach a remote service as
+     * `data` of seconder_register_activity_options describes. A JSON object as text, at most 16
+     * KiB.
      */
     const char *details;
     /**
-     * Details that are not shown to the user but returned to the application: a JSON object as
-     * text, at most 16 KiB. Sent as `details` are.
+     * Details not shown to the user, and returned to the application. Sent as `details` are. A
+     * JSON object as text, at most 16 KiB.
      */
     const char *hidden_details;
     /**
-     * Pictures to show, at most 16 KiB in JSON; if there are any, one must have `res` = "default".
+     * Logos to show, at most 16 KiB in JSON. If there are any, one must have `res` = "default".
      */
     const struct seconder_logo *logos;
     /**
-     * The number of pictures at `logos`, at most 1000.
+     * The number of values at `logos`, at most 1000.
      */
     size_t logos_count;
     /**
-     * How long the request can be answered, in seconds, 1 to 315360000. Default: 86400.
-     * SECONDER_FOREVER means no expiry.
+     * How long the request remains open, in seconds, 1 to 315360000, or SECONDER_FOREVER. Default:
+     * 86400.
      */
     int64_t seconds_to_expire;
     /**
-     * How many digits the number has that the reply carries, the login shows, and the user has to type on the
-     * phone to approve: 2, 3 or 6; -1 for none. Default: that of the application, none at first.
+     * The number of digits of a number that the reply carries, the application shows, and the user
+     * has to type on the device to approve the request: 2, 3 or 6, or -1 for none. Default: as the
+     * application has it, none at first.
      */
     int64_t number_digits;
 } seconder_create_approval_options;
@@ -1340,11 +1347,11 @@ typedef struct seconder_wait_for_approval_options {
  */
 typedef struct seconder_prepare_offline_options {
     /**
-     * For how many days, 1 to 7. Default: 3. At most as many as the service allows.
+     * The number of days, 1 to 7, and at most as many as the service allows. Default: 3.
      */
     uint64_t days;
     /**
-     * The machine that keeps the hashes, for the service's records: 1 to 1024 bytes.
+     * The machine that keeps the hashes, for the service's records. 1 to 1024 bytes.
      */
     const char *machine;
 } seconder_prepare_offline_options;
@@ -1368,7 +1375,7 @@ typedef struct seconder_offline_login {
  */
 typedef struct seconder_report_offline_options {
     /**
-     * The machine, for the service's records: 1 to 1024 bytes.
+     * The machine, for the service's records. 1 to 1024 bytes.
      */
     const char *machine;
 } seconder_report_offline_options;
@@ -1378,35 +1385,37 @@ typedef struct seconder_report_offline_options {
  */
 typedef struct seconder_start_phone_verification_options {
     /**
-     * The language of the message, such as "en". A service that does not support it uses its
-     * default.
+     * The language of the message, such as "de". A service that lacks it uses its own. Default: as
+     * configured with the service.
      */
     const char *locale;
     /**
-     * The number of digits of the code, 4 to 10. Default: as configured in the service.
+     * The number of digits of the code, 4 to 10. Default: as configured with the service.
      */
     uint64_t code_length;
     /**
-     * The IP address from which the request originates, IPv4 or IPv6.
+     * The IP address from which the request originates, which a service may limit. IPv4 or IPv6
+     * text.
      */
     const char *user_ip;
 } seconder_start_phone_verification_options;
 
 /**
- * Which verification seconder_phone_verification_status() returns: `uuid`, or the number and its
- * calling code.
+ * Options of seconder_phone_verification_status().
  */
 typedef struct seconder_phone_verification_status_options {
     /**
-     * The uuid of the verification, from seconder_phone_verification_started_uuid().
+     * The id of the verification, from seconder_phone_verification_started_uuid(). 1 to 64
+     * letters, digits and dashes of ASCII.
      */
     const char *uuid;
     /**
-     * The number without its `country_code`, whose latest verification is meant.
+     * The number without its calling code, whose latest verification is meant. 4 to 15 digits in
+     * groups that dashes, periods or spaces may separate.
      */
     const char *phone_number;
     /**
-     * The calling code of the number.
+     * The calling code of the number. "1" to "999".
      */
     const char *country_code;
 } seconder_phone_verification_status_options;
@@ -1416,7 +1425,7 @@ typedef struct seconder_phone_verification_status_options {
  */
 typedef struct seconder_phone_info_options {
     /**
-     * The IP address of the user, IPv4 or IPv6.
+     * The user's IP address. IPv4 or IPv6 text.
      */
     const char *user_ip;
 } seconder_phone_info_options;
@@ -1426,7 +1435,7 @@ typedef struct seconder_phone_info_options {
  */
 typedef struct seconder_app_details_options {
     /**
-     * The IP address that the request was made from, IPv4 or IPv6.
+     * The IP address from which the request originates. IPv4 or IPv6 text.
      */
     const char *user_ip;
 } seconder_app_details_options;
@@ -1436,13 +1445,13 @@ typedef struct seconder_app_details_options {
  */
 typedef struct seconder_app_stats_options {
     /**
-     * The IP address that the request was made from, IPv4 or IPv6.
+     * The IP address from which the request originates. IPv4 or IPv6 text.
      */
     const char *user_ip;
 } seconder_app_stats_options;
 
 /**
- * The usage of the application in one month, in UTC (interface 2.4).
+ * The application's usage in one month, in UTC (interface 2.4).
  */
 typedef struct seconder_monthly_statistic {
     /**
@@ -1454,15 +1463,15 @@ typedef struct seconder_monthly_statistic {
      */
     uint64_t year;
     /**
-     * The number of calls that the application made.
+     * The number of API calls by the application. 0 if the service does not provide it.
      */
     uint64_t api_calls_count;
     /**
-     * The number of codes and approvals that let someone in.
+     * The number of codes and approvals that let a user in. 0 if the service does not provide it.
      */
     uint64_t auths_count;
     /**
-     * The number of voice calls made.
+     * The number of voice calls made. 0 if the service does not provide it.
      */
     uint64_t calls_count;
     /**
@@ -2103,16 +2112,28 @@ seconder_status seconder_set_log(const struct seconder_service *service,
                                  struct seconder_error **error);
 
 /**
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_done_message(const struct seconder_done *done);
+
+/**
+ * Frees the reply of seconder_delete_user() and similar calls. NULL is fine.
+ */
+void seconder_done_free(struct seconder_done *done);
+
+/**
  * Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
  * 4.1).
  *
- * `email` is name@example.com, at most 254 bytes; `cellphone`, 4 to 15 digits in groups that
- * dashes, periods or spaces may separate; `country_code`, the calling code of the number, "1" to
- * "999".
- *
- * Whoever typed the number need not be the one who has it: verify it first, with
+ * The person who typed the number need not have it. Verify it first, with
  * seconder_start_phone_verification() and seconder_check_phone_verification(), and set `new_only`.
- * Otherwise the second factor of the user who has the number becomes that of whoever typed it.
+ * Otherwise the second factor of the user who has the number becomes the one of the person who
+ * typed it.
+ *
+ * `email` is one of the user's e-mail addresses: name@example.com, at most 254 bytes. `cellphone`
+ * is the phone number, which identifies the user: 4 to 15 digits in groups that dashes, periods or
+ * spaces may separate. Two calls with the same number return the same user. `country_code` is the
+ * calling code of the number: "1" to "999".
  *
  * Free `out` with seconder_user_created_free(). SECONDER_REJECTED if the service rejects a value,
  * which seconder_error_field_name() names. Other statuses are as described at the top of the
@@ -2129,7 +2150,45 @@ seconder_status seconder_create_user(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Deletes a user from the application, with all data about them (interface 4.5).
+ * The id to store and to pass to the other calls.
+ */
+uint64_t seconder_user_created_user_id(const struct seconder_user_created *user_created);
+
+/**
+ * Returns whether the call enrolled the user. False for a user who was there before, who may be
+ * another person than the one who typed the number. False also if the service does not say: only a
+ * service of Seconder does. seconder_user_created_created_known() says whether it does.
+ */
+bool seconder_user_created_created(const struct seconder_user_created *user_created);
+
+/**
+ * Returns whether the service provides the value of seconder_user_created_created().
+ */
+bool seconder_user_created_created_known(const struct seconder_user_created *user_created);
+
+/**
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_user_created_message(const struct seconder_user_created *user_created);
+
+/**
+ * The outcome of the text message with a link to the app. "sent": it was sent; "queued": it could
+ * not be sent yet, and is attempted again; "not_configured": it is not sent, because the
+ * application has no link to an app, or SMS is not enabled for it; "not_requested": it is not
+ * sent, because the call does not request it, or the user was there before; "failed": it could not
+ * be sent. NULL if the service does not say: only a service of Seconder does.
+ */
+const char *seconder_user_created_install_message(const struct seconder_user_created *user_created);
+
+/**
+ * Frees the reply of seconder_create_user(). NULL is fine.
+ */
+void seconder_user_created_free(struct seconder_user_created *user_created);
+
+/**
+ * Removes a user and all data about the user from the application (interface 4.5).
+ *
+ * `user_id` is the user to remove.
  *
  * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
  * such user. Other statuses are as described at the top of the header.
@@ -2143,11 +2202,13 @@ seconder_status seconder_delete_user(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Reports a user's activity to the service, so that fraud can be detected (interface 4.6).
+ * Reports a user's activity to the service, for fraud detection (interface 4.6).
  *
- * `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL; otherwise
- * free it with seconder_done_free(). SECONDER_REJECTED if there is no such user. Other statuses
- * are as described at the top of the header.
+ * `user_id` is the user whom the activity is about. `type` is the kind of activity:
+ * "password_reset", "banned", "unbanned" or "cookie_login".
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
+ * such user. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_register_activity(const struct seconder_service *service,
@@ -2159,7 +2220,9 @@ seconder_status seconder_register_activity(const struct seconder_service *servic
                                            struct seconder_error **error);
 
 /**
- * Returns what the service knows about a user (interface 4.8).
+ * Requests the service's record of a user (interface 4.8).
+ *
+ * `user_id` is the user whose record is returned.
  *
  * Free `out` with seconder_user_status_reply_free(). SECONDER_REJECTED if there is no such user.
  * Other statuses are as described at the top of the header.
@@ -2173,121 +2236,78 @@ seconder_status seconder_user_status(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * The user's id: store it, and pass it to the other calls.
- */
-uint64_t seconder_user_created_user_id(const struct seconder_user_created *user);
-
-/**
- * Whether the call enrolled the user. False for a user who was there before, which may be somebody
- * else than the one who typed the number. False also if the service does not say, for which there
- * is seconder_user_created_created_known().
- */
-bool seconder_user_created_created(const struct seconder_user_created *user);
-
-/**
- * Whether the service says whether the call enrolled the user, as only a service of Seconder does.
- */
-bool seconder_user_created_created_known(const struct seconder_user_created *user);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_user_created_message(const struct seconder_user_created *user);
-
-/**
- * What became of the SMS with a link to install the app: "sent"; "queued" if it is attempted again;
- * "not_configured" if the application has no such link, or SMS is not enabled for it;
- * "not_requested", also for a user who was there before; or "failed". NULL if the service does not
- * say, as only a service of Seconder does.
- */
-const char *seconder_user_created_install_message(const struct seconder_user_created *user);
-
-/**
- * Frees the reply of seconder_create_user(). NULL is fine.
- */
-void seconder_user_created_free(struct seconder_user_created *user);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_done_message(const struct seconder_done *done);
-
-/**
- * Frees the reply of a call that returns only a message. NULL is fine.
- */
-void seconder_done_free(struct seconder_done *done);
-
-/**
  * The user's id.
  */
-uint64_t seconder_user_status_reply_user_id(const struct seconder_user_status_reply *user);
+uint64_t seconder_user_status_reply_user_id(const struct seconder_user_status_reply *user_status_reply);
 
 /**
- * Whether the user has used a valid code.
+ * Returns whether the user has used a valid code.
  */
-bool seconder_user_status_reply_confirmed(const struct seconder_user_status_reply *user);
+bool seconder_user_status_reply_confirmed(const struct seconder_user_status_reply *user_status_reply);
 
 /**
- * Whether the user has registered an app.
+ * Returns whether the user has registered an app.
  */
-bool seconder_user_status_reply_registered(const struct seconder_user_status_reply *user);
+bool seconder_user_status_reply_registered(const struct seconder_user_status_reply *user_status_reply);
 
 /**
- * The calling code of the user's phone number. 0 if the service does not provide it.
+ * The calling code of the user's number. 0 if the service does not provide it.
  */
-uint64_t seconder_user_status_reply_country_code(const struct seconder_user_status_reply *user);
+uint64_t seconder_user_status_reply_country_code(const struct seconder_user_status_reply *user_status_reply);
 
 /**
- * The user's phone number, masked: XXX-XXX-0123. NULL if the service does not provide it.
+ * The user's number, masked: "XXX-XXX-0123". NULL if the service does not provide it.
  */
-const char *seconder_user_status_reply_phone_number(const struct seconder_user_status_reply *user);
+const char *seconder_user_status_reply_phone_number(const struct seconder_user_status_reply *user_status_reply);
 
 /**
- * The number of device types that the user has.
+ * The number of values that seconder_user_status_reply_device() returns.
  */
-size_t seconder_user_status_reply_device_count(const struct seconder_user_status_reply *user);
+size_t seconder_user_status_reply_device_count(const struct seconder_user_status_reply *user_status_reply);
 
 /**
- * The device type at `index`, which generates or receives codes: "android", "android_tablet",
- * "ios", "svc_chrome" or "sms"; NULL if `index` is out of range.
+ * The types of device that generate or receive codes: "android", "android_tablet", "ios",
+ * "svc_chrome", "sms". Returns the one at `index`, owned by the handle; NULL if `index` is out of
+ * range.
  */
-const char *seconder_user_status_reply_device(const struct seconder_user_status_reply *user,
+const char *seconder_user_status_reply_device(const struct seconder_user_status_reply *user_status_reply,
                                               size_t index);
 
 /**
- * Whether the user has a hardware token.
+ * Returns whether the user has a hardware token.
  */
-bool seconder_user_status_reply_has_hard_token(const struct seconder_user_status_reply *user);
+bool seconder_user_status_reply_has_hard_token(const struct seconder_user_status_reply *user_status_reply);
 
 /**
- * Whether the user's account is disabled.
+ * Returns whether the user's account is disabled.
  */
-bool seconder_user_status_reply_account_disabled(const struct seconder_user_status_reply *user);
+bool seconder_user_status_reply_account_disabled(const struct seconder_user_status_reply *user_status_reply);
 
 /**
- * What protects the account, owned by the reply. NULL if the service does not say, as only a service
- * of Seconder does.
+ * The factors that protect the account. Owned by the handle. NULL if the service does not say:
+ * only a service of Seconder does.
  */
-const struct seconder_factors *seconder_user_status_reply_factors(const struct seconder_user_status_reply *user);
+const struct seconder_factors *seconder_user_status_reply_factors(const struct seconder_user_status_reply *user_status_reply);
 
 /**
- * The service's message. NULL if it does not provide one.
+ * The service's message. NULL if the service does not provide it.
  */
-const char *seconder_user_status_reply_message(const struct seconder_user_status_reply *user);
+const char *seconder_user_status_reply_message(const struct seconder_user_status_reply *user_status_reply);
 
 /**
  * Frees the reply of seconder_user_status(). NULL is fine.
  */
-void seconder_user_status_reply_free(struct seconder_user_status_reply *user);
+void seconder_user_status_reply_free(struct seconder_user_status_reply *user_status_reply);
 
 /**
  * Finds the user who has a login name, and what the user can log in with (interface 4.17).
  *
- * `login` is 1 to 64 letters, digits and the characters _ . @ + - of ASCII, beginning with a
- * letter, a digit or _; a $ may be at the end. Free `out` with seconder_found_user_free().
- * SECONDER_REJECTED, with the service code "60026", if nobody has the name; SECONDER_REJECTED with
- * another code if the service has no such call. Other statuses are as described at the top of the
- * header.
+ * `login` is the login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+ * beginning with a letter, a digit or _; a $ may be at the end.
+ *
+ * Free `out` with seconder_found_user_free(). SECONDER_REJECTED with the service code "60026" if
+ * no user has the name, and with another one if the service has no such call. Other statuses are
+ * as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_find_user(const struct seconder_service *service,
@@ -2296,12 +2316,61 @@ seconder_status seconder_find_user(const struct seconder_service *service,
                                    struct seconder_error **error);
 
 /**
- * Gives a user a login name (interface 4.18).
+ * The user's id.
+ */
+uint64_t seconder_found_user_user_id(const struct seconder_found_user *found_user);
+
+/**
+ * The login name. NULL only for a NULL argument.
+ */
+const char *seconder_found_user_login(const struct seconder_found_user *found_user);
+
+/**
+ * Returns whether the user has used a valid code.
+ */
+bool seconder_found_user_confirmed(const struct seconder_found_user *found_user);
+
+/**
+ * Returns whether the user has a confirmed authenticator app.
+ */
+bool seconder_found_user_authenticator(const struct seconder_found_user *found_user);
+
+/**
+ * The number of values that seconder_found_user_device() returns.
+ */
+size_t seconder_found_user_device_count(const struct seconder_found_user *found_user);
+
+/**
+ * The types of device that generate or receive codes, as in the status of a user: "android",
+ * "android_tablet", "ios", "svc_chrome", "sms". Returns the one at `index`, owned by the handle;
+ * NULL if `index` is out of range.
+ */
+const char *seconder_found_user_device(const struct seconder_found_user *found_user, size_t index);
+
+/**
+ * The number of recovery codes that the user has left.
+ */
+uint64_t seconder_found_user_recovery_codes_left(const struct seconder_found_user *found_user);
+
+/**
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_found_user_message(const struct seconder_found_user *found_user);
+
+/**
+ * Frees the reply of seconder_find_user(). NULL is fine.
+ */
+void seconder_found_user_free(struct seconder_found_user *found_user);
+
+/**
+ * Gives a user a login name (interface 4.18). A user has one at most.
  *
- * `login` is as for seconder_find_user(). `out` may be NULL; otherwise free it with
- * seconder_done_free(). SECONDER_REJECTED if there is no such user, if another user has the name,
- * or if the user has another one: remove that first. Other statuses are as described at the top of
- * the header.
+ * `user_id` is the user who gets the name. `login` is the login name: 1 to 64 letters, digits and
+ * the characters _ . @ + - of ASCII, beginning with a letter, a digit or _; a $ may be at the end.
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
+ * such user, if another user has the name, or if the user has another one: remove that first.
+ * Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_set_login(const struct seconder_service *service,
@@ -2313,9 +2382,11 @@ seconder_status seconder_set_login(const struct seconder_service *service,
 /**
  * Takes a login name from the user who has it (interface 4.19).
  *
- * `login` is as for seconder_find_user(). `out` may be NULL; otherwise free it with
- * seconder_done_free(). SECONDER_REJECTED if nobody has the name. Other statuses are as described
- * at the top of the header.
+ * `login` is the login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+ * beginning with a letter, a digit or _; a $ may be at the end.
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if no user has
+ * the name. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_remove_login(const struct seconder_service *service,
@@ -2328,8 +2399,10 @@ seconder_status seconder_remove_login(const struct seconder_service *service,
  * Show them to the user, who keeps them on paper: each is right once, as the token of
  * seconder_verify(), and they are returned only here.
  *
- * Free `out` with seconder_recovery_codes_free(), which wipes the codes. SECONDER_REJECTED if there
- * is no such user. Other statuses are as described at the top of the header.
+ * `user_id` is the user who gets the codes.
+ *
+ * Free `out` with seconder_recovery_codes_free(), which wipes it. SECONDER_REJECTED if there is no
+ * such user. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_create_recovery_codes(const struct seconder_service *service,
@@ -2338,78 +2411,35 @@ seconder_status seconder_create_recovery_codes(const struct seconder_service *se
                                                struct seconder_error **error);
 
 /**
- * The user's id.
+ * The number of values that seconder_recovery_codes_code() returns.
  */
-uint64_t seconder_found_user_user_id(const struct seconder_found_user *user);
+size_t seconder_recovery_codes_code_count(const struct seconder_recovery_codes *recovery_codes);
 
 /**
- * The login name. NULL only for a NULL argument.
+ * The codes, of 12 digits each. Returns the one at `index`, owned by the handle; NULL if `index`
+ * is out of range.
  */
-const char *seconder_found_user_login(const struct seconder_found_user *user);
+const char *seconder_recovery_codes_code(const struct seconder_recovery_codes *recovery_codes,
+                                         size_t index);
 
 /**
- * Whether the user has used a valid code.
+ * The service's message. NULL if the service does not provide it.
  */
-bool seconder_found_user_confirmed(const struct seconder_found_user *user);
+const char *seconder_recovery_codes_message(const struct seconder_recovery_codes *recovery_codes);
 
 /**
- * Whether the user has an authenticator app of which a code was accepted.
+ * Frees the reply of seconder_create_recovery_codes(), and wipes it. NULL is fine.
  */
-bool seconder_found_user_authenticator(const struct seconder_found_user *user);
-
-/**
- * The number of device types that the user has.
- */
-size_t seconder_found_user_device_count(const struct seconder_found_user *user);
-
-/**
- * The device type at `index`, as seconder_user_status_reply_device() returns it; NULL if `index` is
- * out of range.
- */
-const char *seconder_found_user_device(const struct seconder_found_user *user, size_t index);
-
-/**
- * How many recovery codes the user has left.
- */
-uint64_t seconder_found_user_recovery_codes_left(const struct seconder_found_user *user);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_found_user_message(const struct seconder_found_user *user);
-
-/**
- * Frees the reply of seconder_find_user(). NULL is fine.
- */
-void seconder_found_user_free(struct seconder_found_user *user);
-
-/**
- * The number of codes.
- */
-size_t seconder_recovery_codes_code_count(const struct seconder_recovery_codes *codes);
-
-/**
- * The code at `index`, 12 digits; NULL if `index` is out of range.
- */
-const char *seconder_recovery_codes_code(const struct seconder_recovery_codes *codes, size_t index);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_recovery_codes_message(const struct seconder_recovery_codes *codes);
-
-/**
- * Frees the reply of seconder_create_recovery_codes(), and wipes the codes. NULL is fine.
- */
-void seconder_recovery_codes_free(struct seconder_recovery_codes *codes);
+void seconder_recovery_codes_free(struct seconder_recovery_codes *recovery_codes);
 
 /**
  * Sends a code by SMS (interface 4.2).
  *
+ * `user_id` is the user to whom the code is sent.
+ *
  * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
- * if the user was sent an SMS for this action a moment ago, or too many codes;
- * SECONDER_REJECTED if there is no such user. Other statuses are as described at the top of the
- * header.
+ * if the user was sent an SMS for this action a moment ago, or too many codes; SECONDER_REJECTED
+ * if there is no such user. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_sms(const struct seconder_service *service,
@@ -2420,7 +2450,46 @@ seconder_status seconder_request_sms(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_code_requested_message(const struct seconder_code_requested *code_requested);
+
+/**
+ * The number used, masked: "+1-XXX-XXX-XX23". NULL if the service does not provide it.
+ */
+const char *seconder_code_requested_cellphone(const struct seconder_code_requested *code_requested);
+
+/**
+ * Returns whether nothing was sent because the user has an app and the code was not forced.
+ */
+bool seconder_code_requested_ignored(const struct seconder_code_requested *code_requested);
+
+/**
+ * The user's latest device, if the request was ignored. NULL if the service does not provide it.
+ */
+const char *seconder_code_requested_device(const struct seconder_code_requested *code_requested);
+
+/**
+ * After how many seconds another request for the same action by the same channel is accepted, even
+ * if the code is not used. 0 also if nothing was sent, or if the service does not say: only a
+ * service of Seconder does. seconder_code_requested_resend_after_known() says whether it does.
+ */
+uint64_t seconder_code_requested_resend_after(const struct seconder_code_requested *code_requested);
+
+/**
+ * Returns whether the service provides the value of seconder_code_requested_resend_after().
+ */
+bool seconder_code_requested_resend_after_known(const struct seconder_code_requested *code_requested);
+
+/**
+ * Frees the reply of seconder_request_sms() or seconder_request_call(). NULL is fine.
+ */
+void seconder_code_requested_free(struct seconder_code_requested *code_requested);
+
+/**
  * Sends a code by voice call (interface 4.3).
+ *
+ * `user_id` is the user to call.
  *
  * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
  * if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
@@ -2438,13 +2507,16 @@ seconder_status seconder_request_call(const struct seconder_service *service,
 /**
  * Checks the code that a user typed (interface 4.4).
  *
- * Only SECONDER_OK means that the code was checked and is correct. `token` must be 6 to 12 digits
- * and nothing else. `out` may be NULL; otherwise free it with seconder_verification_free().
+ * Only SECONDER_OK means that the code was checked and is correct. SECONDER_TOKEN_WRONG,
+ * SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why it was not accepted. Without
+ * `force`, the code of a user who is not confirmed yet is not checked.
  *
- * SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code was
- * not accepted; SECONDER_RATE_LIMITED is returned after wrong codes, until the user may try again;
- * SECONDER_TOKEN_MALFORMED means that `token` does not have the form of a token, with or without
- * `force`. Other statuses are as described at the top of the header.
+ * `token` is the code that the user typed: 6 to 12 digits and nothing else. Any other text is
+ * SECONDER_TOKEN_MALFORMED. `user_id` is the user to verify.
+ *
+ * `out` may be NULL; otherwise free it with seconder_verification_free(). SECONDER_RATE_LIMITED
+ * after wrong codes, until the user may try again. Other statuses are as described at the top of
+ * the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verify(const struct seconder_service *service,
@@ -2456,12 +2528,30 @@ seconder_status seconder_verify(const struct seconder_service *service,
                                 struct seconder_error **error);
 
 /**
- * Creates a new secret for a user's authenticator app. The user's previous secret stays valid
- * until a code of the new one has been accepted: check one with seconder_confirm_authenticator().
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_verification_message(const struct seconder_verification *verification);
+
+/**
+ * The device that generated or received the code, if the service provides it (interface 2.5).
+ * Owned by the handle. NULL if the service does not provide it.
+ */
+const struct seconder_device_info *seconder_verification_device(const struct seconder_verification *verification);
+
+/**
+ * Frees the reply of seconder_verify() or seconder_confirm_authenticator(). NULL is fine.
+ */
+void seconder_verification_free(struct seconder_verification *verification);
+
+/**
+ * Issues a new secret for a user's authenticator app, with a QR code. A previous secret remains
+ * valid until a code of the new one has been accepted: check one with
+ * seconder_confirm_authenticator().
  *
- * Free `out` with seconder_authenticator_enrolled_free(), which wipes the secret.
- * SECONDER_REJECTED if there is no such user. Other statuses are as described at the top of the
- * header.
+ * `user_id` is the user whose app gets the secret.
+ *
+ * Free `out` with seconder_authenticator_enrolled_free(), which wipes it. SECONDER_REJECTED if
+ * there is no such user. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_enrol_authenticator(const struct seconder_service *service,
@@ -2472,99 +2562,46 @@ seconder_status seconder_enrol_authenticator(const struct seconder_service *serv
                                              struct seconder_error **error);
 
 /**
- * The service's message. NULL if it does not provide one.
+ * The label that the app shows with the code. NULL if the service does not provide it.
  */
-const char *seconder_code_requested_message(const struct seconder_code_requested *code);
+const char *seconder_authenticator_enrolled_label(const struct seconder_authenticator_enrolled *authenticator_enrolled);
 
 /**
- * The phone number used, masked: +1-XXX-XXX-XX23. NULL if the service does not provide it.
+ * The name of the application that the code is for. NULL if the service does not provide it.
  */
-const char *seconder_code_requested_cellphone(const struct seconder_code_requested *code);
+const char *seconder_authenticator_enrolled_issuer(const struct seconder_authenticator_enrolled *authenticator_enrolled);
 
 /**
- * Whether nothing was sent because the user has an app and `force` was not set.
+ * The "otpauth:" URI that contains the secret. NULL only for a NULL argument.
  */
-bool seconder_code_requested_ignored(const struct seconder_code_requested *code);
+const char *seconder_authenticator_enrolled_uri(const struct seconder_authenticator_enrolled *authenticator_enrolled);
 
 /**
- * The user's latest device, if the request was ignored. NULL if it was not, or if the service does
- * not provide it.
+ * The URI as a QR code: a "data:" or "https:" URL for an `<img>`. NULL only for a NULL argument.
  */
-const char *seconder_code_requested_device(const struct seconder_code_requested *code);
+const char *seconder_authenticator_enrolled_qr_code(const struct seconder_authenticator_enrolled *authenticator_enrolled);
 
 /**
- * After how many seconds another request for the same action by the same channel is accepted, even
- * if the code is not used. 0 also if nothing was sent or if the service does not say, for which there
- * is seconder_code_requested_resend_after_known().
+ * Frees the reply of seconder_enrol_authenticator(), and wipes it. NULL is fine.
  */
-uint64_t seconder_code_requested_resend_after(const struct seconder_code_requested *code);
+void seconder_authenticator_enrolled_free(struct seconder_authenticator_enrolled *authenticator_enrolled);
 
 /**
- * Whether the service says after how many seconds another request is accepted, as only a service of
- * Seconder does.
- */
-bool seconder_code_requested_resend_after_known(const struct seconder_code_requested *code);
-
-/**
- * Frees the reply of seconder_request_sms() or seconder_request_call(). NULL is fine.
- */
-void seconder_code_requested_free(struct seconder_code_requested *code);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_verification_message(const struct seconder_verification *verification);
-
-/**
- * The device that generated or received the code (interface 2.5), owned by the verification; NULL
- * if the service does not provide it.
- */
-const struct seconder_device_info *seconder_verification_device(const struct seconder_verification *verification);
-
-/**
- * Frees the reply of seconder_verify(). NULL is fine.
- */
-void seconder_verification_free(struct seconder_verification *verification);
-
-/**
- * The label that the app shows beside the code. NULL if the service does not provide it.
- */
-const char *seconder_authenticator_enrolled_label(const struct seconder_authenticator_enrolled *enrolled);
-
-/**
- * The issuer that the app shows. NULL if the service does not provide it.
- */
-const char *seconder_authenticator_enrolled_issuer(const struct seconder_authenticator_enrolled *enrolled);
-
-/**
- * The otpauth: URI that contains the secret. NULL only for a NULL argument.
- */
-const char *seconder_authenticator_enrolled_uri(const struct seconder_authenticator_enrolled *enrolled);
-
-/**
- * The URI as a QR code: a data: or https: URL for an `<img>`. NULL only for a NULL argument.
- */
-const char *seconder_authenticator_enrolled_qr_code(const struct seconder_authenticator_enrolled *enrolled);
-
-/**
- * Frees the reply of seconder_enrol_authenticator(), and wipes the secret. NULL is fine.
- */
-void seconder_authenticator_enrolled_free(struct seconder_authenticator_enrolled *enrolled);
-
-/**
- * Checks a code of the authenticator app that seconder_enrol_authenticator() has enrolled last, if it
- * is still pending, and of no other factor (interface 4.23). The right one makes it the user's app,
- * in place of an earlier one. seconder_verify() accepts any code of the user, such as one by SMS, so
- * it does not show that the user has scanned the new secret.
+ * Checks a code of the authenticator app that seconder_enrol_authenticator() has enrolled last, if
+ * it is still pending, and of no other factor (interface 4.23). The right one makes it the user's
+ * app, in place of an earlier one. seconder_verify() accepts any code of the user, such as one by
+ * SMS, so it does not show that the user has scanned the new secret.
  *
- * Only SECONDER_OK means that the code was checked and is correct. `code` must be 6 to 12 digits and
- * nothing else. `out` may be NULL; otherwise free it with seconder_verification_free().
+ * Only SECONDER_OK means that the code was checked and is correct. SECONDER_TOKEN_WRONG and
+ * SECONDER_TOKEN_REUSED say why it was not accepted.
  *
- * SECONDER_TOKEN_WRONG and SECONDER_TOKEN_REUSED say why the code was not accepted;
- * SECONDER_RATE_LIMITED is returned after wrong codes, until the user may try again;
- * SECONDER_TOKEN_MALFORMED means that `code` does not have the form of a code; SECONDER_REJECTED, with
- * the service code "no_pending_authenticator", that no app of the user is pending. Other statuses are
- * as described at the top of the header.
+ * `user_id` is the user who scanned the secret. `code` is the code that the user typed: 6 to 12
+ * digits and nothing else. Any other text is SECONDER_TOKEN_MALFORMED.
+ *
+ * `out` may be NULL; otherwise free it with seconder_verification_free(). SECONDER_RATE_LIMITED
+ * after wrong codes, until the user may try again; SECONDER_REJECTED with the service code
+ * "no_pending_authenticator" if no app of the user is pending. Other statuses are as described at
+ * the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_confirm_authenticator(const struct seconder_service *service,
@@ -2574,14 +2611,67 @@ seconder_status seconder_confirm_authenticator(const struct seconder_service *se
                                                struct seconder_error **error);
 
 /**
- * Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are wrong
- * from then on, except on machines that have prepared logins without the service (4.21). A user who
- * has no app and no device left is sent codes by SMS again. Removing a confirmed app also forgets the
- * remembered browsers of the user.
+ * Returns whether codes can be sent to the user's number by SMS.
+ */
+bool seconder_factors_sms(const struct seconder_factors *factors);
+
+/**
+ * The number of values that seconder_factors_authenticator() returns.
+ */
+size_t seconder_factors_authenticator_count(const struct seconder_factors *factors);
+
+/**
+ * The user's authenticator apps, oldest first: at most one that is confirmed, and one that is
+ * pending. Returns the one at `index`, owned by the handle; NULL if `index` is out of range.
+ */
+const struct seconder_authenticator *seconder_factors_authenticator(const struct seconder_factors *factors,
+                                                                    size_t index);
+
+/**
+ * The number of values that seconder_factors_device() returns.
+ */
+size_t seconder_factors_device_count(const struct seconder_factors *factors);
+
+/**
+ * The devices that the user has registered for approval requests, oldest first. Returns the one at
+ * `index`, owned by the handle; NULL if `index` is out of range.
+ */
+const struct seconder_registered_device *seconder_factors_device(const struct seconder_factors *factors,
+                                                                 size_t index);
+
+/**
+ * The number of recovery codes that the user has left.
+ */
+uint64_t seconder_factors_recovery_codes(const struct seconder_factors *factors);
+
+/**
+ * Returns whether codes by SMS and voice are not checked, after too many wrong ones in a row,
+ * until seconder_unlock_user(); false if the service does not say.
+ */
+bool seconder_factors_codes_locked(const struct seconder_factors *factors);
+
+/**
+ * Returns whether the codes of authenticator apps are not checked, until seconder_unlock_user().
+ */
+bool seconder_factors_authenticators_locked(const struct seconder_factors *factors);
+
+/**
+ * Returns whether recovery codes are not checked, until seconder_unlock_user().
+ */
+bool seconder_factors_recovery_codes_locked(const struct seconder_factors *factors);
+
+/**
+ * Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are
+ * wrong from then on, except on machines that have prepared logins without the service (4.21). A
+ * user who has no app and no device left is sent codes by SMS again. Removing a confirmed app also
+ * forgets the remembered browsers of the user.
  *
- * `authenticator_id` is its id from seconder_factors_authenticator(). `out` may be NULL; otherwise free
- * it with seconder_done_free(). SECONDER_REJECTED, with the service code "authenticator_not_found", if
- * the user has no such app. Other statuses are as described at the top of the header.
+ * `user_id` is the user who has the app. `authenticator_id` is the app, by its id in
+ * seconder_factors: 1 to 64 letters, digits and dashes of ASCII.
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED with the
+ * service code "authenticator_not_found" if the user has no such app. Other statuses are as
+ * described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_remove_authenticator(const struct seconder_service *service,
@@ -2593,6 +2683,8 @@ seconder_status seconder_remove_authenticator(const struct seconder_service *ser
 /**
  * Lists the devices that a user has registered for approval requests (interface 4.25).
  *
+ * `user_id` is the user whose devices are listed.
+ *
  * Free `out` with seconder_registered_devices_free(). SECONDER_REJECTED if there is no such user.
  * Other statuses are as described at the top of the header.
  */
@@ -2603,13 +2695,38 @@ seconder_status seconder_devices(const struct seconder_service *service,
                                  struct seconder_error **error);
 
 /**
+ * The number of values that seconder_registered_devices_device() returns.
+ */
+size_t seconder_registered_devices_device_count(const struct seconder_registered_devices *registered_devices);
+
+/**
+ * The devices, oldest first. Returns the one at `index`, owned by the handle; NULL if `index` is
+ * out of range.
+ */
+const struct seconder_registered_device *seconder_registered_devices_device(const struct seconder_registered_devices *registered_devices,
+                                                                            size_t index);
+
+/**
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_registered_devices_message(const struct seconder_registered_devices *registered_devices);
+
+/**
+ * Frees the reply of seconder_devices(). NULL is fine.
+ */
+void seconder_registered_devices_free(struct seconder_registered_devices *registered_devices);
+
+/**
  * Removes a registered device of a user (interface 4.26). Its secret is void from then on, and the
  * remembered browsers of the user are forgotten. Approval requests stay open for the user's other
  * devices; a user who has no app and no device left is sent codes by SMS again.
  *
- * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED, with the service
- * code "device_not_found", if the user has no such device. Other statuses are as described at the top
- * of the header.
+ * `user_id` is the user who has the device. `device_id` is the device, by its id in
+ * seconder_factors.
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED with the
+ * service code "device_not_found" if the user has no such device. Other statuses are as described
+ * at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_remove_device(const struct seconder_service *service,
@@ -2619,11 +2736,14 @@ seconder_status seconder_remove_device(const struct seconder_service *service,
                                        struct seconder_error **error);
 
 /**
- * Lets a user try codes again after too many wrong ones (interface 4.30). The counts of wrong codes of
- * all factors begin anew. Codes that were sent have the tries that they had.
+ * Lets a user try codes again after too many wrong ones (interface 4.30). The counts of wrong
+ * codes of all factors start again at 0, so it ends waits too. Codes that were sent have the tries
+ * that they had.
  *
- * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no such
- * user. Other statuses are as described at the top of the header.
+ * `user_id` is the user who may try again.
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
+ * such user. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_unlock_user(const struct seconder_service *service,
@@ -2632,83 +2752,14 @@ seconder_status seconder_unlock_user(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Whether codes can be sent to the user's number by SMS.
- */
-bool seconder_factors_sms(const struct seconder_factors *factors);
-
-/**
- * The number of authenticator apps: at most one that is confirmed, and one that is pending.
- */
-size_t seconder_factors_authenticator_count(const struct seconder_factors *factors);
-
-/**
- * The authenticator app at `index`, oldest first, owned by the reply of seconder_user_status(); NULL
- * if `index` is out of range.
- */
-const struct seconder_authenticator *seconder_factors_authenticator(const struct seconder_factors *factors,
-                                                                    size_t index);
-
-/**
- * The number of devices that the user has registered for approval requests.
- */
-size_t seconder_factors_device_count(const struct seconder_factors *factors);
-
-/**
- * The device at `index`, oldest first, owned by the reply of seconder_user_status(); NULL if `index`
- * is out of range.
- */
-const struct seconder_registered_device *seconder_factors_device(const struct seconder_factors *factors,
-                                                                 size_t index);
-
-/**
- * How many recovery codes the user has left.
- */
-uint64_t seconder_factors_recovery_codes(const struct seconder_factors *factors);
-
-/**
- * Whether codes by SMS and voice are not checked, after too many wrong ones in a row, until
- * seconder_unlock_user().
- */
-bool seconder_factors_codes_locked(const struct seconder_factors *factors);
-
-/**
- * Whether the codes of authenticator apps are not checked, until seconder_unlock_user().
- */
-bool seconder_factors_authenticators_locked(const struct seconder_factors *factors);
-
-/**
- * Whether recovery codes are not checked, until seconder_unlock_user().
- */
-bool seconder_factors_recovery_codes_locked(const struct seconder_factors *factors);
-
-/**
- * The number of devices.
- */
-size_t seconder_registered_devices_device_count(const struct seconder_registered_devices *devices);
-
-/**
- * The device at `index`, oldest first, owned by the reply; NULL if `index` is out of range.
- */
-const struct seconder_registered_device *seconder_registered_devices_device(const struct seconder_registered_devices *devices,
-                                                                            size_t index);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_registered_devices_message(const struct seconder_registered_devices *devices);
-
-/**
- * Frees the reply of seconder_devices(). NULL is fine.
- */
-void seconder_registered_devices_free(struct seconder_registered_devices *devices);
-
-/**
- * Makes an invitation, by which a user registers a phone that approves logins and shows codes (interface
- * 4.31). It can be used once, within ten minutes.
+ * Makes an invitation, by which a user registers a phone that approves logins and shows codes
+ * (interface 4.31). It can be used once, within ten minutes.
  *
- * Free `out` with seconder_device_invited_free(), which wipes the invitation. SECONDER_REJECTED, with the
- * service code "no_public_url", if nobody has said where phones reach the service, and if there is no such
- * user. Other statuses are as described at the top of the header.
+ * `user_id` is the user who registers the phone.
+ *
+ * Free `out` with seconder_device_invited_free(), which wipes it. SECONDER_REJECTED with the
+ * service code "no_public_url" if the service has no public URL, by which phones reach it, and if
+ * there is no such user. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_invite_device(const struct seconder_service *service,
@@ -2721,36 +2772,41 @@ seconder_status seconder_invite_device(const struct seconder_service *service,
 /**
  * The link that the user opens on the phone. NULL only for a NULL argument.
  */
-const char *seconder_device_invited_link(const struct seconder_device_invited *invited);
+const char *seconder_device_invited_link(const struct seconder_device_invited *device_invited);
 
 /**
- * The code in the link, which can be typed too: ten letters and digits in two groups. NULL only for a NULL
- * argument.
+ * The code in the link, which can be typed too: ten letters and digits in two groups. NULL only
+ * for a NULL argument.
  */
-const char *seconder_device_invited_code(const struct seconder_device_invited *invited);
+const char *seconder_device_invited_code(const struct seconder_device_invited *device_invited);
 
 /**
- * The link as a QR code: a data: URL for an `<img>`. NULL only for a NULL argument.
+ * The link as a QR code: a "data:" URL for an `<img>`. NULL only for a NULL argument.
  */
-const char *seconder_device_invited_qr_code(const struct seconder_device_invited *invited);
+const char *seconder_device_invited_qr_code(const struct seconder_device_invited *device_invited);
 
 /**
  * For how long the invitation is valid, in seconds.
  */
-uint64_t seconder_device_invited_expires_in(const struct seconder_device_invited *invited);
+uint64_t seconder_device_invited_expires_in(const struct seconder_device_invited *device_invited);
 
 /**
- * Frees the reply of seconder_invite_device(), and wipes the invitation. NULL is fine.
+ * Frees the reply of seconder_invite_device(), and wipes it. NULL is fine.
  */
-void seconder_device_invited_free(struct seconder_device_invited *invited);
+void seconder_device_invited_free(struct seconder_device_invited *device_invited);
 
 /**
- * Remembers the browser of a user who has just proven the second factor, and returns a token for
- * its cookie (interface 4.27). The service does not check that there was a proof: call this only
- * after one, and only for users who ask for it.
+ * Remembers the browser of a user who has just proven the second factor, and returns a token for a
+ * cookie of it (interface 4.27). seconder_recognise() accepts the token in place of the second
+ * factor until it expires or seconder_forget() revokes it.
  *
- * Free `out` with seconder_remembered_free(), which wipes the token. SECONDER_REJECTED if there is
- * no such user. Other statuses are as described at the top of the header.
+ * The service does not check that there was a proof: the application calls this only after one,
+ * and only for users who ask for it.
+ *
+ * `user_id` is the user whose browser it is.
+ *
+ * Free `out` with seconder_remembered_free(), which wipes it. SECONDER_REJECTED if there is no
+ * such user. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_remember(const struct seconder_service *service,
@@ -2761,41 +2817,9 @@ seconder_status seconder_remember(const struct seconder_service *service,
                                   struct seconder_error **error);
 
 /**
- * Checks the token of a remembered browser (interface 4.28).
- *
- * Only SECONDER_OK means that the browser is recognised: this application remembered it for this
- * user, and the token has neither expired nor been revoked. SECONDER_NOT_RECOGNISED if not: ask the
- * user for the second factor. `token` is what the browser's cookie holds, which may be any text.
- * `out` may be NULL; otherwise free it with seconder_browser_check_free(). Other statuses are as
- * described at the top of the header.
- *
- * It counts as no code, confirms no user, and does not extend the life of the token.
- */
-SECONDER_MUST_USE
-seconder_status seconder_recognise(const struct seconder_service *service,
-                                   uint64_t user_id,
-                                   const char *token,
-                                   struct seconder_browser_check **out,
-                                   struct seconder_error **error);
-
-/**
- * Forgets a remembered browser of a user, or all of them (interface 4.29).
- *
- * `token` is what the browser's cookie holds; NULL to forget all browsers of the user. A token that
- * is not recognised is no error. `out` may be NULL; otherwise free it with seconder_done_free().
- * SECONDER_REJECTED if there is no such user and no token was given. Other statuses are as described
- * at the top of the header.
- */
-SECONDER_MUST_USE
-seconder_status seconder_forget(const struct seconder_service *service,
-                                uint64_t user_id,
-                                const char *token,
-                                struct seconder_done **out,
-                                struct seconder_error **error);
-
-/**
  * The token for the browser's cookie: at most 200 letters, digits, dashes, dots and underscores of
- * ASCII. It is returned only here. NULL only for a NULL argument.
+ * ASCII. It is returned only here. Anyone who has it needs no second factor. NULL only for a NULL
+ * argument.
  */
 const char *seconder_remembered_token(const struct seconder_remembered *remembered);
 
@@ -2805,36 +2829,77 @@ const char *seconder_remembered_token(const struct seconder_remembered *remember
 uint64_t seconder_remembered_expires_at(const struct seconder_remembered *remembered);
 
 /**
- * The service's message. NULL if it does not provide one.
+ * The service's message. NULL if the service does not provide it.
  */
 const char *seconder_remembered_message(const struct seconder_remembered *remembered);
 
 /**
- * Frees the reply of seconder_remember(), and wipes the token. NULL is fine.
+ * Frees the reply of seconder_remember(), and wipes it. NULL is fine.
  */
 void seconder_remembered_free(struct seconder_remembered *remembered);
 
 /**
- * The user whose browser it is, which is that of the call.
+ * Checks the token of a remembered browser (interface 4.28).
+ *
+ * Only SECONDER_OK means that the browser is recognised: this application remembered it for this
+ * user, and the token has neither expired nor been revoked. If not, the status is
+ * SECONDER_NOT_RECOGNISED: request the second factor.
+ *
+ * It counts as no code, confirms no user, and does not extend the life of the token.
+ *
+ * `user_id` is the user who logs in. `token` is the token of the browser's cookie, which may be
+ * any text.
+ *
+ * `out` may be NULL; otherwise free it with seconder_browser_check_free(). Other statuses are as
+ * described at the top of the header.
  */
-uint64_t seconder_browser_check_user_id(const struct seconder_browser_check *check);
+SECONDER_MUST_USE
+seconder_status seconder_recognise(const struct seconder_service *service,
+                                   uint64_t user_id,
+                                   const char *token,
+                                   struct seconder_browser_check **out,
+                                   struct seconder_error **error);
 
 /**
- * The service's message. NULL if it does not provide one.
+ * The user whose browser it is, who is the user of the call.
  */
-const char *seconder_browser_check_message(const struct seconder_browser_check *check);
+uint64_t seconder_browser_check_user_id(const struct seconder_browser_check *browser_check);
+
+/**
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_browser_check_message(const struct seconder_browser_check *browser_check);
 
 /**
  * Frees the reply of seconder_recognise(). NULL is fine.
  */
-void seconder_browser_check_free(struct seconder_browser_check *check);
+void seconder_browser_check_free(struct seconder_browser_check *browser_check);
 
 /**
- * Asks a user to approve something on their device (interface 4.12). `message` is the question to
- * show, 1 to 1024 bytes.
+ * Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are void
+ * from then on.
  *
- * An engine in this process keeps the five latest requests of a user open: a further one makes the
- * oldest expire. Free `out` with seconder_approval_created_free(). SECONDER_RATE_LIMITED if the
+ * `user_id` is the user whose browser it is. `token` is the token of the browser to forget;
+ * without one, all browsers of the user are forgotten. A token that is not recognised is no error,
+ * since there is nothing to forget. It may be NULL.
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if no token is
+ * given and there is no such user. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_forget(const struct seconder_service *service,
+                                uint64_t user_id,
+                                const char *token,
+                                struct seconder_done **out,
+                                struct seconder_error **error);
+
+/**
+ * Asks a user to approve something on their device (interface 4.12). An engine keeps the five
+ * latest requests of a user open: a further one makes the oldest expire.
+ *
+ * `user_id` is the user to ask. `message` is the question shown to the user: 1 to 1024 bytes.
+ *
+ * Free `out` with seconder_approval_created_free(), which wipes it. SECONDER_RATE_LIMITED if the
  * user reported the last request as not theirs; SECONDER_REJECTED if there is no such user. Other
  * statuses are as described at the top of the header.
  */
@@ -2848,12 +2913,38 @@ seconder_status seconder_create_approval(const struct seconder_service *service,
                                          struct seconder_error **error);
 
 /**
- * Returns the state of an approval request (interface 4.13).
+ * The id of the request, for seconder_check_approval(). NULL only for a NULL argument.
+ */
+const char *seconder_approval_created_uuid(const struct seconder_approval_created *approval_created);
+
+/**
+ * The service's message. An engine's says if the user has no device that could respond. NULL if
+ * the service does not provide it.
+ */
+const char *seconder_approval_created_message(const struct seconder_approval_created *approval_created);
+
+/**
+ * The number that the application shows and the user types on the device. NULL if the request
+ * needs no number.
+ */
+const char *seconder_approval_created_number(const struct seconder_approval_created *approval_created);
+
+/**
+ * Frees the reply of seconder_create_approval(), and wipes it. NULL is fine.
+ */
+void seconder_approval_created_free(struct seconder_approval_created *approval_created);
+
+/**
+ * Requests a user's response to an approval request (interface 4.13).
  *
- * SECONDER_OK means that the request was found, not that the user approved: check that with
- * seconder_approval_approved_by() on the approval at `out`, and free it with
- * seconder_approval_free(). SECONDER_REJECTED if there is no such request. Other statuses are as
- * described at the top of the header.
+ * SECONDER_OK means that the request was found, not that the user approved it: call
+ * seconder_approval_approved_by() on the reply.
+ *
+ * `uuid` is the id of the approval request, from seconder_create_approval(): 1 to 64 letters,
+ * digits and dashes of ASCII.
+ *
+ * Free `out` with seconder_approval_free(). SECONDER_REJECTED if there is no such request. Other
+ * statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_approval(const struct seconder_service *service,
@@ -2862,63 +2953,19 @@ seconder_status seconder_check_approval(const struct seconder_service *service,
                                         struct seconder_error **error);
 
 /**
- * The request's uuid, for seconder_check_approval() and seconder_wait_for_approval(). NULL only
- * for a NULL argument.
- */
-const char *seconder_approval_created_uuid(const struct seconder_approval_created *created);
-
-/**
- * The service's message. An engine in this process says if the user has no device that could answer
- * the request yet. NULL if the service does not provide one.
- */
-const char *seconder_approval_created_message(const struct seconder_approval_created *created);
-
-/**
- * The number to show to whoever logs in, who types it on the phone. NULL if none is needed.
- */
-const char *seconder_approval_created_number(const struct seconder_approval_created *created);
-
-/**
- * Frees the reply of seconder_create_approval(). NULL is fine.
- */
-void seconder_approval_created_free(struct seconder_approval_created *created);
-
-/**
- * The user's answer: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
+ * The user's response: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
  * anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
  */
 int32_t seconder_approval_status(const struct seconder_approval *approval);
 
 /**
- * Whether this user approved the request. Only this check may let anyone in, unless the service
- * never provides the user: see seconder_approval_approved_unbound(). False for NULL, for any other
- * answer, for another user, and if the service does not say which user was asked.
- */
-bool seconder_approval_approved_by(const struct seconder_approval *approval, uint64_t user_id);
-
-/**
- * Whether the request is approved, and the service names this user or none: for a service that
- * provides only the status. This is weaker than seconder_approval_approved_by(), which nothing
- * replaces where the service provides the user.
- *
- * An approval without a user says that somebody approved some request. If the uuid comes from the
- * browser, attackers approve a request of their own and present its uuid in somebody else's login.
- * So keep the uuid on the server, in the session of the login for whose user it was created; take
- * it from there alone; and delete it once it was used. A user is recognised only under the names
- * that `names` of seconder_open_options sets, so these must be the service's.
- *
- * False for NULL, for any other answer, and for another user.
- */
-bool seconder_approval_approved_unbound(const struct seconder_approval *approval, uint64_t user_id);
-
-/**
- * The request's uuid. NULL if the service does not provide it.
+ * The id of the request. NULL if the service does not provide it.
  */
 const char *seconder_approval_uuid(const struct seconder_approval *approval);
 
 /**
- * The id of the user who was asked; 0 if the service does not provide it. Compare it with the user
- * who is logging in, or call seconder_approval_approved_by().
+ * The user to whom the request was sent. Compare it with the user who logs in, or call
+ * seconder_approval_approved_by(). 0 if the service does not provide it.
  */
 uint64_t seconder_approval_user_id(const struct seconder_approval *approval);
 
@@ -2928,8 +2975,8 @@ uint64_t seconder_approval_user_id(const struct seconder_approval *approval);
 const char *seconder_approval_user_email(const struct seconder_approval *approval);
 
 /**
- * The id of the application that sent the request, a text of the service's own. NULL if the service
- * does not provide it.
+ * The id of the application that sent the request, a text of the service's own. NULL if the
+ * service does not provide it.
  */
 const char *seconder_approval_app_id(const struct seconder_approval *approval);
 
@@ -2944,62 +2991,63 @@ uint64_t seconder_approval_app_serial_id(const struct seconder_approval *approva
 const char *seconder_approval_app_name(const struct seconder_approval *approval);
 
 /**
- * The question to the user. NULL if the service does not provide it.
+ * The question shown to the user. NULL if the service does not provide it.
  */
 const char *seconder_approval_message(const struct seconder_approval *approval);
 
 /**
- * The details that are shown to the user: a JSON object as text, which is "{}" if there are none.
- * NULL only for a NULL argument.
+ * The details shown to the user. A JSON object as text, "{}" if there are none. NULL only for a
+ * NULL argument.
  */
 const char *seconder_approval_details(const struct seconder_approval *approval);
 
 /**
- * The details that are not shown to the user: a JSON object as text, which is "{}" if there are
- * none. NULL only for a NULL argument.
+ * The details not shown to the user. A JSON object as text, "{}" if there are none. NULL only for
+ * a NULL argument.
  */
 const char *seconder_approval_hidden_details(const struct seconder_approval *approval);
 
 /**
- * The number of pictures that are shown with the request.
+ * The number of values that seconder_approval_logo() returns.
  */
 size_t seconder_approval_logo_count(const struct seconder_approval *approval);
 
 /**
- * The picture at `index`, owned by the approval; NULL if `index` is out of range.
+ * The logos shown with the request. Returns the one at `index`, owned by the handle; NULL if
+ * `index` is out of range.
  */
 const struct seconder_logo *seconder_approval_logo(const struct seconder_approval *approval,
                                                    size_t index);
 
 /**
- * When the request was created, in RFC 3339 format. NULL if the service does not provide it.
+ * When the request was created, in RFC 3339. NULL if the service does not provide it.
  */
 const char *seconder_approval_created_at(const struct seconder_approval *approval);
 
 /**
- * When the request last changed, in RFC 3339 format. NULL if the service does not provide it.
+ * When the request last changed, in RFC 3339. NULL if the service does not provide it.
  */
 const char *seconder_approval_updated_at(const struct seconder_approval *approval);
 
 /**
- * When the user answered, in RFC 3339 format; NULL while the request is pending.
+ * When the user responded, in RFC 3339; NULL while the request is pending.
  */
 const char *seconder_approval_processed_at(const struct seconder_approval *approval);
 
 /**
- * How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 if the service does not
+ * How long the request remains open, in seconds, or SECONDER_FOREVER. 0 if the service does not
  * provide it.
  */
 int64_t seconder_approval_seconds_to_expire(const struct seconder_approval *approval);
 
 /**
- * Whether a device was notified of the request. False also if the service does not say, for which there is
- * seconder_approval_notified_known().
+ * Returns whether a device was notified of the request. False also if the service does not say.
+ * seconder_approval_notified_known() says whether it does.
  */
 bool seconder_approval_notified(const struct seconder_approval *approval);
 
 /**
- * Whether the service says whether a device was notified.
+ * Returns whether the service provides the value of seconder_approval_notified().
  */
 bool seconder_approval_notified_known(const struct seconder_approval *approval);
 
@@ -3008,6 +3056,30 @@ bool seconder_approval_notified_known(const struct seconder_approval *approval);
  * seconder_respond_to_approval(). NULL is fine.
  */
 void seconder_approval_free(struct seconder_approval *approval);
+
+/**
+ * Returns whether this user approved the request. Only this check may let anyone in, unless the service
+ * never provides the user: see seconder_approval_approved_unbound(). False for NULL, for any other
+ * answer, for another user, and if the service does not say which user was asked.
+ */
+bool seconder_approval_approved_by(const struct seconder_approval *approval,
+                                   uint64_t user_id);
+
+/**
+ * Returns whether the request is approved, and the service names this user or none: for a service that
+ * provides only the status. This is weaker than seconder_approval_approved_by(), which nothing
+ * replaces where the service provides the user.
+ *
+ * An approval without a user says that somebody approved some request. If the uuid comes from the
+ * browser, attackers approve a request of their own and present its uuid in somebody else's login.
+ * So keep the uuid on the server, in the session of the login for whose user it was created; take
+ * it from there alone; and delete it once it was used. A user is recognised only under the names
+ * that `names` of seconder_open_options sets, so these must be the service's.
+ *
+ * False for NULL, for any other answer, and for another user.
+ */
+bool seconder_approval_approved_unbound(const struct seconder_approval *approval,
+                                        uint64_t user_id);
 
 /**
  * Waits until a user has answered an approval request, until it has expired, or until
@@ -3039,17 +3111,23 @@ seconder_status seconder_wait_for_approval(const struct seconder_service *servic
 
 /**
  * Prepares logins of a user while the service is unreachable: returns a hash of each code that the
- * user's authenticator app will show in the next days (interface 4.21). `token` is the code of the
- * app that the service has accepted just now. A code prepares once.
- *
- * Each hash is the first 8 bytes of HMAC-SHA-256 under `hash_key` of "seconder offline code", a zero
- * byte, the user's id and the step as 8 bytes each with the most significant first, and the digits
- * of the code. A machine must accept a step once, and none before it, and report each login with
+ * user's authenticator app will show in the next days (interface 4.21). The secret stays with the
+ * service. A machine must accept a step once, and none before it, and report each login with
  * seconder_report_offline().
  *
- * Free `out` with seconder_offline_prepared_free(), which wipes it. SECONDER_REJECTED if the service
- * does not allow it, if the code is not the one that was accepted last, or if there is no such user;
- * SECONDER_RATE_LIMITED after wrong codes. Other statuses are as described at the top of the header.
+ * The call requires the code of the app that the service has accepted just now, so only someone
+ * who was given that code can prepare anything, and once. The service must allow it:
+ * `offline_days` of seconder_open_options. A wrong code counts as a wrong code of
+ * seconder_verify() does.
+ *
+ * `user_id` is the user who logs in. `token` is the code of the app that was accepted in the last
+ * five minutes: 6 to 12 digits and nothing else. Any other text is SECONDER_TOKEN_MALFORMED.
+ *
+ * Free `out` with seconder_offline_prepared_free(), which wipes it. SECONDER_REJECTED if the
+ * service does not allow it, if the code is not the one that was accepted last, such as a code by
+ * SMS, if the user's app has not shown a right code yet, or if there is no such user;
+ * SECONDER_RATE_LIMITED after wrong codes. Other statuses are as described at the top of the
+ * header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_prepare_offline(const struct seconder_service *service,
@@ -3061,13 +3139,72 @@ seconder_status seconder_prepare_offline(const struct seconder_service *service,
                                          struct seconder_error **error);
 
 /**
- * Reports the logins that a machine has accepted while the service was unreachable, 1 to 100
- * (interface 4.22). The service marks their codes as used, and records each login once, however often
- * it is reported. `authenticator_id` is that of seconder_prepare_offline().
+ * The number of the authenticator app that generates the codes, for seconder_report_offline().
+ */
+uint64_t seconder_offline_prepared_authenticator_id(const struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * The number of digits of a code.
+ */
+uint64_t seconder_offline_prepared_digits(const struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * How long the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
+ */
+uint64_t seconder_offline_prepared_period(const struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * The step that was used last. No code of it, or of an earlier step, may be accepted.
+ */
+uint64_t seconder_offline_prepared_last_step(const struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * The step of the first hash; each further hash is of the next step.
+ */
+uint64_t seconder_offline_prepared_first_step(const struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * When the hashes must no longer be used, in Unix seconds.
+ */
+uint64_t seconder_offline_prepared_expires_at(const struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * The key of the hashes: 32 bytes in Base64. NULL only for a NULL argument.
+ */
+const char *seconder_offline_prepared_hash_key(const struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * The hashes, 8 bytes each, in Base64. Each is the first 8 bytes of HMAC-SHA-256 with the key
+ * seconder_offline_prepared_hash_key(), of the text "seconder offline code", a zero byte, the
+ * user's id and the step as 8 bytes each with the most significant first, and the digits of the
+ * code. NULL only for a NULL argument.
+ */
+const char *seconder_offline_prepared_hashes(const struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_offline_prepared_message(const struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * Frees the reply of seconder_prepare_offline(), and wipes it. NULL is fine.
+ */
+void seconder_offline_prepared_free(struct seconder_offline_prepared *offline_prepared);
+
+/**
+ * Reports the logins that a machine has accepted while the service was unreachable (interface
+ * 4.22). The service marks their codes as used, and records each login as an activity of the user.
+ *
+ * A machine reports a login until a report of it was acknowledged; a login that is reported twice
+ * is recorded once.
+ *
+ * `user_id` is the user who logged in. `authenticator_id` is the authenticator app, by
+ * seconder_offline_prepared_authenticator_id(). `logins` is a list of 1 to 100 logins.
+ * `logins_count` is their number.
  *
  * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
- * such user, or if no logins with these steps were prepared. Other statuses are as described at the
- * top of the header.
+ * such user, and with the service code "offline_not_prepared" if the service has not prepared
+ * these logins. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_report_offline(const struct seconder_service *service,
@@ -3081,62 +3218,15 @@ seconder_status seconder_report_offline(const struct seconder_service *service,
                                         struct seconder_error **error);
 
 /**
- * Which authenticator app the codes are of, for seconder_report_offline().
- */
-uint64_t seconder_offline_prepared_authenticator_id(const struct seconder_offline_prepared *prepared);
-
-/**
- * How many digits a code has.
- */
-uint64_t seconder_offline_prepared_digits(const struct seconder_offline_prepared *prepared);
-
-/**
- * How long the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
- */
-uint64_t seconder_offline_prepared_period(const struct seconder_offline_prepared *prepared);
-
-/**
- * The step that was used last. No code of it, or of an earlier step, may be accepted.
- */
-uint64_t seconder_offline_prepared_last_step(const struct seconder_offline_prepared *prepared);
-
-/**
- * The step of the first hash; each further hash is of the next step.
- */
-uint64_t seconder_offline_prepared_first_step(const struct seconder_offline_prepared *prepared);
-
-/**
- * When the hashes must no longer be used, in Unix seconds.
- */
-uint64_t seconder_offline_prepared_expires_at(const struct seconder_offline_prepared *prepared);
-
-/**
- * The key of the hashes: 32 bytes in Base64. NULL only for a NULL argument.
- */
-const char *seconder_offline_prepared_hash_key(const struct seconder_offline_prepared *prepared);
-
-/**
- * The hashes, 8 bytes each, in Base64. NULL only for a NULL argument.
- */
-const char *seconder_offline_prepared_hashes(const struct seconder_offline_prepared *prepared);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_offline_prepared_message(const struct seconder_offline_prepared *prepared);
-
-/**
- * Frees the reply of seconder_prepare_offline(), and wipes it. NULL is fine.
- */
-void seconder_offline_prepared_free(struct seconder_offline_prepared *prepared);
-
-/**
- * Sends a code to a number that does not belong to a user yet (interface 4.10).
+ * Sends a code to a number that belongs to no user yet (interface 4.10).
  *
- * `via` is "sms" or "call"; `phone_number` is the number without its `country_code`. `out` may be
- * NULL; otherwise free it with seconder_phone_verification_started_free(). SECONDER_RATE_LIMITED
- * if a code was sent to the number a moment ago in the same way, or too often. Other statuses are
- * as described at the top of the header.
+ * `via` is the channel that delivers the code: "sms" or "call". `phone_number` is the number
+ * without its calling code: 4 to 15 digits in groups that dashes, periods or spaces may separate.
+ * `country_code` is the calling code of the number: "1" to "999".
+ *
+ * `out` may be NULL; otherwise free it with seconder_phone_verification_started_free().
+ * SECONDER_RATE_LIMITED if a code was sent to the number by the same channel a moment ago, or too
+ * often. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_start_phone_verification(const struct seconder_service *service,
@@ -3149,14 +3239,80 @@ seconder_status seconder_start_phone_verification(const struct seconder_service 
                                                   struct seconder_error **error);
 
 /**
- * Checks the code that was sent to a number by seconder_start_phone_verification().
+ * The number's carrier. NULL if the service does not provide it.
+ */
+const char *seconder_phone_verification_started_carrier(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * Returns whether the number was ported from another carrier. False also if the service does not
+ * say. seconder_phone_verification_started_is_ported_known() says whether it does.
+ */
+bool seconder_phone_verification_started_is_ported(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * Returns whether the service provides the value of
+ * seconder_phone_verification_started_is_ported().
+ */
+bool seconder_phone_verification_started_is_ported_known(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * Returns whether the number is a mobile number. False also if the service does not say.
+ * seconder_phone_verification_started_is_cellphone_known() says whether it does.
+ */
+bool seconder_phone_verification_started_is_cellphone(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * Returns whether the service provides the value of
+ * seconder_phone_verification_started_is_cellphone().
+ */
+bool seconder_phone_verification_started_is_cellphone_known(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_phone_verification_started_message(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * How long the code remains valid, in seconds, or SECONDER_FOREVER. 0 if the service does not
+ * provide it.
+ */
+int64_t seconder_phone_verification_started_seconds_to_expire(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * The id of the verification. NULL if the service does not provide it.
+ */
+const char *seconder_phone_verification_started_uuid(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * After how many seconds another code can be sent to the number by the same channel, even if this
+ * one is not used. 0 also if the service does not say: only a service of Seconder does.
+ * seconder_phone_verification_started_resend_after_known() says whether it does.
+ */
+uint64_t seconder_phone_verification_started_resend_after(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * Returns whether the service provides the value of
+ * seconder_phone_verification_started_resend_after().
+ */
+bool seconder_phone_verification_started_resend_after_known(const struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * Frees the reply of seconder_start_phone_verification(). NULL is fine.
+ */
+void seconder_phone_verification_started_free(struct seconder_phone_verification_started *phone_verification_started);
+
+/**
+ * Checks the code that was sent to a number by seconder_start_phone_verification(). Only
+ * SECONDER_OK means that the code is right.
  *
- * Only SECONDER_OK means that the code is correct. `verification_code` must be 4 to 10 digits and
- * nothing else. `out` may be NULL; otherwise free it with seconder_done_free().
+ * `phone_number` is the number without its calling code: 4 to 15 digits in groups that dashes,
+ * periods or spaces may separate. `country_code` is the calling code of the number: "1" to "999".
+ * `verification_code` is the code that the user typed: 4 to 10 digits and nothing else. Any other
+ * text is SECONDER_TOKEN_MALFORMED.
  *
- * A wrong code is SECONDER_REJECTED with the service code "60022"; "60023" means that no
- * verification is pending. SECONDER_TOKEN_MALFORMED means that `verification_code` does not have
- * the form of a code. Other statuses are as described at the top of the header.
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED with status
+ * 401 and the service code "60022" if the code is wrong, and with status 404 and the service code
+ * "60023" if no code is pending. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_verification(const struct seconder_service *service,
@@ -3167,8 +3323,11 @@ seconder_status seconder_check_phone_verification(const struct seconder_service 
                                                   struct seconder_error **error);
 
 /**
- * Returns the state of a number's verification. `options` says which; it is for display, as only
- * seconder_check_phone_verification() proves that a user holds the number.
+ * Requests the state of a number's verification, which seconder_start_phone_verification() began.
+ * It is identified either by its `uuid` or by the number.
+ *
+ * It is for display: a user proves to hold a number by seconder_check_phone_verification() alone,
+ * since anyone may have verified the number before.
  *
  * Free `out` with seconder_phone_verification_record_free(). SECONDER_REJECTED with the service
  * code "60023" if there is no such verification. Other statuses are as described at the top of the
@@ -3182,7 +3341,34 @@ seconder_status seconder_phone_verification_status(const struct seconder_service
                                                    struct seconder_error **error);
 
 /**
- * Returns the type of a phone number, and what else the service knows about it (interface 4.11).
+ * The state of the verification. "pending": the code was sent and can still be checked;
+ * "verified": the code was right; "expired": the code was not entered in time, or wrong codes were
+ * entered too often; "unknown": a status that this library does not know. NULL only for a NULL
+ * argument.
+ */
+const char *seconder_phone_verification_record_status(const struct seconder_phone_verification_record *phone_verification_record);
+
+/**
+ * How long the code remains valid, in seconds; 0 unless the verification is pending. 0 if the
+ * service does not provide it.
+ */
+uint64_t seconder_phone_verification_record_seconds_to_expire(const struct seconder_phone_verification_record *phone_verification_record);
+
+/**
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_phone_verification_record_message(const struct seconder_phone_verification_record *phone_verification_record);
+
+/**
+ * Frees the reply of seconder_phone_verification_status(). NULL is fine.
+ */
+void seconder_phone_verification_record_free(struct seconder_phone_verification_record *phone_verification_record);
+
+/**
+ * Requests the type of a phone number (interface 4.11).
+ *
+ * `phone_number` is the number without its calling code: 4 to 15 digits in groups that dashes,
+ * periods or spaces may separate. `country_code` is the calling code of the number: "1" to "999".
  *
  * Free `out` with seconder_phone_information_free(). SECONDER_REJECTED if it is not a phone
  * number. Other statuses are as described at the top of the header.
@@ -3197,125 +3383,43 @@ seconder_status seconder_phone_info(const struct seconder_service *service,
                                     struct seconder_error **error);
 
 /**
- * The carrier of the number. NULL if the service does not provide it.
+ * The service's message. NULL if the service does not provide it.
  */
-const char *seconder_phone_verification_started_carrier(const struct seconder_phone_verification_started *started);
+const char *seconder_phone_information_message(const struct seconder_phone_information *phone_information);
 
 /**
- * Whether the number was ported from one carrier to another. False also if the service does not say, for which there is
- * seconder_phone_verification_started_is_ported_known().
+ * The type of the number. "voip": a number reached over the Internet; "landline": a number that
+ * receives no SMS; "cellphone": a mobile number; "unknown": none of these for certain. NULL only
+ * for a NULL argument.
  */
-bool seconder_phone_verification_started_is_ported(const struct seconder_phone_verification_started *started);
+const char *seconder_phone_information_type(const struct seconder_phone_information *phone_information);
 
 /**
- * Whether the service says whether the number was ported.
+ * The number's carrier. NULL if the service does not provide it.
  */
-bool seconder_phone_verification_started_is_ported_known(const struct seconder_phone_verification_started *started);
+const char *seconder_phone_information_provider(const struct seconder_phone_information *phone_information);
 
 /**
- * Whether the number is a mobile one. False also if the service does not say, for which there is
- * seconder_phone_verification_started_is_cellphone_known().
+ * Returns whether the number was ported from another carrier. False also if the service does not
+ * say. seconder_phone_information_ported_known() says whether it does.
  */
-bool seconder_phone_verification_started_is_cellphone(const struct seconder_phone_verification_started *started);
+bool seconder_phone_information_ported(const struct seconder_phone_information *phone_information);
 
 /**
- * Whether the service says whether the number is a mobile one.
+ * Returns whether the service provides the value of seconder_phone_information_ported().
  */
-bool seconder_phone_verification_started_is_cellphone_known(const struct seconder_phone_verification_started *started);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_phone_verification_started_message(const struct seconder_phone_verification_started *started);
-
-/**
- * How long the code is valid, in seconds, or SECONDER_FOREVER. 0 if the service does not provide
- * it.
- */
-int64_t seconder_phone_verification_started_seconds_to_expire(const struct seconder_phone_verification_started *started);
-
-/**
- * The uuid of the verification. NULL if the service does not provide it.
- */
-const char *seconder_phone_verification_started_uuid(const struct seconder_phone_verification_started *started);
-
-/**
- * After how many seconds another code can be sent to the number in the same way, even if this one is
- * not used. 0 also if the service does not say, for which there is
- * seconder_phone_verification_started_resend_after_known().
- */
-uint64_t seconder_phone_verification_started_resend_after(const struct seconder_phone_verification_started *started);
-
-/**
- * Whether the service says after how many seconds another code can be sent, as only a service of
- * Seconder does.
- */
-bool seconder_phone_verification_started_resend_after_known(const struct seconder_phone_verification_started *started);
-
-/**
- * Frees the reply of seconder_start_phone_verification(). NULL is fine.
- */
-void seconder_phone_verification_started_free(struct seconder_phone_verification_started *started);
-
-/**
- * The state of the verification: "pending", "verified", "expired" or "unknown". NULL only for a NULL
- * argument.
- */
-const char *seconder_phone_verification_record_status(const struct seconder_phone_verification_record *record);
-
-/**
- * How long the code is valid, in seconds; 0 unless the verification is pending, and if the service
- * does not provide it.
- */
-uint64_t seconder_phone_verification_record_seconds_to_expire(const struct seconder_phone_verification_record *record);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_phone_verification_record_message(const struct seconder_phone_verification_record *record);
-
-/**
- * Frees the reply of seconder_phone_verification_status(). NULL is fine.
- */
-void seconder_phone_verification_record_free(struct seconder_phone_verification_record *record);
-
-/**
- * The type of the number: "voip", "landline", "cellphone" or "unknown". NULL only for a NULL
- * argument.
- */
-const char *seconder_phone_information_type(const struct seconder_phone_information *phone);
-
-/**
- * The carrier of the number. NULL if the service does not provide it.
- */
-const char *seconder_phone_information_provider(const struct seconder_phone_information *phone);
-
-/**
- * Whether the number was ported from one carrier to another. False also if the service does not say, for which there is
- * seconder_phone_information_ported_known().
- */
-bool seconder_phone_information_ported(const struct seconder_phone_information *phone);
-
-/**
- * Whether the service says whether the number was ported.
- */
-bool seconder_phone_information_ported_known(const struct seconder_phone_information *phone);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_phone_information_message(const struct seconder_phone_information *phone);
+bool seconder_phone_information_ported_known(const struct seconder_phone_information *phone_information);
 
 /**
  * Frees the reply of seconder_phone_info(). NULL is fine.
  */
-void seconder_phone_information_free(struct seconder_phone_information *phone);
+void seconder_phone_information_free(struct seconder_phone_information *phone_information);
 
 /**
- * Returns what the service knows about the application (interface 4.7).
+ * Requests the service's record of the application (interface 4.7).
  *
- * Free `out` with seconder_application_free(). SECONDER_UNAUTHORIZED if the API key is not
- * accepted. Other statuses are as described at the top of the header.
+ * Free `out` with seconder_application_free(). SECONDER_UNAUTHORIZED if the service does not
+ * accept the API key. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_details(const struct seconder_service *service,
@@ -3325,55 +3429,42 @@ seconder_status seconder_app_details(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Returns the usage of the application, month by month (interface 4.9).
- *
- * Free `out` with seconder_statistics_free(). SECONDER_UNAUTHORIZED if the API key is not
- * accepted. Other statuses are as described at the top of the header.
- */
-SECONDER_MUST_USE
-seconder_status seconder_app_stats(const struct seconder_service *service,
-                                   const struct seconder_app_stats_options *options,
-                                   size_t options_size,
-                                   struct seconder_statistics **out,
-                                   struct seconder_error **error);
-
-/**
- * The application's id. 0 if the service does not provide it.
+ * The application's number. 0 if the service does not provide it.
  */
 uint64_t seconder_application_app_id(const struct seconder_application *application);
 
 /**
- * The name that users see in messages. NULL only for a NULL argument.
+ * The name shown to users in messages. NULL only for a NULL argument.
  */
 const char *seconder_application_name(const struct seconder_application *application);
 
 /**
- * The plan booked with the service. NULL if the service does not provide it.
+ * The application's plan with the service. NULL if the service does not provide it.
  */
 const char *seconder_application_plan(const struct seconder_application *application);
 
 /**
- * Whether codes can be sent by SMS.
+ * Returns whether codes can be sent by SMS.
  */
 bool seconder_application_sms_enabled(const struct seconder_application *application);
 
 /**
- * Whether codes can be sent by voice call.
+ * Returns whether codes can be sent by voice call.
  */
 bool seconder_application_phone_calls_enabled(const struct seconder_application *application);
 
 /**
- * Whether approval requests can be sent.
+ * Returns whether approval requests can be sent.
  */
 bool seconder_application_push_enabled(const struct seconder_application *application);
 
 /**
- * Whether the application uses its own app.
+ * Returns whether the application's own app is used.
  */
 bool seconder_application_white_label(const struct seconder_application *application);
 
 /**
- * The service's message. NULL if it does not provide one.
+ * The service's message. NULL if the service does not provide it.
  */
 const char *seconder_application_message(const struct seconder_application *application);
 
@@ -3383,36 +3474,49 @@ const char *seconder_application_message(const struct seconder_application *appl
 void seconder_application_free(struct seconder_application *application);
 
 /**
- * The application's id. 0 if the service does not provide it.
+ * Requests the application's usage, month by month (interface 4.9).
+ *
+ * Free `out` with seconder_statistics_free(). SECONDER_UNAUTHORIZED if the service does not accept
+ * the API key. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_app_stats(const struct seconder_service *service,
+                                   const struct seconder_app_stats_options *options,
+                                   size_t options_size,
+                                   struct seconder_statistics **out,
+                                   struct seconder_error **error);
+
+/**
+ * The application's number. 0 if the service does not provide it.
  */
 uint64_t seconder_statistics_app_id(const struct seconder_statistics *statistics);
 
 /**
- * The number of months as reported by the service. Iterate with seconder_statistics_stat_count()
- * instead.
+ * The number of months, as the service counts them. 0 if the service does not provide it.
  */
 uint64_t seconder_statistics_count(const struct seconder_statistics *statistics);
 
 /**
- * The number of months that seconder_statistics_stat() can return.
+ * The service's message. NULL if the service does not provide it.
+ */
+const char *seconder_statistics_message(const struct seconder_statistics *statistics);
+
+/**
+ * The number of values that seconder_statistics_stat() returns.
  */
 size_t seconder_statistics_stat_count(const struct seconder_statistics *statistics);
 
 /**
- * The month at `index`, oldest first, owned by the statistics; NULL if `index` is out of range.
+ * The months, oldest first. Returns the one at `index`, owned by the handle; NULL if `index` is
+ * out of range.
  */
 const struct seconder_monthly_statistic *seconder_statistics_stat(const struct seconder_statistics *statistics,
                                                                   size_t index);
 
 /**
- * The number of users that the application has now. 0 if the service does not provide it.
+ * The current number of the application's users. 0 if the service does not provide it.
  */
 uint64_t seconder_statistics_total_users(const struct seconder_statistics *statistics);
-
-/**
- * The service's message. NULL if it does not provide one.
- */
-const char *seconder_statistics_message(const struct seconder_statistics *statistics);
 
 /**
  * Frees the reply of seconder_app_stats(). NULL is fine.

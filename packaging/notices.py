@@ -28,7 +28,7 @@ TEXTS = re.compile(r"(?i)^(licen[cs]e|copying|notice|unlicense|copyright)")
 
 
 def built_in() -> list[dict[str, Any]]:
-    """Returns the crates that the members of the workspace link, without those of their tests."""
+    """Returns the crates that the members of the workspace link, without tests and tools."""
     command = ["cargo", "metadata", "--locked", "--format-version=1"]
     host = re.search(r"^host: (.*)$", output(["rustc", "-vV"]), re.MULTILINE)
     assert host is not None
@@ -36,7 +36,9 @@ def built_in() -> list[dict[str, Any]]:
     nodes = {node["id"]: node for node in tree["resolve"]["nodes"]}
     # Procedural macros run in the compiler, and are not part of a binary.
     seen = {crate["id"] for crate in tree["packages"] if is_macro(crate)}
-    macros, pending = frozenset(seen), list(tree["workspace_members"])
+    macros = frozenset(seen)
+    tools = {crate["id"] for crate in tree["packages"] if crate["name"] == "seconder-generate"}
+    pending = [member for member in tree["workspace_members"] if member not in tools]
     while pending:
         crate = pending.pop()
         if crate in seen:

@@ -267,6 +267,8 @@ fn fields(header: &str) -> String {
                 lines += &format!("    STRUCT({name});\n");
             }
             None if line.starts_with('}') => name = "",
+            // A line of a comment can end like a field.
+            None if line.trim_start().starts_with('*') => {}
             None if !name.is_empty() && line.ends_with(';') => {
                 let field = line.trim_end_matches(';').rsplit([' ', '*']).next();
                 lines += &format!("    FIELD({name}, {});\n", field.unwrap_or_default());

@@ -159,9 +159,13 @@ fn every_crate_asks_for_documented_items_and_safe_code() {
             complaints.push(format!("Cargo.toml:1: [workspace.lints] must have {lint}"));
         }
     }
-    for member in
-        ["Cargo.toml", "server/Cargo.toml", "bindings/pam/Cargo.toml", "bindings/python/Cargo.toml"]
-    {
+    for member in [
+        "Cargo.toml",
+        "server/Cargo.toml",
+        "bindings/pam/Cargo.toml",
+        "bindings/python/Cargo.toml",
+        "tools/generate/Cargo.toml",
+    ] {
         let text = read(member);
         let own = text.contains("[lints.rust]") && text.contains("missing_docs = \"warn\"");
         if !own && !text.contains("[lints]\nworkspace = true") {

@@ -1,9 +1,10 @@
 //! Callbacks: what a service posts when a user has answered, trusted only once its signature is
 //! verified.
 
-use super::devices::{DeviceInfo, seconder_device_info};
 use super::error::seconder_error;
 use super::ffi::{self, Outcome, Plain, Text, free, read_handle, with_out};
+use super::generated::verify::seconder_device_info;
+use super::items::Items;
 use super::status::{of_approval, seconder_status};
 use super::text::seconder_text;
 use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
@@ -11,7 +12,6 @@ use crate::calls::ApprovalStatus;
 use crate::model::{ApiKey, UserId};
 use serde_json::Value;
 use std::ffi::{c_char, c_void};
-use std::ptr;
 use std::sync::OnceLock;
 
 /// A callback as it was received (interface 5.5). A text that is missing may be NULL.
@@ -46,7 +46,7 @@ pub struct seconder_event {
     user_id: u64,
     event: Event,
     // Few programs read these, so they are built on first use. Many threads may read one event.
-    device: OnceLock<Option<DeviceInfo>>,
+    device: OnceLock<Items<seconder_device_info>>,
     parameters: OnceLock<Text>,
 }
 
@@ -260,9 +260,7 @@ pub extern "C" fn seconder_event_device(
     event: Option<&seconder_event>,
 ) -> *const seconder_device_info {
     read_handle(event, |event| {
-        let device =
-            event.device.get_or_init(|| event.event.device().as_ref().map(DeviceInfo::new));
-        device.as_ref().map_or(ptr::null(), DeviceInfo::as_ptr)
+        event.device.get_or_init(|| Items::new(event.event.device().as_slice())).get(0)
     })
 }
 

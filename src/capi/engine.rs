@@ -1,9 +1,9 @@
 //! What an engine in this process does besides the calls: users register devices with it, which
 //! list approval requests and answer them, and a sandbox is emptied.
 
-use super::approvals::seconder_approval;
 use super::error::seconder_error;
 use super::ffi::{self, Outcome, Text, free, read_handle, with_optional_out, with_out};
+use super::generated::check_approval::seconder_approval;
 use super::open::seconder_service;
 use super::status::seconder_status;
 use std::ffi::c_char;

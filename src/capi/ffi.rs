@@ -2,19 +2,20 @@
 //! conversions for each kind of argument.
 
 use super::error::seconder_error;
+pub(super) use super::items::{Text, pointer};
 use super::panics;
-pub(super) use super::plain::{Flag, Plain, number_if};
+pub(super) use super::plain::{
+    Flag, Input, Plain, number_if, number_or_zero, options, sized, sized_and_rest,
+};
 use super::status::{SECONDER_OK, seconder_status};
 use crate::wire::json;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::ffi::{CStr, c_char, c_void};
-use std::mem::{self, MaybeUninit};
 use std::net::IpAddr;
 use std::ptr;
 use std::slice;
 use std::str::FromStr;
-use zeroize::Zeroizing;
 
 /// The result of the work inside the wrapper.
 pub(super) type Outcome<T> = Result<T, Box<seconder_error>>;
@@ -182,6 +183,20 @@ pub(super) unsafe fn list<'a, T>(
     }
 }
 
+/// The values of a list of structs, of which there are at most so many.
+///
+/// # Safety
+/// As for [`list`], and as each struct requires.
+pub(super) unsafe fn inputs<T: Input>(
+    names: [&'static str; 2],
+    given: *const T,
+    count: usize,
+    most: usize,
+) -> Outcome<Vec<T::Value>> {
+    // SAFETY: promised by the caller.
+    unsafe { list(names, given, count, most)?.iter().map(|one| one.read(names[0])).collect() }
+}
+
 /// The texts of a list.
 ///
 /// # Safety
@@ -247,6 +262,18 @@ pub(super) unsafe fn typed<T: FromStr<Err = Error>>(
     Ok(named(name, bytes.to_str().unwrap_or_default().parse())?)
 }
 
+/// As [`typed`], if the text is not NULL.
+///
+/// # Safety
+/// As for [`text_if`].
+pub(super) unsafe fn typed_if<T: FromStr<Err = Error>>(
+    name: &'static str,
+    given: *const c_char,
+) -> Outcome<Option<T>> {
+    // SAFETY: promised by the caller.
+    (!given.is_null()).then(|| unsafe { typed(name, given) }).transpose()
+}
+
 /// The value that a text stands for, if it is not NULL.
 ///
 /// # Safety
@@ -258,6 +285,29 @@ pub(super) unsafe fn value_if<T: FromStr<Err = Error>>(
     // SAFETY: promised by the caller.
     let text = unsafe { text_if(name, given) }?;
     Ok(text.map(|text| named(name, text.parse())).transpose()?)
+}
+
+/// The value of this name among all that there are.
+///
+/// # Safety
+/// As for [`text_if`].
+pub(super) unsafe fn one_of<T: Copy>(
+    name: &'static str,
+    given: *const c_char,
+    all: &[T],
+    name_of: fn(T) -> &'static str,
+) -> Outcome<T> {
+    // SAFETY: promised by the caller.
+    let given = unsafe { text(name, given) }?;
+    if let Some(value) = all.iter().find(|value| name_of(**value) == given) {
+        return Ok(*value);
+    }
+    let names: Vec<&str> = all.iter().map(|value| name_of(*value)).collect();
+    let names = match names.split_last() {
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
+    };
+    Err(Error::invalid_argument(name, format!("must be {names}")).into())
 }
 
 /// An IP address, if the text is not NULL.
@@ -304,135 +354,10 @@ pub(super) fn no_engine() -> Box<seconder_error> {
         .into()
 }
 
-/// No version of a struct of the header is larger, so a wrong size, such as -1, is rejected before
-/// anything is read.
-const LARGEST: usize = 4096;
-
-/// The options behind a pointer, and whether they set something that this version does not know. No
-/// version is smaller than the first, so a smaller size is a mistake, and nothing is read: the
-/// struct may end inside a pointer.
-///
-/// # Safety
-/// `given` is NULL or points to `size` readable bytes.
-pub(super) unsafe fn sized_and_rest<T: Plain>(
-    size_name: &'static str,
-    given: *const T,
-    size: usize,
-) -> (T, Outcome<()>) {
-    let mut known = MaybeUninit::<T>::zeroed();
-    let wrong = |reason: &'static str| Err(Error::invalid_argument(size_name, reason).into());
-    let whole = size.is_multiple_of(mem::align_of::<T>());
-    let possible = whole && (mem::size_of::<T>()..=LARGEST).contains(&size);
-    if given.is_null() || !possible {
-        let rest = match given.is_null() {
-            true => Ok(()),
-            false => wrong("must be the size of the struct"),
-        };
-        // SAFETY: zeros are a valid value of every `Plain` type.
-        return (unsafe { known.assume_init() }, rest);
-    }
-    let bytes = given.cast::<u8>();
-    // SAFETY: only as much is copied as can be read and as fits, any bytes are a valid value, and
-    // the rest is read as bytes within the `size` readable ones.
-    unsafe {
-        ptr::copy_nonoverlapping(bytes, known.as_mut_ptr().cast(), mem::size_of::<T>());
-        let unknown = (mem::size_of::<T>()..size).any(|at| *bytes.add(at) != 0);
-        let rest = match unknown {
-            true => wrong("is of a newer version, and an unknown option is set"),
-            false => Ok(()),
-        };
-        (known.assume_init(), rest)
-    }
-}
-
-/// The struct behind a pointer, whose size is the argument named `size_name`.
-///
-/// # Safety
-/// As for [`sized_and_rest`].
-pub(super) unsafe fn sized<T: Plain>(
-    size_name: &'static str,
-    given: *const T,
-    size: usize,
-) -> Outcome<T> {
-    // SAFETY: promised by the caller.
-    let (known, rest) = unsafe { sized_and_rest(size_name, given, size) };
-    rest.map(|()| known)
-}
-
-/// The options behind a pointer.
-///
-/// # Safety
-/// As for [`sized_and_rest`].
-pub(super) unsafe fn options<T: Plain>(given: *const T, size: usize) -> Outcome<T> {
-    // SAFETY: promised by the caller.
-    unsafe { sized("options_size", given, size) }
-}
-
-/// A text for C: it ends with its only NUL, and is wiped when it is dropped.
-pub(super) struct Text(Zeroizing<Vec<u8>>);
-
-impl Text {
-    pub(super) fn new(text: &str) -> Text {
-        // Enough for the NUL: a reallocation would leave a copy that is not wiped.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(text.len() + 1));
-        bytes.extend_from_slice(text.as_bytes());
-        // C would take an inner NUL for the end.
-        bytes.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
-        bytes.push(0);
-        Text(bytes)
-    }
-
-    pub(super) fn of(text: Option<&str>) -> Option<Text> {
-        text.map(Text::new)
-    }
-
-    pub(super) fn as_ptr(&self) -> *const c_char {
-        self.0.as_ptr().cast()
-    }
-}
-
-/// The pointer to a text; NULL if there is none.
-pub(super) fn pointer(text: &Option<Text>) -> *const c_char {
-    text.as_ref().map_or(ptr::null(), Text::as_ptr)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::status::{SECONDER_INTERNAL, SECONDER_INVALID_ARGUMENT};
     use super::*;
-
-    #[derive(Clone, Copy)]
-    #[repr(C)]
-    struct Sample {
-        first: u32,
-        flag: Flag,
-    }
-    // SAFETY: numbers alone.
-    unsafe impl Plain for Sample {}
-
-    fn read(bytes: &[u32], size: usize) -> Outcome<Sample> {
-        assert!(size <= bytes.len() * 4);
-        // SAFETY: `size` bytes can be read there.
-        unsafe { options(bytes.as_ptr().cast(), size) }
-    }
-
-    #[test]
-    fn options_of_a_newer_version_are_accepted_and_other_sizes_rejected() {
-        let new = [7, 0xff, 0, 0];
-        assert_eq!(read(&new, 8).ok().map(|o| (o.first, o.flag.is_set())), Some((7, true)));
-        for size in [0, 1, 4, 6, 7, 9, 15] {
-            assert!(read(&new, size).is_err(), "{size}");
-        }
-        for size in [LARGEST + 4, usize::MAX & !3, usize::MAX] {
-            // SAFETY: nothing is read for such a size.
-            let read = unsafe { sized_and_rest::<Sample>("size", new.as_ptr().cast(), size) };
-            assert!(read.0.first == 0 && read.1.is_err(), "{size}");
-        }
-        assert!(read(&new, 16).is_ok());
-        assert!(read(&[7, 1, 0, 1], 16).is_err());
-        // SAFETY: NULL is allowed.
-        assert_eq!(unsafe { options::<Sample>(ptr::null(), 0) }.ok().map(|o| o.first), Some(0));
-    }
 
     #[test]
     fn a_panic_is_an_error_and_gives_no_handle() {
@@ -451,10 +376,5 @@ mod tests {
         // SAFETY: NULL is allowed.
         let status = unsafe { with_out(ptr::null_mut(), ptr::null_mut(), || Ok(1u8)) };
         assert_eq!(status, SECONDER_INVALID_ARGUMENT);
-    }
-
-    #[test]
-    fn texts_have_one_nul_at_their_end() {
-        assert_eq!(*Text::new("a\0b").0, *b"a b\0");
     }
 }

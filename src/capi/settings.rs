@@ -318,7 +318,6 @@ unsafe fn texts_of_engine(
 /// The choices and numbers of an engine in this process.
 #[cfg(feature = "engine")]
 fn choices_of_engine(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
-    let yes_or_no = |name, number| chosen(name, number, &YES_OR_NO);
     if let Some(allow) = yes_or_no("callback_private", options.callback_private)? {
         settings = settings.callback_private(allow);
     }

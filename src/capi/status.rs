@@ -221,7 +221,18 @@ pub(super) fn of_algorithm(algorithm: Algorithm) -> i32 {
     }
 }
 
-pub(super) const YES_OR_NO: [(i32, bool); 2] = [(SECONDER_YES, true), (SECONDER_NO, false)];
+/// The answer that a number stands for; `None` for `SECONDER_DEFAULT`.
+pub(super) fn yes_or_no(name: &'static str, number: i32) -> Result<Option<bool>> {
+    match number {
+        SECONDER_DEFAULT => Ok(None),
+        SECONDER_YES => Ok(Some(true)),
+        SECONDER_NO => Ok(Some(false)),
+        _ => Err(Error::invalid_argument(
+            name,
+            "must be SECONDER_DEFAULT, SECONDER_YES or SECONDER_NO",
+        )),
+    }
+}
 
 /// The choice that a number stands for; `None` for `SECONDER_DEFAULT`.
 pub(super) fn chosen<T: Copy>(

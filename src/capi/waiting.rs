@@ -1,8 +1,8 @@
 //! Waiting for the answer to an approval request, in the caller's thread.
 
-use super::approvals::seconder_approval;
 use super::error::seconder_error;
 use super::ffi::{self, Flag, Outcome, Plain, named, with_out};
+use super::generated::check_approval::seconder_approval;
 use super::open::seconder_service;
 use super::status::{SECONDER_STOPPED, seconder_status};
 use crate::model::UserId;

@@ -81,7 +81,8 @@ fn every_field_and_constant_has_a_comment() {
     let header = read("include/seconder.h");
     let lines: Vec<&str> = header.lines().collect();
     let undocumented = lines.windows(2).filter(|pair| {
-        let field = pair[1].starts_with("    ") && pair[1].ends_with(';');
+        let is_comment = pair[1].starts_with("     *");
+        let field = pair[1].starts_with("    ") && pair[1].ends_with(';') && !is_comment;
         let number = pair[1].strip_prefix("#define SECONDER_").and_then(|d| d.split_once(' '));
         let constant = number.is_some_and(|(name, value)| {
             value.parse::<i64>().is_ok() && !name.starts_with("VERSION")

@@ -1,10 +1,10 @@
-//! Invitations, by which users register phones.
+//! Written by tools/generate from src/calls/invite_device.rs.
 
-use super::error::seconder_error;
-use super::ffi::{self, Plain, Text, free, named, number_if, read_handle, with_out};
-use super::open::seconder_service;
-use super::status::seconder_status;
 use crate::calls::{DeviceInvited, Handle, InviteDevice};
+use crate::capi::error::seconder_error;
+use crate::capi::ffi::{self, Plain, Text, free, named, number_if, read_handle, with_out};
+use crate::capi::open::seconder_service;
+use crate::capi::status::seconder_status;
 use crate::model::UserId;
 use std::ffi::c_char;
 
@@ -16,10 +16,10 @@ pub struct seconder_invite_device_options {
     pub qr_size: u64,
 }
 
-// SAFETY: a number.
+// SAFETY: numbers alone.
 unsafe impl Plain for seconder_invite_device_options {}
 
-/// An invitation to register a phone. Anyone who sees it can use it.
+/// An invitation. Anyone who has its link or its code can register a device.
 pub struct seconder_device_invited {
     link: Text,
     code: Text,
@@ -38,12 +38,14 @@ impl From<DeviceInvited> for seconder_device_invited {
     }
 }
 
-/// Makes an invitation, by which a user registers a phone that approves logins and shows codes (interface
-/// 4.31). It can be used once, within ten minutes.
+/// Makes an invitation, by which a user registers a phone that approves logins and shows codes
+/// (interface 4.31). It can be used once, within ten minutes.
 ///
-/// Free `out` with seconder_device_invited_free(), which wipes the invitation. SECONDER_REJECTED, with the
-/// service code "no_public_url", if nobody has said where phones reach the service, and if there is no such
-/// user. Other statuses are as described at the top of the header.
+/// `user_id` is the user who registers the phone.
+///
+/// Free `out` with seconder_device_invited_free(), which wipes it. SECONDER_REJECTED with the
+/// service code "no_public_url" if the service has no public URL, by which phones reach it, and if
+/// there is no such user. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_invite_device(
@@ -71,38 +73,40 @@ pub unsafe extern "C" fn seconder_invite_device(
 /// The link that the user opens on the phone. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_device_invited_link(
-    invited: Option<&seconder_device_invited>,
+    device_invited: Option<&seconder_device_invited>,
 ) -> *const c_char {
-    read_handle(invited, |invited| invited.link.as_ptr())
+    read_handle(device_invited, |reply| reply.link.as_ptr())
 }
 
-/// The code in the link, which can be typed too: ten letters and digits in two groups. NULL only for a NULL
-/// argument.
+/// The code in the link, which can be typed too: ten letters and digits in two groups. NULL only
+/// for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_device_invited_code(
-    invited: Option<&seconder_device_invited>,
+    device_invited: Option<&seconder_device_invited>,
 ) -> *const c_char {
-    read_handle(invited, |invited| invited.code.as_ptr())
+    read_handle(device_invited, |reply| reply.code.as_ptr())
 }
 
-/// The link as a QR code: a data: URL for an `<img>`. NULL only for a NULL argument.
+/// The link as a QR code: a "data:" URL for an `<img>`. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_device_invited_qr_code(
-    invited: Option<&seconder_device_invited>,
+    device_invited: Option<&seconder_device_invited>,
 ) -> *const c_char {
-    read_handle(invited, |invited| invited.qr_code.as_ptr())
+    read_handle(device_invited, |reply| reply.qr_code.as_ptr())
 }
 
 /// For how long the invitation is valid, in seconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_device_invited_expires_in(
-    invited: Option<&seconder_device_invited>,
+    device_invited: Option<&seconder_device_invited>,
 ) -> u64 {
-    read_handle(invited, |invited| invited.expires_in)
+    read_handle(device_invited, |reply| reply.expires_in)
 }
 
-/// Frees the reply of seconder_invite_device(), and wipes the invitation. NULL is fine.
+/// Frees the reply of seconder_invite_device(), and wipes it. NULL is fine.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_invited_free(invited: Option<Box<seconder_device_invited>>) {
-    free(invited);
+pub extern "C" fn seconder_device_invited_free(
+    device_invited: Option<Box<seconder_device_invited>>,
+) {
+    free(device_invited);
 }

@@ -1,0 +1,150 @@
+//! The declarations of the calls, as the generators of all languages use them.
+
+mod attributes;
+mod read;
+mod types;
+mod values;
+
+pub(crate) use read::read;
+pub(crate) use types::Type;
+pub(crate) use values::Value;
+
+use crate::Result;
+use crate::text::Docs;
+use std::collections::BTreeMap;
+
+/// Every call of the interface, with the types that it takes and returns.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    /// The calls, in the order of the interface document.
+    pub(crate) calls: Vec<Call>,
+    /// The replies, and the structs inside parameters and replies, by their names.
+    pub(crate) structs: BTreeMap<String, Struct>,
+    /// The enums, by their names.
+    pub(crate) enums: BTreeMap<String, Enum>,
+}
+
+/// A call: the struct that declares it, and its `Call` implementation.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// Its name in every language, such as `create_user`.
+    pub(crate) name: String,
+    /// The struct. Its fields are the parameters.
+    pub(crate) declared: Struct,
+    /// The errors that it documents.
+    pub(crate) errors: Docs,
+    /// The name of the reply's type.
+    pub(crate) reply: String,
+}
+
+/// A struct with public fields.
+#[derive(Debug)]
+pub(crate) struct Struct {
+    pub(crate) name: String,
+    /// The module that declares it, such as `create_user`.
+    pub(crate) module: String,
+    pub(crate) docs: Docs,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) overrides: Overrides,
+}
+
+/// A parameter of a call, or a value of a reply.
+#[derive(Debug)]
+pub(crate) struct Field {
+    /// Its name in Rust.
+    pub(crate) rust: String,
+    /// Its name in the other languages: the one on the wire, except for a user's id.
+    pub(crate) name: String,
+    pub(crate) docs: Docs,
+    pub(crate) kind: Type,
+    /// The value of a parameter that is not given, unless its type is optional.
+    pub(crate) default: Default,
+    pub(crate) overrides: Overrides,
+}
+
+/// The value of a field that is left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Default {
+    /// The field must be there, unless its type is optional.
+    Required,
+    /// False, 0 or empty.
+    Empty,
+    /// True.
+    Yes,
+}
+
+/// An enum of names.
+#[derive(Debug)]
+pub(crate) struct Enum {
+    pub(crate) variants: Vec<Variant>,
+    pub(crate) overrides: Overrides,
+}
+
+/// A value of an enum.
+#[derive(Debug)]
+pub(crate) struct Variant {
+    /// Its name in Rust.
+    pub(crate) rust: String,
+    /// Its name in the interface.
+    pub(crate) name: String,
+    pub(crate) docs: Docs,
+}
+
+/// Departures of one language from what follows from a declaration, by language. They are attributes
+/// that the compiler ignores: `#[cfg_attr(false, c = "other words")]` and
+/// `#[cfg_attr(false, c(name = "device_info", optional))]`.
+#[derive(Clone, Debug, std::default::Default)]
+pub(crate) struct Overrides(pub(crate) BTreeMap<String, Override>);
+
+/// The departures of one language.
+#[derive(Clone, Debug, std::default::Default)]
+pub(crate) struct Override {
+    /// Words in place of the documentation.
+    pub(crate) words: Option<String>,
+    /// Other departures, by name. A name without a value has an empty one.
+    pub(crate) notes: BTreeMap<String, String>,
+}
+
+impl Interface {
+    /// The struct of this name.
+    pub(crate) fn get(&self, name: &str) -> Result<&Struct> {
+        self.structs.get(name).ok_or_else(|| format!("src/calls: no file declares {name}"))
+    }
+
+    /// The calls that return a reply of this type.
+    pub(crate) fn returning<'a>(&'a self, reply: &'a str) -> impl Iterator<Item = &'a Call> {
+        self.calls.iter().filter(move |call| call.reply == reply)
+    }
+}
+
+impl Struct {
+    pub(crate) fn path(&self) -> String {
+        match self.module.as_str() {
+            "" => "src/calls.rs".to_owned(),
+            module => format!("src/calls/{module}.rs"),
+        }
+    }
+}
+
+impl Field {
+    /// Whether a call can be made without the parameter.
+    pub(crate) fn is_optional(&self) -> bool {
+        self.default != Default::Required || matches!(self.kind, Type::Optional(_))
+    }
+}
+
+impl Overrides {
+    /// The words of a language in place of the documentation.
+    pub(crate) fn words(&self, language: &str) -> Option<&str> {
+        self.0.get(language)?.words.as_deref()
+    }
+
+    /// A departure of a language.
+    pub(crate) fn note(&self, language: &str, name: &str) -> Option<&str> {
+        self.0.get(language)?.notes.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn has(&self, language: &str, name: &str) -> bool {
+        self.note(language, name).is_some()
+    }
+}

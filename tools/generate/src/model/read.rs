@@ -1,0 +1,175 @@
+//! Reads the declarations from `src/calls`.
+
+use super::{Call, Enum, Field, Interface, Struct, Type, Value, Variant, attributes};
+use crate::Result;
+use crate::text::snake;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use syn::{Expr, ExprLit, ImplItem, Item, ItemImpl, Lit, Visibility};
+
+/// Reads every call that `src/calls.rs` lists.
+pub(crate) fn read(root: &Path) -> Result<Interface> {
+    let text = load(root, "src/calls.rs")?;
+    let mut found = Declarations::default();
+    found.file("", &text)?;
+    for module in modules(&text) {
+        let path = format!("src/calls/{module}.rs");
+        found.file(&module, &load(root, &path)?).map_err(|e| format!("{path}: {e}"))?;
+    }
+    let mut calls = Vec::new();
+    for name in listed(&text)? {
+        let missing = || format!("src/calls: no file has `impl Call for {name}`");
+        let (route, reply) = found.routes.remove(&name).ok_or_else(missing)?;
+        let mut declared = found.structs.remove(&name).ok_or_else(missing)?;
+        let errors = declared.docs.take_section("# Errors");
+        calls.push(Call { name: route, declared, errors, reply });
+    }
+    Ok(Interface { calls, structs: found.structs, enums: found.enums })
+}
+
+fn load(root: &Path, path: &str) -> Result<String> {
+    fs::read_to_string(root.join(path)).map_err(|e| format!("{path}: {e}"))
+}
+
+/// The modules that `src/calls.rs` declares.
+fn modules(text: &str) -> Vec<String> {
+    let names = text.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    names.map(str::to_owned).collect()
+}
+
+/// The calls in the order of the interface document, as the macro `with_every_call` lists them.
+fn listed(text: &str) -> Result<Vec<String>> {
+    let list = text.split_once("macro_rules! with_every_call {");
+    let list = list.and_then(|(_, rest)| rest.split_once("$then! {")?.1.split_once('}'));
+    let (list, _) = list.ok_or("src/calls.rs: has no list `with_every_call`")?;
+    let names = list.split(',').map(|name| name.trim().to_owned());
+    Ok(names.filter(|name| !name.is_empty()).collect())
+}
+
+#[derive(Default)]
+struct Declarations {
+    structs: BTreeMap<String, Struct>,
+    enums: BTreeMap<String, Enum>,
+    /// The name of each call's route, and of the type of its reply, by the name of its struct.
+    routes: BTreeMap<String, (String, String)>,
+}
+
+impl Declarations {
+    fn file(&mut self, module: &str, text: &str) -> Result<()> {
+        for item in syn::parse_file(text).map_err(|e| e.to_string())?.items {
+            match item {
+                Item::Struct(item) if is_declaration(&item.vis, &item.attrs) => {
+                    let name = item.ident.to_string();
+                    let at = |e: String| format!("{name}: {e}");
+                    let fields = fields(item.fields).map_err(at)?;
+                    let docs = attributes::docs(&item.attrs);
+                    let overrides = attributes::overrides(&item.attrs).map_err(at)?;
+                    let module = module.to_owned();
+                    let found = Struct { name: name.clone(), module, docs, fields, overrides };
+                    self.structs.insert(name, found);
+                }
+                Item::Enum(item) if is_declaration(&item.vis, &item.attrs) => {
+                    let name = item.ident.to_string();
+                    let variants = item.variants.iter().map(variant).collect();
+                    let overrides = attributes::overrides(&item.attrs);
+                    let overrides = overrides.map_err(|e| format!("{name}: {e}"))?;
+                    self.enums.insert(name, Enum { variants, overrides });
+                }
+                Item::Impl(item) => self.implementation(&item)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the route and the reply from `impl Call for …`.
+    fn implementation(&mut self, item: &ItemImpl) -> Result<()> {
+        let is_call = item.trait_.as_ref().is_some_and(|(_, path, _)| path.is_ident("Call"));
+        let (true, syn::Type::Path(this)) = (is_call, &*item.self_ty) else { return Ok(()) };
+        let Some(name) = this.path.get_ident() else { return Ok(()) };
+        let (mut route, mut reply) = (None, None);
+        for part in &item.items {
+            match part {
+                ImplItem::Const(part) if part.ident == "ROUTE" => route = first_text(&part.expr),
+                ImplItem::Type(part) if part.ident == "Reply" => {
+                    reply = match Type::parse(&part.ty)? {
+                        Type::Declared(name) => Some(name),
+                        _ => None,
+                    };
+                }
+                _ => {}
+            }
+        }
+        let (Some(route), Some(reply)) = (route, reply) else {
+            return Err(format!("{name}: has no route with a name, or no reply"));
+        };
+        self.routes.insert(name.to_string(), (route, reply));
+        Ok(())
+    }
+}
+
+/// Whether an item is a public type that serde reads: a call, a reply, or a part of one.
+fn is_declaration(visibility: &Visibility, attributes: &[syn::Attribute]) -> bool {
+    matches!(visibility, Visibility::Public(_)) && attributes::derives(attributes, "Serialize")
+}
+
+fn fields(fields: syn::Fields) -> Result<Vec<Field>> {
+    fields.into_iter().map(field).collect()
+}
+
+fn field(field: syn::Field) -> Result<Field> {
+    let Some(ident) = &field.ident else { return Err("a field has no name".to_owned()) };
+    let rust = ident.to_string();
+    let at = |e: String| format!("{rust}: {e}");
+    let bare = rust.strip_prefix("r#").unwrap_or(&rust).to_owned();
+    let kind = Type::parse(&field.ty).map_err(at)?;
+    let serde = attributes::serde(&field.attrs).map_err(at)?;
+    let name = match (kind.given(), serde.rename) {
+        (Type::Value(Value::UserId), _) | (_, None) => bare,
+        (_, Some(rename)) => rename,
+    };
+    let docs = attributes::docs(&field.attrs);
+    let overrides = attributes::overrides(&field.attrs).map_err(at)?;
+    Ok(Field { rust, name, docs, kind, default: serde.default, overrides })
+}
+
+fn variant(variant: &syn::Variant) -> Variant {
+    let rust = variant.ident.to_string();
+    let name = snake(&rust);
+    let docs = attributes::docs(&variant.attrs);
+    Variant { docs, rust, name }
+}
+
+/// The first text in a chain of calls, such as the name in `Route::get("verify", …).older(…)`.
+fn first_text(expression: &Expr) -> Option<String> {
+    match expression {
+        Expr::MethodCall(call) => first_text(&call.receiver),
+        Expr::Call(call) => call.args.first().and_then(first_text),
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Default;
+
+    #[test]
+    fn the_declarations_of_the_project_are_read() {
+        let found = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
+        let call = found.calls.first().unwrap();
+        assert_eq!((call.name.as_str(), call.reply.as_str()), ("create_user", "UserCreated"));
+        let names: Vec<&str> = call.declared.fields.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["user", "send_install_link_via_sms", "new_only"]);
+        assert_eq!(call.declared.fields[1].default, Default::Yes);
+        assert!(call.errors.0[0].starts_with("[`Error::Rejected`]"));
+        let reply = found.get(&call.reply).unwrap();
+        assert_eq!(
+            (reply.fields[0].rust.as_str(), reply.fields[0].name.as_str()),
+            ("user_id", "user_id")
+        );
+        assert_eq!(found.enums["Channel"].variants[1].name, "call");
+    }
+}
