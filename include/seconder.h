@@ -993,9 +993,9 @@ typedef void (*seconder_log)(seconder_status status,
  */
 typedef struct seconder_create_user_options {
     /**
-     * Sends a new user a text message with a link to the app;
-     * seconder_user_created_install_message() says what became of it. SECONDER_DEFAULT, which
-     * means yes, SECONDER_YES or SECONDER_NO.
+     * Sends a new user a text message with a link to the app. Its outcome is
+     * seconder_user_created_install_message(). SECONDER_DEFAULT, which means yes, SECONDER_YES or
+     * SECONDER_NO.
      */
     int32_t send_install_link_via_sms;
     /**
@@ -1171,7 +1171,8 @@ typedef struct seconder_device_info {
      */
     const char *registration_country;
     /**
-     * How the user's number was verified on registration. NULL if the service does not provide it.
+     * The way in which the user's number was verified on registration. NULL if the service does
+     * not provide it.
      */
     const char *registration_method;
     /**
@@ -1208,7 +1209,7 @@ typedef struct seconder_authenticator {
      */
     const char *id;
     /**
-     * Whether a code of it was accepted. Until then it is pending.
+     * True if a code of it was accepted. Until then it is pending.
      */
     bool confirmed;
     /**
@@ -1298,8 +1299,8 @@ typedef struct seconder_create_approval_options {
      */
     size_t logos_count;
     /**
-     * How long the request remains open, in seconds, 1 to 315360000, or SECONDER_FOREVER. Default:
-     * 86400.
+     * The time that the request remains open, in seconds, 1 to 315360000, or SECONDER_FOREVER.
+     * Default: 86400.
      */
     int64_t seconds_to_expire;
     /**
@@ -2996,14 +2997,14 @@ const char *seconder_approval_app_name(const struct seconder_approval *approval)
 const char *seconder_approval_message(const struct seconder_approval *approval);
 
 /**
- * The details shown to the user. A JSON object as text, "{}" if there are none. NULL only for a
- * NULL argument.
+ * The details shown to the user. A JSON object as text, "{}" if it is empty. NULL only for a NULL
+ * argument.
  */
 const char *seconder_approval_details(const struct seconder_approval *approval);
 
 /**
- * The details not shown to the user. A JSON object as text, "{}" if there are none. NULL only for
- * a NULL argument.
+ * The details not shown to the user. A JSON object as text, "{}" if it is empty. NULL only for a
+ * NULL argument.
  */
 const char *seconder_approval_hidden_details(const struct seconder_approval *approval);
 
@@ -3035,8 +3036,8 @@ const char *seconder_approval_updated_at(const struct seconder_approval *approva
 const char *seconder_approval_processed_at(const struct seconder_approval *approval);
 
 /**
- * How long the request remains open, in seconds, or SECONDER_FOREVER. 0 if the service does not
- * provide it.
+ * The time that the request remains open, in seconds, or SECONDER_FOREVER. 0 if the service does
+ * not provide it.
  */
 int64_t seconder_approval_seconds_to_expire(const struct seconder_approval *approval);
 
@@ -3149,7 +3150,7 @@ uint64_t seconder_offline_prepared_authenticator_id(const struct seconder_offlin
 uint64_t seconder_offline_prepared_digits(const struct seconder_offline_prepared *offline_prepared);
 
 /**
- * How long the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
+ * The time that the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
  */
 uint64_t seconder_offline_prepared_period(const struct seconder_offline_prepared *offline_prepared);
 
@@ -3273,7 +3274,7 @@ bool seconder_phone_verification_started_is_cellphone_known(const struct seconde
 const char *seconder_phone_verification_started_message(const struct seconder_phone_verification_started *phone_verification_started);
 
 /**
- * How long the code remains valid, in seconds, or SECONDER_FOREVER. 0 if the service does not
+ * The time that the code remains valid, in seconds, or SECONDER_FOREVER. 0 if the service does not
  * provide it.
  */
 int64_t seconder_phone_verification_started_seconds_to_expire(const struct seconder_phone_verification_started *phone_verification_started);
@@ -3349,7 +3350,7 @@ seconder_status seconder_phone_verification_status(const struct seconder_service
 const char *seconder_phone_verification_record_status(const struct seconder_phone_verification_record *phone_verification_record);
 
 /**
- * How long the code remains valid, in seconds; 0 unless the verification is pending. 0 if the
+ * The time that the code remains valid, in seconds; 0 unless the verification is pending. 0 if the
  * service does not provide it.
  */
 uint64_t seconder_phone_verification_record_seconds_to_expire(const struct seconder_phone_verification_record *phone_verification_record);

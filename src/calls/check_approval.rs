@@ -180,11 +180,11 @@ pub struct Approval {
     pub updated_at: Option<String>,
     /// When the user responded, in RFC 3339; `None` while the request is pending.
     pub processed_at: Option<String>,
-    /// How long the request remains open, in seconds; 0 means for ever.
+    /// The time that the request remains open, in seconds; 0 means without an end.
     #[cfg_attr(
         false,
-        c = "How long the request remains open, in seconds, or SECONDER_FOREVER. 0 if the service \
-             does not provide it."
+        c = "The time that the request remains open, in seconds, or SECONDER_FOREVER. 0 if the \
+             service does not provide it."
     )]
     #[cfg_attr(false, c(zero))]
     pub seconds_to_expire: Option<u64>,

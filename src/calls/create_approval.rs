@@ -34,10 +34,10 @@ pub struct CreateApproval {
     /// Logos to show, at most 16 KiB in JSON. If there are any, one must have `res` = `default`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logos: Vec<Logo>,
-    /// How long the request remains open, in seconds; 0 means for ever. Default: 86400.
+    /// The time that the request remains open, in seconds; 0 means without an end. Default: 86400.
     #[cfg_attr(
         false,
-        c = "How long the request remains open, in seconds, 1 to 315360000, or SECONDER_FOREVER. \
+        c = "The time that the request remains open, in seconds, 1 to 315360000, or SECONDER_FOREVER. \
              Default: 86400."
     )]
     #[cfg_attr(false, c(zero))]

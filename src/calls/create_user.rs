@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 pub struct CreateUser {
     /// The user to enrol.
     pub user: NewUser,
-    /// Sends a new user a text message with a link to the app; [`UserCreated::install_message`]
-    /// says what became of it. Default: true.
+    /// Sends a new user a text message with a link to the app. Its outcome is
+    /// [`UserCreated::install_message`]. Default: true.
     #[serde(default = "yes")]
     pub send_install_link_via_sms: bool,
     /// Rejects a number that a user has already, and then changes nothing. A service that does not

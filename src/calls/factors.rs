@@ -36,7 +36,7 @@ pub struct Factors {
 pub struct Authenticator {
     /// Its id, for [`RemoveAuthenticator`](super::RemoveAuthenticator).
     pub id: AuthenticatorId,
-    /// Whether a code of it was accepted. Until then it is pending.
+    /// True if a code of it was accepted. Until then it is pending.
     #[serde(default)]
     pub confirmed: bool,
     /// The label that it was enrolled with, if one was given.

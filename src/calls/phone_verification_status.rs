@@ -70,7 +70,7 @@ pub struct PhoneVerificationRecord {
     /// The state of the verification.
     #[serde(default)]
     pub status: VerificationStatus,
-    /// How long the code remains valid, in seconds; 0 unless the verification is pending.
+    /// The time that the code remains valid, in seconds; 0 unless the verification is pending.
     pub seconds_to_expire: Option<u64>,
     /// The service's message.
     pub message: Option<String>,

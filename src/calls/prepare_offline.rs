@@ -71,7 +71,7 @@ pub struct OfflinePrepared {
     pub authenticator_id: u64,
     /// The number of digits of a code.
     pub digits: u64,
-    /// How long the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
+    /// The time that the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
     pub period: u64,
     /// The step that was used last. No code of it, or of an earlier step, may be accepted.
     pub last_step: u64,

@@ -95,11 +95,11 @@ pub struct PhoneVerificationStarted {
     pub is_cellphone: Option<bool>,
     /// The service's message.
     pub message: Option<String>,
-    /// How long the code remains valid, in seconds.
+    /// The time that the code remains valid, in seconds.
     #[cfg_attr(
         false,
-        c = "How long the code remains valid, in seconds, or SECONDER_FOREVER. 0 if the service \
-             does not provide it."
+        c = "The time that the code remains valid, in seconds, or SECONDER_FOREVER. 0 if the \
+             service does not provide it."
     )]
     #[cfg_attr(false, c(zero))]
     pub seconds_to_expire: Option<u64>,

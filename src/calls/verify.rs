@@ -139,7 +139,7 @@ pub struct Device {
     pub registration_region: Option<String>,
     /// The country of that address.
     pub registration_country: Option<String>,
-    /// How the user's number was verified on registration.
+    /// The way in which the user's number was verified on registration.
     pub registration_method: Option<String>,
     /// When it was registered, in Unix seconds.
     pub registration_date: Option<i64>,

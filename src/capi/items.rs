@@ -33,7 +33,7 @@ impl Text {
     }
 }
 
-/// The pointer to a text; NULL if there is none.
+/// The pointer to a text; NULL for `None`.
 pub(super) fn pointer(text: &Option<Text>) -> *const c_char {
     text.as_ref().map_or(ptr::null(), Text::as_ptr)
 }
@@ -69,7 +69,7 @@ pub(super) struct Items<T> {
     _texts: Texts,
 }
 
-// SAFETY: the pointers of an `Item` point into the texts beside them, which never change.
+// SAFETY: the pointers of an `Item` point into the texts of the same value, which never change.
 unsafe impl<T: Item> Send for Items<T> {}
 // SAFETY: as above.
 unsafe impl<T: Item> Sync for Items<T> {}

@@ -38,7 +38,7 @@ pub struct seconder_monthly_statistic {
     pub users_count: u64,
 }
 
-// SAFETY: its pointers are those of `keep`.
+// SAFETY: its pointers come from `keep`.
 unsafe impl Item for seconder_monthly_statistic {
     type Of = MonthlyStatistic;
 

@@ -140,15 +140,15 @@ pub extern "C" fn seconder_approval_message(approval: Option<&seconder_approval>
     read_handle(approval, |reply| pointer(&reply.message))
 }
 
-/// The details shown to the user. A JSON object as text, "{}" if there are none. NULL only for a
-/// NULL argument.
+/// The details shown to the user. A JSON object as text, "{}" if it is empty. NULL only for a NULL
+/// argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_details(approval: Option<&seconder_approval>) -> *const c_char {
     read_handle(approval, |reply| reply.details.as_ptr())
 }
 
-/// The details not shown to the user. A JSON object as text, "{}" if there are none. NULL only for
-/// a NULL argument.
+/// The details not shown to the user. A JSON object as text, "{}" if it is empty. NULL only for a
+/// NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_hidden_details(
     approval: Option<&seconder_approval>,
@@ -196,8 +196,8 @@ pub extern "C" fn seconder_approval_processed_at(
     read_handle(approval, |reply| pointer(&reply.processed_at))
 }
 
-/// How long the request remains open, in seconds, or SECONDER_FOREVER. 0 if the service does not
-/// provide it.
+/// The time that the request remains open, in seconds, or SECONDER_FOREVER. 0 if the service does
+/// not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_seconds_to_expire(approval: Option<&seconder_approval>) -> i64 {
     read_handle(approval, |reply| of_seconds(reply.seconds_to_expire))

@@ -26,8 +26,8 @@ pub struct seconder_create_approval_options {
     pub logos: *const seconder_logo,
     /// The number of values at `logos`, at most 1000.
     pub logos_count: usize,
-    /// How long the request remains open, in seconds, 1 to 315360000, or SECONDER_FOREVER. Default:
-    /// 86400.
+    /// The time that the request remains open, in seconds, 1 to 315360000, or SECONDER_FOREVER.
+    /// Default: 86400.
     pub seconds_to_expire: i64,
     /// The number of digits of a number that the reply carries, the application shows, and the user
     /// has to type on the device to approve the request: 2, 3 or 6, or -1 for none. Default: as the
@@ -48,7 +48,7 @@ pub struct seconder_logo {
     pub url: *const c_char,
 }
 
-// SAFETY: its pointers are those of `keep`.
+// SAFETY: its pointers come from `keep`.
 unsafe impl Item for seconder_logo {
     type Of = Logo;
 

@@ -11,9 +11,9 @@ use std::ffi::c_char;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_create_user_options {
-    /// Sends a new user a text message with a link to the app;
-    /// seconder_user_created_install_message() says what became of it. SECONDER_DEFAULT, which
-    /// means yes, SECONDER_YES or SECONDER_NO.
+    /// Sends a new user a text message with a link to the app. Its outcome is
+    /// seconder_user_created_install_message(). SECONDER_DEFAULT, which means yes, SECONDER_YES or
+    /// SECONDER_NO.
     pub send_install_link_via_sms: i32,
     /// Rejects a number that a user has already, and then changes nothing. A service that does not
     /// say whether the user is new is SECONDER_INVALID_RESPONSE, though it may have enrolled the

@@ -10,7 +10,7 @@ use std::ffi::c_char;
 pub struct seconder_authenticator {
     /// Its id, for seconder_remove_authenticator().
     pub id: *const c_char,
-    /// Whether a code of it was accepted. Until then it is pending.
+    /// True if a code of it was accepted. Until then it is pending.
     pub confirmed: bool,
     /// The label that it was enrolled with, if one was given. NULL if the service does not provide
     /// it.
@@ -19,7 +19,7 @@ pub struct seconder_authenticator {
     pub created_at: i64,
 }
 
-// SAFETY: its pointers are those of `keep`.
+// SAFETY: its pointers come from `keep`.
 unsafe impl Item for seconder_authenticator {
     type Of = Authenticator;
 
@@ -44,7 +44,7 @@ pub struct seconder_registered_device {
     pub created_at: i64,
 }
 
-// SAFETY: its pointers are those of `keep`.
+// SAFETY: its pointers come from `keep`.
 unsafe impl Item for seconder_registered_device {
     type Of = RegisteredDevice;
 

@@ -85,7 +85,7 @@ pub extern "C" fn seconder_phone_verification_record_status(
     read_handle(phone_verification_record, |reply| reply.status.as_ptr())
 }
 
-/// How long the code remains valid, in seconds; 0 unless the verification is pending. 0 if the
+/// The time that the code remains valid, in seconds; 0 unless the verification is pending. 0 if the
 /// service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_record_seconds_to_expire(

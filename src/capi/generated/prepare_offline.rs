@@ -112,7 +112,7 @@ pub extern "C" fn seconder_offline_prepared_digits(
     read_handle(offline_prepared, |reply| reply.digits)
 }
 
-/// How long the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
+/// The time that the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_offline_prepared_period(
     offline_prepared: Option<&seconder_offline_prepared>,

@@ -142,7 +142,7 @@ pub extern "C" fn seconder_phone_verification_started_message(
     read_handle(phone_verification_started, |reply| pointer(&reply.message))
 }
 
-/// How long the code remains valid, in seconds, or SECONDER_FOREVER. 0 if the service does not
+/// The time that the code remains valid, in seconds, or SECONDER_FOREVER. 0 if the service does not
 /// provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_seconds_to_expire(

@@ -55,7 +55,8 @@ pub struct seconder_device_info {
     pub registration_region: *const c_char,
     /// The country of that address. NULL if the service does not provide it.
     pub registration_country: *const c_char,
-    /// How the user's number was verified on registration. NULL if the service does not provide it.
+    /// The way in which the user's number was verified on registration. NULL if the service does
+    /// not provide it.
     pub registration_method: *const c_char,
     /// When it was registered, in Unix seconds. 0 if the service does not provide it.
     pub registration_date: i64,
@@ -63,7 +64,7 @@ pub struct seconder_device_info {
     pub last_account_recovery_at: i64,
 }
 
-// SAFETY: its pointers are those of `keep`.
+// SAFETY: its pointers come from `keep`.
 unsafe impl Item for seconder_device_info {
     type Of = Device;
 

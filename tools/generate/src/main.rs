@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The files of a generated folder that no declaration leads to any more.
+/// Old files of a generated folder, to which no declaration leads.
 fn stale(root: &Path, folder: &str, files: &BTreeMap<String, String>) -> Result<Vec<String>> {
     let Ok(entries) = fs::read_dir(root.join(folder)) else { return Ok(Vec::new()) };
     let mut old = Vec::new();

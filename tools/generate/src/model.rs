@@ -127,7 +127,7 @@ impl Struct {
 }
 
 impl Field {
-    /// Whether a call can be made without the parameter.
+    /// Returns whether a call can be made without the parameter.
     pub(crate) fn is_optional(&self) -> bool {
         self.default != Default::Required || matches!(self.kind, Type::Optional(_))
     }

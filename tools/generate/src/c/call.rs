@@ -127,7 +127,7 @@ fn decided(source: &mut Source, plan: &Plan<'_>, call: &Call, reply: &Struct) ->
     Ok(format!("Ok(decisions::{function}(\"{name}\", service.service.handle(&call)?)?.into())\n"))
 }
 
-/// What a function's parameters lead to.
+/// The arguments of a function, and the call that it makes of them.
 #[derive(Default)]
 struct Function {
     /// The declarations of its arguments.

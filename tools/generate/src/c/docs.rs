@@ -137,7 +137,7 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// Whether a sentence is about the language: C has no `Debug`.
+/// Returns whether a sentence is about Rust alone: C has no `Debug`.
 fn is_of_rust(sentence: &str) -> bool {
     ["`Debug`", "Default: true", "Default: false"].iter().any(|start| sentence.starts_with(start))
 }

@@ -105,7 +105,7 @@ fn write_output(source: &mut Source, name: &str, rust: &str, made: &str, has_tex
     source.import("crate::capi::items", "Texts");
     let texts = if has_texts { "texts" } else { "_" };
     source.add(&format!(
-        "// SAFETY: its pointers are those of `keep`.\nunsafe impl Item for {name} {{\n\
+        "// SAFETY: its pointers come from `keep`.\nunsafe impl Item for {name} {{\n\
          type Of = {rust};\n\n\
          fn new(of: &{rust}, {texts}: &mut Texts) -> {name} {{\n{name} {{\n{made}}}\n}}\n}}\n"
     ));

@@ -20,11 +20,11 @@ pub(super) struct Parameter {
 pub(super) struct Variable {
     pub(super) name: String,
     pub(super) kind: String,
-    /// What is in it, for the comment on why any bytes are valid.
+    /// The kind of its values, for the comment on why any bytes are valid.
     pub(super) holds: &'static str,
 }
 
-/// The struct inside a field: one whose fields are parameters themselves, or that of a list.
+/// The struct inside a field: one whose fields are parameters themselves, or one in a list.
 pub(super) fn inner<'a>(plan: &'a Plan<'a>, field: &Field) -> Option<&'a Struct> {
     let kind = match field.kind.given() {
         Type::List(inner) => inner,
@@ -36,7 +36,7 @@ pub(super) fn inner<'a>(plan: &'a Plan<'a>, field: &Field) -> Option<&'a Struct>
     }
 }
 
-/// Whether a parameter is an argument of the function, and not an option.
+/// Returns whether a parameter is an argument of the function, and not an option.
 pub(super) fn is_argument(field: &Field) -> bool {
     !field.is_optional() || field.overrides.has(C, "argument")
 }

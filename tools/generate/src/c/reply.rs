@@ -7,7 +7,7 @@ use crate::Result;
 use crate::model::{Field, Struct, Type};
 use crate::text::{alternatives, continued, doc_comment, sentences};
 
-/// How a handle keeps a field.
+/// The form in which a handle keeps a field.
 #[derive(Clone, PartialEq)]
 enum Shape {
     Flag,
@@ -362,7 +362,7 @@ fn describe(plan: &Plan<'_>, field: &Field, shape: &Shape, documented: &str) -> 
     let more = match shape {
         Shape::Text | Shape::MaybeText if !names.is_empty() => format!(" {names}"),
         Shape::Text if field.kind == Type::Object => {
-            " A JSON object as text, \"{}\" if there are none.".to_owned()
+            " A JSON object as text, \"{}\" if it is empty.".to_owned()
         }
         Shape::Texts | Shape::Items(_) => {
             " Returns the one at `index`, owned by the handle; NULL if `index` is out of range."
@@ -371,7 +371,7 @@ fn describe(plan: &Plan<'_>, field: &Field, shape: &Shape, documented: &str) -> 
         Shape::Item(_) | Shape::Handle(_) => " Owned by the handle.".to_owned(),
         _ => String::new(),
     };
-    // What is absent is said last.
+    // The sentence on an absent value comes last.
     let all = sentences(&documented);
     let at = all.iter().position(|one| one.starts_with(ABSENT)).unwrap_or(all.len());
     let (before, after) = all.split_at(at);

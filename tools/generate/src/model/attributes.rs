@@ -114,7 +114,7 @@ pub(super) fn overrides(attributes: &[Attribute]) -> Result<Overrides> {
     Ok(found)
 }
 
-/// Whether an item derives a trait.
+/// Returns whether an item derives a trait.
 pub(super) fn derives(attributes: &[Attribute], name: &str) -> bool {
     attributes.iter().filter(|attribute| attribute.path().is_ident("derive")).any(|attribute| {
         let paths = attribute.parse_args_with(Punctuated::<syn::Path, Token![,]>::parse_terminated);

@@ -109,7 +109,7 @@ impl Declarations {
     }
 }
 
-/// Whether an item is a public type that serde reads: a call, a reply, or a part of one.
+/// Returns whether an item is a public type that serde reads: a call, a reply, or a part of one.
 fn is_declaration(visibility: &Visibility, attributes: &[syn::Attribute]) -> bool {
     matches!(visibility, Visibility::Public(_)) && attributes::derives(attributes, "Serialize")
 }

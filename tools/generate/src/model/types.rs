@@ -65,7 +65,7 @@ impl Type {
         }
     }
 
-    /// Whether values of the type must not be seen by others, lists of them included.
+    /// Returns whether values of the type are secret, lists of them included.
     pub(crate) fn is_secret(&self) -> bool {
         match self {
             Type::Optional(inner) | Type::List(inner) => inner.is_secret(),

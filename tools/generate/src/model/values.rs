@@ -60,12 +60,12 @@ impl Value {
         }
     }
 
-    /// Whether it is a number in every language.
+    /// Returns whether it is a number in every language.
     pub(crate) fn is_number(self) -> bool {
         matches!(self, Value::DeviceId | Value::UserId)
     }
 
-    /// Whether it comes from the person who logs in, so that a wrong form is no mistake of the caller.
+    /// Returns whether the person who logs in types it, so that a wrong form is no mistake of the caller.
     pub(crate) fn is_typed(self) -> bool {
         matches!(self, Value::BrowserToken | Value::Token | Value::VerificationCode)
     }
