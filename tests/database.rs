@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::fresh::{ada, forced, open, url};
+use seconder::engine::Delivery;
 use seconder::{Error, Handle, Service, Settings, Verdict};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -68,8 +69,29 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
         db.execute_batch(&format!("ALTER TABLE applications DROP COLUMN {column}")).unwrap();
     }
     db.execute_batch("DELETE FROM migrations WHERE version > 1; PRAGMA user_version = 1").unwrap();
+    // Ids as the provider writes them, of messages and of what was reported early.
+    db.execute_batch(
+        "INSERT INTO receipts (route, provider_id, subject, job_id, forget_at) VALUES \
+         ('main', 'SMAB', 'user:1', 1, 9000000000000), ('main', '000', 'user:1', 2, 9000000000000), \
+         ('main', '007F', NULL, 0, 9000000000002), ('main', '7f', 'user:1', 3, 9000000000000), \
+         ('main', '7F', 'user:1', 4, 9000000000001), ('other', '7F', NULL, 0, 9000000000000)",
+    )
+    .unwrap();
     drop(db);
     let (service, _) = open(&path);
+    let engine = service.engine().unwrap();
+    for id in ["SMAB", "smab", "0SmAb", "0", "0007F"] {
+        assert!(engine.receipt("main", id, &Delivery::Pending).unwrap(), "{id}");
+    }
+    for (route, id) in [("main", "SMABC"), ("other", "7f")] {
+        assert!(!engine.receipt(route, id, &Delivery::Pending).unwrap(), "{id}");
+    }
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let kept = "SELECT group_concat(provider_id || job_id, ' ') FROM \
+                (SELECT * FROM receipts WHERE subject IS NOT NULL ORDER BY provider_id)";
+    let kept: String = db.query_row(kept, [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, "02 7f4 smab1");
+    drop(db);
     let stored = service.engine().unwrap().application_settings();
     assert_eq!((&*stored.name, stored.force_codes, stored.logo), ("First", false, None));
     assert_eq!((stored.authenticator_digits, stored.authenticator_period), (6, 30));

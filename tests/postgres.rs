@@ -11,7 +11,7 @@ mod trust;
 use crate::fresh::at_once;
 use crate::postgres_server::Server;
 use seconder::calls::Verify;
-use seconder::engine::Message;
+use seconder::engine::{Delivery, Message};
 use seconder::keyring::Keyring;
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
@@ -82,6 +82,13 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
         server.sql("versions", &format!("ALTER TABLE seconder.applications DROP COLUMN {column}"));
     }
     server.sql("versions", "DELETE FROM seconder.migrations WHERE version > 1");
+    server.sql(
+        "versions",
+        "INSERT INTO seconder.receipts (route, provider_id, subject, job_id, forget_at) VALUES \
+         ('main', 'SMAB', 'user:1', 1, 9000000000000), ('main', '00', 'user:1', 2, 9000000000000), \
+         ('main', '007F', NULL, 0, 9000000000002), ('main', '7f', 'user:1', 3, 9000000000000), \
+         ('main', '7F', 'user:1', 4, 9000000000001)",
+    );
     // Several nodes are started with the new version.
     let start = Barrier::new(3);
     let open = || {
@@ -95,6 +102,13 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     let stored = nodes[0].engine().unwrap().application_settings();
     assert_eq!((stored.force_codes, stored.authenticator_digits), (false, 6));
     assert!(nodes[2].user_status(user).is_ok());
+    for id in ["SMAB", "smab", "0", "0007F"] {
+        let engine = nodes[1].engine().unwrap();
+        assert!(engine.receipt("main", id, &Delivery::Pending).unwrap(), "{id}");
+    }
+    let kept =
+        "SELECT string_agg(provider_id || job_id, ' ' ORDER BY provider_id) FROM seconder.receipts";
+    assert_eq!(server.sql("versions", kept), "02 7f4 smab1");
     drop(settings(&server, &url).logo("https://app.example/l.png").open().unwrap());
     let stored = node(&server, &url).0.engine().unwrap().application_settings();
     assert_eq!(stored.logo.unwrap().as_str(), "https://app.example/l.png");

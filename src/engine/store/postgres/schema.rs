@@ -121,7 +121,22 @@ fn second() -> String {
             );
         }
     }
-    sql
+    sql + &one_spelling()
+}
+
+/// Writes the ids of receipts in lower case and without zeros before them, as they are compared: see
+/// `operations/jobs/receipts.rs`. Of rows that become one, that of a message stays, and of several of them,
+/// that of the latest.
+fn one_spelling() -> String {
+    let key = "coalesce(nullif(ltrim(lower(provider_id), '0'), ''), '0')";
+    format!(
+        "DELETE FROM {SCHEMA}.receipts WHERE (route, provider_id) IN (\
+         SELECT route, provider_id FROM (\
+         SELECT route, provider_id, row_number() OVER (PARTITION BY route, {key} \
+         ORDER BY subject IS NULL, forget_at DESC, provider_id) AS place \
+         FROM {SCHEMA}.receipts) AS placed WHERE place > 1);\n\
+         UPDATE {SCHEMA}.receipts SET provider_id = {key} WHERE provider_id <> {key};\n"
+    )
 }
 
 /// The statements of version 1, with all that is added to the tables of `store/tables.rs`: the fences,
