@@ -57,7 +57,8 @@ pub(in crate::engine) fn delete_all(view: &mut View, subject: &Subject) -> Decid
     let jobs = unless_damaged(view.all::<Job>((subject.clone(),)))?.unwrap_or_default();
     for job in jobs {
         for key in keys(&job) {
-            if let Some(receipt) = unless_damaged(view.get::<Receipt>(key))?.unwrap_or_default() {
+            let receipt = unless_damaged(view.get::<Receipt>(key))?.unwrap_or_default();
+            if let Some(receipt) = receipt.filter(|receipt| is_of(receipt, &job)) {
                 view.delete(&receipt);
             }
         }
@@ -82,6 +83,11 @@ pub(super) fn expect(view: &mut View, job: &mut Job, now: Now) -> Decided<()> {
         view.put(row);
     }
     summarise(view, job, now)
+}
+
+/// Returns whether a row is of this message. A later one may have been given the same id.
+fn is_of(receipt: &Receipt, job: &Job) -> bool {
+    receipt.subject.as_ref() == Some(&job.subject) && receipt.job_id == job.job_id
 }
 
 /// The keys of what is reported of a message: one for each of its parts.
@@ -129,6 +135,7 @@ fn summarise(view: &mut View, job: &mut Job, now: Now) -> Decided<()> {
     let mut parts = Vec::new();
     for key in keys(job) {
         let row = unless_damaged(view.get::<Receipt>(key))?.unwrap_or_default();
+        let row = row.filter(|row| is_of(row, job));
         parts.push(row.and_then(|row| row.receipt.zip(row.receipt_at)));
     }
     let is_whole = parts.iter().flatten().all(|(receipt, _)| receipt == DELIVERED)

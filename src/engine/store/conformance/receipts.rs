@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::Sender;
 
 /// A gateway that accepts each message with the id `p-` and the last two digits of its number, or with the ids of
-/// two parts for those from 50 on, and keeps a document for it before.
+/// two parts for those from 50 on, of which one is always the same from 80 on, and keeps a document for it before.
 #[derive(Default)]
 pub(super) struct Accepts {
     /// Where documents are kept.
@@ -31,6 +31,7 @@ impl crate::engine::Deliver for Accepts {
         }
         let id = match &message.to[message.to.len() - 2..] {
             of if of < "50" => format!("p-{of}"),
+            of if of >= "80" => format!("c{of} shared"),
             of => format!("00A{of} b{of}"),
         };
         if let Some(ids) = &self.ids {
@@ -217,6 +218,29 @@ fn a_message_of_several_parts_is_delivered_when_all_of_them_are() {
         assert_eq!(left(), 8);
         engine.handle(&DeleteUser::new(users[0])).unwrap();
         assert_eq!(left(), 6);
+    }
+}
+
+/// A provider may give an id again.
+#[test]
+fn a_message_shows_no_reports_of_another_with_the_same_id() {
+    for store in [sqlite(), memory()] {
+        let (engine, _) = engine(store, Accepts::default());
+        let users = [send(&engine, 80), send(&engine, 81)];
+        for id in ["c80", "shared"] {
+            assert!(engine.receipt("main", id, &Delivery::Delivered).unwrap());
+        }
+        let shown = |of: u8| {
+            let jobs = engine.jobs(&JobFilter::default(), None, 1000).unwrap().entries;
+            let ids = format!("c{of} shared");
+            jobs.into_iter().find(|job| job.provider_id.as_ref() == Some(&ids)).unwrap().receipt
+        };
+        assert_eq!(shown(80).as_deref(), Some("pending"), "the other part is of the later one");
+        assert_eq!(shown(81).as_deref(), Some("pending"));
+        engine.handle(&DeleteUser::new(users[0])).unwrap();
+        assert!(engine.receipt("main", "shared", &Delivery::Pending).unwrap());
+        assert!(engine.receipt("main", "c81", &Delivery::Delivered).unwrap());
+        assert_eq!(shown(81).as_deref(), Some("delivered"));
     }
 }
 
