@@ -187,6 +187,11 @@ pub fn scalar(value: &Value) -> Option<String> {
     }
 }
 
+/// Returns whether XML can have a character.
+pub(crate) fn is_in_xml(character: char) -> bool {
+    (character >= ' ' || "\t\n\r".contains(character)) && !"\u{fffe}\u{ffff}".contains(character)
+}
+
 /// A value whose texts are wiped when it is dropped, unless it was taken: for values that are still
 /// being read when an error can end the reading.
 pub(crate) struct Wiping(pub(crate) Value);
