@@ -9,6 +9,7 @@ use crate::table::Json;
 use crate::target::Target;
 use clap::{Args, Subcommand};
 use seconder::calls::{CreateUser, Factors, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
+use seconder::engine::DeviceType;
 use seconder::engine::operator::UnlockUser;
 use seconder::model::{AuthenticatorId, DeviceId, LoginName, PhoneNumber, UserId};
 use seconder::{Error, Handle, Result, Service};
@@ -242,7 +243,9 @@ pub(crate) fn run(command: User) -> Result<()> {
         User::Show { target, who, json } => {
             let service = target.open()?;
             let (user_id, found) = who.find(&service)?;
-            let status = service.user_status(user_id)?;
+            let mut status = service.user_status(user_id)?;
+            status.devices.iter_mut().for_each(|name| *name = device_type(&service, name));
+            name_devices(&service, status.factors.as_mut());
             let found = found.as_ref();
             json.print(&object(&status, found), &shown(&status, found))
         }
@@ -258,7 +261,8 @@ pub(crate) fn run(command: User) -> Result<()> {
         }
         User::Factors { target, who, json } => {
             let (service, user_id) = who.of(&target)?;
-            let factors = service.user_status(user_id)?.factors;
+            let mut factors = service.user_status(user_id)?.factors;
+            name_devices(&service, factors.as_mut());
             json.print(&factors, &listed(factors.as_ref())?)
         }
         User::RemoveAuthenticator { target, who, authenticator, json } => {
@@ -370,6 +374,19 @@ pub(crate) fn groups(text: &str, length: usize) -> String {
         out.push(character);
     }
     out
+}
+
+/// The name by which the application of a database calls a type of devices. A service says it itself.
+fn device_type(service: &Service, name: &str) -> String {
+    let engine = service.engine();
+    engine.map_or(name, |engine| DeviceType::shown(name, engine.names())).to_owned()
+}
+
+fn name_devices(service: &Service, factors: Option<&mut Factors>) {
+    let devices = factors.map(|factors| factors.devices.iter_mut()).into_iter().flatten();
+    for name in devices.filter_map(|device| device.r#type.as_mut()) {
+        *name = device_type(service, name);
+    }
 }
 
 /// The factors of a user, one in each line.

@@ -5,7 +5,9 @@
 use crate::command::{error_of, printed};
 use crate::common::{KEY, World};
 use seconder::calls::{EnrolAuthenticator, OfflineLogin, PrepareOffline, ReportOffline};
+use seconder::wire::Names;
 use seconder::{Handle, Settings, Verdict, Verify};
+use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -191,4 +193,32 @@ fn report_a_login(service: &seconder::Service, user: seconder::model::UserId) ->
     let logins = vec![OfflineLogin { step: prepared.first_step, time: now.as_secs() }];
     let report = ReportOffline::new(user, prepared.authenticator_id, logins);
     service.handle(&ReportOffline { machine, ..report }).is_ok()
+}
+
+#[test]
+fn devices_have_the_names_of_the_application() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let url = format!("sqlite:{}", folder.join("seconder.db").display());
+    drop(Settings::new(&url).names(Names::new("acme").unwrap()).open().unwrap());
+    let create = ["user", "create", "--email", "ada@example.com", "--cellphone", "555-010-0123"];
+    printed(folder, &[&create[..], &["--country-code", "1"]].concat());
+    printed(folder, &["device", "register", "--user", "1", "--type", "acme_chrome"]);
+    for list in ["devices", "factors", "show"] {
+        for more in [&[][..], &["--json"]] {
+            let list = printed(folder, &[&["user", list, "--user", "1"], more].concat());
+            assert!(list.contains("acme_chrome") && !list.contains("svc_chrome"), "{list}");
+        }
+    }
+    for (id, name) in [(2, "acme_chrome"), (3, "svc_chrome")] {
+        let user = json!({"id": id, "email": "b@example.com", "phone": format!("+1555010012{id}"),
+            "devices": [{"id": 70 + id, "type": name, "secret": "s"}]});
+        std::fs::write(folder.join("users.jsonl"), user.to_string()).unwrap();
+        assert!(printed(folder, &["import", "users.jsonl"]).contains("created=1"), "{name}");
+    }
+    let user = json!({"id": 9, "email": "c@example.com", "phone": "+15550100199",
+        "devices": [{"id": 99, "type": "other", "secret": "s"}]});
+    std::fs::write(folder.join("users.jsonl"), user.to_string()).unwrap();
+    let refused = error_of(folder, &["import", "users.jsonl"]);
+    assert!(refused.contains("devices[0].type") && refused.contains("acme_chrome"), "{refused}");
 }

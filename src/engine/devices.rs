@@ -64,6 +64,15 @@ impl DeviceType {
     }
 }
 
+impl DeviceType {
+    /// The name by which an application calls the type with this name in the interface. Other names are
+    /// returned as they are.
+    pub fn shown<'a>(name: &'a str, names: &'a Names) -> &'a str {
+        let [.., chrome] = names.parts();
+        if name == DeviceType::Chrome.name() { chrome } else { name }
+    }
+}
+
 impl std::str::FromStr for DeviceType {
     type Err = Error;
     fn from_str(name: &str) -> Result<DeviceType> {

@@ -5,6 +5,7 @@ use super::{FIELDS, OTHER_FIELDS};
 use seconder::engine::{AuthenticatorRecord, DeviceRecord, DeviceType, LockedFactors, UserRecord};
 use seconder::model::{CountryCode, DeviceId, Email, PhoneNumber, UserId};
 use seconder::otp::{Algorithm, decode_secret};
+use seconder::wire::Names;
 use seconder::{Error, Result};
 use serde_json::{Map, Value};
 use std::str::FromStr;
@@ -34,9 +35,9 @@ impl Problem {
 }
 
 /// The user that a line is about.
-pub(super) fn user(line: Map<String, Value>) -> Result<UserRecord, Vec<Problem>> {
+pub(super) fn user(line: Map<String, Value>, names: &Names) -> Result<UserRecord, Vec<Problem>> {
     let mut problems = Vec::new();
-    let user = read(&mut Fields::new(line, String::new(), &mut problems));
+    let user = read(&mut Fields::new(line, String::new(), &mut problems), names);
     match user {
         Some(user) if problems.is_empty() => Ok(user),
         _ => Err(problems),
@@ -44,7 +45,7 @@ pub(super) fn user(line: Map<String, Value>) -> Result<UserRecord, Vec<Problem>>
 }
 
 /// `None` if something that every user has is missing or wrong.
-fn read(fields: &mut Fields<'_>) -> Option<UserRecord> {
+fn read(fields: &mut Fields<'_>, names: &Names) -> Option<UserRecord> {
     let id = fields.required::<UserId>("id");
     let email = fields.required::<Email>("email");
     let phone = phone(fields);
@@ -61,7 +62,7 @@ fn read(fields: &mut Fields<'_>) -> Option<UserRecord> {
                 .problem("secret", "must not be there beside authenticators: give one of both"),
         }
     }
-    let devices = fields.objects("devices", device);
+    let devices = fields.objects("devices", |fields| device(fields, names));
     fields.end(&[&FIELDS[..], &OTHER_FIELDS].concat());
     let (country, number) = phone?;
     match UserRecord::new(id?, country, &number, email?) {
@@ -161,8 +162,8 @@ fn app(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
     }
 }
 
-fn device(fields: &mut Fields<'_>) -> Option<DeviceRecord> {
-    let (id, kind) = (fields.required::<DeviceId>("id"), fields.required::<DeviceType>("type"));
+fn device(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceRecord> {
+    let (id, kind) = (fields.required::<DeviceId>("id"), device_type(fields, names));
     let registered = fields.time("registered");
     let hash = match (fields.word("secret"), fields.word("secret_hash")) {
         (Some(secret), None) => Some(DeviceRecord::hash_of(&secret)),
@@ -189,6 +190,19 @@ fn device(fields: &mut Fields<'_>) -> Option<DeviceRecord> {
     let mut device = DeviceRecord::new(id?, kind?, hash?);
     device.registered = registered;
     Some(device)
+}
+
+/// By its name in the interface, or the one that the application has for it.
+fn device_type(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceType> {
+    let name = fields.text("type")?;
+    match DeviceType::named(&name, names) {
+        Ok(kind) => Some(kind),
+        Err(error) => {
+            let field = format!("{}type", fields.place);
+            fields.problems.push(Problem::of(&error, &field));
+            None
+        }
+    }
 }
 
 /// The fields that are left of a line, or of an object in it.
@@ -356,7 +370,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A list of objects, each read by this function.
-    fn objects<T>(&mut self, name: &str, read: fn(&mut Fields<'_>) -> Option<T>) -> Vec<T> {
+    fn objects<T>(&mut self, name: &str, read: impl Fn(&mut Fields<'_>) -> Option<T>) -> Vec<T> {
         let mut all = Vec::new();
         for (at, value) in self.values(name).into_iter().enumerate() {
             let place = format!("{}{name}[{at}]", self.place);

@@ -162,7 +162,9 @@ fn batch(lines: &mut Lines<Input>, engine: &Engine) -> (Batch, Option<Error>) {
 }
 
 fn item(fields: super::lines::Parsed, engine: &Engine) -> Item {
-    let user = fields.map_err(|problem| vec![problem]).and_then(fields::user);
+    let user = fields
+        .map_err(|problem| vec![problem])
+        .and_then(|fields| fields::user(fields, engine.names()));
     match user {
         Ok(user) => match engine.check_record(&user) {
             Ok(()) => Item::User(Box::new(user)),

@@ -1,6 +1,6 @@
 //! The commands that list users, their devices and their activities.
 
-use super::Who;
+use super::{Who, device_type};
 use crate::arguments::Database;
 use crate::commands::print;
 use crate::table::{print_json, table, utc};
@@ -40,7 +40,10 @@ fn most(left: usize) -> u32 {
 
 pub(super) fn devices(target: &Target, who: &Who, json: bool) -> Result<()> {
     let (service, user_id) = who.of(target)?;
-    let devices = service.handle(&Devices::new(user_id))?.devices;
+    let mut devices = service.handle(&Devices::new(user_id))?.devices;
+    for name in devices.iter_mut().filter_map(|device| device.r#type.as_mut()) {
+        *name = device_type(&service, name);
+    }
     if json {
         return devices.iter().try_for_each(|device| print_json(serde_json::to_string(device)));
     }
