@@ -231,15 +231,25 @@ fn codes_are_accepted_again_after_the_clock_was_ahead() {
         let findings = service.operate(&CheckService {}).unwrap().findings;
         findings.into_iter().find(|finding| finding.check == "clock").unwrap()
     };
-    let unlock = |clock| service.operate(&UnlockUser { user_id: user, clock }).unwrap();
+    let unlock = |clock, clock_is_right| {
+        service.operate(&UnlockUser { user_id: user, clock, clock_is_right })
+    };
     assert!(right(user, &app, YEAR));
     clock.set(YEAR + DAY);
     assert!(right(user, &app, YEAR + DAY));
     clock.set(YEAR + 60);
     assert_eq!(health().status, Health::Failed);
+    // It may be wrong now.
+    let refused = unlock(true, false).unwrap_err().to_string();
+    assert!(refused.contains("1971-01-01 00:01:00 UTC"), "{refused}");
+    assert!(
+        refused.contains("86340 s behind") && refused.contains("--clock-is-right"),
+        "{refused}"
+    );
+    assert!(!right(user, &app, YEAR + 60));
     assert!(right(other, &others, YEAR + 60));
     assert!(!right(user, &app, YEAR + 60));
-    unlock(false);
+    unlock(false, false).unwrap();
     assert!(!right(user, &app, YEAR + 60));
     let found = health();
     assert_eq!(found.status, Health::Warning);
@@ -249,7 +259,7 @@ fn codes_are_accepted_again_after_the_clock_was_ahead() {
     );
     assert!(found.found.ends_with(&expected), "{}", found.found);
     assert!(found.advice.unwrap().contains("seconder user unlock --clock"));
-    unlock(true);
+    unlock(true, false).unwrap();
     assert_eq!(health().status, Health::Ok);
     // What may have been used before, at the right time, is not accepted again.
     for at in [YEAR, YEAR + 30, YEAR + 60, YEAR + 90] {
@@ -257,12 +267,13 @@ fn codes_are_accepted_again_after_the_clock_was_ahead() {
     }
     clock.set(YEAR + 120);
     assert!(right(user, &app, YEAR + 120));
-    unlock(true);
+    unlock(true, true).unwrap();
     assert!(!right(user, &app, YEAR + 120));
     clock.set(YEAR + DAY);
     assert!(!right(user, &app, YEAR + DAY), "it was used");
     clock.set(YEAR + DAY + 30);
     assert!(right(user, &app, YEAR + DAY + 30));
-    let nobody = UnlockUser { user_id: 999.try_into().unwrap(), clock: true };
+    let user_id = 999.try_into().unwrap();
+    let nobody = UnlockUser { user_id, clock: true, clock_is_right: false };
     assert_eq!(service.operate(&nobody).unwrap_err().code(), Some("60026"));
 }

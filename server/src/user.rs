@@ -178,6 +178,10 @@ pub(crate) enum User {
         /// minute from now on. Set the clock right first. See `seconder doctor`.
         #[arg(long, conflicts_with = "service")]
         clock: bool,
+        /// With --clock, do so although the clock is behind the newest decision: it is right now, and was
+        /// ahead before. While a clock is behind, codes that were used would be accepted again.
+        #[arg(long, requires = "clock")]
+        clock_is_right: bool,
         #[command(flatten)]
         json: Json,
     },
@@ -281,10 +285,10 @@ pub(crate) fn run(command: User) -> Result<()> {
             let codes = service.create_recovery_codes(user_id)?;
             json.print(&codes, &lines(&codes))
         }
-        User::Unlock { target, who, clock, json } => {
+        User::Unlock { target, who, clock, clock_is_right, json } => {
             let (service, user_id) = who.of(&target)?;
             if clock {
-                service.operate(&UnlockUser { user_id, clock })?;
+                service.operate(&UnlockUser { user_id, clock, clock_is_right })?;
             } else {
                 let _ = service.unlock_user(user_id)?;
             }

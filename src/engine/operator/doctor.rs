@@ -118,30 +118,41 @@ fn of_keyring(engine: &Engine) -> Result<Finding> {
     })
 }
 
-/// Returns whether the clock is behind what was decided already, or was ahead when codes were accepted.
+/// Checks that the clock is not behind what was decided already, and was not ahead when codes were accepted.
 fn of_clock(engine: &Engine) -> Result<Finding> {
-    let now = engine.now().clock.seconds();
-    let newest = engine.audit(&AuditFilter::default(), None, 1)?;
-    let newest = newest.entries.first().map_or(0, |entry| entry.time / 1000);
-    let newest = u64::try_from(newest).unwrap_or(0);
-    Ok(match newest.saturating_sub(now) {
-        behind if behind > BEHIND => Finding::failed(
+    Ok(match behind(engine)? {
+        Some(behind) => Finding::failed(
             "clock",
             format!("is {behind} s behind the newest decision"),
             "set it by NTP: codes of authenticator apps depend on it, and those of the time that \
              passes again are not accepted. If it is right now, it was ahead before: \
-             `seconder user unlock --clock`",
+             `seconder user unlock --clock --clock-is-right`",
         ),
-        _ => of_apps(&engine.apps_ahead()?),
+        None => of_apps(&engine.apps_ahead()?),
     })
 }
 
+/// How many seconds the clock is behind the newest decision, if that is too much.
+pub(super) fn behind(engine: &Engine) -> Result<Option<u64>> {
+    let now = engine.now().clock.seconds();
+    let newest = engine.audit(&AuditFilter::default(), None, 1)?;
+    let newest = newest.entries.first().map_or(0, |entry| entry.time / 1000);
+    let behind = u64::try_from(newest).unwrap_or(0).saturating_sub(now);
+    Ok((behind > BEHIND).then_some(behind))
+}
+
 /// The authenticator apps that a clock that was ahead has left without codes: their users, and until when.
-fn of_apps(ahead: &[(u64, Time)]) -> Finding {
-    let Some(until) = ahead.iter().map(|(_, until)| *until).max() else {
+fn of_apps(ahead: &[AppAhead]) -> Finding {
+    let Some(until) = ahead.iter().map(|app| app.until).max() else {
         return Finding::ok("clock", "is not behind what was decided");
     };
-    let users: Vec<_> = ahead.iter().take(SHOWN).map(|(user, _)| user.to_string()).collect();
+    // The commands are for the first application, unless they name another one.
+    let is_of_another = |app: &AppAhead| app.app_id != FIRST;
+    let shown = |app: &AppAhead| match is_of_another(app) {
+        true => format!("{} (--app {})", app.user_id, app.app_id),
+        false => app.user_id.to_string(),
+    };
+    let users: Vec<_> = ahead.iter().take(SHOWN).map(shown).collect();
     let more = if ahead.len() > SHOWN { " …" } else { "" };
     Finding::warning(
         "clock",

@@ -1,6 +1,6 @@
 //! The users of the application.
 
-use super::{Nothing, Operation, operation};
+use super::{Nothing, Operation, doctor, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
 use crate::engine::operations::listing;
 use crate::engine::phones::Phone;
@@ -205,12 +205,25 @@ operation! {
         /// minute from now on. The clock must be right.
         #[serde(default)]
         clock: bool,
+        /// Does so although the clock is behind the newest decision, as after it was ahead. While a clock is
+        /// behind, codes that were used would be accepted again.
+        #[serde(default)]
+        clock_is_right: bool,
     }
 }
 
 impl UnlockUser {
     fn run(&self, engine: &Engine) -> Result<Nothing> {
         if self.clock {
+            if let Some(behind) = doctor::behind(engine)?.filter(|_| !self.clock_is_right) {
+                let now = engine.now().clock.utc();
+                let reason = format!(
+                    "was not done, because the clock is {behind} s behind the newest decision: here it is \
+                     {now}. If that is right, repeat this with clock_is_right (--clock-is-right). Otherwise set \
+                     the clock first: codes that were used would be accepted again"
+                );
+                return Err(Error::invalid_argument("clock", reason));
+            }
             engine.reset_steps(<Self as Operation>::NAME, self.user_id)?;
         }
         engine.handle(&calls::UnlockUser::new(self.user_id)).map(|_| Nothing {})
