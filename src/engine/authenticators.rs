@@ -2,6 +2,7 @@
 //! code of it.
 
 use super::clock::Time;
+use super::operations::AppId;
 use super::operations::factors::{self, NewAuthenticator, Removed};
 use super::operations::listing;
 use super::operations::verify::{EnrolledApp, Factor, Match, VerifyState};
@@ -107,21 +108,41 @@ impl Engine {
         found.then_some(()).ok_or_else(rejections::user_not_found)
     }
 
-    /// The authenticator apps of which no code is accepted because the clock was ahead when the last one was:
-    /// the users, and until when.
-    pub(super) fn apps_ahead(&self) -> Result<Vec<(u64, Time)>> {
+    /// The authenticator apps of which no code is accepted because the clock was ahead when the last one was, of
+    /// all applications.
+    pub(super) fn apps_ahead(&self) -> Result<Vec<AppAhead>> {
         let now = self.now();
         let (mut before, mut found) = ((u64::MAX, i64::MAX), Vec::new());
         loop {
             let page = self.look(move |view| listing::authenticators(view, before, PAGE))?;
             let Some(last) = page.last() else { return Ok(found) };
             before = (last.user_id, last.authenticator_id);
-            found.extend(page.iter().filter_map(|app| {
-                let end = app.step_ahead(now)?.saturating_add(1).saturating_mul(app.period);
-                Some((app.user_id, Time(0).plus(Duration::from_secs(end))))
-            }));
+            let ahead: Vec<_> = page
+                .iter()
+                .filter_map(|app| {
+                    let end = app.step_ahead(now)?.saturating_add(1).saturating_mul(app.period);
+                    Some((app.user_id, Time(0).plus(Duration::from_secs(end))))
+                })
+                .collect();
+            let users: Vec<_> = ahead.iter().map(|(user_id, _)| *user_id).collect();
+            let apps = match users.as_slice() {
+                [] => Vec::new(),
+                _ => self.look(move |view| listing::applications_of(view, &users))?,
+            };
+            let of = |((user_id, until), app_id): ((u64, Time), Option<AppId>)| {
+                Some(AppAhead { app_id: app_id?, user_id, until })
+            };
+            found.extend(ahead.into_iter().zip(apps).filter_map(of));
         }
     }
+}
+
+/// An authenticator app of which no code is accepted until a time has come.
+pub(super) struct AppAhead {
+    /// The application of the user.
+    pub(super) app_id: AppId,
+    pub(super) user_id: u64,
+    pub(super) until: Time,
 }
 
 /// The app of which no code was accepted yet. There is at most one.

@@ -21,6 +21,18 @@ pub(in crate::engine) fn authenticators(
     view.page(Page::below((), most).before(before))
 }
 
+/// The applications of users, in their order; `None` for one who was deleted meanwhile.
+pub(in crate::engine) fn applications_of(
+    view: &mut View,
+    users: &[u64],
+) -> Decided<Vec<Option<AppId>>> {
+    for user_id in users {
+        view.ask::<User>((*user_id,));
+    }
+    let app = |user_id: &u64| Ok(view.get::<User>((*user_id,))?.map(|user| user.app_id));
+    users.iter().map(app).collect()
+}
+
 /// The activities of a user before a time and a nonce; `None` if there is no such user.
 pub(in crate::engine) fn activities(
     view: &mut View,

@@ -1,7 +1,8 @@
 //! Whether the database and what belongs to it are as they should be.
 
 use super::{Operation, ShowLimits, operation};
-use crate::engine::clock::Time;
+use crate::engine::applications::FIRST;
+use crate::engine::authenticators::AppAhead;
 use crate::engine::{AuditFilter, Engine, JobStatus};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -95,7 +96,7 @@ impl CheckService {
     }
 }
 
-/// Returns whether the keyring has all keys with which something is sealed.
+/// Checks that the keyring has all keys with which something is sealed.
 fn of_keyring(engine: &Engine) -> Result<Finding> {
     let keys = engine.keyring()?.keys()?;
     let sealed = engine.sealed_values()?;
@@ -163,7 +164,15 @@ fn of_apps(ahead: &[AppAhead]) -> Finding {
             until.utc(),
             users.join(" ")
         ),
-        "if it is right now, `seconder user unlock --clock --user ID` has a user's codes accepted again",
+        match ahead.iter().any(is_of_another) {
+            true => {
+                "if it is right now, `seconder user unlock --clock --user ID` has a user's codes accepted \
+                 again; with `--app N`, those of a user of another application"
+            }
+            false => {
+                "if it is right now, `seconder user unlock --clock --user ID` has a user's codes accepted again"
+            }
+        },
     )
 }
 
@@ -184,7 +193,7 @@ fn of_routes(engine: &Engine) -> Result<Finding> {
     })
 }
 
-/// Returns whether messages and callbacks leave.
+/// Checks that messages and callbacks leave.
 fn of_jobs(engine: &Engine) -> Result<Finding> {
     let status = engine.job_status()?;
     let sum = |of: fn(&JobStatus) -> u32| status.iter().map(of).fold(0, u32::saturating_add);
