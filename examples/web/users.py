@@ -315,7 +315,8 @@ class Accounts:
         """Begins to set up an authenticator app. The secret is kept until the user has typed a code
         from the app, so that it is shown again after a typing error. It is not kept in the session,
         which is a cookie in some frameworks."""
-        enrolled = self._service().enrol_authenticator(account.user_id, label=account.name)
+        label = account.name.replace(":", " ")
+        enrolled = self._service().enrol_authenticator(account.user_id, label=label)
         self._run(
             "INSERT OR REPLACE INTO enrolments VALUES (?, ?, ?, ?)",
             *(account.user_id, time.time() + PENDING_LIFE, enrolled.uri, enrolled.qr_code),

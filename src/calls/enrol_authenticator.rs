@@ -17,7 +17,7 @@ pub struct EnrolAuthenticator {
     /// The user whose app gets the secret.
     pub user_id: UserId,
     /// The label that the app shows with the code, without a colon. Default: the user's e-mail
-    /// address.
+    /// address, with a space for each colon.
     pub label: Option<DisplayText>,
     /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
     pub qr_size: Option<u64>,

@@ -31,7 +31,8 @@ impl Handle<EnrolAuthenticator> for Engine {
         let user = self.user(call.user_id)?;
         let label = match &call.label {
             Some(label) => label.as_str().to_owned(),
-            None => user.email,
+            // An address may have a colon, which labels do not.
+            None => user.email.replace(':', " "),
         };
         let mut secret = Zeroizing::new(vec![0; limits::SECRET_LENGTH]);
         self.shared.random.fill(&mut secret)?;

@@ -123,7 +123,8 @@ class ActivateTOTPForm(BaseActivateForm):
         session = context.request.session
         # A mistyped code does not change the secret that the app has scanned.
         if not self.is_bound or URI not in session:
-            label = get_adapter().get_totp_label(self.user)
+            # The label of a URI has no colon, which a name or an address may have.
+            label = get_adapter().get_totp_label(self.user).replace(":", " ")
             try:
                 session[URI] = service().enrol_authenticator(user_id, label=label).uri
             except seconder.SecondFactorError as error:
