@@ -61,7 +61,7 @@ pub(crate) use failure::{
 };
 pub use find_user::{FindUser, FoundUser};
 pub use forget::Forget;
-use free_form::is_small;
+use free_form::{is_kept, is_small};
 pub use invite_device::{DeviceInvited, InviteDevice};
 pub use matched::{MatchedCall, RouteMatch, dispatch, match_route};
 pub use parameters::parameters;
@@ -185,7 +185,7 @@ pub trait Call: Serialize + DeserializeOwned {
         None
     }
 
-    /// Returns whether the reply recognises a browser, if the call asks for that, for the log.
+    /// Says for the log if the reply recognises a browser. `None` if the call does not ask for that.
     fn recognition(_reply: &Self::Reply) -> Option<Recognition> {
         None
     }

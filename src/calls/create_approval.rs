@@ -1,6 +1,6 @@
 //! `POST /push/{format}/users/{user_id}/approval_requests`
 
-use super::{Call, Route, is_small};
+use super::{Call, Route, is_kept, is_small};
 use crate::model::{ApprovalId, DisplayText, Secret, UserId};
 use crate::wire::older::Shape;
 use crate::{Error, Result};
@@ -24,7 +24,7 @@ pub struct CreateApproval {
     pub user_id: UserId,
     /// The question shown to the user.
     pub message: DisplayText,
-    /// Further details shown to the user: names and texts. Other values reach a remote service as
+    /// Further details shown to the user: names and texts, without characters that XML cannot have. Other values reach a remote service as
     /// [`RegisterActivity::data`](super::RegisterActivity::data) describes.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
@@ -115,8 +115,11 @@ impl Call for CreateApproval {
                 "must have an entry whose res is default",
             ));
         }
-        is_small("details", &self.details)?;
-        is_small("hidden_details", &self.hidden_details)?;
+        for (name, fields) in [("details", &self.details), ("hidden_details", &self.hidden_details)]
+        {
+            is_kept(name, fields)?;
+            is_small(name, fields)?;
+        }
         is_small("logos", &self.logos)
     }
 }

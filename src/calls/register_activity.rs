@@ -1,6 +1,6 @@
 //! `POST /protected/{format}/users/{user_id}/register_activity`
 
-use super::{Call, Done, Route, is_small};
+use super::{Call, Done, Route, is_kept, is_small};
 use crate::Result;
 use crate::model::UserId;
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,7 @@ impl Call for RegisterActivity {
     }
 
     fn check(&self) -> Result<()> {
+        is_kept("data", &self.data)?;
         is_small("data", &self.data)
     }
 }

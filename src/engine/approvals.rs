@@ -12,6 +12,7 @@ use super::store;
 use super::{Engine, View, devices, limits, rejections};
 use crate::calls::*;
 use crate::model::{ApprovalId, DeviceId, Secret};
+use crate::wire::json;
 use crate::{Error, Handle, Result, callback};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -127,8 +128,8 @@ impl Engine {
             let Request { row, uuid, .. } = request;
             Ok(ApprovalRequest {
                 uuid,
+                details: stored_details(&row)?,
                 message: row.message,
-                details: serde_json::from_str(&row.details).unwrap_or_default(),
                 expires_at: row.expires_at.map(|end| now.shown(end).seconds()),
                 number_digits,
             })
@@ -152,7 +153,7 @@ impl Engine {
         }
         let responder = Responder { device, number: response.number.clone(), signed: None };
         match self.decide(&request, responder, response.response, now)? {
-            Decision::Done => Ok(self.shown(self.approval(&response.uuid, now)?)),
+            Decision::Done => self.shown(self.approval(&response.uuid, now)?),
             Decision::WrongNumber => Err(rejections::wrong_number(true)),
             Decision::DeniedByNumber => Err(rejections::wrong_number(false)),
             Decision::NotPending => Err(rejections::approval_not_pending()),
@@ -175,14 +176,14 @@ impl Engine {
             Some(url) => Some(NewCallback {
                 job_id: self.nonce()?,
                 url,
-                body: self.callback_body(&request.row, &responder, response, now),
+                body: self.callback_body(&request.row, &responder, response, now)?,
                 // Whoever typed it may not be the one who logs in.
                 body_of_wrong_number: self.callback_body(
                     &request.row,
                     &responder,
                     ApprovalResponse::Report,
                     now,
-                ),
+                )?,
                 lease: self.lease(&jobs::callbacks(self.app.app_id)),
             }),
             None => None,
@@ -248,7 +249,7 @@ impl Engine {
         Responder { device, signed, .. }: &Responder,
         response: ApprovalResponse,
         now: Now,
-    ) -> String {
+    ) -> Result<String> {
         let status = match response {
             ApprovalResponse::Approve => ApprovalStatus::Approved,
             ApprovalResponse::Deny | ApprovalResponse::Report => ApprovalStatus::Denied,
@@ -262,8 +263,8 @@ impl Engine {
             "status": status,
             "approval_request": {
                 "transaction": {
-                    "details": stored(&row.details),
-                    "hidden_details": stored(&row.hidden_details),
+                    "details": stored(&row.details, "details")?,
+                    "hidden_details": stored(&row.hidden_details, "hidden_details")?,
                     "message": row.message,
                     "status": status,
                     "uuid": row.uuid,
@@ -273,7 +274,7 @@ impl Engine {
                     "flagged": response == ApprovalResponse::Report,
                 },
                 "expiration_timestamp": row.expires_at.map(|end| now.shown(end).seconds()),
-                "logos": stored(&row.logos),
+                "logos": stored(&row.logos, "logos")?,
                 "app_id": self.app.app_id,
             },
             "signature": signature.unwrap_or_default(),
@@ -288,7 +289,7 @@ impl Engine {
         self.app.names.body_to_wire(&mut body);
         // After the names, because they decide the order.
         callback::make_regular(&mut body);
-        body.to_string()
+        Ok(body.to_string())
     }
 }
 
@@ -325,9 +326,28 @@ fn shown(details: &Map<String, Value>) -> Value {
     details.iter().map(|(name, value)| json!([name, text(value)])).collect()
 }
 
-/// A stored object or list.
-fn stored(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_default()
+/// A stored object or list. It is read as it was when it was checked: serde_json would read another value
+/// of some names and numbers.
+pub(super) fn stored(text: &str, column: &str) -> Result<Value> {
+    json::read(text.as_bytes()).map_err(|_| store::damaged("approvals", column))
+}
+
+/// A stored object.
+fn stored_object(text: &str, column: &str) -> Result<Map<String, Value>> {
+    match stored(text, column)? {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(store::damaged("approvals", column)),
+    }
+}
+
+fn stored_details(row: &store::Approval) -> Result<Map<String, Value>> {
+    stored_object(&row.details, "details")
+}
+
+/// The stored pictures of a request.
+pub(super) fn stored_logos(row: &store::Approval) -> Result<Vec<Logo>> {
+    let logos = stored(&row.logos, "logos")?;
+    serde_json::from_value(logos).map_err(|_| store::damaged("approvals", "logos"))
 }
 
 impl Engine {
@@ -413,13 +433,13 @@ impl Handle<CreateApproval> for Engine {
 impl Handle<CheckApproval> for Engine {
     fn handle(&self, call: &CheckApproval) -> Result<Approval> {
         let now = self.begin();
-        Ok(self.shown(self.approval(&call.uuid, now)?))
+        self.shown(self.approval(&call.uuid, now)?)
     }
 }
 
 impl Engine {
     /// A request as shown to its application.
-    fn shown(&self, Request { row, user_id, uuid, user_email }: Request) -> Approval {
+    fn shown(&self, Request { row, user_id, uuid, user_email }: Request) -> Result<Approval> {
         let mut approval = Approval::new(approvals::status(&row));
         approval.uuid = Some(uuid);
         approval.user_id = Some(user_id);
@@ -427,15 +447,15 @@ impl Engine {
         approval.app_id = Some(self.app.app_id.to_string());
         approval.app_serial_id = u64::try_from(self.app.app_id).ok();
         approval.app_name = Some(self.app.name.clone());
+        approval.details = stored_details(&row)?;
+        approval.hidden_details = stored_object(&row.hidden_details, "hidden_details")?;
+        approval.logos = stored_logos(&row)?;
         approval.message = Some(row.message);
-        approval.details = serde_json::from_str(&row.details).unwrap_or_default();
-        approval.hidden_details = serde_json::from_str(&row.hidden_details).unwrap_or_default();
-        approval.logos = serde_json::from_str(&row.logos).unwrap_or_default();
         approval.created_at = Some(row.created_at.rfc3339());
         approval.updated_at = Some(row.updated_at.rfc3339());
         approval.processed_at = row.processed_at.map(Time::rfc3339);
         approval.seconds_to_expire = Some(row.seconds_to_expire);
         approval.notified = Some(row.notified);
-        approval
+        Ok(approval)
     }
 }

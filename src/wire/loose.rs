@@ -10,7 +10,7 @@ use std::fmt;
 use std::mem;
 
 /// How the names begin of fields that serde_json takes for numbers or texts of its own.
-const RESERVED: &str = "$serde_json::private::";
+pub(crate) const RESERVED: &str = "$serde_json::private::";
 
 /// A value that does not fit its field.
 #[derive(Clone, Debug, PartialEq)]

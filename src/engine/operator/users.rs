@@ -4,9 +4,10 @@ use super::{Nothing, Operation, doctor, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
 use crate::engine::operations::listing;
 use crate::engine::phones::Phone;
-use crate::engine::store::{Activity, User};
+use crate::engine::store::{Activity, User, damaged};
 use crate::engine::{Engine, rejections};
 use crate::model::UserId;
+use crate::wire::json;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -192,7 +193,7 @@ impl ListActivities {
         let rows = rows.ok_or_else(rejections::user_not_found)?;
         let last = rows.last().filter(|_| rows.len() == most as usize);
         let next = last.map(|row| format!("{}.{}", row.created_at.0, row.nonce));
-        Ok(Activities { activities: rows.into_iter().map(activity).collect(), next })
+        Ok(Activities { activities: rows.into_iter().map(activity).collect::<Result<_>>()?, next })
     }
 }
 
@@ -250,11 +251,7 @@ fn place_of(text: &str) -> Result<(i64, i64)> {
     place.ok_or_else(|| Error::invalid_argument("after", "must be what the page before returned"))
 }
 
-fn activity(row: Activity) -> ActivityEntry {
-    ActivityEntry {
-        time: row.created_at.0,
-        kind: row.kind,
-        data: serde_json::from_str(&row.data).unwrap_or_default(),
-        user_ip: row.user_ip,
-    }
+fn activity(row: Activity) -> Result<ActivityEntry> {
+    let data = json::read(row.data.as_bytes()).map_err(|_| damaged("activities", "data"))?;
+    Ok(ActivityEntry { time: row.created_at.0, kind: row.kind, data, user_ip: row.user_ip })
 }
