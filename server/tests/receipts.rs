@@ -253,7 +253,7 @@ fn receipts_that_match_nothing_are_logged_once() {
         "system_id": "seconder", "password": "p", "timeout": 60});
     set_route(folder, "smsc", &settings);
     let running = Running::start(folder, &[]);
-    for (number, written) in [(2, "none"), (3, "none"), (4, "other"), (5, "other")] {
+    for (number, written) in [(2, "none"), (3, "none"), (4, "other"), (5, "other"), (6, "other")] {
         smsc.change(&json!({"receipt_id": written}));
         running.send_code(&format!("20255501{number:02}"), false);
         assert_eq!(smsc.wait("receipt", number - 1)[number - 2]["status"], 0);
@@ -261,9 +261,29 @@ fn receipts_that_match_nothing_are_logged_once() {
     let count = |what: &str| running.log().matches(what).count();
     wait_until("logged", || count("matches no message") == 1);
     let log = running.log();
-    assert!(log.contains("route smsc: a receipt for xm-3 matches no message"), "{log}");
+    assert!(log.contains("route smsc: a receipt for xm-5 matches no message"), "{log}");
     assert!(log.contains("set receipt_ids to decimal or hexadecimal"), "{log}");
-    running.send_code("2025550106", false);
-    assert_eq!(smsc.wait("receipt", 5)[4]["status"], 0);
+    running.send_code("2025550107", false);
+    assert_eq!(smsc.wait("receipt", 6)[5]["status"], 0);
     assert_eq!((count("matches no message"), count("a receipt has no id")), (1, 1));
+}
+
+/// Single ones, such as those for messages of long ago, do not take the place of the warning that all fail.
+#[test]
+fn single_receipts_that_match_nothing_are_not_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (running, _provider, url) = generic(folder, &[]);
+    wait_until("sent", || sent(folder, "main").len() == 1);
+    let report = |id: &str| {
+        let receipt = DELIVERED.replace("M1", id);
+        assert_eq!(running.at.send("POST", &url, JSON, &receipt).0, 200);
+    };
+    for id in ["M2", "M3", "M1", "M4", "M5", "M1", "M6", "M7", "M8"] {
+        report(id);
+    }
+    wait_until("logged", || running.log().contains("matches no message"));
+    let log = running.log();
+    assert!(log.contains("route main: a receipt for M8 matches no message"), "{log}");
+    assert_eq!(log.matches("matches no message").count(), 1, "{log}");
 }

@@ -152,6 +152,10 @@ fn receipts_are_taken_and_acknowledged() {
         assert_eq!((receipt.id, receipt.state), (id, expected));
         assert_eq!(smsc.wait("receipt", number)[number - 1]["status"], 0);
     }
+    // What cannot be read is counted as one without an id.
+    smsc.change(&json!({"malformed": true}));
+    let receipt = receipts.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!((receipt.id, receipt.state), (String::new(), Delivery::Pending));
 }
 
 #[test]

@@ -10,15 +10,20 @@ use prometheus_client::metrics::family::Family;
 use seconder::engine::{Engine, Message, Outcome};
 use seconder::model::Secret;
 use seconder::{Error, Result};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, sleep};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// For how long a message waits whose document could not be stored.
 const UNSTORED: Duration = Duration::from_secs(5);
 /// How long a message may take to be known after the receipt for it.
 const EARLY: Duration = Duration::from_secs(5);
+/// After how many receipts in a row that match nothing this is logged. Single ones are of messages whose jobs are
+/// forgotten, or of other programs that share the account.
+const IN_A_ROW: u32 = 3;
+/// After what time it is logged again.
+const LOGGED_AGAIN: Duration = Duration::from_secs(60 * 60);
 
 /// Which receipts are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -35,9 +40,20 @@ pub(super) struct Inbound {
     /// for its messages, had it for good.
     engine: Mutex<Option<Engine>>,
     receipts: Family<ReceiptKind, Counter>,
-    /// Routes of which the log says that a receipt matched nothing, or could not be read, or soon may.
-    unmatched: Mutex<HashSet<String>>,
+    /// The receipts that matched nothing, by their routes.
+    unmatched: Mutex<HashMap<String, Unmatched>>,
+    /// Routes of which the log says that a receipt could not be read.
     unreadable: Mutex<HashSet<String>>,
+}
+
+/// The receipts of a route that matched no message.
+#[derive(Default)]
+struct Unmatched {
+    /// How many there were since one matched.
+    in_a_row: u32,
+    /// Set while the latest one may still match.
+    is_looked_at: bool,
+    logged: Option<Instant>,
 }
 
 impl Inbound {
@@ -135,7 +151,7 @@ impl Routes {
             self.count_receipt(name, None);
             if locked(&self.0.inbound.unreadable).insert(name.to_owned()) {
                 (self.0.log)(&format!(
-                    "route {name}: a receipt has no id; further ones are not logged"
+                    "route {name}: a receipt has no id, or cannot be read; further ones are not logged"
                 ));
             }
             return Ok(());
@@ -145,13 +161,17 @@ impl Routes {
         match noted {
             Ok(known) => {
                 self.count_receipt(name, Some(&receipt.state));
-                if !known {
-                    self.look_again(name, receipt);
+                match known {
+                    true => self.matched(name),
+                    false => self.look_again(name, receipt),
                 }
                 Ok(())
             }
             // It would be no other the next time.
-            Err(Error::InvalidArgument { .. }) => Ok(()),
+            Err(Error::InvalidArgument { .. }) => {
+                self.count_receipt(name, None);
+                Ok(())
+            }
             Err(error) => {
                 (self.0.log)(&format!("route {name}: a receipt was not stored: {error}"));
                 Err(error)
@@ -159,13 +179,28 @@ impl Routes {
         }
     }
 
-    /// Logs that a receipt matches no message, once for each route, unless the message is known soon:
-    /// providers can be faster than what notes that they have accepted it.
-    fn look_again(&self, name: &str, receipt: &Receipt) {
-        if !locked(&self.0.inbound.unmatched).insert(name.to_owned()) {
-            return;
+    /// Notes that a receipt of a route has matched.
+    fn matched(&self, name: &str) {
+        if let Some(unmatched) = locked(&self.0.inbound.unmatched).get_mut(name) {
+            unmatched.in_a_row = 0;
         }
-        let (inner, name, receipt) = (Arc::downgrade(&self.0), name.to_owned(), receipt.clone());
+    }
+
+    /// Counts a receipt that matches no message. Some in a row are logged, unless the message of the last one is
+    /// known soon: providers can be faster than what notes that they have accepted it.
+    fn look_again(&self, name: &str, receipt: &Receipt) {
+        {
+            let mut all = locked(&self.0.inbound.unmatched);
+            let unmatched = all.entry(name.to_owned()).or_default();
+            unmatched.in_a_row = unmatched.in_a_row.saturating_add(1);
+            let was_logged = unmatched.logged.is_some_and(|at| at.elapsed() < LOGGED_AGAIN);
+            if unmatched.in_a_row < IN_A_ROW || unmatched.is_looked_at || was_logged {
+                return;
+            }
+            unmatched.is_looked_at = true;
+        }
+        let (inner, of_route) = (Arc::downgrade(&self.0), name.to_owned());
+        let (name, receipt) = (of_route.clone(), receipt.clone());
         let look = move || {
             sleep(EARLY);
             let Some(inner) = inner.upgrade() else { return };
@@ -173,13 +208,33 @@ impl Routes {
             let engine = routes.engine();
             let noted =
                 engine.and_then(|engine| engine.receipt(&name, &receipt.id, &receipt.state));
-            match noted {
-                Ok(false) => routes.log_unmatched(&name, &receipt.id),
-                _ => drop(locked(&routes.0.inbound.unmatched).remove(&name)),
+            let is_unmatched = matches!(noted, Ok(false));
+            if !is_unmatched {
+                routes.matched(&name);
+            }
+            if routes.looked(&name) {
+                routes.log_unmatched(&name, &receipt.id);
             }
         };
-        // Without a thread, nothing is logged.
-        let _ = Builder::new().name("seconder-receipt".to_owned()).spawn(look);
+        let started = Builder::new().name("seconder-receipt".to_owned()).spawn(look);
+        // Without a thread, the next one is looked at.
+        if let (Err(_), Some(unmatched)) =
+            (started, locked(&self.0.inbound.unmatched).get_mut(&of_route))
+        {
+            unmatched.is_looked_at = false;
+        }
+    }
+
+    /// Notes that a receipt was looked at again. Returns whether it is to be logged.
+    fn looked(&self, name: &str) -> bool {
+        let mut all = locked(&self.0.inbound.unmatched);
+        let Some(unmatched) = all.get_mut(name) else { return false };
+        unmatched.is_looked_at = false;
+        let is_logged = unmatched.in_a_row >= IN_A_ROW;
+        if is_logged {
+            unmatched.logged = Some(Instant::now());
+        }
+        is_logged
     }
 
     fn log_unmatched(&self, name: &str, id: &str) {
@@ -189,8 +244,9 @@ impl Routes {
         let shown = id.bytes().all(|byte| byte.is_ascii_graphic());
         let shown = if shown { format!(" for {id}") } else { String::new() };
         (self.0.log)(&format!(
-            "route {name}: a receipt{shown} matches no message that was sent by it: {remedy}. Further ones \
-             are not logged"
+            "route {name}: a receipt{shown} matches no message that was sent by it, as {} before it: \
+             {remedy}. This is logged once an hour at most",
+            IN_A_ROW - 1
         ));
     }
 

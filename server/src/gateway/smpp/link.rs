@@ -157,7 +157,8 @@ impl Status {
 
 /// A receipt, with what it is acknowledged to.
 pub(super) struct Delivered {
-    pub(super) of: Origin,
+    /// `None` for one that is malformed, which has its response already.
+    pub(super) of: Option<Origin>,
     pub(super) receipt: Receipt,
 }
 
@@ -262,7 +263,9 @@ fn receive(
     let run = move || {
         for Delivered { of, receipt } in queue {
             let taken = take(receipt);
-            let _ = acknowledge.send(Handled { of, taken });
+            if let Some(of) = of {
+                let _ = acknowledge.send(Handled { of, taken });
+            }
         }
     };
     Builder::new().name("seconder-receipts".to_owned()).spawn(run)?;

@@ -4,7 +4,7 @@ use super::link::{Context, Delivered, Handled, Origin, Reply, Submit};
 use super::pdu::{self, Body, Fields, Pdu};
 use super::settings::Config;
 use super::{receipts, status};
-use crate::gateway::tls;
+use crate::gateway::{Delivery, Receipt, tls};
 use std::collections::HashMap;
 use std::sync::mpsc::TrySendError;
 use std::time::{Duration, Instant};
@@ -248,6 +248,11 @@ impl Session {
     /// Takes a receipt. Messages from phones are acknowledged, and nothing else.
     fn deliver(&self, pdu: &Pdu, context: &Context) {
         let Ok(delivered) = pdu::Delivered::read(pdu.command, &pdu.body) else {
+            // It is counted among those without an id. If there are too many, nothing is lost.
+            let receipt = Receipt { id: String::new(), state: Delivery::Pending };
+            if let Some(receipts) = &context.receipts {
+                let _ = receipts.try_send(Delivered { of: None, receipt });
+            }
             return self.deliver_response(pdu, status::DELIVER_NEVER);
         };
         let receipt = receipts::read(&delivered, context.config.receipt_ids);
@@ -258,7 +263,7 @@ impl Session {
         };
         let (command, sequence) = (pdu.command, pdu.sequence);
         let of = Origin { session: self.number, command, sequence };
-        match receipts.try_send(Delivered { of, receipt }) {
+        match receipts.try_send(Delivered { of: Some(of), receipt }) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 self.deliver_response(pdu, status::DELIVER_LATER);
