@@ -8,6 +8,7 @@ use crate::gateway::{Field, Fields, Outgoing, Problem, fields::shown, reason};
 use seconder::calls::Channel;
 use seconder::engine::{LineType, PhoneLine};
 use seconder::model::Secret;
+use seconder::wire::json;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -232,7 +233,7 @@ impl Http {
         if answer.unknown.contains(response.status) {
             return Ok(None);
         }
-        let json = response.body.as_ref().ok().and_then(|body| serde_json::from_slice(body).ok());
+        let json = response.body.as_ref().ok().and_then(|body| json::read(body).ok());
         let failed = |what: &str| self.rules.wrong(&response, json.as_ref(), what);
         let is_success = self.rules.success.contains(response.status);
         if is_success {

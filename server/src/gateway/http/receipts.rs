@@ -3,7 +3,7 @@
 use super::pointer::Pointer;
 use crate::gateway::{Delivery, Fields, Outgoing, Posted, Receipt, Urls, reason};
 use seconder::calls::Channel;
-use seconder::wire::form;
+use seconder::wire::{form, json};
 use serde_json::{Map, Value};
 
 /// Ids of messages are shorter.
@@ -136,7 +136,8 @@ fn body(posted: &Posted<'_>) -> Result<Value, String> {
         return Ok(Value::Null);
     }
     if posted.content_type.to_ascii_lowercase().contains("json") {
-        return serde_json::from_slice(posted.body).map_err(|_| "its body is not JSON".to_owned());
+        let wrong = |_| "its body is not JSON, or has a name twice".to_owned();
+        return json::read(posted.body).map_err(wrong);
     }
     let text = std::str::from_utf8(posted.body).map_err(|_| "its body is not a form".to_owned())?;
     let form = form::read(text).map_err(|_| "its body is not a form".to_owned())?;

@@ -3,6 +3,7 @@
 use super::pointer::{Pointer, text};
 use super::statuses::Statuses;
 use seconder::engine::Outcome;
+use seconder::wire::json;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ impl Rules {
     /// What became of the message. The reason may repeat what the provider wrote.
     pub(super) fn outcome(&self, response: &Response) -> Outcome {
         let body = response.body.as_ref().ok();
-        let json = body.and_then(|body| serde_json::from_slice(body).ok());
+        let json = body.and_then(|body| json::read(body).ok());
         let wrong = |what: &str| self.wrong(response, json.as_ref(), what);
         if self.success.contains(response.status) {
             match self.accepted(response, json.as_ref()) {
