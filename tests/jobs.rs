@@ -44,8 +44,12 @@ impl Deliver for Gateways {
         outcome.unwrap_or(Outcome::Sent(Some("provider-1".to_owned())))
     }
 
-    fn routes(&self, to: &str, _: calls::Channel) -> Vec<String> {
-        if to.ends_with("99") { Vec::new() } else { self.all_routes() }
+    fn routes(&self, to: &str, via: calls::Channel) -> Vec<String> {
+        let is_taken = match via {
+            calls::Channel::Call => !to.ends_with("98"),
+            _ => true,
+        };
+        if is_taken && !to.ends_with("99") { self.all_routes() } else { Vec::new() }
     }
 
     fn all_routes(&self) -> Vec<String> {
@@ -321,6 +325,36 @@ fn a_message_is_not_sent_once_its_code_is_used_or_has_expired() {
 }
 
 /// A gateway that asks to wait for longer than the code lives has failed.
+#[test]
+fn sms_that_wait_are_not_sent_once_sms_is_switched_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.db");
+    let world = world(&path);
+    world.gateways.will([retry(), retry(), retry(), retry()]);
+    world.request().unwrap();
+    let call = calls::RequestCall { force: Some(true), ..calls::RequestCall::new(world.user) };
+    world.service.handle(&call).unwrap();
+    assert_eq!(world.gateways.routes_taken().len(), 4);
+    let settings = Settings::new(&url(&path)).clock(world.clock.clone());
+    drop(settings.deliver(world.gateways.clone()).sms_enabled(false).open().unwrap());
+    assert_eq!(counts(world.run(90)), [1, 0, 0]);
+    let attempts = world.gateways.attempts.lock().unwrap();
+    assert!(attempts.iter().all(|(_, message)| message.via == calls::Channel::Call));
+    assert_eq!(attempts.len(), 1);
+    drop(attempts);
+    // Calls are recommended to numbers to which they are made.
+    let service = open(&path, &world.clock, &world.gateways);
+    let other = service.create_user("b@example.com", "555-010-0198", "1").unwrap().user_id;
+    for (user, has_calls) in [(world.user, true), (other, false)] {
+        let refused = service.request_sms(user).unwrap_err().to_string();
+        assert!(refused.contains("SMS is not enabled"), "{refused}");
+        assert_eq!(refused.contains("Voice calls are"), has_calls, "{refused}");
+    }
+    assert_eq!(counts(world.run(200)), [0, 0, 0]);
+    let noted = |verdict| world.verdicts().iter().filter(|noted| *noted == verdict).count();
+    assert_eq!(noted("not_delivered"), 1);
+}
+
 #[test]
 fn a_wait_beyond_the_life_of_the_code_is_a_failure() {
     let folder = tempfile::tempdir().unwrap();

@@ -174,7 +174,7 @@ where
         if !call.is_there(forward)? {
             return call.handle_here(forward, || self.engine.handle(call));
         }
-        let call = call.as_passed();
+        let call = call.as_passed(forward, &self.engine)?;
         let reply = forward.ask(&call)?;
         match call.seen(&reply) {
             Some((user_id, seen)) => {
@@ -214,8 +214,11 @@ trait Passed: Call + Clone {
     }
 
     /// The call as it is passed on.
-    fn as_passed(&self) -> Self {
-        self.clone()
+    ///
+    /// # Errors
+    /// What the application's settings here do not allow.
+    fn as_passed(&self, _forward: &Forward, _engine: &Engine) -> Result<Self> {
+        Ok(self.clone())
     }
 
     /// What a reply says of a user.
@@ -286,8 +289,8 @@ impl Passed for CreateUser {
     }
 
     /// The message would have a link to the app of the other service.
-    fn as_passed(&self) -> CreateUser {
-        CreateUser { send_install_link_via_sms: false, ..self.clone() }
+    fn as_passed(&self, _forward: &Forward, _engine: &Engine) -> Result<CreateUser> {
+        Ok(CreateUser { send_install_link_via_sms: false, ..self.clone() })
     }
 
     fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
@@ -299,8 +302,9 @@ impl Passed for RequestSms {
     const IS_FORWARDED: bool = true;
 
     /// What is learnt depends on it, so the default of the other service must not decide.
-    fn as_passed(&self) -> RequestSms {
-        RequestSms { force: Some(self.force == Some(true)), ..self.clone() }
+    fn as_passed(&self, forward: &Forward, engine: &Engine) -> Result<RequestSms> {
+        let force = forward.known.force(engine, seconder::calls::Channel::Sms, self.force)?;
+        Ok(RequestSms { force: Some(force), ..self.clone() })
     }
 
     fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
@@ -313,8 +317,9 @@ impl Passed for RequestCall {
     const IS_FORWARDED: bool = true;
 
     /// What is learnt depends on it, so the default of the other service must not decide.
-    fn as_passed(&self) -> RequestCall {
-        RequestCall { force: Some(self.force == Some(true)), ..self.clone() }
+    fn as_passed(&self, forward: &Forward, engine: &Engine) -> Result<RequestCall> {
+        let force = forward.known.force(engine, seconder::calls::Channel::Call, self.force)?;
+        Ok(RequestCall { force: Some(force), ..self.clone() })
     }
 
     fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {

@@ -15,7 +15,7 @@ use seconder::calls::{
     StartPhoneVerification, UserStatus, match_route,
 };
 use seconder::engine::operator::{
-    ForwardStatus, Forwarded, Operation, ReturnUser, SetLimits, TakeUser,
+    AppSettings, ForwardStatus, Forwarded, Operation, ReturnUser, SetApp, SetLimits, TakeUser,
 };
 use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
 use seconder::http::Backend;
@@ -173,6 +173,41 @@ fn a_code_that_the_other_service_may_have_accepted_is_spent() {
     operate(&new, &TakeUser { user_id: user }).unwrap();
     assert_eq!(status(&new).users_taken, 1);
     assert_eq!(check(&app, code(1).expose(), user).unwrap(), Verdict::Wrong);
+}
+
+/// The application's own default counts, and not that of the old service.
+#[test]
+fn codes_are_requested_there_with_the_default_of_here() {
+    let old = World::start();
+    let user = confirmed(&old, NUMBER);
+    drop(old.client().enrol_authenticator(user).unwrap());
+    let code = |app: &Service| {
+        let enrolled = app.enrol_authenticator(user).unwrap();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        Totp::from_uri(enrolled.uri.expose()).unwrap().code(now.as_secs())
+    };
+    assert_eq!(check(&old.client(), code(&old.client()).expose(), user).unwrap(), Verdict::Right);
+    let new = Side::of(&old);
+    let app = new.client();
+    assert!(app.request_sms(user).unwrap().ignored);
+    let set = |force_codes, sms_enabled| {
+        let settings = AppSettings { force_codes, sms_enabled, ..AppSettings::default() };
+        operate(&new, &SetApp { settings, ..SetApp::default() }).unwrap();
+        new.engine.read_settings_again();
+    };
+    set(Some(true), None);
+    assert!(!app.request_sms(user).unwrap().ignored);
+    let unforced = RequestCall { force: Some(false), ..RequestCall::new(user) };
+    assert!(app.handle(&unforced).unwrap().ignored);
+    assert!(!app.handle(&RequestCall::new(user)).unwrap().ignored);
+    // A code that was forced proves nothing about an app.
+    assert_eq!(check(&app, &old.code(), user).unwrap(), Verdict::Right);
+    assert_eq!(status(&new).users_taken, 0);
+    set(None, Some(false));
+    let asked = status(&new).calls;
+    let refused = app.request_sms(user).unwrap_err();
+    assert!(refused.to_string().contains("SMS is not enabled"), "{refused}");
+    assert_eq!(status(&new).calls, asked);
 }
 
 /// Users who are here and users who are there count together.

@@ -9,7 +9,7 @@ use super::operations::forwarding::{self as stored, Because, News, Taken};
 use super::operations::verifications::VerificationKey;
 use super::phones::{self, Phone};
 use super::{Engine, rejections};
-use crate::calls::{CreateUser, PhoneVerificationStatus, UserStatusReply, Verdict};
+use crate::calls::{Channel, CreateUser, PhoneVerificationStatus, UserStatusReply, Verdict};
 use crate::model::{ApprovalId, CountryCode, Email, PhoneNumber, UserId};
 use crate::{Error, Result};
 use std::net::IpAddr;
@@ -60,6 +60,16 @@ impl Forwarding {
             true => Ok(Forwarding { engine: engine.clone() }),
             false => Err(Error::invalid_argument("forward", OWN_USERS)),
         }
+    }
+
+    /// The `force` with which a call that requests a code is passed on: its own, or else the one that the
+    /// application has here. The engine is the one that has been called.
+    ///
+    /// # Errors
+    /// [`Error::Rejected`] if the application sends no codes by this channel.
+    pub fn force(&self, engine: &Engine, channel: Channel, force: Option<bool>) -> Result<bool> {
+        engine.accept_channel(channel, || None)?;
+        Ok(force.unwrap_or(engine.app.force_codes))
     }
 
     /// Returns whether this is the application of an engine.

@@ -16,8 +16,12 @@ use std::time::Duration;
 
 const WRONG_CODES: &str = "wrong_codes";
 
-pub(super) fn sms_not_enabled() -> Error {
-    reject(503, codes::SMS_NOT_ENABLED, "SMS is not enabled for this application. Voice calls are.")
+pub(super) fn sms_not_enabled(has_calls: bool) -> Error {
+    let message = match has_calls {
+        true => "SMS is not enabled for this application. Voice calls are.",
+        false => "SMS is not enabled for this application.",
+    };
+    reject(503, codes::SMS_NOT_ENABLED, message)
 }
 
 pub(super) fn phone_information_failed(reason: &str) -> Error {

@@ -372,8 +372,14 @@ pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
     Subject::user_of(&job.subject)
 }
 
-/// Returns whether what it carries is still of use.
+/// Returns whether what it carries is still of use. Once an application sends no SMS any more, those that wait
+/// are not sent either.
 fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool> {
+    if matches!(what, What::Message { message, .. } if !message.by_voice)
+        && view.get::<Application>((job.app_id,))?.is_some_and(|app| !app.sms_enabled)
+    {
+        return Ok(false);
+    }
     let carried = match what {
         What::Message { code: Some(carried), .. } => carried,
         What::Message { .. } | What::Callback { .. } => return Ok(true),

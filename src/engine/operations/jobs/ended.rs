@@ -57,7 +57,7 @@ pub(super) enum Undelivered {
     Ambiguous,
     /// What was to be sent cannot be read.
     Unreadable,
-    /// Its code was used, replaced, or guessed at too often.
+    /// Its code was used, replaced, or guessed at too often, or its application sends no SMS any more.
     Void,
     /// The provider has accepted it, and reported later that it did not arrive.
     Undeliverable,
