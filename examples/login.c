@@ -142,7 +142,7 @@ static bool by_sms(seconder_service *service, uint64_t user_id)
     switch (seconder_request_sms(service, user_id, &options, sizeof options, &sent, &error)) {
     case SECONDER_OK: {
         const char *number = seconder_code_requested_cellphone(sent);
-        printf("A code was sent to %s.\n", number != NULL ? number : "your phone");
+        printf("A code goes to %s.\n", number != NULL ? number : "your phone");
         break;
     }
     case SECONDER_RATE_LIMITED:

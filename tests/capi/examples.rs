@@ -141,7 +141,7 @@ fn a_login_says_that_no_code_can_be_sent_and_takes_an_earlier_one() {
     login.service.operate(&limits).unwrap();
     let running = login.begin("sms\n");
     let code = login.code();
-    keeps_out(running, "A code was sent to");
+    keeps_out(running, "A code goes to");
     let (good, text) = login.begin(&format!("sms\n{code}\n")).ends();
     assert!(good && text.contains("We cannot send a code at the moment."), "{text}");
     assert!(!text.contains("moment ago"), "{text}");

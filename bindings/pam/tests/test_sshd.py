@@ -135,7 +135,7 @@ def test_a_chosen_sms(service: Service, server: Server, barbara: User) -> None:
         login.expect(r"(\d) for an SMS[^\n]*: $")
         before = time.time()
         login.type(login.shown[login.shown.index(" for an SMS") - 1])
-        login.expect("sent by SMS")
+        login.expect("goes by SMS")
         login.expect(CODE)
         login.type(service.sent_code(before - 1))
         login.expect("inside")

@@ -441,6 +441,6 @@ fn sent_text(via: Choice, sent: &CodeRequested) -> String {
     let to = to.map(|to| format!(" {}", clean(to))).unwrap_or_else(|| " your phone".to_owned());
     match via {
         Choice::Call => format!("A call with a code goes to{to}."),
-        _ => format!("A code was sent by SMS to{to}."),
+        _ => format!("A code goes by SMS to{to}."),
     }
 }

@@ -67,7 +67,7 @@ def test_a_code_by_sms_follows_the_password(ada: Person, sandbox: Sandbox) -> No
     sandbox.advance(31)
     page = ada.client.post(CODE, {"code": "", "send": "sms"})
     assert page.status_code == 200 and page.context["user"].is_anonymous
-    assert "The code was sent to +1-XXX-XXX-XX" in " ".join(map(str, page.context["messages"]))
+    assert "The code goes to +1-XXX-XXX-XX" in " ".join(map(str, page.context["messages"]))
     page = ada.client.post(CODE, {"code": "0000000"})
     assert page.context["form"].errors == {"code": ["Incorrect code."]}
     done = ada.client.post(CODE, {"code": sandbox.code(ada.user_id)})

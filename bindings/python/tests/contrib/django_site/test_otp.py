@@ -90,7 +90,7 @@ def test_the_forms_send_a_code_and_accept_it(
 ) -> None:
     assert device.is_interactive() and list(devices_for_user(ada.user)) == [device]
     assert errors(device, otp_challenge="1").startswith(
-        "OTP Challenge: The code was sent to +1-XXX-XXX-XX"
+        "OTP Challenge: The code goes to +1-XXX-XXX-XX"
     )
     again = errors(device, otp_challenge="1")
     assert "The next code can be sent in" in again
@@ -182,7 +182,7 @@ def test_a_code_that_was_not_sent_is_reported(
         text = errors(device, otp_challenge="1")
         assert text == "Error generating challenge: The code could not be sent."
     sandbox.advance(31)
-    assert device.generate_challenge().startswith("The code was sent")
+    assert device.generate_challenge().startswith("The code goes")
 
 
 def test_an_account_has_one_device_and_an_enrolment(ada: Person, bob: Person) -> None:
@@ -220,7 +220,7 @@ def test_the_otp_admin_lets_in_with_a_code(ada: Person, device: SeconderDevice) 
     assert page.status_code == 200 and device.persistent_id in page.content.decode()
     chosen = {**first, "otp_device": device.persistent_id}
     page = client.post(url, {**chosen, "otp_challenge": "Get OTP Challenge"})
-    assert "The code was sent to" in page.content.decode()
+    assert "The code goes to" in page.content.decode()
     assert client.get("/otp-admin/").status_code == 302
     done = client.post(url, {**chosen, "otp_token": ada.code()})
     assert done.status_code == 302 and done["Location"] == "/otp-admin/"

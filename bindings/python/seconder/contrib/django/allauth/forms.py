@@ -97,7 +97,7 @@ class _ByService(BaseAuthenticateForm):
         except seconder.SecondFactorError as error:
             self.add_error(None, accounts.explain(error) or _unavailable())
             return
-        text = gettext("The code was sent to %(cellphone)s.") % {"cellphone": sent.cellphone}
+        text = gettext("The code goes to %(cellphone)s.") % {"cellphone": sent.cellphone}
         messages.info(context.request, text)
 
 

@@ -118,7 +118,7 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
             raise ChallengeFailed(gettext("The code could not be sent.")) from error
         self.cooldown_set()
         where = {"cellphone": sent.cellphone or ""}
-        return gettext("The code was sent to %(cellphone)s.") % where
+        return gettext("The code goes to %(cellphone)s.") % where
 
     def get_cooldown_duration(self) -> int:
         """Returns the setting ``OTP_SECONDER_COOLDOWN_DURATION``: how long a user waits for the next
