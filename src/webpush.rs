@@ -45,7 +45,7 @@ pub(crate) struct SubscriptionKeys {
 }
 
 impl SubscriptionKeys {
-    /// Returns whether the first is a point on P-256 only [`SubscriptionKeys::check`] and [`encrypt`] find out.
+    /// Reads the two keys. [`SubscriptionKeys::check`] and [`encrypt`] find out if the first is a point on P-256.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the first has not 65 bytes, or the second has not 16.

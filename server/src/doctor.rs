@@ -120,7 +120,7 @@ fn of_disk(database: &Path) -> Option<Finding> {
     })
 }
 
-/// Returns whether others can read the database. Those who could write it could log in as anybody.
+/// Checks that others cannot read the database. Those who could write it could log in as anybody.
 #[cfg(unix)]
 fn of_mode(database: &Path) -> Option<Finding> {
     use std::os::unix::fs::PermissionsExt;
@@ -134,7 +134,7 @@ fn of_mode(database: &Path) -> Option<Finding> {
     })
 }
 
-/// Returns whether the certificate fits its key, and for how long it is valid.
+/// Checks that the certificate fits its key, and for how long it is valid.
 fn of_certificate(certificate: &Path, key: &Path) -> Finding {
     let files = Tls::Files { certificate: certificate.into(), key: key.into() };
     let ends = match files.expiry() {

@@ -118,7 +118,7 @@ impl Peer {
         self.rights
     }
 
-    /// Returns whether the peer may make a call.
+    /// Rejects a call that the peer may not make.
     ///
     /// # Errors
     /// That it may not, or that this cannot be found out.

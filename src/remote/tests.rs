@@ -64,7 +64,7 @@ const CREATED: &str = r#"{"success":true,"approval_request":{"uuid":"0a1b2c3d"}}
 const FORM: &str = "\r\ncontent-type: application/x-www-form-urlencoded\r\n";
 const JSON: &str = "\r\ncontent-type: application/json\r\n";
 
-/// Returns whether the head says that the body is of this type, and the body.
+/// The body of a request, whose head must say that it is of this type.
 fn body_of(request: &str, media_type: &str) -> String {
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     assert!(format!("{head}\r\n").to_lowercase().contains(media_type), "{request}");

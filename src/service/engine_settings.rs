@@ -18,7 +18,7 @@ impl Settings {
         self.note("deliver")
     }
 
-    /// Returns whether an engine's database must exist: a missing or empty one is then
+    /// Sets whether an engine's database must exist: a missing or empty one is then
     /// [`Error::Storage`](crate::Error::Storage), where it would be created by default. With it, a
     /// mistyped path is an error rather than a new database without users. For `sqlite:` and
     /// `postgres:`.
@@ -60,7 +60,7 @@ impl Settings {
         self.note("callback_method")
     }
 
-    /// Returns whether the callback URL may lead to addresses that are not of the public Internet: those of
+    /// Sets whether the callback URL may lead to addresses that are not of the public Internet: those of
     /// private networks, and of this machine by a name other than `localhost`. Otherwise, no
     /// callback is sent to such an address, whatever the name in the URL resolves to. A URL with
     /// `localhost` or a loopback address leads to this machine in any case, and nowhere else. A function set by [`Settings::post`] decides itself. Default: what is stored in
@@ -99,21 +99,21 @@ impl Settings {
         self.note("plan")
     }
 
-    /// Whether [`AppDetails`](crate::calls::AppDetails) says that the application has an app of its own.
+    /// Sets whether [`AppDetails`](crate::calls::AppDetails) says that the application has an app of its own.
     /// Default: what is stored in the database; no in a new one.
     pub fn white_label(mut self, white_label: bool) -> Settings {
         self.engine.white_label = Some(white_label);
         self.note("white_label")
     }
 
-    /// Returns whether an engine sends SMS. Without them, codes can be spoken in calls. Default: what is stored
+    /// Sets whether an engine sends SMS. Without them, codes can be spoken in calls. Default: what is stored
     /// in the database; yes in a new one.
     pub fn sms_enabled(mut self, enabled: bool) -> Settings {
         self.engine.sms_enabled = Some(enabled);
         self.note("sms_enabled")
     }
 
-    /// Returns whether users who have an app are sent codes by SMS and calls too, unless a call sets `force`
+    /// Sets whether users who have an app are sent codes by SMS and calls too, unless a call sets `force`
     /// (interface 4.2). Default: what is stored in the database; no in a new one.
     pub fn force_codes(mut self, force: bool) -> Settings {
         self.engine.force_codes = Some(force);

@@ -31,7 +31,7 @@ impl TypedValueParser for DatabaseUrl {
     }
 }
 
-/// Returns whether the URL of a database can be given to a command or in a configuration file.
+/// Rejects a URL of a database that can be given neither to a command nor in a configuration file.
 ///
 /// # Errors
 /// What is wrong, to be read after the name of the option, without the URL.

@@ -201,7 +201,7 @@ fn text(arg: &Arg, value: &DeValue<'_>) -> Result<String, String> {
     })
 }
 
-/// Returns whether the option accepts the value.
+/// Rejects a value that the option does not accept, and says why.
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
     if arg.get_long() == Some("database") {
         // What is rejected may be a password.
@@ -212,7 +212,7 @@ fn check(arg: &Arg, value: &str) -> Result<(), String> {
         .map_err(|reason| format!("has the invalid value {value:?}: {reason}"))
 }
 
-/// Returns whether a value is valid that the option takes as it is, and that is read later.
+/// Rejects an invalid value that the option takes as it is, because it is read later.
 fn valid(option: &str, value: &str) -> Result<(), String> {
     let engine = |set: fn(Settings, &str) -> Settings| set(Settings::new(IN_MEMORY), value).check();
     let checked = match option {

@@ -57,7 +57,7 @@ impl Breaker {
         self.until = self.until.map(|_| Instant::now());
     }
 
-    /// Returns whether a message is passed on; otherwise how long it has to wait.
+    /// Passes a message on, or returns how long it has to wait.
     pub(super) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
         match self.until {
             None => Ok(()),

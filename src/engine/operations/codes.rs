@@ -129,7 +129,7 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     Ok(Issued::Sent { message, expires_at, next, uuid })
 }
 
-/// Returns whether codes of the subject are not looked at for long. A wait of minutes may have ended before the
+/// Is set if no code of the subject is looked at for long. A wait of minutes may have ended before the
 /// user types the code.
 fn locked(view: &mut View, issue: &IssueCode) -> Decided<Option<Barred>> {
     match &issue.subject {

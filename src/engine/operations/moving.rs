@@ -110,7 +110,7 @@ fn conflict(field: &'static str, reason: impl Into<String>) -> Option<Imported> 
     Some(Imported::Conflict { field, reason: reason.into() })
 }
 
-/// Returns whether another user has a name of this one.
+/// Is a conflict if another user has a name of this one.
 fn free(view: &mut View, app: AppId, user: &UserRecord) -> Decided<Option<Imported>> {
     for (kind, name) in names(user) {
         if let Some(owner) = lookups::find(view, kind, app, &name)? {
@@ -163,7 +163,7 @@ fn account(view: &mut View, user: User) -> Decided<Account> {
     })
 }
 
-/// Returns whether a user who is here is the one who comes. Who has logged in here since they came is still the
+/// Is a conflict if a user who is here is not the one who comes. Who has logged in here since they came is still the
 /// same: what that changes is not compared.
 fn compare_account(user: &UserRecord, here: &Account, app: AppId) -> Option<Imported> {
     let row = &here.user;

@@ -51,7 +51,7 @@ impl WrongAnswers {
         self.in_a_row >= MOST_WRONG
     }
 
-    /// Returns whether no code is looked at now.
+    /// Is set if no code is looked at now.
     pub(in crate::engine) fn bar(self, delay: fn(u32) -> Duration, now: Now) -> Option<Barred> {
         if self.are_too_many() {
             return Some(Barred::Locked);
@@ -139,7 +139,7 @@ impl VerifyState {
         }
     }
 
-    /// Returns whether no code of a factor is looked at now. Nobody can unlock a number, so that ends when its
+    /// Is set if no code of a factor is looked at now. Nobody can unlock a number, so that ends when its
     /// verifications are forgotten.
     pub(in crate::engine) fn bar(
         &self,

@@ -19,7 +19,7 @@ pub(in crate::engine) enum Removed {
     HasUsers,
 }
 
-/// Returns whether an application can be removed.
+/// Says if an application can be removed.
 pub(in crate::engine) fn can_be_removed(view: &mut View, app: AppId) -> Decided<Removed> {
     Ok(match view.get::<Application>((app,))? {
         None => Removed::NoApplication,

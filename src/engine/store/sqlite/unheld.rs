@@ -75,7 +75,7 @@ pub(super) fn is_at(_: &File, _: &Path) -> bool {
 
 pub(super) struct Alone;
 
-/// Returns whether others have it open is only known to SQLite, which says so when the log is removed.
+/// Always succeeds: SQLite alone knows if others have it open, and says so when the log is removed.
 pub(super) fn exclusively(_: &Path) -> Result<Alone> {
     Ok(Alone)
 }
