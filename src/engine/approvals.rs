@@ -1,6 +1,8 @@
 //! Approval requests: creating them, responding from a device, and notifying the application
 //! (interface 4.12, 4.13 and 6).
 
+pub(super) mod kept_json;
+
 use super::clock::{self, Now, Time};
 use super::operations::approvals::{
     self, AddApproval, NewApproval, NewCallback, Request, Responded, Response, Signed,
@@ -12,7 +14,6 @@ use super::store;
 use super::{Engine, View, devices, limits, rejections};
 use crate::calls::*;
 use crate::model::{ApprovalId, DeviceId, Secret};
-use crate::wire::json;
 use crate::{Error, Handle, Result, callback};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -128,7 +129,7 @@ impl Engine {
             let Request { row, uuid, .. } = request;
             Ok(ApprovalRequest {
                 uuid,
-                details: stored_details(&row)?,
+                details: kept_json::details(&row)?,
                 message: row.message,
                 expires_at: row.expires_at.map(|end| now.shown(end).seconds()),
                 number_digits,
@@ -263,8 +264,8 @@ impl Engine {
             "status": status,
             "approval_request": {
                 "transaction": {
-                    "details": stored(&row.details, "details")?,
-                    "hidden_details": stored(&row.hidden_details, "hidden_details")?,
+                    "details": kept_json::details(row)?,
+                    "hidden_details": kept_json::hidden_details(row)?,
                     "message": row.message,
                     "status": status,
                     "uuid": row.uuid,
@@ -274,7 +275,7 @@ impl Engine {
                     "flagged": response == ApprovalResponse::Report,
                 },
                 "expiration_timestamp": row.expires_at.map(|end| now.shown(end).seconds()),
-                "logos": stored(&row.logos, "logos")?,
+                "logos": kept_json::logos(row)?,
                 "app_id": self.app.app_id,
             },
             "signature": signature.unwrap_or_default(),
@@ -324,30 +325,6 @@ fn verdict(response: ApprovalResponse) -> &'static str {
 fn shown(details: &Map<String, Value>) -> Value {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     details.iter().map(|(name, value)| json!([name, text(value)])).collect()
-}
-
-/// A stored object or list. It is read as it was when it was checked: serde_json would read another value
-/// of some names and numbers.
-pub(super) fn stored(text: &str, column: &str) -> Result<Value> {
-    json::read(text.as_bytes()).map_err(|_| store::damaged("approvals", column))
-}
-
-/// A stored object.
-fn stored_object(text: &str, column: &str) -> Result<Map<String, Value>> {
-    match stored(text, column)? {
-        Value::Object(fields) => Ok(fields),
-        _ => Err(store::damaged("approvals", column)),
-    }
-}
-
-fn stored_details(row: &store::Approval) -> Result<Map<String, Value>> {
-    stored_object(&row.details, "details")
-}
-
-/// The stored pictures of a request.
-pub(super) fn stored_logos(row: &store::Approval) -> Result<Vec<Logo>> {
-    let logos = stored(&row.logos, "logos")?;
-    serde_json::from_value(logos).map_err(|_| store::damaged("approvals", "logos"))
 }
 
 impl Engine {
@@ -447,9 +424,9 @@ impl Engine {
         approval.app_id = Some(self.app.app_id.to_string());
         approval.app_serial_id = u64::try_from(self.app.app_id).ok();
         approval.app_name = Some(self.app.name.clone());
-        approval.details = stored_details(&row)?;
-        approval.hidden_details = stored_object(&row.hidden_details, "hidden_details")?;
-        approval.logos = stored_logos(&row)?;
+        approval.details = kept_json::details(&row)?;
+        approval.hidden_details = kept_json::hidden_details(&row)?;
+        approval.logos = kept_json::logos(&row)?;
         approval.message = Some(row.message);
         approval.created_at = Some(row.created_at.rfc3339());
         approval.updated_at = Some(row.updated_at.rfc3339());

@@ -74,8 +74,9 @@ impl Engine {
             Channel::Sms => self.trail::<RequestSms>(now, user_ip)?,
             Channel::Call => self.trail::<RequestCall>(now, user_ip)?,
         };
-        self.accept_channel(channel, || self.user(user_id).ok().map(|user| user.phone.e164()))?;
-        let user = self.user(user_id)?;
+        let user = self.user(user_id);
+        self.accept_channel(channel, user.as_ref().ok().map(|user| user.phone.e164()))?;
+        let user = user?;
         let cellphone = Some(user.phone.masked_e164());
         if user.uses_app() && !force.unwrap_or(self.app.force_codes) {
             let message = match channel {
@@ -116,19 +117,13 @@ impl Engine {
         Ok(CodeRequested { message, cellphone, resend_after, ..CodeRequested::default() })
     }
 
-    /// Rejects a channel by which the application sends no codes. The error recommends calls if a route takes those
-    /// to the number.
-    pub(super) fn accept_channel(
-        &self,
-        channel: Channel,
-        number: impl FnOnce() -> Option<String>,
-    ) -> Result<()> {
+    /// Rejects a channel by which the application sends no codes.
+    pub(super) fn accept_channel(&self, channel: Channel, to: Option<String>) -> Result<()> {
         if channel == Channel::Call || self.app.sms_enabled {
             return Ok(());
         }
-        let has_calls =
-            number().is_some_and(|to| !self.shared.deliver.routes(&to, Channel::Call).is_empty());
-        Err(rejections::sms_not_enabled(has_calls))
+        let calls = to.map(|to| self.shared.deliver.routes(&to, Channel::Call));
+        Err(rejections::sms_not_enabled(calls.is_some_and(|routes| !routes.is_empty())))
     }
 
     /// Issues a code and delivers it.
@@ -332,7 +327,7 @@ impl Handle<StartPhoneVerification> for Engine {
             .map_err(phones::invalid("phone_number"))?;
         let length =
             call.code_length.map_or(self.app.token_length, |length| length.clamp(4, 10) as u8);
-        self.accept_channel(call.via, || Some(phone.e164()))?;
+        self.accept_channel(call.via, Some(phone.e164()))?;
         let trail = self.trail::<StartPhoneVerification>(now, call.user_ip)?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
         let is_landline = call.via == Channel::Sms && phone.kind() == PhoneType::Landline;

@@ -68,7 +68,7 @@ impl Forwarding {
     /// # Errors
     /// [`Error::Rejected`] if the application sends no codes by this channel.
     pub fn force(&self, engine: &Engine, channel: Channel, force: Option<bool>) -> Result<bool> {
-        engine.accept_channel(channel, || None)?;
+        engine.accept_channel(channel, None)?;
         Ok(force.unwrap_or(engine.app.force_codes))
     }
 

@@ -1,7 +1,7 @@
 //! What a device asks for, in requests that it has signed.
 
 use super::super::Engine;
-use super::super::approvals::{ApprovalResponse, Decision, Responder, stored_logos};
+use super::super::approvals::{ApprovalResponse, Decision, Responder};
 use super::super::operations::approvals::{self, Request, Signed};
 use super::super::operations::approver::{self as stored, DeviceChange};
 use super::super::operations::{factors, pushes, user};
@@ -294,7 +294,7 @@ impl SignedDevice {
     /// [`Refused::NotFound`], [`Refused::Failed`].
     pub fn logo(&self, uuid: &ApprovalId) -> Result<Option<String>, Refused> {
         let request = self.find(uuid, self.engine.now())?;
-        let logos = stored_logos(&request.row)?;
+        let logos = super::super::approvals::kept_json::logos(&request.row)?;
         // Shown at 48 points, of which most phones make 144 pixels.
         let of = |res: &str| logos.iter().find(|logo| logo.res == res);
         Ok(["med", "default"].into_iter().find_map(of).map(|logo| logo.url.clone()))

@@ -4,10 +4,9 @@ use super::{Nothing, Operation, doctor, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
 use crate::engine::operations::listing;
 use crate::engine::phones::Phone;
-use crate::engine::store::{Activity, User, damaged};
+use crate::engine::store::{Activity, User};
 use crate::engine::{Engine, rejections};
 use crate::model::UserId;
-use crate::wire::json;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -252,6 +251,6 @@ fn place_of(text: &str) -> Result<(i64, i64)> {
 }
 
 fn activity(row: Activity) -> Result<ActivityEntry> {
-    let data = json::read(row.data.as_bytes()).map_err(|_| damaged("activities", "data"))?;
+    let data = crate::engine::approvals::kept_json::value(&row.data, ["activities", "data"])?;
     Ok(ActivityEntry { time: row.created_at.0, kind: row.kind, data, user_ip: row.user_ip })
 }
