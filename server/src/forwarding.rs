@@ -213,10 +213,7 @@ trait Passed: Call + Clone {
         }
     }
 
-    /// The call as it is passed on.
-    ///
-    /// # Errors
-    /// What the application's settings here do not allow.
+    /// The call as it is passed on, if the settings of the application here allow it.
     fn as_passed(&self, _forward: &Forward, _engine: &Engine) -> Result<Self> {
         Ok(self.clone())
     }

@@ -247,9 +247,7 @@ pub(crate) fn run(command: User) -> Result<()> {
         User::Show { target, who, json } => {
             let service = target.open()?;
             let (user_id, found) = who.find(&service)?;
-            let mut status = service.user_status(user_id)?;
-            status.devices.iter_mut().for_each(|name| *name = device_type(&service, name));
-            name_devices(&service, status.factors.as_mut());
+            let status = status_of(&service, user_id)?;
             let found = found.as_ref();
             json.print(&object(&status, found), &shown(&status, found))
         }
@@ -265,8 +263,7 @@ pub(crate) fn run(command: User) -> Result<()> {
         }
         User::Factors { target, who, json } => {
             let (service, user_id) = who.of(&target)?;
-            let mut factors = service.user_status(user_id)?.factors;
-            name_devices(&service, factors.as_mut());
+            let factors = status_of(&service, user_id)?.factors;
             json.print(&factors, &listed(factors.as_ref())?)
         }
         User::RemoveAuthenticator { target, who, authenticator, json } => {
@@ -386,11 +383,14 @@ fn device_type(service: &Service, name: &str) -> String {
     engine.map_or(name, |engine| DeviceType::shown(name, engine.names())).to_owned()
 }
 
-fn name_devices(service: &Service, factors: Option<&mut Factors>) {
-    let devices = factors.map(|factors| factors.devices.iter_mut()).into_iter().flatten();
-    for name in devices.filter_map(|device| device.r#type.as_mut()) {
+/// The status of a user, with these names.
+fn status_of(service: &Service, user_id: UserId) -> Result<UserStatusReply> {
+    let mut status = service.user_status(user_id)?;
+    let devices = status.factors.iter_mut().flat_map(|factors| &mut factors.devices);
+    for name in devices.filter_map(|device| device.r#type.as_mut()).chain(&mut status.devices) {
         *name = device_type(service, name);
     }
+    Ok(status)
 }
 
 /// The factors of a user, one in each line.
