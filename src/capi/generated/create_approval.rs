@@ -15,9 +15,9 @@ use std::ffi::c_char;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_create_approval_options {
-    /// Further details shown to the user: names and texts. Other values reach a remote service as
-    /// `data` of seconder_register_activity_options describes. A JSON object as text, at most 16
-    /// KiB.
+    /// Further details shown to the user: names and texts, without characters that XML cannot have.
+    /// Other values reach a remote service as `data` of seconder_register_activity_options
+    /// describes. A JSON object as text, at most 16 KiB.
     pub details: *const c_char,
     /// Details not shown to the user, and returned to the application. Sent as `details` are. A
     /// JSON object as text, at most 16 KiB.

@@ -13,7 +13,7 @@ use std::ffi::c_char;
 #[repr(C)]
 pub struct seconder_enrol_authenticator_options {
     /// The label that the app shows with the code, without a colon. 1 to 1024 bytes. Default: the
-    /// user's e-mail address.
+    /// user's e-mail address, with a space for each colon.
     pub label: *const c_char,
     /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
     pub qr_size: u64,
