@@ -25,7 +25,8 @@ mod sandbox;
 pub use backend::{Backend, Relay};
 pub use peer::{Peer, Right, Rights};
 pub use sandbox::{
-    SANDBOX_API_KEY, SANDBOX_FAULTS, SANDBOX_OPERATIONS, SANDBOX_PATH, SandboxOperation,
+    SANDBOX_API_KEY, SANDBOX_FAULTS, SANDBOX_OPERATIONS, SANDBOX_PATH, SandboxFault,
+    SandboxOperation,
 };
 
 use crate::calls::{self, Call, MatchedCall, Route, RouteMatch, Verdict, Verify, match_route};

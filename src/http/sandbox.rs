@@ -1,6 +1,9 @@
 //! What a test does with a sandbox that is served over HTTPS, by `seconder serve --sandbox`: the one list
 //! of it, which `seconder.testing` of Python uses too.
 
+use crate::{Error, Result};
+use std::str::FromStr;
+
 /// The beginning of the paths of a sandbox. No path of a call begins like it, whatever the names are.
 pub const SANDBOX_PATH: &str = "/-/sandbox/";
 
@@ -52,19 +55,63 @@ pub const SANDBOX_OPERATIONS: &[SandboxOperation] = &[
     get("calls", &[]),
 ];
 
-/// The faults that a test injects by the operation `failing`: how a call, its response or its message
-/// fails.
-pub const SANDBOX_FAULTS: &[&str] = &[
-    "timeout",
-    "lost",
-    "rate_limited",
-    "unauthorized",
-    "invalid_response",
-    "undelivered",
-    "storage",
-    "status",
-    "latency",
-];
+macro_rules! faults {
+    ($($(#[$doc:meta])* $fault:ident $name:literal,)*) => {
+        /// A fault that a test injects by the operation `failing`. The enum is exhaustive, because a sandbox
+        /// has to handle each of them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum SandboxFault {
+            $($(#[$doc])* $fault,)*
+        }
+
+        impl SandboxFault {
+            const ALL: &[SandboxFault] = &[$(SandboxFault::$fault),*];
+
+            /// Its name in the operation.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(SandboxFault::$fault => $name,)*
+                }
+            }
+        }
+
+        /// The names of the faults.
+        pub const SANDBOX_FAULTS: &[&str] = &[$($name),*];
+    };
+}
+
+faults! {
+    /// The call is not carried out, and there is no response.
+    Timeout "timeout",
+    /// The call is carried out, but its response is lost.
+    Lost "lost",
+    /// The service is rate limiting.
+    RateLimited "rate_limited",
+    /// The service rejects the API key.
+    Unauthorized "unauthorized",
+    /// The response is a web page.
+    InvalidResponse "invalid_response",
+    /// The message cannot be delivered.
+    Undelivered "undelivered",
+    /// The database fails.
+    Storage "storage",
+    /// The response has the status that was asked for.
+    Status "status",
+    /// The call is carried out late.
+    Latency "latency",
+}
+
+impl FromStr for SandboxFault {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<SandboxFault> {
+        let found = SandboxFault::ALL.iter().find(|fault| fault.name() == name);
+        found.copied().ok_or_else(|| {
+            let known = SANDBOX_FAULTS.join(", ");
+            Error::invalid_argument("fault", format!("must be one of {known}"))
+        })
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Faults that a test injects: a call, its response or its message then fails.
 
-use seconder::http::{Backend, RawReply, RoutedRequest, SANDBOX_FAULTS};
+use seconder::http::{Backend, RawReply, RoutedRequest, SandboxFault};
 use seconder::{Error, Result};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ pub(super) struct Faults(Mutex<Vec<Arc<Fault>>>);
 /// A fault that was injected.
 pub(crate) struct Fault {
     id: usize,
-    kind: &'static str,
+    kind: SandboxFault,
     /// The calls that it is limited to; none means all.
     calls: Vec<String>,
     /// How many calls it is to meet; none means no limit.
@@ -59,10 +59,7 @@ pub(crate) enum Fate {
 impl Faults {
     /// Injects a fault, and returns its id.
     pub(super) fn inject(&self, wanted: Wanted) -> Result<usize> {
-        let kind = SANDBOX_FAULTS.iter().find(|known| **known == wanted.fault);
-        let kind = kind.ok_or_else(|| {
-            super::params::invalid("fault", format!("must be one of {}", SANDBOX_FAULTS.join(", ")))
-        })?;
+        let kind = wanted.fault.parse()?;
         let mut all = self.all();
         let id = all.len() + 1;
         all.push(Arc::new(Fault {
@@ -112,7 +109,10 @@ impl Fault {
     /// Returns whether it meets this call, which is then counted.
     fn meets(&self, call: &str, delivering: bool) -> bool {
         let concerns = self.calls.is_empty() || self.calls.iter().any(|name| name == call);
-        if !concerns || *self.ended.borrow() || (self.kind == "undelivered") != delivering {
+        if !concerns
+            || *self.ended.borrow()
+            || (self.kind == SandboxFault::Undelivered) != delivering
+        {
             return false;
         }
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +124,7 @@ impl Fault {
     fn shown(&self) -> Value {
         json!({
             "id": self.id,
-            "fault": self.kind,
+            "fault": self.kind.name(),
             "calls": self.calls,
             "times": self.times,
             "met": *self.met.lock().unwrap_or_else(PoisonError::into_inner),
@@ -136,28 +136,28 @@ impl Fault {
     pub(super) async fn fate(&self, routed: &RoutedRequest, backend: &impl Backend) -> Fate {
         let replied = |error| Fate::Replied(Box::new(routed.failure(backend, &error)));
         match self.kind {
-            "lost" => Fate::Lost,
-            "latency" => {
+            SandboxFault::Lost => Fate::Lost,
+            SandboxFault::Latency => {
                 drop(tokio::time::timeout(self.latency, self.end()).await);
                 Fate::Handled
             }
-            "rate_limited" => replied(Error::RateLimited {
+            SandboxFault::RateLimited => replied(Error::RateLimited {
                 message: "API usage limit reached".to_owned(),
                 retry_after: Some(self.retry_after),
                 code: Some("60003".to_owned()),
                 limit: None,
             }),
-            "unauthorized" => replied(Error::Unauthorized {
+            SandboxFault::Unauthorized => replied(Error::Unauthorized {
                 message: "the sandbox was asked to reject it".to_owned(),
                 code: Some("60001".to_owned()),
             }),
-            "storage" => replied(storage_failure()),
-            "status" => {
+            SandboxFault::Storage => replied(storage_failure()),
+            SandboxFault::Status => {
                 let mut reply = routed.failure(backend, &storage_failure());
                 reply.status = self.status;
                 Fate::Replied(Box::new(reply))
             }
-            "invalid_response" => {
+            SandboxFault::InvalidResponse => {
                 let mut reply = routed.failure(backend, &storage_failure());
                 reply.status = 200;
                 reply.headers = vec![("content-type", "text/html".to_owned())];
@@ -165,7 +165,7 @@ impl Fault {
                 reply.code = None;
                 Fate::Replied(Box::new(reply))
             }
-            _ => {
+            SandboxFault::Timeout | SandboxFault::Undelivered => {
                 self.end().await;
                 Fate::Dropped
             }

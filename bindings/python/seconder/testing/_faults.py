@@ -6,6 +6,20 @@ import math
 import threading
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
+
+FaultName = Literal[
+    "timeout",
+    "lost",
+    "rate_limited",
+    "unauthorized",
+    "invalid_response",
+    "undelivered",
+    "storage",
+    "status",
+    "latency",
+]
+"""The text of a :class:`Fault`."""
 
 
 class Fault(str, Enum):

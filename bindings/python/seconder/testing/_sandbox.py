@@ -24,7 +24,7 @@ from seconder.results import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call
-from seconder.testing._faults import Fault, Planned, UnusedFault
+from seconder.testing._faults import Fault, FaultName, Planned, UnusedFault
 from seconder.testing._inside import Inside
 from seconder.testing._remote import Remote
 from seconder.testing._settings import check
@@ -415,18 +415,7 @@ class Sandbox:
     @contextmanager
     def failing(
         self,
-        fault: Fault
-        | Literal[
-            "timeout",
-            "lost",
-            "rate_limited",
-            "unauthorized",
-            "invalid_response",
-            "undelivered",
-            "storage",
-            "status",
-            "latency",
-        ],
+        fault: Fault | FaultName,
         *,
         calls: Collection[str] = (),
         times: int | None = None,
