@@ -7,7 +7,7 @@ use super::clock::{self, Now, Time};
 use super::operations::approvals::{
     self, AddApproval, NewApproval, NewCallback, Request, Responded, Response, Signed,
 };
-use super::operations::audit::{Noted, Trail};
+use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::jobs;
 use super::operations::pushes::NewPushes;
 use super::store;
@@ -210,10 +210,10 @@ impl Engine {
             match &responded {
                 Responded::Done(_) => trail.note(view, noted(verdict)),
                 Responded::WrongNumber => {
-                    trail.note(view, noted("wrong").because(Some(WRONG_NUMBER)));
+                    trail.note(view, noted(AuditVerdict::Wrong).because(Some(WRONG_NUMBER)));
                 }
                 Responded::DeniedByNumber(_) => {
-                    trail.note(view, noted("denied").because(Some(WRONG_NUMBER)));
+                    trail.note(view, noted(AuditVerdict::Denied).because(Some(WRONG_NUMBER)));
                 }
                 Responded::Repeated | Responded::NotPending | Responded::NoDevice => {}
             }
@@ -313,11 +313,11 @@ fn check_number(number: Option<&Secret>, digits: usize) -> Result<()> {
 }
 
 /// What the audit says of a response.
-fn verdict(response: ApprovalResponse) -> &'static str {
+fn verdict(response: ApprovalResponse) -> AuditVerdict {
     match response {
-        ApprovalResponse::Approve => "approved",
-        ApprovalResponse::Deny => "denied",
-        ApprovalResponse::Report => "reported",
+        ApprovalResponse::Approve => AuditVerdict::Approved,
+        ApprovalResponse::Deny => AuditVerdict::Denied,
+        ApprovalResponse::Report => AuditVerdict::Reported,
     }
 }
 
@@ -373,16 +373,17 @@ impl Handle<CreateApproval> for Engine {
             let added = approvals::add(view, &approval)?;
             match &added {
                 AddApproval::Added { over_limit, .. } => {
-                    trail.note(view, Noted::of(user_id, "created"));
+                    trail.note(view, Noted::of(user_id, AuditVerdict::Created));
                     if *over_limit {
                         let over = Some("pushes_5_minutes");
-                        let noted = Noted { over, ..Noted::of(user_id, "refused") };
+                        let noted = Noted { over, ..Noted::of(user_id, AuditVerdict::Refused) };
                         trail.next().note(view, noted);
                     }
                 }
                 AddApproval::NoUser => {}
                 AddApproval::Snoozed(_) => {
-                    let noted = Noted { over: Some("snooze"), ..Noted::of(user_id, "refused") };
+                    let noted =
+                        Noted { over: Some("snooze"), ..Noted::of(user_id, AuditVerdict::Refused) };
                     trail.refuse(noted);
                 }
             }

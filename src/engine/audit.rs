@@ -3,7 +3,8 @@
 use super::applications::FIRST;
 use super::clock::{Now, Time};
 use super::limits::CLOCK_SLACK;
-use super::operations::audit::{self, Noted, Reading, Trail};
+pub use super::operations::audit::AUDIT_VERDICTS;
+use super::operations::audit::{self, AuditVerdict, Noted, Reading, Trail};
 use super::operations::steady as stored;
 use super::store::{Audit, Decided};
 use super::{Engine, Shared, View};
@@ -109,7 +110,7 @@ fn kind(trail: &Trail, noted: &Noted) -> String {
     let Noted { verdict, reason, factors, over, .. } = noted;
     let factors: Vec<_> = factors.iter().map(|factor| factor.name()).collect();
     let (reason, over) = (reason.as_deref().unwrap_or_default(), over.unwrap_or_default());
-    format!("{} {} {verdict} {} {over} {reason}", trail.app, trail.call, factors.join("+"))
+    format!("{} {} {} {} {over} {reason}", trail.app, trail.call, verdict.name(), factors.join("+"))
 }
 
 impl Engine {
@@ -140,7 +141,7 @@ impl Engine {
     pub(super) fn note_of_database(
         &self,
         call: &'static str,
-        verdict: &'static str,
+        verdict: AuditVerdict,
         reason: Option<String>,
     ) -> Result<()> {
         let trail = self.trail_of_database(call)?;
@@ -223,48 +224,40 @@ impl Shared {
     }
 }
 
-/// What the verdict of a decision can be. More may follow.
-pub const AUDIT_VERDICTS: &[&str] = &[
-    "right",
-    "wrong",
-    "reused",
-    "not_checked",
-    "none_pending",
-    "wait",
-    "locked",
-    "sent",
-    "refused",
-    "not_delivered",
-    "maybe_sent",
-    "not_looked_up",
-    "done",
-    "created",
-    "configured",
-    "approved",
-    "denied",
-    "reported",
-    "recognised",
-    "not_recognised",
-];
-
-/// Which decisions to read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AuditFilter {
-    /// Those about this user; `None` for everybody.
-    pub user_id: Option<UserId>,
-    /// Those from this time on, in Unix seconds.
-    pub since: Option<u64>,
-    /// Those before this time, in Unix seconds.
-    pub until: Option<u64>,
-    /// Those with this verdict, one of [`AUDIT_VERDICTS`].
-    pub verdict: Option<String>,
-    /// Those of this call, such as `verify`.
-    pub call: Option<String>,
-    /// Those of calls that had this address of the user.
-    pub user_ip: Option<IpAddr>,
-    /// Those that the operator of this name made.
-    pub operator_name: Option<String>,
+/// Declares the filter of the audit for whatever takes one: its fields are parameters of `audit.list` too.
+macro_rules! audit_filter {
+    ($then:ident) => {
+        $then! {
+            /// Those about this user; `None` for everybody.
+            user_id: Option<UserId>,
+            /// Those from this time on, in Unix seconds.
+            since: Option<u64>,
+            /// Those before this time, in Unix seconds.
+            until: Option<u64>,
+            /// Those with this verdict, such as `wrong`: one of `AUDIT_VERDICTS`.
+            verdict: Option<String>,
+            /// Those of this call, such as `verify`.
+            call: Option<String>,
+            /// Those of calls that had this address of the user.
+            user_ip: Option<IpAddr>,
+            /// Those that the operator of this name made.
+            operator_name: Option<String>,
+        }
+    };
 }
+pub(super) use audit_filter;
+
+macro_rules! filter {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
+        /// Selects decisions.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct AuditFilter {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+    };
+}
+
+audit_filter!(filter);
 
 /// A decision of the engine. It has no secret and no code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -280,9 +273,7 @@ pub struct AuditEntry {
     pub user_id: Option<u64>,
     /// The call, as it is named in all languages; `open` for the opening of the database.
     pub call: String,
-    /// What was decided: `right`, `wrong`, `reused`, `not_checked`, `none_pending`, `wait`, `locked`;
-    /// `sent`, `refused`, `not_delivered`, `maybe_sent`, `not_looked_up`; `done`, `created`, `configured`; `approved`,
-    /// `denied`, `reported`; `recognised`, `not_recognised`.
+    /// The verdict, one of [`AUDIT_VERDICTS`].
     pub verdict: String,
     /// Why, where the verdict leaves that open: `none_to_compare`, `other_action`, `too_many_tries`, `wrong_number`,
     /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `ambiguous`, `cancelled`, `undeliverable`,

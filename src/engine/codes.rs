@@ -6,7 +6,7 @@ use super::jobs::Delivered;
 use super::lines::{InUse, LineType, PhoneLine, Purpose};
 use super::operations::Subject;
 use super::operations::addresses::WrongFromAddress;
-use super::operations::audit::{Noted, Trail};
+use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::budgets::{Over, Sending};
 use super::operations::codes::{self, IssueCode, Issued};
 use super::operations::jobs::Outgoing;
@@ -392,10 +392,10 @@ impl Handle<CheckPhoneVerification> for Engine {
             let number = Some(number.clone());
             let of = |verdict| Noted { verdict, number: number.clone(), ..Noted::default() };
             match checked {
-                Checked::Right => trail.note(view, of("right")),
-                Checked::Wrong => trail.note(view, of("wrong")),
-                Checked::NoneIsPending => trail.refuse(of("none_pending")),
-                Checked::Barred(barred) => trail.refuse(of("").barred(barred)),
+                Checked::Right => trail.note(view, of(AuditVerdict::Right)),
+                Checked::Wrong => trail.note(view, of(AuditVerdict::Wrong)),
+                Checked::NoneIsPending => trail.refuse(of(AuditVerdict::NonePending)),
+                Checked::Barred(barred) => trail.refuse(of(AuditVerdict::Unset).barred(barred)),
             }
             Ok(checked)
         };

@@ -4,7 +4,7 @@
 
 use super::moving::UserRecord;
 use super::operations::Subject;
-use super::operations::audit::Noted;
+use super::operations::audit::{AuditVerdict, Noted};
 use super::operations::forwarding::{self as stored, Because, News, Taken};
 use super::operations::verifications::VerificationKey;
 use super::phones::{self, Phone};
@@ -153,7 +153,7 @@ impl Forwarding {
         let trail = engine.trail_of("verify", now, user_ip)?;
         let address = engine.wrong_from_address(&trail);
         let Some(barred) = engine.look(move |view| address.bar(view))? else { return Ok(()) };
-        let noted = Noted::of(user_id, "").barred(barred);
+        let noted = Noted::of(user_id, AuditVerdict::Unset).barred(barred);
         engine.note_refusal(trail, &user_id.to_string(), noted)?;
         rejections::barred(barred, now)
     }
@@ -286,10 +286,10 @@ fn news(seen: Learned<'_>) -> Result<(News, Option<IpAddr>)> {
     Ok((news, user_ip))
 }
 
-fn verdict(verdict: Verdict) -> &'static str {
+fn verdict(verdict: Verdict) -> AuditVerdict {
     match verdict {
-        Verdict::Right => "right",
-        Verdict::Wrong => "wrong",
-        Verdict::NotChecked => "not_checked",
+        Verdict::Right => AuditVerdict::Right,
+        Verdict::Wrong => AuditVerdict::Wrong,
+        Verdict::NotChecked => AuditVerdict::NotChecked,
     }
 }

@@ -6,7 +6,7 @@
 
 use super::clock::Time;
 use super::limits::Limits;
-use super::operations::audit::{Noted, Trail};
+use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::budgets::Sending;
 use super::operations::lines::{self, Allowance, LineKey, Wanted};
 use super::phones::Phone;
@@ -239,7 +239,7 @@ impl Engine {
     }
 
     fn refuse(&self, used: InUse<'_>, kind: LineType) -> Result<Error> {
-        let noted = Noted { verdict: "refused", over: Some("refuse"), ..used.noted };
+        let noted = Noted { verdict: AuditVerdict::Refused, over: Some("refuse"), ..used.noted };
         let trail = used.trail.clone();
         self.note_refusal(trail, &used.counted_as, noted.because(reason(kind)))?;
         Ok(used.purpose.rejection(kind))
@@ -269,7 +269,7 @@ impl Engine {
         // Rows of their own, beside those of the call.
         let trail = Trail { nonce: self.nonce()?, ..trail.clone() };
         let noted = Noted {
-            verdict: "not_looked_up",
+            verdict: AuditVerdict::NotLookedUp,
             number: Some(phone.masked_e164()),
             ..Noted::default()
         };

@@ -3,7 +3,7 @@
 use super::clock::Now;
 use super::operations::Subject;
 use super::operations::addresses::WrongFromAddress;
-use super::operations::audit::{Noted, Trail};
+use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::offline::{self, Login, Preparation, Report, Reported};
 use super::operations::verify::{Barred, Factor, Match, commit, state};
 use super::store::Authenticator;
@@ -67,8 +67,8 @@ impl Handle<PrepareOffline> for Engine {
             let noted = |verdict| Noted { factors, ..Noted::of(user_id, verdict) };
             let prepared = offline::prepare(view, &preparation)?;
             match prepared {
-                true => trail.note(view, noted("right")),
-                false => trail.refuse(noted("reused")),
+                true => trail.note(view, noted(AuditVerdict::Right)),
+                false => trail.refuse(noted(AuditVerdict::Reused)),
             }
             Ok(prepared)
         };
@@ -112,7 +112,7 @@ impl Engine {
             let noted = |verdict| Noted { factors: factors.clone(), ..Noted::of(user_id, verdict) };
             let Some(state) = state(view, &subject)? else { return Ok(Proof::NoUser) };
             if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
-                trail.refuse(noted("").barred(barred));
+                trail.refuse(noted(AuditVerdict::Unset).barred(barred));
                 return Ok(Proof::Barred(barred));
             }
             for app in &state.authenticators {
@@ -124,7 +124,7 @@ impl Engine {
             let wrong =
                 Match::Nothing { factors: vec![Factor::Authenticator], compared: Vec::new() };
             commit(view, state, &wrong, &WrongFromAddress::default(), now, limits::delay)?;
-            trail.note(view, noted("wrong"));
+            trail.note(view, noted(AuditVerdict::Wrong));
             Ok(Proof::Wrong)
         };
         let trail = self.trail::<PrepareOffline>(now, None)?;

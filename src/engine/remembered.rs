@@ -8,7 +8,7 @@
 
 use super::clock::{Now, Time};
 use super::operations::AppId;
-use super::operations::audit::{Noted, Trail};
+use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::browsers::{self, BrowserKey, NewBrowser};
 use super::{Engine, View, limits, rejections};
 use crate::calls::{BrowserCheck, Done, Forget, Recognise, Remember, Remembered};
@@ -76,8 +76,8 @@ impl Handle<Recognise> for Engine {
         let decide = move |view: &mut View, trail: &mut Trail| {
             let found = browsers::is_remembered(view, &key, now)?;
             match found {
-                true => trail.note(view, Noted::of(user_id, "recognised")),
-                false => trail.refuse(Noted::of(user_id, "not_recognised")),
+                true => trail.note(view, Noted::of(user_id, AuditVerdict::Recognised)),
+                false => trail.refuse(Noted::of(user_id, AuditVerdict::NotRecognised)),
             }
             Ok(found)
         };

@@ -5,7 +5,7 @@ use super::jobs::Delivered;
 use super::lines::{InUse, Purpose};
 use super::operations::applications;
 use super::operations::approver::NewInvitation;
-use super::operations::audit::{Noted, Trail};
+use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::budgets::Sending;
 use super::operations::jobs::{Claimed, Outgoing};
 use super::operations::users::{self, EnrolUser, NewActivity, Profile, Welcome};
@@ -153,12 +153,12 @@ impl Handle<CreateUser> for Engine {
             }
             let enrolled = users::enrol(view, &user)?;
             if enrolled.created {
-                by.note(view, says(enrolled.user_id, "created"));
+                by.note(view, says(enrolled.user_id, AuditVerdict::Created));
             }
             match &enrolled.welcome {
-                Some(Ok(_)) => by.next().note(view, says(enrolled.user_id, "sent")),
+                Some(Ok(_)) => by.next().note(view, says(enrolled.user_id, AuditVerdict::Sent)),
                 Some(Err(over)) => {
-                    let says = says(enrolled.user_id, "refused");
+                    let says = says(enrolled.user_id, AuditVerdict::Refused);
                     by.next().note(view, Noted { over: Some(over.limit), ..says });
                 }
                 None => {}

@@ -3,7 +3,7 @@
 use super::clock::{Now, Time};
 use super::limits::Limits;
 use super::operations::addresses::WrongFromAddress;
-use super::operations::audit::{Noted, Trail};
+use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::verify::{Barred, EnrolledApp, Factor, Match, VerifyState, commit, state};
 use super::operations::{Subject, recovery as recovery_codes};
 use super::store::{self, Authenticator, Decided, RecoveryCode, SentCode};
@@ -50,7 +50,7 @@ impl Checked {
     }
 
     fn barred(trail: &mut Trail, user_id: UserId, barred: Barred) -> Checked {
-        trail.refuse(Noted::of(user_id, "").barred(barred));
+        trail.refuse(Noted::of(user_id, AuditVerdict::Unset).barred(barred));
         Checked::Barred(barred)
     }
 
@@ -67,7 +67,7 @@ impl Checked {
             return Checked::barred(trail, user_id, barred);
         }
         let is_wrong = matches!(found, Match::Nothing { .. });
-        let verdict = if is_wrong { "wrong" } else { "right" };
+        let verdict = if is_wrong { AuditVerdict::Wrong } else { AuditVerdict::Right };
         let noted = Noted { factors, ..Noted::of(user_id, verdict) };
         if noted.factors.is_empty() {
             let noted = noted.because(Some(NONE_TO_COMPARE));
@@ -137,7 +137,11 @@ impl Engine {
                 }
                 MatchResult::Used => {
                     let reply = Verification::wrong(true);
-                    return Ok(Checked::uncounted(trail, Noted::of(user_id, "reused"), reply));
+                    return Ok(Checked::uncounted(
+                        trail,
+                        Noted::of(user_id, AuditVerdict::Reused),
+                        reply,
+                    ));
                 }
                 MatchResult::Right(found, made_with) => {
                     let mut reply = accepted(made_with, enrolled_at);
@@ -181,13 +185,13 @@ impl Engine {
                 return Ok(verification(Verdict::NotChecked));
             }
             if let Some(barred) = barred.or_else(|| wrong.bar(limits::delay, now)) {
-                let noted = Noted::of(user_id, "").barred(barred);
+                let noted = Noted::of(user_id, AuditVerdict::Unset).barred(barred);
                 let noted = Noted { factors: vec![Factor::Recovery], ..noted };
                 self.note_refusal(trail, &kind, noted)?;
                 return rejections::barred(barred, now);
             }
             let Some(salt) = rows.first().map(|row| row.salt.clone()) else {
-                let noted = Noted::of(user_id, "wrong").because(Some(NONE_TO_COMPARE));
+                let noted = Noted::of(user_id, AuditVerdict::Wrong).because(Some(NONE_TO_COMPARE));
                 self.run(move |view| address.count(view))?;
                 self.note_refusal(trail, &kind, noted)?;
                 return Ok(Verification::wrong(false));
@@ -205,7 +209,7 @@ impl Engine {
                 let (found, verification) = match recovery::find(&hash, &rows) {
                     Some(row) if row.spent => {
                         let reply = Verification::wrong(true);
-                        let noted = Noted::of(user_id, "reused");
+                        let noted = Noted::of(user_id, AuditVerdict::Reused);
                         return Ok(Some(Checked::uncounted(trail, noted, reply)));
                     }
                     Some(row) => {
@@ -271,7 +275,7 @@ fn device_of(view: &mut View, state: &VerifyState, found: &Match) -> Decided<Opt
 }
 
 fn not_checked(user_id: UserId) -> Noted {
-    Noted::of(user_id, "not_checked").because(Some("not_confirmed"))
+    Noted::of(user_id, AuditVerdict::NotChecked).because(Some("not_confirmed"))
 }
 
 fn outcome(checked: Checked, now: Now) -> Result<Verification> {

@@ -2,6 +2,7 @@
 
 use super::is_for_tests;
 use super::source::{read, sources};
+use seconder::engine::AUDIT_VERDICTS;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
 
@@ -13,33 +14,27 @@ const PAGE: &str = "man/seconder_audit.3.in";
 
 #[test]
 fn the_verdicts_and_reasons_of_the_audit_are_those_that_the_engine_notes() {
-    let (verdicts, reasons) = noted();
+    let verdicts = AUDIT_VERDICTS.iter().map(|name| (*name).to_owned()).collect();
+    let reasons = noted();
     assert_eq!(column("| verdict | meaning |"), verdicts, "the table of verdicts in {TABLES}");
     assert_eq!(column("| reason | of | meaning |"), reasons, "the table of reasons in {TABLES}");
-    assert_eq!(listed("AUDIT_VERDICTS"), verdicts, "`AUDIT_VERDICTS` in {FIELDS}");
-    assert_eq!(documented("verdict"), verdicts, "`verdict` in {FIELDS}");
     assert_eq!(&documented("reason") - &verdicts, reasons, "`reason` in {FIELDS}");
     assert_eq!(described(), &verdicts | &reasons, "what {PAGE} describes");
 }
 
-/// The verdicts and reasons that the code of the engine has.
-fn noted() -> (Names, Names) {
+/// The reasons that the code of the engine has.
+fn noted() -> Names {
     let mut found = Noted::default();
     for file in sources().iter().filter(|file| !file.test && file.is_in(&["src/engine"])) {
         found.visit_file(&file.syntax());
     }
-    let Noted { mut verdicts, mut reasons, constants } = found;
-    // Whoever notes something later fills it in.
-    verdicts.remove("");
-    reasons =
-        reasons.into_iter().map(|name| constants.get(&name).cloned().unwrap_or(name)).collect();
-    (verdicts, reasons)
+    let Noted { reasons, constants } = found;
+    reasons.into_iter().map(|name| constants.get(&name).cloned().unwrap_or(name)).collect()
 }
 
 /// The texts and constants that are noted, with the values of all constants.
 #[derive(Default)]
 struct Noted {
-    verdicts: Names,
     reasons: Names,
     constants: BTreeMap<String, String>,
 }
@@ -57,42 +52,12 @@ impl<'ast> Visit<'ast> for Noted {
         }
     }
 
-    /// `fn verdict(…) -> &'static str`, and `fn reason(…)`
+    /// `fn reason(…)`
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        if item.sig.ident == "verdict" {
-            self.verdicts.extend(Texts::of(|texts| texts.visit_block(&item.block)));
-        }
         if item.sig.ident == "reason" {
             self.reasons.extend(Texts::of(|texts| texts.visit_block(&item.block)));
         }
         visit::visit_item_fn(self, item);
-    }
-
-    /// `let verdict = …`
-    fn visit_local(&mut self, local: &'ast syn::Local) {
-        if let (true, Some(init)) = (is_named(&local.pat, "verdict"), &local.init) {
-            self.verdicts.extend(Texts::of(|texts| texts.visit_expr(&init.expr)));
-        }
-        visit::visit_local(self, local);
-    }
-
-    /// `Noted { verdict: … }`
-    fn visit_field_value(&mut self, field: &'ast syn::FieldValue) {
-        if matches!(&field.member, syn::Member::Named(name) if name == "verdict") {
-            self.verdicts.extend(Texts::of(|texts| texts.visit_expr(&field.expr)));
-        }
-        visit::visit_field_value(self, field);
-    }
-
-    /// `Noted::of(user_id, …)`, and the closures that are short for it.
-    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
-        if let (syn::Expr::Path(function), Some(last)) = (&*call.func, call.args.last())
-            && let Some(name) = function.path.segments.last()
-            && ["of", "noted", "says"].iter().any(|short| name.ident == short)
-        {
-            self.verdicts.extend(Texts::of(|texts| texts.visit_expr(last)));
-        }
-        visit::visit_expr_call(self, call);
     }
 
     /// `noted.because(…)`
@@ -138,26 +103,12 @@ impl<'ast> Visit<'ast> for Texts {
     }
 }
 
-fn is_named(pattern: &syn::Pat, name: &str) -> bool {
-    matches!(pattern, syn::Pat::Ident(pattern) if pattern.ident == name)
-}
-
 /// The names in the first column of the table with this header.
 fn column(header: &str) -> Names {
     let text = read(TABLES);
     let rows = text.lines().skip_while(|line| *line != header).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|'));
     rows.flat_map(|row| quoted(row.split('|').nth(1).unwrap_or_default())).collect()
-}
-
-/// The texts of a constant.
-fn listed(name: &str) -> Names {
-    let file = syn::parse_file(&read(FIELDS)).unwrap_or_else(|e| panic!("{FIELDS}: {e}"));
-    let constant = file.items.iter().find_map(|item| match item {
-        syn::Item::Const(item) if item.ident == name => Some(&item.expr),
-        _ => None,
-    });
-    constant.map(|value| Texts::of(|texts| texts.visit_expr(value))).unwrap_or_default()
 }
 
 /// The names in the documentation of a field of `AuditEntry`.

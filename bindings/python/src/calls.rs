@@ -11,7 +11,6 @@ use seconder::model::{ApprovalId, DeviceId, Secret, Token, UserId, VerificationC
 use seconder::{Call, Error, Handle, Service, with_every_call};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -220,25 +219,18 @@ fn backup(service: &Service, params: Params) -> Result<Value, Failure> {
 }
 
 #[derive(Deserialize)]
-struct Audit {
-    user_id: Option<UserId>,
-    since: Option<u64>,
-    until: Option<u64>,
-    verdict: Option<String>,
-    call: Option<String>,
-    user_ip: Option<IpAddr>,
-    operator_name: Option<String>,
+struct AuditPage {
     after: Option<String>,
     most: u32,
 }
 
 fn audit(service: &Service, params: Params) -> Result<Value, Failure> {
     service.require_engine()?;
-    let Audit { user_id, since, until, verdict, call, user_ip, operator_name, after, most } =
-        read(params)?;
-    let filter = AuditFilter { user_id, since, until, verdict, call, user_ip, operator_name };
+    // Each reads its own parameters, so that an error names the one that is invalid.
+    let filter: AuditFilter = read(params.clone())?;
+    let AuditPage { after, most } = read(params)?;
     let look = |engine: &Engine| engine.audit(&filter, after.as_deref(), most);
-    let page = service.with_engine("audit", user_id, look)?;
+    let page = service.with_engine("audit", filter.user_id, look)?;
     Ok(json!({ "entries": page.entries, "next": page.next }))
 }
 

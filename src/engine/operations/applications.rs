@@ -6,7 +6,7 @@ mod removing;
 pub(in crate::engine) use keys::{EarlierKey, Rotated, end_earlier, rotate};
 pub(in crate::engine) use removing::{Removed, can_be_removed, remove, remove_audit, remove_users};
 
-use super::audit::{Noted, Trail};
+use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
 use super::{AppId, next_id, steady};
 use crate::engine::clock::Time;
@@ -165,7 +165,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &App, trail: &Trail) -> Decid
         authenticator_period: new.authenticator_period,
     });
     let trail = Trail { app: app_id, ..trail.clone() };
-    trail.note(view, Noted { verdict: "created", ..Noted::default() });
+    trail.note(view, Noted { verdict: AuditVerdict::Created, ..Noted::default() });
     steady::raise(view, trail.now.reached())?;
     Ok(Some(app_id))
 }
@@ -212,7 +212,7 @@ pub(in crate::engine) fn configure(
         return Ok(());
     }
     let changed = changed(&before, &row);
-    let noted = Noted { verdict: "configured", ..Noted::default() };
+    let noted = Noted { verdict: AuditVerdict::Configured, ..Noted::default() };
     trail.note(view, noted.because(Some(&changed)));
     view.put(row);
     steady::raise(view, trail.now.reached())

@@ -7,6 +7,54 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Audit, Decided, Page, View};
 use crate::model::UserId;
 
+macro_rules! verdicts {
+    ($($verdict:ident $name:literal,)*) => {
+        /// The verdict of a decision.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub(in crate::engine) enum AuditVerdict {
+            /// A place that is filled in before it is noted.
+            #[default]
+            Unset,
+            $($verdict),*
+        }
+
+        impl AuditVerdict {
+            pub(in crate::engine) fn name(self) -> &'static str {
+                match self {
+                    AuditVerdict::Unset => "",
+                    $(AuditVerdict::$verdict => $name),*
+                }
+            }
+        }
+
+        /// The verdicts of decisions. More may follow.
+        pub const AUDIT_VERDICTS: &[&str] = &[$($name),*];
+    };
+}
+
+verdicts! {
+    Right "right",
+    Wrong "wrong",
+    Reused "reused",
+    NotChecked "not_checked",
+    NonePending "none_pending",
+    Delayed "wait",
+    Locked "locked",
+    Sent "sent",
+    Refused "refused",
+    NotDelivered "not_delivered",
+    MaybeSent "maybe_sent",
+    NotLookedUp "not_looked_up",
+    Done "done",
+    Created "created",
+    Configured "configured",
+    Approved "approved",
+    Denied "denied",
+    Reported "reported",
+    Recognised "recognised",
+    NotRecognised "not_recognised",
+}
+
 /// The call that decides.
 #[derive(Clone)]
 pub(in crate::engine) struct Trail {
@@ -27,7 +75,7 @@ pub(in crate::engine) struct Trail {
 pub(in crate::engine) struct Noted {
     /// None for a number that belongs to no user, and for an application.
     pub(in crate::engine) user_id: Option<UserId>,
-    pub(in crate::engine) verdict: &'static str,
+    pub(in crate::engine) verdict: AuditVerdict,
     /// Why, where the verdict leaves that open.
     pub(in crate::engine) reason: Option<String>,
     pub(in crate::engine) factors: Vec<Factor>,
@@ -38,7 +86,7 @@ pub(in crate::engine) struct Noted {
 }
 
 impl Noted {
-    pub(in crate::engine) fn of(user_id: UserId, verdict: &'static str) -> Noted {
+    pub(in crate::engine) fn of(user_id: UserId, verdict: AuditVerdict) -> Noted {
         Noted { user_id: Some(user_id), verdict, ..Noted::default() }
     }
 
@@ -48,8 +96,8 @@ impl Noted {
 
     pub(in crate::engine) fn barred(self, barred: Barred) -> Noted {
         let verdict = match barred {
-            Barred::Until(_) | Barred::Address(_) => "wait",
-            Barred::Locked => "locked",
+            Barred::Until(_) | Barred::Address(_) => AuditVerdict::Delayed,
+            Barred::Locked => AuditVerdict::Locked,
         };
         let over = match barred {
             Barred::Address(_) => "address_wrong_hour",
@@ -82,7 +130,7 @@ impl Trail {
 
     /// Notes that a call for this user did what it is for.
     pub(in crate::engine) fn done(&self, view: &mut View, user_id: UserId) {
-        self.note(view, Noted::of(user_id, "done"));
+        self.note(view, Noted::of(user_id, AuditVerdict::Done));
     }
 
     /// The same, for another row of the same call.
@@ -100,7 +148,7 @@ impl Trail {
             app_id: self.app,
             noted_at: self.now.clock,
             call: self.call.to_owned(),
-            verdict: noted.verdict.to_owned(),
+            verdict: noted.verdict.name().to_owned(),
             reason: noted.reason,
             factor: (!names.is_empty()).then(|| names.join("+")),
             number: noted.number,

@@ -1,6 +1,6 @@
 //! Codes by SMS and voice, and the messages that carry them.
 
-use super::audit::Noted;
+use super::audit::{AuditVerdict, Noted};
 use super::budgets::{Over, Sending};
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::verify::{Barred, Factor, WrongAnswers};
@@ -56,9 +56,10 @@ pub(in crate::engine) enum Issued {
 impl Issued {
     /// What the audit says of it.
     pub(in crate::engine) fn noted(&self, of: Noted) -> Noted {
-        let refused = |over| Noted { verdict: "refused", over: Some(over), ..of.clone() };
+        let refused =
+            |over| Noted { verdict: AuditVerdict::Refused, over: Some(over), ..of.clone() };
         match self {
-            Issued::Sent { .. } => Noted { verdict: "sent", ..of },
+            Issued::Sent { .. } => Noted { verdict: AuditVerdict::Sent, ..of },
             Issued::Barred(barred) => of.barred(*barred),
             Issued::TooSoon(_) => refused("cool_down"),
             Issued::TooOften(_) => refused("sends"),

@@ -5,7 +5,7 @@
 //! returned; everybody else is there. A user who comes is added as one who is imported.
 
 use super::addresses::WrongFromAddress;
-use super::audit::{Noted, Trail};
+use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
 use super::moving;
 use super::verifications::{self, VerificationKey};
@@ -43,7 +43,7 @@ pub(in crate::engine) struct News {
     pub(in crate::engine) sent: Option<bool>,
     pub(in crate::engine) uses_app: bool,
     /// What became of a code, for the audit.
-    pub(in crate::engine) checked: Option<&'static str>,
+    pub(in crate::engine) checked: Option<AuditVerdict>,
     /// Whether it is the reply to a question of this service, which is not counted as a call.
     pub(in crate::engine) asked: bool,
 }
@@ -140,10 +140,10 @@ pub(in crate::engine) fn note(
         count(view, app, false)?;
     }
     if let Some(verdict) = news.checked {
-        if verdict == "wrong" {
+        if verdict == AuditVerdict::Wrong {
             address.count(view)?;
         }
-        trail.note(view, Noted { verdict, ..Noted::of(id, "") }.because(Some(FORWARDED)));
+        trail.note(view, Noted::of(id, verdict).because(Some(FORWARDED)));
     }
     reserve(view, id)?;
     let state = before.as_ref().map(|row| row.state.clone());
@@ -163,7 +163,7 @@ pub(in crate::engine) fn note(
     row.confirmed = news.confirmed.unwrap_or(row.confirmed);
     let is_on_its_way = row.sent_until > now.steady;
     let proven = match news.checked {
-        Some("right") => {
+        Some(AuditVerdict::Right) => {
             // A code that nobody has sent is that of an app.
             row.has_app |= !is_on_its_way;
             let proven = is_on_its_way && !row.sent_forced;

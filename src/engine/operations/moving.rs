@@ -1,6 +1,6 @@
 //! Users that come from another service with their ids, and all users for those who leave for one.
 
-use super::audit::{Noted, Trail};
+use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
 use super::verify::Factor;
 use super::{AppId, DEVICES, USERS, count_users, pass_id};
@@ -75,7 +75,7 @@ pub(in crate::engine) fn import(
     for user in &new {
         add(view, app, user, trail.now);
         let number = Some(user.phone.masked_e164());
-        trail.note(view, Noted { number, ..Noted::of(user.user_id, "created") });
+        trail.note(view, Noted { number, ..Noted::of(user.user_id, AuditVerdict::Created) });
     }
     if !new.is_empty() {
         // They are no users of this month: it is not known when they became users.

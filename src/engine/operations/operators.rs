@@ -1,6 +1,6 @@
 //! The operators of a database, each with a token.
 
-use super::audit::{Noted, Trail};
+use super::audit::{AuditVerdict, Noted, Trail};
 use super::steady;
 use crate::engine::clock::Time;
 use crate::engine::limits::MOST_OPERATORS;
@@ -75,5 +75,5 @@ fn put(view: &mut View, row: Operator, trail: &Trail) -> Decided<()> {
 
 fn note(view: &mut View, name: &str, trail: &Trail) {
     let reason = Some(name.to_owned());
-    trail.note(view, Noted { verdict: "configured", reason, ..Noted::default() });
+    trail.note(view, Noted { verdict: AuditVerdict::Configured, reason, ..Noted::default() });
 }

@@ -1,6 +1,6 @@
 //! The routes of messages, as the operator of a server has set them.
 
-use super::audit::{Noted, Trail};
+use super::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::store::{Decided, Route, Sealed, View};
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn put(view: &mut View, name: &str, settings: Sealed<String>, removed: bool, tra
     let changed_at = trail.now.steady;
     view.put(Route { name: name.to_owned(), settings, removed, changed_at });
     let reason = Some(name.trim_start_matches('@').to_owned());
-    trail.note(view, Noted { verdict: "configured", reason, ..Noted::default() });
+    trail.note(view, Noted { verdict: AuditVerdict::Configured, reason, ..Noted::default() });
 }
 
 fn forget_removed(view: &mut View, trail: &Trail) -> Decided<()> {

@@ -2,6 +2,7 @@
 
 use super::{Nothing, Operation, operation};
 use crate::engine::Engine;
+use crate::engine::operations::audit::AuditVerdict;
 use crate::keyring::{KeyId, KeyInfo};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -69,12 +70,14 @@ pub struct AddedKey {
 
 /// Notes a change of a key in the audit.
 fn noted(engine: &Engine, call: &'static str, key: KeyId) -> Result<()> {
-    engine.note_of_database(call, "configured", Some(key.to_string())).map_err(|error| {
-        // Whoever repeats the operation would make another key, and would not know of the first one.
-        Error::storage(format!(
-            "the key {key} was changed by {call}, but not noted in the audit: {error}"
-        ))
-    })
+    engine.note_of_database(call, AuditVerdict::Configured, Some(key.to_string())).map_err(
+        |error| {
+            // Whoever repeats the operation would make another key, and would not know of the first one.
+            Error::storage(format!(
+                "the key {key} was changed by {call}, but not noted in the audit: {error}"
+            ))
+        },
+    )
 }
 
 operation! {
@@ -140,7 +143,7 @@ pub struct ResealedValues {
 impl Reseal {
     fn run(&self, engine: &Engine) -> Result<ResealedValues> {
         let done = engine.reseal()?;
-        engine.note_of_database(Reseal::NAME, "done", None)?;
+        engine.note_of_database(Reseal::NAME, AuditVerdict::Done, None)?;
         Ok(ResealedValues { sealed: done.values, unreadable: done.unreadable })
     }
 }

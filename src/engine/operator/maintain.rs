@@ -3,6 +3,7 @@
 use super::{Operation, operation};
 use crate::Result;
 use crate::engine::Engine;
+use crate::engine::operations::audit::AuditVerdict;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
@@ -28,7 +29,7 @@ impl Backup {
     fn run(&self, engine: &Engine) -> Result<BackedUp> {
         let mut bytes = 0;
         engine.backup(Path::new(&self.path), |_, all| bytes = all)?;
-        engine.note_of_database(Backup::NAME, "done", Some(self.path.clone()))?;
+        engine.note_of_database(Backup::NAME, AuditVerdict::Done, Some(self.path.clone()))?;
         Ok(BackedUp { bytes })
     }
 }

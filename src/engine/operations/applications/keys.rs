@@ -2,7 +2,7 @@
 
 use super::{hash, lookups};
 use crate::engine::clock::Time;
-use crate::engine::operations::audit::{Noted, Trail};
+use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::lookups::Kind;
 use crate::engine::operations::steady;
 use crate::engine::store::{Application, Decided, View};
@@ -101,7 +101,7 @@ fn forget(view: &mut View, key: &str) {
 
 fn put(view: &mut View, row: Application, trail: &Trail) -> Decided<()> {
     view.put(row);
-    let noted = Noted { verdict: "configured", ..Noted::default() };
+    let noted = Noted { verdict: AuditVerdict::Configured, ..Noted::default() };
     trail.note(view, Noted { reason: Some("api_key".to_owned()), ..noted });
     steady::raise(view, trail.now.reached())
 }

@@ -2,7 +2,7 @@
 
 use super::keys;
 use crate::engine::clock::Time;
-use crate::engine::operations::audit::{Noted, Trail};
+use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::lookups::Kind;
 use crate::engine::operations::{AppId, users};
 use crate::engine::store::{
@@ -70,6 +70,9 @@ pub(in crate::engine) fn remove(view: &mut View, app: AppId, trail: &Trail) -> D
     view.delete_all::<Forwarded>((app,));
     view.delete_all::<Forwarding>((app,));
     let removed = format!("application {app}");
-    trail.note(view, Noted { verdict: "done", ..Noted::default() }.because(Some(&removed)));
+    trail.note(
+        view,
+        Noted { verdict: AuditVerdict::Done, ..Noted::default() }.because(Some(&removed)),
+    );
     Ok(Removed::Done)
 }

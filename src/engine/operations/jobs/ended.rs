@@ -1,6 +1,6 @@
 //! The end of jobs: what was sent, and what failed for good.
 
-use super::super::audit::{Noted, Trail};
+use super::super::audit::{AuditVerdict, Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
 use super::super::{AppId, Subject, applications, pushes};
@@ -180,7 +180,7 @@ pub(super) fn drop_void(view: &mut View, job: &Job, now: Now) {
 /// Notes how many attempts may have sent a message, whose count goes now.
 pub(super) fn note_ambiguous(view: &mut View, job: &Job, now: Now) {
     if job.kind.is_message() && job.ambiguous > 0 {
-        let noted = Noted { verdict: "maybe_sent", ..Noted::default() };
+        let noted = Noted { verdict: AuditVerdict::MaybeSent, ..Noted::default() };
         let mut concerned = Concerned::by(job);
         // Another row may say of the same job, at the same time, that it was not delivered.
         concerned.job_id ^= 1;
@@ -219,7 +219,7 @@ pub(super) fn note(
 }
 
 fn not_delivered(why: Undelivered) -> Noted {
-    Noted { verdict: "not_delivered", ..Noted::default() }.because(Some(reason(why)))
+    Noted { verdict: AuditVerdict::NotDelivered, ..Noted::default() }.because(Some(reason(why)))
 }
 
 /// What the audit says of a job besides what became of it.

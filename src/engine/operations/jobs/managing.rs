@@ -1,6 +1,6 @@
 //! What an operator has done with a job.
 
-use super::super::audit::{Noted, Trail};
+use super::super::audit::{AuditVerdict, Noted, Trail};
 use super::super::budgets::Over;
 use super::ended::{Undelivered, give_up, note_ambiguous, sending};
 use super::{Outgoing, PUSHES, Plan, What, callbacks, free, is_wanted, state, user_id, what};
@@ -72,7 +72,7 @@ pub(in crate::engine) fn replay(
     }
     free(&mut job, now.steady);
     let (user_id, number) = (user_id(&job), job.number.clone());
-    trail.note(view, Noted { user_id, verdict: "done", number, ..Noted::default() });
+    trail.note(view, Noted { user_id, verdict: AuditVerdict::Done, number, ..Noted::default() });
     view.put(job.clone());
     Ok(Ok(job))
 }
