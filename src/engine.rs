@@ -1,6 +1,7 @@
 //! The service itself, inside this process: users, codes, approvals, devices, phones and
 //! applications, in a database. It handles the calls of the interface and knows no HTTP.
 
+mod app_settings;
 mod applications;
 mod approvals;
 pub mod approver;
@@ -43,7 +44,7 @@ mod urls;
 mod users;
 mod verify;
 
-pub use applications::ApplicationSettings;
+pub use app_settings::{APP_SETTINGS, AppSetting, ApplicationSettings, SettingKind};
 pub use approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
 pub use audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
 pub use backups::restore;
@@ -124,7 +125,7 @@ impl Engine {
     /// An engine on the database file at `path`.
     pub(crate) fn open_sqlite(path: &str, settings: EngineSettings) -> Result<Engine> {
         let path = settings::database_file(path)?;
-        applications::check(&settings)?;
+        settings.check_application()?;
         let keyring = settings.keyring.as_deref();
         let check = |path: &Path, listed: &_| keys::check(listed, path, keyring);
         let database = store::Sqlite::open_checked(path, settings.must_exist, &check)?;
@@ -140,7 +141,7 @@ impl Engine {
     /// An engine on a PostgreSQL database, at the URL of which this is what follows the scheme.
     #[cfg(feature = "postgres")]
     pub(crate) fn open_postgres(rest: &str, settings: EngineSettings) -> Result<Engine> {
-        applications::check(&settings)?;
+        settings.check_application()?;
         let ring = keys::named_ring(&settings)?;
         let database = store::Postgres::open(rest, settings.must_exist)?;
         let store = Store::sealed(database, ring, Arc::clone(&settings.clock))?;
@@ -203,18 +204,17 @@ impl Engine {
     /// key before it is valid too, they are signed with that one. A key that another process has replaced is
     /// returned for up to 2 s, and for as long as the database cannot be read.
     pub fn api_key(&self) -> ApiKey {
-        let current = self.current();
-        current.as_ref().unwrap_or(self).app.api_key.clone()
+        self.current().as_ref().unwrap_or(self).app.api_key.clone()
     }
 
     /// The names used in callbacks, and by a server in front of this engine.
     pub fn names(&self) -> &Names {
-        &self.app.names
+        &self.app.settings.names
     }
 
     /// The generation of the bodies that a server in front of this engine replies with.
     pub(crate) fn replies(&self) -> Generation {
-        self.app.replies
+        self.app.settings.replies
     }
 
     /// The same engine, for the application with this API key, or with this one before it. The application

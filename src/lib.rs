@@ -1,6 +1,12 @@
 //! The second factor of a login: one set of calls, and a URL that says who handles them.
 
 #[cfg(any(feature = "engine", feature = "remote"))]
+#[cfg_attr(
+    not(feature = "engine"),
+    allow(dead_code, unreachable_pub, reason = "a build without an engine needs the names alone")
+)]
+mod app_settings;
+#[cfg(any(feature = "engine", feature = "remote"))]
 mod call_log;
 #[cfg(feature = "callbacks")]
 pub mod callback;
@@ -50,7 +56,7 @@ pub use error::{Error, Rejection, Result, Stage};
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub use interrupt::{Canceller, Interrupt, interrupted};
 #[cfg(any(feature = "engine", feature = "remote"))]
-pub use service::{ApprovalPoll, ApprovalWait, Service, Settings, Sleep, Sleeper, open};
+pub use service::{ApprovalPoll, ApprovalWait, Scheme, Service, Settings, Sleep, Sleeper, open};
 
 /// The README's examples, as doc tests.
 #[cfg(all(doctest, feature = "engine"))]

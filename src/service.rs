@@ -17,10 +17,12 @@ mod operating;
 mod phones;
 #[cfg(feature = "remote")]
 mod remote_settings;
+mod scheme;
 mod waiting;
 #[cfg(feature = "remote")]
 mod warm;
 
+pub use scheme::Scheme;
 pub use waiting::{ApprovalPoll, ApprovalWait, Sleep, Sleeper};
 
 use crate::call_log::Log;
@@ -39,11 +41,6 @@ use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
-
-const SCHEMES: &str = "must begin with https: (a remote service), unix: (the socket of a service on \
-                       this machine), sqlite: (a database file), postgres: (a database on a \
-                       server) or sandbox: (for tests); a build of the library may lack some of \
-                       these";
 
 /// The URL with the part before the first colon, in which capitals do not count (RFC 3986, 3.1), in
 /// small letters.
@@ -159,25 +156,32 @@ impl Settings {
         self.engine.api_key.clone_from(&api_key);
         #[cfg(feature = "remote")]
         self.remote.api_key.clone_from(&api_key);
-        let backend = match url.split_once(':') {
+        let unknown = || Error::invalid_argument("url", scheme::MUST_BE);
+        #[cfg_attr(
+            not(any(feature = "engine", feature = "unix")),
+            allow(unused_variables, reason = "https: takes the whole URL")
+        )]
+        let (scheme, rest) = Scheme::split(url).ok_or_else(unknown)?;
+        let backend = match scheme {
             #[cfg(feature = "https")]
-            Some(("https" | "http", _)) => Backend::Remote(Remote::open_network(url, self.remote)?),
+            Scheme::Https => Backend::Remote(Remote::open_network(url, self.remote)?),
             #[cfg(feature = "unix")]
-            Some(("unix", rest)) => Backend::Remote(Remote::open_socket(rest, self.remote)?),
+            Scheme::Unix => Backend::Remote(Remote::open_socket(rest, self.remote)?),
             #[cfg(feature = "engine")]
-            Some(("sqlite", path)) => {
-                Backend::Engine(Engine::open_sqlite(path, engine_settings::posting(self.engine)?)?)
+            Scheme::Sqlite => {
+                Backend::Engine(Engine::open_sqlite(rest, engine_settings::posting(self.engine)?)?)
             }
             #[cfg(feature = "postgres")]
-            Some(("postgres" | "postgresql", rest)) => Backend::Engine(Engine::open_postgres(
+            Scheme::Postgres => Backend::Engine(Engine::open_postgres(
                 rest,
                 engine_settings::posting(self.engine)?,
             )?),
             #[cfg(feature = "engine")]
-            Some(("sandbox", rest)) => {
+            Scheme::Sandbox => {
                 Backend::Engine(Engine::open_sandbox(rest, engine_settings::posting(self.engine)?)?)
             }
-            _ => return Err(Error::invalid_argument("url", SCHEMES)),
+            #[allow(unreachable_patterns, reason = "a build may lack none of them")]
+            _ => return Err(unknown()),
         };
         Ok(Service { backend, interrupt: None, log: None })
     }

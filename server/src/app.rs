@@ -1,18 +1,15 @@
 //! `seconder app`: the applications of a database.
 
-use crate::arguments::{CallDefaults, Database, seconds};
+use crate::arguments::{AppOptions, Database, seconds};
 use crate::commands::{invalid, print, secret_file};
 use crate::table::{Json, lines, print_json, table, utc};
-use clap::builder::BoolishValueParser;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use seconder::engine::operator::{
     AppRecord, AppSettings, CreateApp, DeleteApp, EndOverlap, ListApps, RotateAppKey, SetApp,
     ShowApp,
 };
-use seconder::model::CallbackMethod;
-use seconder::wire::Generation;
 use seconder::{Result, Service};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
@@ -30,7 +27,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         key_file: Option<PathBuf>,
         #[command(flatten)]
-        settings: Given,
+        settings: AppOptions,
         /// Print a JSON object.
         #[arg(long)]
         json: bool,
@@ -60,7 +57,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
         #[command(flatten)]
-        settings: Given,
+        settings: AppOptions,
         /// Print a JSON object.
         #[arg(long)]
         json: bool,
@@ -99,70 +96,6 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-}
-
-/// The settings of an application.
-#[derive(Args)]
-pub(crate) struct Given {
-    /// URL that callbacks are posted to; '' for none.
-    #[arg(long, value_name = "URL")]
-    callback_url: Option<String>,
-    /// How callbacks are sent: post or get.
-    #[arg(long, value_name = "METHOD")]
-    callback_method: Option<CallbackMethod>,
-    /// Whether callbacks may be sent to addresses that are not of the public Internet: yes or no.
-    #[arg(long, value_name = "YES", value_parser = BoolishValueParser::new())]
-    callback_private: Option<bool>,
-    /// PEM file with the authorities to trust when callbacks are posted; '' for those of the system.
-    #[arg(long, value_name = "FILE")]
-    callback_ca_file: Option<PathBuf>,
-    /// Number of digits of codes by SMS and voice, 6 to 10.
-    #[arg(long, value_name = "DIGITS")]
-    token_length: Option<u8>,
-    /// Generation of the bodies of replies: current, or older for clients of 2012.
-    #[arg(long, value_name = "GENERATION")]
-    replies: Option<Generation>,
-    /// Link to the app that a new user receives by SMS; '' for none.
-    #[arg(long, value_name = "URL")]
-    install_link: Option<String>,
-    /// For how many days, 1 to 7, login machines may check codes without the service; 0 forbids it.
-    #[arg(long, value_name = "DAYS")]
-    offline_days: Option<u8>,
-    /// Limit to change, as NAME=VALUE, such as number_day=10; repeat it for more.
-    #[arg(long = "limit", value_name = "NAME=VALUE")]
-    limits: Vec<String>,
-    /// File with its own texts of messages; '' for none.
-    #[arg(long, value_name = "FILE")]
-    texts: Option<String>,
-    /// Domain of the page on which users enter codes; '' for none.
-    #[arg(long, value_name = "DOMAIN")]
-    otp_domain: Option<String>,
-    #[command(flatten)]
-    calls: CallDefaults,
-}
-
-impl Given {
-    fn settings(&self) -> Result<AppSettings> {
-        let mut settings = AppSettings::default();
-        settings.callback_url.clone_from(&self.callback_url);
-        settings.callback_method = self.callback_method;
-        settings.callback_private = self.callback_private;
-        settings.callback_ca_file.clone_from(&self.callback_ca_file);
-        settings.token_length = self.token_length;
-        settings.replies = self.replies;
-        settings.install_link.clone_from(&self.install_link);
-        settings.offline_days = self.offline_days;
-        settings.limits = (!self.limits.is_empty()).then(|| self.limits.join(" "));
-        settings.texts = match self.texts.as_deref() {
-            None | Some("") => self.texts.clone(),
-            Some(file) => Some(std::fs::read_to_string(file).map_err(|error| {
-                invalid("texts", format!("cannot be read from {file}: {error}"))
-            })?),
-        };
-        settings.otp_domain.clone_from(&self.otp_domain);
-        self.calls.change(&mut settings);
-        Ok(settings)
-    }
 }
 
 pub(crate) fn run(command: Command) -> Result<()> {
@@ -252,30 +185,13 @@ fn show(app: &AppRecord, json: bool) -> Result<()> {
     if json {
         return print_json(serde_json::to_string(app));
     }
-    let text = |value: &dyn ToString| Some(value.to_string());
-    print(&lines(&[
-        ("app_id", text(&app.app_id)),
-        ("name", text(&app.name)),
-        ("users", text(&app.users)),
-        ("earlier_key_until", app.earlier_key_until.map(utc)),
-        ("callback_url", app.callback_url.clone()),
-        ("callback_method", text(&app.callback_method.name())),
-        ("callback_private", text(&app.callback_private)),
-        ("callback_ca_file", app.callback_ca_file.clone()),
-        ("token_length", text(&app.token_length)),
-        ("replies", text(&app.replies.name())),
-        ("names", text(&app.names)),
-        ("install_link", app.install_link.clone()),
-        ("offline_days", text(&app.offline_days)),
-        ("limits", text(&app.limits)),
-        ("texts", app.texts.clone()),
-        ("otp_domain", app.otp_domain.clone()),
-        ("plan", text(&app.plan)),
-        ("white_label", text(&app.white_label)),
-        ("sms_enabled", text(&app.sms_enabled)),
-        ("force_codes", text(&app.force_codes)),
-        ("logo", app.logo.clone()),
-        ("authenticator_digits", text(&app.authenticator_digits)),
-        ("authenticator_period", text(&app.authenticator_period)),
-    ]))
+    let record = serde_json::to_value(app).unwrap_or_default();
+    let fields = record.as_object().into_iter().flatten();
+    let rows = fields.map(|(name, value)| match value {
+        Value::Null => (name.as_str(), None),
+        Value::String(text) => (name.as_str(), Some(text.clone())),
+        _ if name == "earlier_key_until" => (name.as_str(), app.earlier_key_until.map(utc)),
+        value => (name.as_str(), Some(value.to_string())),
+    });
+    print(&lines(&rows.collect::<Vec<_>>()))
 }

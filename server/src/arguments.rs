@@ -1,17 +1,14 @@
 //! The options of the commands that several of them share, or that have many.
 
-mod call_defaults;
+mod app_options;
 mod database_url;
 
-pub(crate) use call_defaults::CallDefaults;
+pub(crate) use app_options::{AppOptions, of_option};
 pub(crate) use database_url::check_database;
 
 use crate::LOGGER;
-use clap::builder::BoolishValueParser;
 use clap::{ArgGroup, Args};
 use ipnet::IpNet;
-use seconder::model::CallbackMethod;
-use seconder::wire::Generation;
 use seconder_server::{Level, LogFormat, Logger, PublicUrl};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -313,53 +310,8 @@ pub(crate) struct Serve {
     /// database, or Seconder in a new one.
     #[arg(long, value_name = "NAME")]
     pub(crate) application_name: Option<String>,
-    /// URL that callbacks with the responses to approval requests are posted to: https:, or http:
-    /// on this machine; '' for none; by default the one stored in the database, if any.
-    #[arg(long, value_name = "URL")]
-    pub(crate) callback_url: Option<String>,
-    /// How callbacks are sent: post, with a JSON body, or get, with the parameters as the query of the
-    /// URL; by default the method stored in the database, or post in a new one.
-    #[arg(long, value_name = "METHOD")]
-    pub(crate) callback_method: Option<CallbackMethod>,
-    /// Whether callbacks may be sent to addresses that are not of the public Internet, those of private
-    /// networks and of this machine: yes or no; by default what is stored in the database, or no in a
-    /// new one. A URL with localhost or a loopback address leads to this machine in any case, and
-    /// nowhere else.
-    #[arg(long, value_name = "YES", value_parser = BoolishValueParser::new())]
-    pub(crate) callback_private: Option<bool>,
-    /// PEM file with the authorities to trust when callbacks are posted, instead of the system's; ''
-    /// for none; by default the one stored in the database, if any.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) callback_ca_file: Option<String>,
-    /// Generation of the bodies to reply with: current, or older for clients of 2012 that read
-    /// `success` as text; by default the one stored in the database, or current in a new one.
-    #[arg(long, value_name = "GENERATION")]
-    pub(crate) replies: Option<Generation>,
-    /// Link to the app that a new user receives by SMS, an https: URL; '' for none; by default the one
-    /// stored in the database, if any.
-    #[arg(long, value_name = "URL")]
-    pub(crate) install_link: Option<String>,
-    /// For how many days, 1 to 7, login machines may check the codes of authenticator apps while they
-    /// cannot reach the service; 0 forbids it; by default the number stored in the database, or 0 in
-    /// a new one.
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u8).range(0..=7))]
-    pub(crate) offline_days: Option<u8>,
-    /// Limit to change, as NAME=VALUE, such as number_day=10 or countries=1+44; repeat it for more. The
-    /// others stay as they are stored in the database, and the start shows all of them.
-    #[arg(long = "limit", value_name = "NAME=VALUE")]
-    pub(crate) limits: Vec<String>,
-    /// File with the application's own texts of messages, a JSON object of languages, each of them an
-    /// object of texts; they replace those that are stored; '' for none; by default those stored in the
-    /// database, and where there is none, the text that is built in.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) texts: Option<String>,
-    /// Domain of the page on which users enter codes, such as example.com: each SMS with a code then ends
-    /// with a line by which browsers offer the code there; '' for none; by default the one stored in the
-    /// database, if any.
-    #[arg(long, value_name = "DOMAIN")]
-    pub(crate) otp_domain: Option<String>,
     #[command(flatten)]
-    pub(crate) calls: CallDefaults,
+    pub(crate) app: AppOptions,
 }
 
 #[cfg(unix)]

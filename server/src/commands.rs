@@ -32,7 +32,7 @@ use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::keyring::Keyring;
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
-use seconder::{CallOutcome, CallRecord, Error, Result, Service, Settings};
+use seconder::{CallOutcome, CallRecord, Error, Result, Scheme, Service, Settings};
 use serde_json::json;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ impl Database {
             Some(names) => settings.names(names),
             None => settings,
         };
-        let settings = match self.ring_file().filter(|_| !url.starts_with("sandbox:")) {
+        let settings = match self.ring_file().filter(|_| Scheme::of(url) != Some(Scheme::Sandbox)) {
             Some(file) => settings.keyring(file),
             None => settings,
         };
@@ -130,7 +130,7 @@ impl Database {
     }
 
     pub(crate) fn is_sandbox(&self) -> bool {
-        self.url.starts_with("sandbox:")
+        Scheme::of(&self.url) == Some(Scheme::Sandbox)
     }
 
     /// Opens a database that must exist: a mistyped name would otherwise create an empty one.
@@ -162,8 +162,7 @@ impl Database {
 
 /// Checks the URL of a database, without opening it.
 pub(crate) fn check_database_url(url: &str) -> Result<()> {
-    let schemes = ["sqlite:", "sandbox:"];
-    if !is_on_server(url) && !schemes.iter().any(|scheme| url.starts_with(scheme)) {
+    if !is_engine(url) {
         let reason = "must be sqlite:/path/file.db or postgres://user@host/database";
         return Err(invalid("database", reason.to_owned()));
     }
@@ -172,8 +171,9 @@ pub(crate) fn check_database_url(url: &str) -> Result<()> {
 
 /// The file of a database, by its URL.
 pub(crate) fn database_file(url: &str) -> Option<&Path> {
-    let path = url.strip_prefix("sqlite:")?;
-    Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
+    let (scheme, path) = Scheme::split(url)?;
+    let path = Path::new(path.strip_prefix("//").unwrap_or(path));
+    (scheme == Scheme::Sqlite).then_some(path)
 }
 
 /// Checks that a file can be created where it is named.
@@ -238,7 +238,12 @@ impl SingleNames {
 
 /// Returns whether the URL is that of a database on a server.
 pub(crate) fn is_on_server(url: &str) -> bool {
-    ["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme))
+    Scheme::of(url) == Some(Scheme::Postgres)
+}
+
+/// Returns whether the URL opens an engine in this process, as that of a database does.
+pub(crate) fn is_engine(url: &str) -> bool {
+    Scheme::of(url).is_some_and(Scheme::is_engine)
 }
 
 /// The URL of a database on a server, with the password that systemd has passed, unless it names a file with it.

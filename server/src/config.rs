@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 /// The command whose options are the settings.
 const SERVE: &str = "serve";
-/// The command whose options mean the same as those of that one.
+/// The command whose options have the same meanings as its options.
 const DOCTOR: &str = "doctor";
 /// The command that writes such a file.
 const INIT: &str = "init";

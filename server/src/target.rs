@@ -1,11 +1,11 @@
 //! The service that a command works on: a database, or a service that runs.
 
 use crate::Database;
-use crate::commands::{Calling, invalid, secret_file};
+use crate::commands::{Calling, invalid, is_engine, secret_file};
 use clap::Args;
 use clap::builder::ArgPredicate;
 use nix::unistd::User;
-use seconder::{Result, Service, Settings};
+use seconder::{Result, Scheme, Service, Settings};
 use seconder_server::user_number;
 use std::path::PathBuf;
 
@@ -83,7 +83,7 @@ impl Target {
 impl LocalTarget {
     /// Returns whether the service is asked by its socket, where it restricts users to their own accounts.
     pub(crate) fn is_socket(&self) -> bool {
-        self.service.as_deref().is_some_and(|url| url.starts_with("unix:"))
+        self.service.as_deref().is_some_and(|url| Scheme::of(url) == Some(Scheme::Unix))
     }
 
     /// For calls that may cause a message.
@@ -103,8 +103,7 @@ fn open(
     ca_file: Option<&PathBuf>,
     service_user: Option<&str>,
 ) -> Result<Service> {
-    let databases = ["sqlite:", "postgres:", "postgresql:", "sandbox:"];
-    if databases.iter().any(|scheme| url.starts_with(scheme)) {
+    if is_engine(url) {
         return Err(invalid("url", "names a database: use --database".to_owned()));
     }
     if database.app.is_some() {

@@ -173,7 +173,7 @@ impl Engine {
     ) -> Result<Decision> {
         let digits = if response == ApprovalResponse::Approve { request.digits()? } else { 0 };
         check_number(responder.number.as_ref(), digits)?;
-        let callback = match self.app.callback_url.clone() {
+        let callback = match self.app.settings.callback_url.clone() {
             Some(url) => Some(NewCallback {
                 job_id: self.nonce()?,
                 url,
@@ -287,7 +287,7 @@ impl Engine {
                 "last_account_recovery_at": null,
             },
         });
-        self.app.names.body_to_wire(&mut body);
+        self.app.settings.names.body_to_wire(&mut body);
         // After the names, because they decide the order.
         callback::make_regular(&mut body);
         Ok(body.to_string())
@@ -330,7 +330,7 @@ fn shown(details: &Map<String, Value>) -> Value {
 impl Engine {
     /// The pictures of a request: its own, or else that of the application.
     fn logos(&self, call: &CreateApproval) -> Vec<Logo> {
-        match (&call.logos[..], &self.app.logo) {
+        match (&call.logos[..], &self.app.settings.logo) {
             ([], Some(url)) => vec![Logo { res: "default".into(), url: url.as_str().to_owned() }],
             (own, _) => own.to_vec(),
         }
@@ -341,7 +341,7 @@ impl Handle<CreateApproval> for Engine {
     fn handle(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
         let now = self.begin();
         let seconds = call.seconds_to_expire.unwrap_or(limits::APPROVAL_LIFE);
-        let length = call.number_digits.unwrap_or(self.app.limits.number_digits.into());
+        let length = call.number_digits.unwrap_or(self.app.settings.limits.number_digits.into());
         let number = clock::digits(self.random(), u8::try_from(length).unwrap_or(0))?;
         let number = Zeroizing::new(number);
         let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;
@@ -356,7 +356,7 @@ impl Handle<CreateApproval> for Engine {
             seconds_to_expire: seconds,
             expires_at: (seconds > 0).then(|| now.steady.plus(Duration::from_secs(seconds))),
             most_open: self.caps().open_approvals,
-            application: self.app.name.clone(),
+            application: self.app.settings.name.clone(),
             shown_details: shown(&call.details),
             number: number.clone(),
             pushes: NewPushes {
@@ -424,7 +424,7 @@ impl Engine {
         approval.user_email = Some(user_email);
         approval.app_id = Some(self.app.app_id.to_string());
         approval.app_serial_id = u64::try_from(self.app.app_id).ok();
-        approval.app_name = Some(self.app.name.clone());
+        approval.app_name = Some(self.app.settings.name.clone());
         approval.details = kept_json::details(&row)?;
         approval.hidden_details = kept_json::hidden_details(&row)?;
         approval.logos = kept_json::logos(&row)?;

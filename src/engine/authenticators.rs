@@ -36,9 +36,10 @@ impl Handle<EnrolAuthenticator> for Engine {
         };
         let mut secret = Zeroizing::new(vec![0; limits::SECRET_LENGTH]);
         self.shared.random.fill(&mut secret)?;
-        let (digits, period) = (self.app.authenticator_digits, self.app.authenticator_period);
-        let uri =
-            Totp::new(&secret, Algorithm::Sha1, digits, period)?.uri(&self.app.name, &label)?;
+        let (digits, period) =
+            (self.app.settings.authenticator_digits, self.app.settings.authenticator_period);
+        let uri = Totp::new(&secret, Algorithm::Sha1, digits, period)?
+            .uri(&self.app.settings.name, &label)?;
         let picture = picture(&uri, call.qr_size.unwrap_or(QR_SIZE))?;
         let (app, user_id) = (self.app.app_id, call.user_id);
         // The default label has the user's e-mail address, which is stored with the user alone.
@@ -57,7 +58,7 @@ impl Handle<EnrolAuthenticator> for Engine {
         }
         let mut enrolled = AuthenticatorEnrolled::new(uri, picture);
         enrolled.label = Some(label);
-        enrolled.issuer = Some(self.app.name.clone());
+        enrolled.issuer = Some(self.app.settings.name.clone());
         Ok(enrolled)
     }
 }

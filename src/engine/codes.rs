@@ -78,7 +78,7 @@ impl Engine {
         self.accept_channel(channel, user.as_ref().ok().map(|user| user.phone.e164()))?;
         let user = user?;
         let cellphone = Some(user.phone.masked_e164());
-        if user.uses_app() && !force.unwrap_or(self.app.force_codes) {
+        if user.uses_app() && !force.unwrap_or(self.app.settings.force_codes) {
             let message = match channel {
                 Channel::Sms => SMS_IGNORED.to_owned(),
                 Channel::Call => CALL_IGNORED.to_owned(),
@@ -102,7 +102,7 @@ impl Engine {
             about: text(bound.1),
             locale: bound.2.clone(),
             channel,
-            length: self.app.token_length,
+            length: self.app.settings.token_length,
             uuid: None,
             trail,
             user_ip,
@@ -119,7 +119,7 @@ impl Engine {
 
     /// Rejects a channel by which the application sends no codes.
     pub(super) fn accept_channel(&self, channel: Channel, to: Option<String>) -> Result<()> {
-        if channel == Channel::Call || self.app.sms_enabled {
+        if channel == Channel::Call || self.app.settings.sms_enabled {
             return Ok(());
         }
         let calls = to.map(|to| self.shared.deliver.routes(&to, Channel::Call));
@@ -147,10 +147,10 @@ impl Engine {
             subject: order.subject,
             action: order.action,
             fresh,
-            life: Duration::from_secs(self.app.limits.code_life.into()),
+            life: Duration::from_secs(self.app.settings.limits.code_life.into()),
             cool_down: self.caps().cool_down,
             sends: self.caps().sends,
-            tries: self.app.limits.tries,
+            tries: self.app.settings.limits.tries,
             message,
             job: (self.nonce()?, route, lease),
             uuid: order.uuid,
@@ -227,13 +227,13 @@ impl Engine {
             (Channel::Call, Some(_)) => Kind::CallAction,
         };
         let values = Values {
-            app: &self.app.name,
+            app: &self.app.settings.name,
             action: order.about.as_deref().unwrap_or_default(),
-            domain: self.app.otp_domain.as_ref(),
+            domain: self.app.settings.otp_domain.as_ref(),
             ..Values::default()
         };
         let place = (order.locale.as_deref(), order.phone.country_code);
-        Wording::new(&self.app.texts, kind, place, &values)
+        Wording::new(&self.app.settings.texts, kind, place, &values)
     }
 }
 
@@ -325,14 +325,15 @@ impl Handle<StartPhoneVerification> for Engine {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;
-        let length =
-            call.code_length.map_or(self.app.token_length, |length| length.clamp(4, 10) as u8);
+        let length = call
+            .code_length
+            .map_or(self.app.settings.token_length, |length| length.clamp(4, 10) as u8);
         self.accept_channel(call.via, Some(phone.e164()))?;
         let trail = self.trail::<StartPhoneVerification>(now, call.user_ip)?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
         let is_landline = call.via == Channel::Sms && phone.kind() == PhoneType::Landline;
         // What is rejected in any case is not looked up. If landlines are refused, the audit says so below.
-        if is_landline && !self.app.limits.refuse.contains(&LineType::Landline) {
+        if is_landline && !self.app.settings.limits.refuse.contains(&LineType::Landline) {
             return Err(rejections::landline());
         }
         let line = self.accept_for(&phone, call.via, (&trail, call.user_ip), &subject)?;
@@ -384,7 +385,7 @@ impl Handle<CheckPhoneVerification> for Engine {
             .map_err(phones::invalid("phone_number"))?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
         let (typed, how) =
-            (call.verification_code.clone(), (self.is_lenient(), self.app.limits.tries));
+            (call.verification_code.clone(), (self.is_lenient(), self.app.settings.limits.tries));
         let number = phone.masked_e164();
         let kind = kind_of(&subject);
         let decide = move |view: &mut View, trail: &mut Trail| {
@@ -427,7 +428,7 @@ impl Handle<PhoneVerificationStatus> for Engine {
             }
             _ => return Err(rejections::no_pending_verification()),
         };
-        let tries = self.app.limits.tries;
+        let tries = self.app.settings.limits.tries;
         let found = self.look(move |view| verifications::find(view, &key, now.steady, tries))?;
         let found = found.ok_or_else(rejections::no_pending_verification)?;
         let left = found.expires_at.after(now.steady).filter(|_| !found.verified && !found.is_void);

@@ -17,7 +17,7 @@ impl Engine {
         let (user, rows) = found.ok_or_else(rejections::user_not_found)?;
         let authenticators = rows.authenticators.into_iter().map(authenticator);
         let factors = Factors {
-            sms: self.app.sms_enabled && user.phone.kind() != PhoneType::Landline,
+            sms: self.app.settings.sms_enabled && user.phone.kind() != PhoneType::Landline,
             authenticators: authenticators.collect::<Result<_>>()?,
             devices: rows.devices.into_iter().map(device).collect::<Result<_>>()?,
             recovery_codes: rows.recovery_codes,

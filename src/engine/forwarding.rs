@@ -69,7 +69,7 @@ impl Forwarding {
     /// [`Error::Rejected`] if the application sends no codes by this channel.
     pub fn force(&self, engine: &Engine, channel: Channel, force: Option<bool>) -> Result<bool> {
         engine.accept_channel(channel, None)?;
-        Ok(force.unwrap_or(engine.app.force_codes))
+        Ok(force.unwrap_or(engine.app.settings.force_codes))
     }
 
     /// Returns whether this is the application of an engine.

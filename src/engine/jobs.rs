@@ -23,7 +23,6 @@ use crate::calls::Channel;
 use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage, callback, interrupt};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -260,7 +259,7 @@ impl Engine {
         // Receivers that were not given the new key yet would reject what is signed with it.
         let earlier = app.earlier.as_ref().filter(|earlier| earlier.until > now.steady);
         let key = earlier.map_or(&app.api_key, |earlier| &earlier.key);
-        let (at, method) = (url.as_str(), app.callback_method);
+        let (at, method) = (url.as_str(), app.settings.callback_method);
         let (query, body) = match method {
             CallbackMethod::Post => (String::new(), body.as_bytes().to_vec()),
             CallbackMethod::Get => (callback::query(body.as_bytes())?, Vec::new()),
@@ -275,12 +274,12 @@ impl Engine {
             Err(error) => return Ok(Outcome::Permanent(format!("it cannot be signed: {error}"))),
         };
         let headers = vec![
-            (app.names.signature(), signature),
-            (app.names.nonce(), nonce),
+            (app.settings.names.signature(), signature),
+            (app.settings.names.nonce(), nonce),
             (DELIVERY.to_owned(), id(claimed.lease.job_id)),
         ];
-        let ca_file = app.callback_ca_file.as_ref().map(PathBuf::from);
-        let private = app.callback_private;
+        let ca_file = app.settings.callback_ca_file.clone();
+        let private = app.settings.callback_private;
         let url = url.clone();
         let callback = SignedCallback { url, method, query, body, headers, ca_file, private };
         let outcome = post.attempt(&callback).map_reason(|reason| without_parameters(&reason));

@@ -222,7 +222,7 @@ impl Engine {
     /// Rejects a number of a type that the application does not accept. Its numbering plan decides if it
     /// can; otherwise it is looked up. A number of which the type is not known is accepted.
     pub(super) fn accept(&self, used: InUse<'_>) -> Result<PhoneLine> {
-        let refused = used.purpose.refused(&self.app.limits);
+        let refused = used.purpose.refused(&self.app.settings.limits);
         let planned = LineType::of_plan(used.phone.kind());
         if let Some(kind) = planned.filter(|kind| refused.contains(kind)) {
             return Err(self.refuse(used, kind)?);
@@ -294,7 +294,7 @@ impl Engine {
         let is_known = answer.as_ref().is_some_and(|line| *line != PhoneLine::default());
         let life = match &answer {
             None => AFTER_FAILURE,
-            Some(_) if is_known => A_DAY.saturating_mul(self.app.limits.carrier_days),
+            Some(_) if is_known => A_DAY.saturating_mul(self.app.settings.limits.carrier_days),
             Some(_) => NOTHING_KNOWN,
         };
         let failed = answer.is_none();

@@ -39,7 +39,7 @@ enum Proof {
 impl Handle<PrepareOffline> for Engine {
     fn handle(&self, call: &PrepareOffline) -> Result<OfflinePrepared> {
         let now = self.begin();
-        let allowed = u64::from(self.app.offline_days);
+        let allowed = u64::from(self.app.settings.offline_days);
         if allowed == 0 {
             return Err(rejections::offline_not_allowed());
         }

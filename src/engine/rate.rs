@@ -45,7 +45,7 @@ impl Engine {
         if self.is_lenient() {
             return Ok(());
         }
-        let limits = &self.app.limits;
+        let limits = &self.app.settings.limits;
         let now = self.shared.steady.now(&*self.shared.clock).steady;
         let taken = self.shared.rates.take(self.app.app_id, limits.key_rate, limits.key_burst, now);
         let message = "Too many requests with this API key";

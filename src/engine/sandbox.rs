@@ -126,12 +126,12 @@ impl Engine {
     }
 
     pub(super) fn caps(&self) -> Caps {
-        if self.is_lenient() { Caps::NONE } else { Caps::of(&self.app.limits) }
+        if self.is_lenient() { Caps::NONE } else { Caps::of(&self.app.settings.limits) }
     }
 
     /// The limits of messages; `None` in a sandbox that has none.
     pub(super) fn limits(&self) -> Option<Limits> {
-        (!self.is_lenient()).then(|| self.app.limits.clone())
+        (!self.is_lenient()).then(|| self.app.settings.limits.clone())
     }
 
     /// Checks a token as a sandbox does; `None` if this is a real engine. A right token confirms

@@ -1,13 +1,14 @@
 //! The settings with which an engine is opened.
 
+use super::app_settings::AppSettings;
 use super::clock::{System, Time};
 use super::sandbox::Sandbox;
 #[cfg(feature = "postgres")]
 use super::store::Postgres;
-use super::{Clock, Deliver, NumberLookup, Post, Random, SendPush, applications};
-use crate::model::{ApiKey, CallbackMethod};
-use crate::wire::{Generation, Names};
-use crate::{Error, Result};
+use super::{Clock, Deliver, NumberLookup, Post, PushHosts, Random, SendPush, applications};
+use crate::model::ApiKey;
+use crate::wire::Names;
+use crate::{Error, Result, Scheme};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,26 +17,7 @@ pub(crate) struct EngineSettings {
     pub(crate) api_key: Option<ApiKey>,
     pub(crate) must_exist: bool,
     pub(crate) keyring: Option<PathBuf>,
-    pub(crate) application_name: Option<String>,
-    pub(crate) callback_url: Option<String>,
-    pub(crate) token_length: Option<u8>,
-    pub(crate) replies: Option<Generation>,
-    pub(crate) callback_method: Option<CallbackMethod>,
-    pub(crate) callback_ca_file: Option<PathBuf>,
-    pub(crate) callback_private: Option<bool>,
-    pub(crate) install_link: Option<String>,
-    pub(crate) offline_days: Option<u8>,
-    pub(crate) limits: Option<String>,
-    /// As JSON.
-    pub(crate) texts: Option<String>,
-    pub(crate) otp_domain: Option<String>,
-    pub(crate) plan: Option<String>,
-    pub(crate) white_label: Option<bool>,
-    pub(crate) sms_enabled: Option<bool>,
-    pub(crate) force_codes: Option<bool>,
-    pub(crate) logo: Option<String>,
-    pub(crate) authenticator_digits: Option<u8>,
-    pub(crate) authenticator_period: Option<u64>,
+    pub(crate) app: AppSettings,
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
     pub(crate) post: Option<Arc<dyn Post>>,
     pub(crate) push: Option<Arc<dyn SendPush>>,
@@ -52,25 +34,7 @@ impl Default for EngineSettings {
             api_key: None,
             must_exist: false,
             keyring: None,
-            application_name: None,
-            callback_url: None,
-            token_length: None,
-            replies: None,
-            callback_method: None,
-            callback_ca_file: None,
-            callback_private: None,
-            install_link: None,
-            offline_days: None,
-            limits: None,
-            texts: None,
-            otp_domain: None,
-            plan: None,
-            white_label: None,
-            sms_enabled: None,
-            force_codes: None,
-            logo: None,
-            authenticator_digits: None,
-            authenticator_period: None,
+            app: AppSettings::default(),
             deliver: None,
             post: None,
             push: None,
@@ -85,16 +49,22 @@ impl Default for EngineSettings {
 
 impl EngineSettings {
     /// Checks these, and a URL of this scheme, without opening anything.
-    pub(crate) fn check(&self, scheme: &str, rest: &str) -> Result<()> {
+    pub(crate) fn check(&self, scheme: Scheme, rest: &str) -> Result<()> {
         match scheme {
-            "sqlite" => database_file(rest).map(drop)?,
-            "sandbox" => Sandbox::parse(rest, Time::of(&*self.clock)).map(drop)?,
+            Scheme::Sqlite => database_file(rest).map(drop)?,
+            Scheme::Sandbox => Sandbox::parse(rest, Time::of(&*self.clock)).map(drop)?,
             #[cfg(feature = "postgres")]
             _ => Postgres::check(rest)?,
             #[cfg(not(feature = "postgres"))]
             _ => {}
         }
-        applications::check(self).map(drop)
+        self.check_application()
+    }
+
+    /// Checks what is for the application, whatever the database.
+    pub(super) fn check_application(&self) -> Result<()> {
+        self.push_hosts.as_deref().unwrap_or_default().parse::<PushHosts>()?;
+        applications::check(&self.app)
     }
 }
 

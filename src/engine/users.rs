@@ -33,13 +33,14 @@ impl Engine {
     /// The message with the install link, if the application has one and there is a route for it.
     fn welcome(&self, phone: &Phone, now: Now) -> Result<Option<Welcome>> {
         let Some((link, invitation)) = self.install_link()? else { return Ok(None) };
-        let values = Values { app: &self.app.name, link: link.expose(), ..Values::default() };
+        let values =
+            Values { app: &self.app.settings.name, link: link.expose(), ..Values::default() };
         let place = (None, phone.country_code);
         let message = Outgoing {
             to: phone.e164(),
             masked: phone.masked_e164(),
             by_voice: false,
-            text: Wording::new(&self.app.texts, Kind::Install, place, &values),
+            text: Wording::new(&self.app.settings.texts, Kind::Install, place, &values),
             country: phone.country_code,
             network: None,
             user_ip: None,
@@ -61,13 +62,13 @@ impl Engine {
 
     /// Returns whether new users are sent a message with a link.
     fn sends_install_messages(&self) -> Result<bool> {
-        let has_link = self.app.install_link.is_some() || self.public_url()?.is_some();
-        Ok(self.app.sms_enabled && has_link)
+        let has_link = self.app.settings.install_link.is_some() || self.public_url()?.is_some();
+        Ok(self.app.settings.sms_enabled && has_link)
     }
 
     /// The link of the application, or else one that invites the user to register a phone here.
     fn install_link(&self) -> Result<Option<(Secret, Option<NewInvitation>)>> {
-        if let Some(link) = &self.app.install_link {
+        if let Some(link) = &self.app.settings.install_link {
             return Ok(Some((Secret::new(link.as_str()), None)));
         }
         if self.public_url()?.is_none() {
@@ -114,7 +115,7 @@ impl Engine {
     /// Rejects a number that is not to be enrolled, unless a user has it already.
     fn accept_new(&self, phone: &Phone, trail: &Trail) -> Result<()> {
         let (app, number) = (self.app.app_id, phone.e164());
-        let refuses = !self.app.limits.refuse.is_empty();
+        let refuses = !self.app.settings.limits.refuse.is_empty();
         if !refuses || self.look(move |view| users::is_enrolled(view, app, &number))? {
             return Ok(());
         }
@@ -135,7 +136,7 @@ impl Handle<CreateUser> for Engine {
         let email = call.user.email.as_str().to_owned();
         let app = self.app.app_id;
         let wanted = call.send_install_link_via_sms;
-        let welcome = match wanted && self.app.sms_enabled {
+        let welcome = match wanted && self.app.settings.sms_enabled {
             true => self.welcome(&phone, now)?,
             false => None,
         };

@@ -89,7 +89,7 @@ impl Handle<Verify> for Engine {
         }
         let user_id = call.user_id;
         let (trail, call) = (self.trail::<Verify>(now, call.user_ip)?, call.clone());
-        let tries = self.app.limits.tries;
+        let tries = self.app.settings.limits.tries;
         self.check(user_id, trail, move |state| match state.confirmed() || call.force {
             false => Ok(MatchResult::NotChecked),
             true => match_factors(&call, state, now, tries),

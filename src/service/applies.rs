@@ -1,7 +1,8 @@
 //! Which settings apply to which URL. A setting that would have no effect is rejected: whoever sets
 //! `ca_file` with `sqlite:` believes in a check that nobody makes.
 
-use super::Settings;
+use super::{Scheme, Settings};
+use crate::app_settings::APP_SETTINGS;
 use crate::{Error, Result};
 
 /// What uses a setting.
@@ -21,62 +22,66 @@ enum Use {
     Database,
 }
 
-/// Every setting that does not apply to every URL.
-const USES: &[(&str, Use)] = &[
-    ("api_key", Use::Key),
-    ("timeout", Use::Client),
-    ("repeats", Use::Client),
-    ("ca_file", Use::Network),
-    ("pin", Use::Network),
-    ("client_certificate", Use::Network),
-    ("proxy", Use::Network),
-    ("name_server", Use::Network),
-    ("allow_loopback_http", Use::Network),
-    ("service_uid", Use::Socket),
-    ("format", Use::Client),
-    ("generation", Use::Client),
-    ("nested_as_json", Use::Client),
-    ("must_exist", Use::Database),
-    ("keyring", Use::Database),
-    ("application_name", Use::Engine),
-    ("callback_url", Use::Engine),
-    ("callback_method", Use::Engine),
-    ("callback_ca_file", Use::Engine),
-    ("callback_private", Use::Engine),
-    ("install_link", Use::Engine),
-    ("offline_days", Use::Engine),
-    ("limits", Use::Engine),
-    ("texts", Use::Engine),
-    ("otp_domain", Use::Engine),
-    ("replies", Use::Engine),
-    ("token_length", Use::Engine),
-    ("plan", Use::Engine),
-    ("white_label", Use::Engine),
-    ("sms_enabled", Use::Engine),
-    ("force_codes", Use::Engine),
-    ("logo", Use::Engine),
-    ("authenticator_digits", Use::Engine),
-    ("authenticator_period", Use::Engine),
-    ("deliver", Use::Engine),
-    ("post", Use::Engine),
-    ("push", Use::Engine),
-    ("push_hosts", Use::Engine),
-    ("lookup", Use::Engine),
-    ("clock", Use::Engine),
-    ("random", Use::Engine),
+/// A setting that does not apply to every URL.
+struct OpenSetting {
+    name: &'static str,
+    used: Use,
+    /// The name of the argument in Python and C, where all values of a setting are given at once.
+    argument: &'static str,
+    /// The name of the option in C, which has the unit of a number.
+    in_c: &'static str,
+}
+
+const fn of(name: &'static str, used: Use) -> OpenSetting {
+    OpenSetting { name, used, argument: name, in_c: name }
+}
+
+impl OpenSetting {
+    const fn listed(self, argument: &'static str) -> OpenSetting {
+        OpenSetting { argument, in_c: argument, ..self }
+    }
+
+    const fn in_c(self, in_c: &'static str) -> OpenSetting {
+        OpenSetting { in_c, ..self }
+    }
+}
+
+/// Every setting that does not apply to every URL, except those of an application, which are for engines.
+const SETTINGS: &[OpenSetting] = &[
+    of("api_key", Use::Key),
+    of("timeout", Use::Client).in_c("timeout_ms"),
+    of("repeats", Use::Client),
+    of("ca_file", Use::Network),
+    of("pin", Use::Network).listed("pins"),
+    of("client_certificate", Use::Network),
+    of("proxy", Use::Network),
+    of("name_server", Use::Network).listed("name_servers"),
+    of("allow_loopback_http", Use::Network),
+    of("service_uid", Use::Socket),
+    of("format", Use::Client),
+    of("generation", Use::Client),
+    of("nested_as_json", Use::Client),
+    of("must_exist", Use::Database),
+    of("keyring", Use::Database),
+    of("deliver", Use::Engine),
+    of("post", Use::Engine),
+    of("push", Use::Engine),
+    of("push_hosts", Use::Engine),
+    of("lookup", Use::Engine),
+    of("clock", Use::Engine),
+    of("random", Use::Engine),
 ];
 
 impl Use {
-    fn applies_to(self, scheme: &str) -> bool {
-        let schemes: &[&str] = match self {
-            Use::Key => &["https", "http", "sqlite", "postgres", "postgresql", "sandbox"],
-            Use::Client => &["https", "http", "unix"],
-            Use::Network => &["https", "http"],
-            Use::Socket => &["unix"],
-            Use::Engine => &["sqlite", "postgres", "postgresql", "sandbox"],
-            Use::Database => &["sqlite", "postgres", "postgresql"],
-        };
-        schemes.contains(&scheme)
+    fn applies_to(self, scheme: Scheme) -> bool {
+        match self {
+            Use::Key => scheme != Scheme::Unix,
+            Use::Client => !scheme.is_engine(),
+            Use::Network => scheme == Scheme::Https,
+            Use::Socket => scheme == Scheme::Unix,
+            Use::Engine => scheme.is_engine(),
+            Use::Database => scheme.is_database(),
+        }
     }
 
     fn purpose(self) -> &'static str {
@@ -102,20 +107,32 @@ impl Settings {
         self
     }
 
+    /// Names the argument of another language in an error that names a setting: Python and C have `pins` for
+    /// [`Settings::pin`], and C has `timeout_ms`.
+    pub fn by_argument(error: Error, in_c: bool) -> Error {
+        let Error::InvalidArgument { parameter, reason } = error else { return error };
+        let parameter = match SETTINGS.iter().find(|known| known.name == parameter) {
+            Some(known) if in_c => known.in_c.into(),
+            Some(known) => known.argument.into(),
+            None => parameter,
+        };
+        Error::InvalidArgument { parameter, reason }
+    }
+
     /// Rejects a setting that has no effect with the scheme of the URL.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] with the setting's name.
     pub(super) fn check_uses(&self) -> Result<()> {
-        let scheme = self.url.split_once(':').map_or("", |(scheme, _)| scheme);
         // An unknown scheme is reported as such.
-        if !USES.iter().any(|(_, used)| used.applies_to(scheme)) {
-            return Ok(());
-        }
+        let Some(scheme) = Scheme::of(&self.url) else { return Ok(()) };
         for name in &self.given {
-            let found = USES.iter().find(|(known, _)| known == name);
-            if let Some((_, used)) = found.filter(|(_, used)| !used.applies_to(scheme)) {
-                let reason = format!("has no effect with {scheme}:, it is for {}", used.purpose());
+            let found = SETTINGS.iter().find(|known| known.name == *name).map(|known| known.used);
+            let is_of_app = APP_SETTINGS.iter().any(|setting| setting.name == *name);
+            let used = found.or(is_of_app.then_some(Use::Engine));
+            if let Some(used) = used.filter(|used| !used.applies_to(scheme)) {
+                let written = self.url.split(':').next().unwrap_or_default();
+                let reason = format!("has no effect with {written}:, it is for {}", used.purpose());
                 return Err(Error::invalid_argument(*name, reason));
             }
         }
@@ -140,19 +157,21 @@ mod tests {
         };
         let mut client = setters(include_str!("remote_settings.rs"));
         client.extend(setters(include_str!("https_settings.rs")));
-        let engine = setters(include_str!("engine_settings.rs"));
+        let mut engine = setters(include_str!("engine_settings.rs"));
+        // It notes the names of the settings that it is given.
+        engine.retain(|name| name != "app_settings");
         let listed = |of_client: bool| -> Vec<String> {
             let clients = [Use::Client, Use::Network, Use::Socket];
-            let of = USES.iter().filter(|(_, used)| *used != Use::Key);
-            let of = of.filter(|(_, used)| clients.contains(used) == of_client);
-            of.map(|(name, _)| (*name).to_owned()).collect()
+            let of = SETTINGS.iter().filter(|known| known.used != Use::Key);
+            let of = of.filter(|known| clients.contains(&known.used) == of_client);
+            of.map(|known| known.name.to_owned()).collect()
         };
         for (mut declared, mut listed) in [(client, listed(true)), (engine, listed(false))] {
             declared.sort();
             listed.sort();
             assert_eq!(declared, listed);
         }
-        for (name, _) in USES {
+        for OpenSetting { name, .. } in SETTINGS {
             let noted = format!(".note(\"{name}\")");
             let sources = [
                 include_str!("../service.rs"),
@@ -161,11 +180,11 @@ mod tests {
                 include_str!("engine_settings.rs"),
             ];
             assert!(sources.iter().any(|source| source.contains(&noted)), "{noted}");
-            // The C interface notes it by name in a build that has no setter for it. The API key is
-            // a setting of every build, and the other three are for Rust alone.
-            let listed = format!("(\"{name}\", ");
-            let in_c = include_str!("../capi/settings.rs").contains(&listed);
-            assert!(in_c || ["api_key", "clock", "push", "random"].contains(name), "{listed}");
+            // The C interface calls its setter. The API key is an argument of its own, and the other three
+            // are for Rust alone.
+            let set = format!("set!(settings.{name}(");
+            let in_c = include_str!("../capi/settings.rs").contains(&set);
+            assert!(in_c || ["api_key", "clock", "push", "random"].contains(name), "{set}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of settings before anything is opened.
 
-use super::Settings;
+use super::{Scheme, Settings};
 use crate::Result;
 use crate::model::ApiKey;
 
@@ -13,10 +13,8 @@ impl Settings {
     pub fn check(&self) -> Result<()> {
         self.check_uses()?;
         self.api_key.clone().map(ApiKey::try_from).transpose()?;
-        match self.url.split_once(':') {
-            Some((scheme @ ("sqlite" | "postgres" | "postgresql" | "sandbox"), rest)) => {
-                self.engine.check(scheme, rest)
-            }
+        match Scheme::split(&self.url) {
+            Some((scheme, rest)) if scheme.is_engine() => self.engine.check(scheme, rest),
             _ => Ok(()),
         }
     }
@@ -28,9 +26,9 @@ impl Settings {
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if such a URL cannot be read. It does not repeat
     /// the URL.
     pub fn has_password(&self) -> Result<bool> {
-        match self.url.split_once(':') {
+        match Scheme::split(&self.url) {
             #[cfg(feature = "postgres")]
-            Some(("postgres" | "postgresql", rest)) => crate::postgres::has_password(rest),
+            Some((Scheme::Postgres, rest)) => crate::postgres::has_password(rest),
             _ => Ok(false),
         }
     }

@@ -7,7 +7,7 @@ use super::sources::{
 };
 use super::{fields, in_the_api, read};
 use seconder::calls::*;
-use seconder::engine::AuditFilter;
+use seconder::engine::{APP_SETTINGS, AuditFilter};
 use std::collections::BTreeSet;
 
 const HEADER: &str = "include/seconder.h";
@@ -240,11 +240,13 @@ fn every_setting_is_an_option() {
     let by_value = |takes: Takes| takes == Takes::ByValue;
     let mut settings = methods("src/service.rs", "Settings", by_value);
     settings.extend(methods("src/service/engine_settings.rs", "Settings", by_value));
+    settings.extend(APP_SETTINGS.iter().map(|setting| setting.name.to_owned()));
     settings.extend(methods("src/service/https_settings.rs", "Settings", by_value));
     settings.extend(methods("src/service/remote_settings.rs", "Settings", by_value));
     let others = [
         mapped("api_key", &[], "an argument of seconder_open()"),
         mapped("open", &[], "seconder_open() itself"),
+        mapped("app_settings", &[], "several settings at once, which are options of their own"),
         mapped("clock", &[], "only tests in Rust replace the clock"),
         mapped("random", &[], "only tests in Rust replace the random numbers"),
         mapped("push", &[], "only tests in Rust replace what sends push messages"),

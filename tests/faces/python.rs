@@ -5,6 +5,7 @@
 use super::{fields, flat, in_the_api, names, python_parameters as parameters, read, sources};
 use seconder::calls::*;
 use seconder::codes;
+use seconder::engine::APP_SETTINGS;
 use std::collections::BTreeSet;
 
 const PACKAGE: &str = "bindings/python/seconder";
@@ -136,8 +137,10 @@ fn every_setting_is_a_parameter() {
     rust.extend(methods("src/service/engine_settings.rs", "Settings"));
     rust.extend(methods("src/service/https_settings.rs", "Settings"));
     rust.extend(methods("src/service/remote_settings.rs", "Settings"));
+    rust.extend(APP_SETTINGS.iter().map(|setting| setting.name.to_owned()));
     rust.extend(["repeats".to_owned(), "url".to_owned()]);
-    let others: [Mapped; 7] = [
+    let others: [Mapped; 8] = [
+        ("app_settings", &[], "several settings at once, which are parameters of their own"),
         ("new", &[], "open() itself"),
         ("push", &[], "only tests replace what sends push messages"),
         ("open", &[], "open() itself"),

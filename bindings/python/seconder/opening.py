@@ -143,46 +143,55 @@ def open(
             file beside the database that is named like it with ``.keys`` at the end; it is created with
             a new database, readable by its owner only. With ``postgres:`` it is required: create it
             with ``seconder keyring create``, and copy it to each machine.
-        application_name: The name in messages and authenticator apps, for an engine. Default: the
-            one in the database, and ``Seconder`` in a new one.
-        callback_url: Where an engine posts the responses to approval requests (section 6): an
-            ``https:`` URL, or an ``http:`` URL of this machine. An empty string removes the one in
-            the database. Default: the one in the database, and none in a new one.
-        callback_method: How callbacks are sent. With ``get``, their parameters are the query of the
-            URL. Default: the method in the database, and ``post`` in a new one.
-        callback_ca_file: A PEM file of certificates to trust instead of the system's when an engine
-            posts callbacks. Every process that uses the database reads it when it posts one. An
-            empty string removes the one in the database. Default: the one in the database, and none in a new one.
-        callback_private: Whether ``callback_url`` may lead to addresses that are not of the public
-            Internet: those of private networks and of this machine. A URL with ``localhost`` or a
-            loopback address leads to this machine in any case, and nowhere else. A ``post`` function
-            decides itself. Default: what is in the database, and ``False`` in a new one.
-        install_link: The link to the app that an engine sends to a new user by SMS (section 4.1):
-            an ``https:`` URL of at most 2048 characters. An empty string removes the one in the
-            database. Default: the one in the database. A new one has none, and then no message is
-            sent.
-        replies: The generation of the bodies with which a server in front of an engine replies
-            (section 9). Default: the one in the database, and the current one in a new one.
-        plan: What :meth:`Service.app_details` says was booked, a text of 1 to 64 bytes. Default: the one
-            in the database, and ``embedded`` in a new one.
-        white_label: Whether it says that the application has an app of its own. Default: what is in
-            the database, and ``False`` in a new one.
-        sms_enabled: Whether an engine sends SMS. Without them, codes can be spoken in calls. Default:
-            what is in the database, and ``True`` in a new one.
-        force_codes: Whether users who have an app are sent codes by SMS and calls too, unless a call
-            sets ``force`` (section 4.2). Default: what is in the database, and ``False`` in a new one.
-        logo: The picture that approval requests show which have no ``logos`` (section 4.12): an
-            ``https:`` URL of at most 2048 characters. An empty string removes the one in the
-            database. Default: the one in the database, and none in a new one.
-        token_length: How many digits an engine's codes by SMS and voice have, 6 to 10. Default:
-            the number in the database, and 7 in a new one.
-        authenticator_digits: How many digits the codes of newly enrolled authenticator apps have,
-            6 to 8. Default: the number in the database, and 6 in a new one, which every app supports.
-        authenticator_period: How long such an app shows a code, in seconds, 1 to 3600. Default: the
-            time in the database, and 30 in a new one.
-        offline_days: For how many days, 1 to 7, a login machine may check the codes of authenticator
-            apps while it cannot reach the service; 0 forbids it. See :meth:`Service.prepare_offline`.
-            Default: the number in the database, and 0 in a new one.
+        application_name: The name in messages and authenticator apps. It has 1 to 64 bytes without
+            colons and line feeds. Default: the name stored in the database; ``Seconder`` in a new
+            one.
+        callback_url: The URL to which callbacks with the responses to approval requests are posted
+            (section 6). It is an https: URL, or an http: URL of this machine. An empty string
+            removes the stored one. Default: the URL stored in the database; none in a new one.
+        callback_method: The method of callbacks: post, with a JSON body, or get, with the
+            parameters as the query of the URL. Default: the method stored in the database; post in
+            a new one.
+        callback_ca_file: The PEM file with the authorities to trust when callbacks are posted,
+            instead of the system's. It may also be the application's own certificate. Every process
+            that uses the database reads the file when it posts a callback. A ``post`` function
+            decides itself whom to trust. An empty string removes the stored one. Default: the file
+            stored in the database; none in a new one.
+        callback_private: Allows callbacks to addresses that are not of the public Internet. These
+            are addresses of private networks, and of this machine by a name other than localhost.
+            Otherwise no callback is sent to such an address, whatever the name in the URL resolves
+            to. A URL with localhost or a loopback address leads to this machine in any case, and
+            nowhere else. A ``post`` function decides itself. Default: what is stored in the
+            database; ``False`` in a new one.
+        install_link: The link to the app that a new user receives by SMS (section 4.1). It is an
+            https: URL of at most 2048 characters. An empty string removes the stored one. Default:
+            the link stored in the database. A new one has none, and then no message is sent.
+        replies: The generation of the bodies that a server replies with: current, or older for
+            clients of 2012. It does not depend on the generation of the requests (section 9): older
+            clients read ``success`` as text. Default: the one stored in the database; the current
+            one in a new one.
+        plan: The product that was booked, for the details of the application: 1 to 64 bytes.
+            Default: the text stored in the database; ``embedded`` in a new one.
+        white_label: Makes the details of the application say that it has an app of its own.
+            Default: what is stored in the database; ``False`` in a new one.
+        sms_enabled: Allows SMS. Without them, codes can be spoken in calls. Default: what is stored
+            in the database; ``True`` in a new one.
+        force_codes: Sends codes by SMS and calls also to users who have an app, unless a call sets
+            ``force``. See section 4.2. Default: what is stored in the database; ``False`` in a new
+            one.
+        logo: The picture that approval requests show which have none of their own (section 4.12).
+            It is an https: URL of at most 2048 characters. An empty string removes the stored one.
+            Default: the URL stored in the database; none in a new one.
+        token_length: The number of digits of codes by SMS and voice, 6 to 10. Default: the number
+            stored in the database; 7 in a new one.
+        authenticator_digits: The number of digits of the codes of authenticator apps that are
+            enrolled from now on, 6 to 8. Apps that were enrolled before keep theirs. Default: the
+            number stored in the database; 6 in a new one, which every app supports.
+        authenticator_period: The number of seconds for which such an app shows a code, 1 to 3600.
+            Default: the time stored in the database; 30 in a new one, which every app supports.
+        offline_days: The number of days, 1 to 7, for which login machines may check the codes of
+            authenticator apps offline. They do so while they cannot reach the service; 0 forbids
+            it. Default: the number stored in the database; 0 in a new one.
         limits: Limits of the application by their names, such as ``{"number_day": 10, "countries": [1,
             44], "refuse": ["disposable"]}``. An empty list is all countries, or no type that is refused.
             Those that are not given stay as they are in the database. See the page on limits.
@@ -190,10 +199,10 @@ def open(
             "{{code}} ist Ihr Code."}}``. They replace those in the database, and ``{}`` removes them.
             Default: those in the database; where there is none, the text that is built in. See the page
             on texts.
-        otp_domain: The domain of the page on which users enter codes, such as ``example.com``. Each SMS
-            with a code then ends with a line such as ``@example.com #123456``, by which browsers offer
-            the code on pages of that domain alone. An empty string removes the one in the database.
-            Default: the one in the database, and none in a new one.
+        otp_domain: The domain of the page on which users enter codes, such as example.com. Each SMS
+            with a code then ends with a line such as ``@example.com #123456``, by which browsers
+            offer the code on pages of this domain, and on no others. An empty string removes the
+            stored one. Default: the domain stored in the database; none in a new one.
         push_hosts: Further hosts of push services to which messages for phones are posted, beside
             those of the makers of browsers, such as ``push.example *.push.example``;
             ``127.0.0.1:8080`` for one on this machine.

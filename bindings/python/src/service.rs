@@ -211,7 +211,9 @@ fn opened(
     // Imports it before there are threads with calls: a child that is forked in the middle of an import cannot
     // import the same.
     logging::logger(py)?;
-    detached(py, move || Ok(settings.open().map_err(settings::by_argument)?))
+    detached(py, move || {
+        Ok(settings.open().map_err(|error| seconder::Settings::by_argument(error, false))?)
+    })
 }
 
 /// Waits until no thread uses a database, before this thread forks.

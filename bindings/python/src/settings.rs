@@ -5,7 +5,8 @@ use crate::sending::{Deliverer, Lookup, Poster};
 use crate::{names, values};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use seconder::model::CallbackMethod;
+use seconder::engine::operator::AppSettings;
+use seconder::engine::{APP_SETTINGS, SettingKind};
 use seconder::remote::Repeats;
 use seconder::wire::{Format, Generation};
 use seconder::{Error, Settings};
@@ -108,52 +109,8 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     if let Some(file) = given.take::<Option<PathBuf>>("keyring", "be a path")? {
         settings = settings.keyring(file);
     }
-    if let Some(name) = given.take::<Option<String>>("application_name", "be text")? {
-        settings = settings.application_name(name);
-    }
-    if let Some(url) = given.take::<Option<String>>("callback_url", "be text")? {
-        settings = settings.callback_url(url);
-    }
-    if let Some(method) = given.take::<Option<String>>("callback_method", "be text")? {
-        let method: Result<CallbackMethod, seconder::Error> = method.parse();
-        let failed = |error| Failure::from(error).raise(given.0.py());
-        settings = settings.callback_method(method.map_err(failed)?);
-    }
-    if let Some(file) = given.take::<Option<PathBuf>>("callback_ca_file", "be a path")? {
-        settings = settings.callback_ca_file(file);
-    }
-    if let Some(link) = given.take::<Option<String>>("install_link", "be text")? {
-        settings = settings.install_link(link);
-    }
-    if let Some(limits) = given.take::<Option<String>>("limits", "be a mapping")? {
-        settings = settings.limits(limits);
-    }
-    if let Some(texts) = given.take::<Option<String>>("texts", "be a mapping")? {
-        settings = settings.texts(texts);
-    }
     if let Some(hosts) = given.take::<Option<String>>("push_hosts", "be text")? {
         settings = settings.push_hosts(hosts);
-    }
-    if let Some(domain) = given.take::<Option<String>>("otp_domain", "be text")? {
-        settings = settings.otp_domain(domain);
-    }
-    if let Some(replies) = given.take::<Option<String>>("replies", "be text")? {
-        let replies = named_generation("replies", &replies);
-        settings = settings.replies(replies.map_err(|failure| failure.raise(given.0.py()))?);
-    }
-    if let Some(digits) = given.take::<Option<u8>>("token_length", "be 6 to 10")? {
-        settings = settings.token_length(digits);
-    }
-    if let Some(days) = given.take::<Option<u8>>("offline_days", "be 0 (none) to 7")? {
-        settings = settings.offline_days(days);
-    }
-    if let Some(digits) = given.take::<Option<u8>>("authenticator_digits", "be 6 to 8")? {
-        settings = settings.authenticator_digits(digits);
-    }
-    let period =
-        given.take::<Option<u64>>("authenticator_period", "be a whole number of seconds")?;
-    if let Some(period) = period {
-        settings = settings.authenticator_period(period);
     }
     settings = of_an_application(settings, given)?;
     let limit = given.take::<Option<f64>>("deliver_timeout", "be a number of seconds")?;
@@ -169,28 +126,29 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     Ok(settings)
 }
 
-/// What the calls of an engine do and say by default.
-fn of_an_application(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
-    let yes_or_no = |name| given.take::<Option<bool>>(name, "be True or False");
-    if let Some(allow) = yes_or_no("callback_private")? {
-        settings = settings.callback_private(allow);
+/// The settings of the application of an engine.
+fn of_an_application(settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
+    let mut own = AppSettings::default();
+    for setting in APP_SETTINGS {
+        let name = setting.name;
+        let text = match setting.kind {
+            SettingKind::YesNo => given
+                .take::<Option<bool>>(name, "be True or False")?
+                .map(|is_set| if is_set { "yes" } else { "no" }.to_owned()),
+            SettingKind::Number(least, most) => given
+                .take::<Option<u64>>(name, &format!("be {least} to {most}"))?
+                .map(|number| number.to_string()),
+            SettingKind::File => given
+                .take::<Option<PathBuf>>(name, "be a path")?
+                .map(|path| path.to_string_lossy().into_owned()),
+            SettingKind::Limits | SettingKind::Texts => given.take(name, "be a mapping")?,
+            _ => given.take(name, "be text")?,
+        };
+        if let Some(text) = text {
+            own.set(name, &text).map_err(|error| Failure::from(error).raise(given.0.py()))?;
+        }
     }
-    if let Some(own) = yes_or_no("white_label")? {
-        settings = settings.white_label(own);
-    }
-    if let Some(enabled) = yes_or_no("sms_enabled")? {
-        settings = settings.sms_enabled(enabled);
-    }
-    if let Some(force) = yes_or_no("force_codes")? {
-        settings = settings.force_codes(force);
-    }
-    if let Some(plan) = given.take::<Option<String>>("plan", "be text")? {
-        settings = settings.plan(plan);
-    }
-    if let Some(logo) = given.take::<Option<String>>("logo", "be text")? {
-        settings = settings.logo(logo);
-    }
-    Ok(settings)
+    Ok(settings.app_settings(own))
 }
 
 pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
@@ -200,15 +158,4 @@ pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
         "all" => Ok(Repeats::All),
         _ => Err(invalid("repeats", "be none, questions or all")),
     }
-}
-
-/// Names the argument of `open` in an error that names a setting of the library.
-pub(crate) fn by_argument(error: Error) -> Error {
-    let Error::InvalidArgument { parameter, reason } = error else { return error };
-    let argument = match &*parameter {
-        "pin" => "pins".into(),
-        "name_server" => "name_servers".into(),
-        _ => parameter,
-    };
-    Error::InvalidArgument { parameter: argument, reason }
 }

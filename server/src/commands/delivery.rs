@@ -13,7 +13,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The spool folder, of which the operator learns when it cannot be written.
+/// The spool folder. The log says when it cannot be written.
 struct LoggedSpool {
     spool: Spool,
     /// The operator learns also that a message was written: somebody who runs a command waits for its message.
@@ -72,7 +72,7 @@ impl Deliver for LoggedSpool {
     }
 }
 
-/// Reports to whoever responds to a request that its callback failed.
+/// Logs that the callback of a request failed.
 pub(super) struct CallbackLog;
 
 impl Deliver for CallbackLog {

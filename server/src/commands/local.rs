@@ -7,7 +7,7 @@ use seconder::Result;
 use seconder_server::{Listeners, LocalSocket, PeerRules, SocketOptions};
 
 impl Local {
-    /// These listeners, and those of the options. Returns also how many sockets systemd passes for
+    /// Adds the listeners of the options. Returns also how many sockets systemd passes for
     /// HTTPS. Everything that is wrong with the options is reported at once.
     pub(super) fn listeners(&self, listeners: Listeners) -> Result<(Listeners, usize)> {
         let (owner, group) = (self.unix_owner.as_deref(), self.unix_group.as_deref());

@@ -1,5 +1,5 @@
 //! The file with the id of a running service, and `seconder reload`, which finds the service by it. The
-//! service holds a lock of the file, so that nobody takes another process of the same id for it.
+//! service holds a lock of the file, so that no program takes another process of the same id for it.
 
 use super::reload::Reloaded;
 use super::{invalid, print};
@@ -53,7 +53,7 @@ impl PidFile {
         Ok(PidFile { path, locked: file, reloads: AtomicU64::new(0) })
     }
 
-    /// Writes the id. Whoever finds it sends SIGHUP, which would end a process that does not receive signals
+    /// Writes the id. A program that finds it sends SIGHUP, which would end a process that does not receive signals
     /// yet.
     pub(super) fn announce(&self) -> Result<()> {
         let id = format!("{}\n", std::process::id());
@@ -63,7 +63,7 @@ impl PidFile {
         })
     }
 
-    /// Answers whoever waits for a reload.
+    /// Answers the programs that wait for a reload.
     pub(super) fn reloaded(&self, reloaded: &Reloaded) -> io::Result<()> {
         let number = self.reloads.fetch_add(1, Ordering::Relaxed) + 1;
         let word = if reloaded.failed { "failed" } else { "done" };

@@ -1,7 +1,7 @@
 //! `seconder relay`.
 
 use super::supervision::Supervision;
-use super::{invalid, reload, secret, serve, trouble_with};
+use super::{invalid, is_engine, reload, secret, serve, trouble_with};
 use crate::arguments::Relay;
 use crate::{LOGGER, log};
 use seconder::model::Secret;
@@ -38,8 +38,7 @@ pub(crate) fn relay(options: Relay) -> Result<()> {
 /// The client of the remote service.
 fn open(options: &Relay) -> Result<Service> {
     let url = &options.url;
-    let databases = ["sqlite:", "postgres:", "postgresql:", "sandbox:"];
-    if databases.iter().any(|scheme| url.starts_with(scheme)) {
+    if is_engine(url) {
         let reason = "is a database, which needs no relay: seconder serve --unix PATH --database \
                       URL serves it";
         return Err(invalid("URL", reason.to_owned()));

@@ -1,34 +1,17 @@
 //! What SIGHUP changes in a running service.
 
-use super::serve::{configured, of_messages};
-use crate::arguments::Serve;
+use super::serve::configured;
+use crate::arguments::{Serve, of_option};
 use crate::config::{self, Values};
 use seconder::Result;
 use seconder::engine::Engine;
 use seconder_server::{Server, Workers};
 
-/// The options whose values the database has, from where every node reads them. All others but `LOG_LEVEL` are
-/// for the start.
-const STORED: [&str; 18] = [
-    "application-name",
-    "authenticator-digits",
-    "authenticator-period",
-    "callback-ca-file",
-    "callback-method",
-    "callback-private",
-    "callback-url",
-    "force-codes",
-    "install-link",
-    "limit",
-    "logo",
-    "offline-days",
-    "otp-domain",
-    "plan",
-    "replies",
-    "sms-enabled",
-    "texts",
-    "white-label",
-];
+/// Returns whether the database has the value of an option, from where every node reads it. All others but
+/// `LOG_LEVEL` are for the start.
+fn is_setting(option: &str) -> bool {
+    of_option(option).is_some()
+}
 
 const LOG_LEVEL: &str = "log-level";
 
@@ -41,7 +24,7 @@ pub(crate) struct Reloaded {
 
 /// Reads the options again.
 pub(super) struct Reloading {
-    /// Those of the start.
+    /// The options of the start.
     started: Serve,
     at_start: Values,
     last: Values,
@@ -84,12 +67,12 @@ impl Reloading {
 
     fn read(&mut self, engine: &Engine) -> Result<Vec<String>> {
         let (now, values) = config::serve_again()?;
-        let is_stored = |name: &str| STORED.contains(&name) && !self.started.database.is_sandbox();
+        let is_stored = |name: &str| is_setting(name) && !self.started.database.is_sandbox();
         let applies = |name: &str| is_stored(name) || name == LOG_LEVEL;
         if !self.started.database.is_sandbox() {
             // What a program that starts now would do, with the database that this one has.
             let settings = self.started.database.settings()?.must_exist(true);
-            drop(of_messages(configured(settings, &now), &now)?.open()?);
+            drop(configured(settings, &now)?.open()?);
             engine.read_settings_again();
         }
         let key = |name: &str| name.replace('-', "_");

@@ -2,7 +2,7 @@
 
 use super::invalid;
 use super::reload::of_certificate;
-use super::serve::{configured, listeners, of_messages, run, show, write_certificate};
+use super::serve::{configured, listeners, run, show, write_certificate};
 use super::supervision::Supervision;
 use crate::arguments::Serve;
 use crate::{log, log_trouble};
@@ -22,7 +22,7 @@ pub(super) fn serve(options: Serve) -> Result<()> {
     let options = Arc::new(options);
     let own = Arc::clone(&options);
     let sandbox = Sandbox::open(move |url| {
-        let settings = of_messages(configured(own.database.settings_at(url)?, &own), &own)?;
+        let settings = configured(own.database.settings_at(url)?, &own)?;
         Ok(match own.database.api_key_file {
             Some(_) => settings,
             None => settings.api_key(SANDBOX_API_KEY),

@@ -31,7 +31,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let listeners = listeners(&options)?;
     let (settings, routes) =
         delivered(options.database.settings()?, &options.database, options.public_url.clone());
-    let settings = of_messages(configured(settings, &options), &options)?;
+    let settings = configured(settings, &options)?;
     let settings = settings.push_hosts(options.push_hosts.join(" "));
     let other = forwarding::client(&options)?;
     let database = &options.database;
@@ -117,7 +117,7 @@ fn publish(engine: &Engine, options: &Serve) -> Result<()> {
 
 /// Creates the database that the options name, unless it is there, and stores the settings of the application.
 pub(crate) fn create(options: &Serve) -> Result<()> {
-    of_messages(configured(options.database.settings()?, options), options)?.open().map(drop)
+    configured(options.database.settings()?, options)?.open().map(drop)
 }
 
 fn show_addresses(server: &Server) {
@@ -129,56 +129,13 @@ fn show_addresses(server: &Server) {
     }
 }
 
-/// The settings of the application that the options give.
-pub(super) fn configured(mut settings: Settings, options: &Serve) -> Settings {
-    if let Some(name) = options.application_name.clone() {
-        settings = settings.application_name(name);
-    }
-    if let Some(url) = options.callback_url.clone() {
-        settings = settings.callback_url(url);
-    }
-    if let Some(method) = options.callback_method {
-        settings = settings.callback_method(method);
-    }
-    if let Some(allow) = options.callback_private {
-        settings = settings.callback_private(allow);
-    }
-    if let Some(file) = options.callback_ca_file.clone() {
-        settings = settings.callback_ca_file(file);
-    }
-    if let Some(replies) = options.replies {
-        settings = settings.replies(replies);
-    }
-    if let Some(link) = options.install_link.clone() {
-        settings = settings.install_link(link);
-    }
-    if let Some(days) = options.offline_days {
-        settings = settings.offline_days(days);
-    }
-    for limit in &options.limits {
-        settings = settings.limits(limit);
-    }
-    options.calls.configure(settings)
-}
-
-/// The settings of what messages say.
-pub(super) fn of_messages(mut settings: Settings, options: &Serve) -> Result<Settings> {
-    if let Some(file) = &options.texts {
-        settings = settings.texts(texts(file)?);
-    }
-    Ok(match &options.otp_domain {
-        Some(domain) => settings.otp_domain(domain.clone()),
+/// Adds the settings of the application that the options give.
+pub(super) fn configured(settings: Settings, options: &Serve) -> Result<Settings> {
+    let settings = match &options.application_name {
+        Some(name) => settings.application_name(name),
         None => settings,
-    })
-}
-
-/// The texts in a file; none for an empty name.
-fn texts(file: &str) -> Result<String> {
-    if file.is_empty() {
-        return Ok(String::new());
-    }
-    std::fs::read_to_string(file)
-        .map_err(|error| invalid("texts", format!("{file} cannot be read: {error}")))
+    };
+    Ok(settings.app_settings(options.app.settings()?))
 }
 
 /// Shows where messages go.
@@ -256,21 +213,14 @@ pub(super) fn run(
     log("stopped");
 }
 
-/// Shows the settings that are in effect, most of which are stored in the database.
+/// Shows the settings in effect. Most are stored in the database.
 pub(super) fn show(settings: &ApplicationSettings) {
-    let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
-    let url = settings.callback_url.as_ref().map(ToString::to_string);
-    let file = settings.callback_ca_file.as_ref().map(|file| file.display().to_string());
-    let link = settings.install_link.as_ref().map(ToString::to_string);
-    log(&format!("application: {}", settings.name));
+    for (label, value) in settings.described() {
+        log(&format!("{label}: {value}"));
+    }
     log(&format!("names: {}", settings.names));
-    log(&format!("replies: {}", settings.replies.name()));
-    log(&format!("token length: {}", settings.token_length));
-    log(&format!("callback URL: {}", or_none(url)));
-    log(&format!("callback method: {}", settings.callback_method.name()));
-    let private = if settings.callback_private { "yes" } else { "no" };
-    log(&format!("callbacks to private addresses: {private}"));
-    log(&format!("callback CA file: {}", or_none(file)));
+    let (digits, period) = (settings.authenticator_digits, settings.authenticator_period);
+    log(&format!("codes of new authenticator apps: {digits} digits, {period} s"));
     // The file may have gone since it was stored. Users can log in without callbacks, so this is no
     // reason not to start.
     if let Some(Err(error)) = settings.callback_ca_file.as_ref().map(std::fs::File::open) {
@@ -278,32 +228,6 @@ pub(super) fn show(settings: &ApplicationSettings) {
             "warning: the callback CA file cannot be read, so callbacks will fail: {error}"
         ));
     }
-    log(&format!("install link: {}", or_none(link)));
-    log(&format!("offline days: {}", settings.offline_days));
-    log(&format!("limits: {}", settings.limits));
-    let own = settings
-        .texts
-        .kinds()
-        .map(|(language, kinds)| format!("{language} ({})", kinds.join(", ")));
-    let own: Vec<String> = own.collect();
-    let built_in = "those that are built in".to_owned();
-    log(&format!("texts: {}", if own.is_empty() { built_in } else { own.join(", ") }));
-    let domain = settings.otp_domain.as_ref().map(ToString::to_string);
-    log(&format!("domain for codes in browsers: {}", or_none(domain)));
-    show_calls(settings);
-}
-
-/// Shows what the calls do and say by default.
-fn show_calls(settings: &ApplicationSettings) {
-    let yes_or_no = |flag: bool| if flag { "yes" } else { "no" };
-    log(&format!("plan: {}", settings.plan));
-    log(&format!("white label: {}", yes_or_no(settings.white_label)));
-    log(&format!("SMS: {}", yes_or_no(settings.sms_enabled)));
-    log(&format!("codes to users who have an app: {}", yes_or_no(settings.force_codes)));
-    let logo = settings.logo.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
-    log(&format!("logo of approval requests: {logo}"));
-    let (digits, period) = (settings.authenticator_digits, settings.authenticator_period);
-    log(&format!("codes of new authenticator apps: {digits} digits, {period} s"));
 }
 
 /// Writes the self-signed certificate to a file, and shows how clients trust it.

@@ -1,4 +1,4 @@
-//! What whoever supervises the process learns of it: systemd.
+//! Reports the state of the process to systemd.
 
 use crate::log;
 use seconder::{Error, Result};

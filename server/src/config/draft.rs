@@ -38,7 +38,7 @@ impl Draft {
             return Err(invalid("setting", reason));
         };
         let value = self.absolute(name, value);
-        // The escapes of JSON are those of TOML too.
+        // TOML has the escapes of JSON.
         let quoted = serde_json::Value::from(&*value).to_string();
         let bare = ["true", "false"].contains(&&*value).then_some(value);
         let mut wrong = String::new();

@@ -2,13 +2,13 @@
 
 use super::problems::{Place, Places, Problem};
 use super::{key, option, options};
-use crate::arguments::check_database;
+use crate::arguments::{check_database, of_option};
 use crate::commands;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command};
 use seconder::Settings;
-use seconder::engine::{Limits, PushHosts};
-use seconder::model::{CallbackUrl, InstallLink, LogoUrl, OtpDomain};
+use seconder::engine::operator::AppSettings;
+use seconder::engine::{AppSetting, PushHosts, SettingKind};
 use seconder::wire::Names;
 #[cfg(unix)]
 use seconder_server::{PeerRules, SocketOptions};
@@ -214,17 +214,11 @@ fn check(arg: &Arg, value: &str) -> Result<(), String> {
 
 /// Rejects an invalid value that the option takes as it is, because it is read later.
 fn valid(option: &str, value: &str) -> Result<(), String> {
-    let engine = |set: fn(Settings, &str) -> Settings| set(Settings::new(IN_MEMORY), value).check();
+    if let Some(setting) = of_option(option) {
+        return of_application(setting, value).map_err(reason);
+    }
     let checked = match option {
-        "callback-url" | "install-link" | "logo" | "otp-domain" if value.is_empty() => Ok(()),
         "database" => commands::check_database_url(value),
-        "limit" => Limits::default().set(value),
-        "application-name" => engine(|settings, name| settings.application_name(name)),
-        "plan" => engine(|settings, plan| settings.plan(plan)),
-        "otp-domain" => value.parse::<OtpDomain>().map(drop),
-        "callback-url" => value.parse::<CallbackUrl>().map(drop),
-        "install-link" => value.parse::<InstallLink>().map(drop),
-        "logo" => value.parse::<LogoUrl>().map(drop),
         "push-host" => value.parse::<PushHosts>().map(drop),
         "forward" => commands::check_forward_url(value),
         "names" => Names::new(value).map(drop),
@@ -245,6 +239,16 @@ fn valid(option: &str, value: &str) -> Result<(), String> {
         _ => Ok(()),
     };
     checked.map_err(reason)
+}
+
+/// Checks a setting of the application. The option itself has checked yes and no, and texts are in a file.
+fn of_application(setting: &AppSetting, value: &str) -> seconder::Result<()> {
+    if matches!(setting.kind, SettingKind::YesNo | SettingKind::Texts) {
+        return Ok(());
+    }
+    let mut given = AppSettings::default();
+    given.set(setting.name, value)?;
+    Settings::new(IN_MEMORY).app_settings(given).check()
 }
 
 /// What is wrong, without the name of a parameter.

@@ -8,7 +8,7 @@ use clap::{Arg, Command};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 
-/// The group of options of which every service has one.
+/// The group of options. Every service has one of them.
 const REACHED: &str = "listener";
 /// What is said of a file without one of them.
 const BEGIN: Place = (1, 1);

@@ -152,7 +152,8 @@ impl Engine {
             Registered::TooMany => return Err(Refused::TooManyDevices),
         };
         self.hand_over(pushes);
-        let application = self.application(app)?.map(|app| app.name.clone()).unwrap_or_default();
+        let application =
+            self.application(app)?.map(|app| app.settings.name.clone()).unwrap_or_default();
         Ok(RegisteredBy {
             device: format!("{app}.{device}"),
             application,

@@ -106,9 +106,10 @@ impl Engine {
         let Ok(subscription) = serde_json::from_str::<Subscription>(&stored) else {
             return Ok(Outcome::Permanent("the device has no subscription".into()));
         };
-        let question = approval.filter(|_| app.limits.push_shows_message == 1);
+        let question = approval.filter(|_| app.settings.limits.push_shows_message == 1);
         let language = row.language.as_deref().unwrap_or("en");
-        let body = notification(&approver, &app.name, language, request, question.as_ref());
+        let body =
+            notification(&approver, &app.settings.name, language, request, question.as_ref());
         let left = claimed.deadline.after(now.steady).unwrap_or_default();
         let message = PushMessage {
             authorization: self.authorization(&approver, &subscription.endpoint, now)?,

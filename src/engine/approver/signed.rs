@@ -336,7 +336,7 @@ impl SignedDevice {
         Ok(DeviceOverview {
             device: known_as(app, id.get()),
             name: this.name.unwrap_or_default(),
-            application: self.engine.app.name.clone(),
+            application: self.engine.app.settings.name.clone(),
             account: approvals::masked(&email),
             language: this.language.unwrap_or_default(),
             push_key: self.approver.push_key()?.public_point().to_vec(),

@@ -1,145 +1,19 @@
 //! The applications of a database.
 
 use super::{Nothing, Operation, operation};
+pub use crate::engine::app_settings::{AppRecord, AppSettings};
 use crate::engine::applications::FIRST;
 use crate::engine::applications::{self, removed};
 use crate::engine::operations::applications::{self as stored, App, Removed, Rotated};
 use crate::engine::operations::audit::Trail;
-use crate::engine::{Engine, EngineSettings, limits::MOST_OVERLAP};
-use crate::model::{ApiKey, CallbackMethod, Secret};
-use crate::wire::Generation;
+use crate::engine::{Engine, limits::MOST_OVERLAP};
+use crate::model::{ApiKey, Secret};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// How many users, or decisions of the audit, are removed in one transaction.
 const STEP: u32 = 64;
-
-/// The settings of an application that can be changed: those of [`Settings`](crate::Settings) with these
-/// names. `None` leaves one as it is. The empty text removes a URL, a file, a link, a domain, a logo and texts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AppSettings {
-    /// The name in messages and authenticator apps.
-    pub name: Option<String>,
-    /// Where callbacks are sent.
-    pub callback_url: Option<String>,
-    /// How they are sent.
-    pub callback_method: Option<CallbackMethod>,
-    /// Whether they may go to addresses that are not of the public Internet.
-    pub callback_private: Option<bool>,
-    /// The PEM file with the authorities that are trusted then, instead of the system's.
-    pub callback_ca_file: Option<PathBuf>,
-    /// The number of digits of codes by SMS and voice.
-    pub token_length: Option<u8>,
-    /// The generation of the bodies that a server replies with.
-    pub replies: Option<Generation>,
-    /// The link in the install message.
-    pub install_link: Option<String>,
-    /// For how many days machines may check codes without the service.
-    pub offline_days: Option<u8>,
-    /// The limits to change, as `name=value`.
-    pub limits: Option<String>,
-    /// Its own texts of messages, as JSON.
-    pub texts: Option<String>,
-    /// The domain for which browsers read codes in its messages.
-    pub otp_domain: Option<String>,
-    /// What was booked, as the details of the application say it.
-    pub plan: Option<String>,
-    /// Whether they say that it has an app of its own.
-    pub white_label: Option<bool>,
-    /// Whether it sends SMS.
-    pub sms_enabled: Option<bool>,
-    /// Whether users who have an app are sent codes too, unless a call says otherwise.
-    pub force_codes: Option<bool>,
-    /// The picture of approval requests that have none of their own.
-    pub logo: Option<String>,
-    /// The number of digits of the codes of authenticator apps that are enrolled from now on.
-    pub authenticator_digits: Option<u8>,
-    /// How long they show a code, in seconds.
-    pub authenticator_period: Option<u64>,
-}
-
-impl AppSettings {
-    fn change(&self) -> Result<stored::AppChange> {
-        let AppSettings { callback_method, callback_private, token_length, replies, .. } = *self;
-        applications::check(&EngineSettings {
-            application_name: self.name.clone(),
-            callback_url: self.callback_url.clone(),
-            callback_method,
-            callback_private,
-            callback_ca_file: self.callback_ca_file.clone(),
-            token_length,
-            replies,
-            install_link: self.install_link.clone(),
-            offline_days: self.offline_days,
-            limits: self.limits.clone(),
-            texts: self.texts.clone(),
-            otp_domain: self.otp_domain.clone(),
-            plan: self.plan.clone(),
-            white_label: self.white_label,
-            sms_enabled: self.sms_enabled,
-            force_codes: self.force_codes,
-            logo: self.logo.clone(),
-            authenticator_digits: self.authenticator_digits,
-            authenticator_period: self.authenticator_period,
-            ..EngineSettings::default()
-        })
-    }
-}
-
-/// An application, as it is stored. It has no key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AppRecord {
-    /// Its id.
-    pub app_id: i64,
-    /// The name in messages and authenticator apps.
-    pub name: String,
-    /// How many users it has.
-    pub users: u64,
-    /// Until when the key before the current one is valid too, in Unix seconds.
-    pub earlier_key_until: Option<u64>,
-    /// Where callbacks are sent.
-    pub callback_url: Option<String>,
-    /// How they are sent.
-    pub callback_method: CallbackMethod,
-    /// Whether they may go to addresses that are not of the public Internet.
-    pub callback_private: bool,
-    /// The PEM file with the authorities that are trusted then, instead of the system's.
-    pub callback_ca_file: Option<String>,
-    /// The number of digits of codes by SMS and voice.
-    pub token_length: u8,
-    /// The generation of the bodies that a server replies with.
-    pub replies: Generation,
-    /// The names in its callbacks.
-    pub names: String,
-    /// The link in the install message.
-    pub install_link: Option<String>,
-    /// For how many days machines may check codes without the service.
-    pub offline_days: u8,
-    /// Its limits, as they can be set.
-    pub limits: String,
-    /// Its own texts of messages, as JSON.
-    pub texts: Option<String>,
-    /// The domain for which browsers read codes in its messages.
-    pub otp_domain: Option<String>,
-    /// What was booked, as the details of the application say it.
-    pub plan: String,
-    /// Whether they say that it has an app of its own.
-    pub white_label: bool,
-    /// Whether it sends SMS.
-    pub sms_enabled: bool,
-    /// Whether users who have an app are sent codes too, unless a call says otherwise.
-    pub force_codes: bool,
-    /// The picture of approval requests that have none of their own.
-    pub logo: Option<String>,
-    /// The number of digits of the codes of authenticator apps that are enrolled from now on.
-    pub authenticator_digits: u8,
-    /// How long they show a code, in seconds.
-    pub authenticator_period: u64,
-}
 
 impl Engine {
     /// The application with this id, or that of this engine.
@@ -152,32 +26,8 @@ impl Engine {
     fn record(&self, app: App) -> Result<AppRecord> {
         let (id, now) = (app.app_id, self.now());
         let (_, users) = self.run(move |view| stored::statistics(view, id, i64::MAX))?;
-        let earlier = app.earlier.filter(|earlier| earlier.until > now.steady);
-        Ok(AppRecord {
-            app_id: id,
-            name: app.name,
-            users,
-            earlier_key_until: earlier.map(|earlier| now.shown(earlier.until).seconds()),
-            callback_url: app.callback_url.map(|url| url.as_str().to_owned()),
-            callback_method: app.callback_method,
-            callback_private: app.callback_private,
-            callback_ca_file: app.callback_ca_file,
-            token_length: app.token_length,
-            replies: app.replies,
-            names: app.names.to_string(),
-            install_link: app.install_link.map(|link| link.as_str().to_owned()),
-            offline_days: app.offline_days,
-            limits: app.limits.to_string(),
-            texts: app.texts.stored(),
-            otp_domain: app.otp_domain.map(|domain| domain.as_str().to_owned()),
-            plan: app.plan,
-            white_label: app.white_label,
-            sms_enabled: app.sms_enabled,
-            force_codes: app.force_codes,
-            logo: app.logo.map(|logo| logo.as_str().to_owned()),
-            authenticator_digits: app.authenticator_digits,
-            authenticator_period: app.authenticator_period,
-        })
+        let earlier = app.earlier.as_ref().filter(|earlier| earlier.until > now.steady);
+        Ok(AppRecord::new(&app, users, earlier.map(|earlier| now.shown(earlier.until).seconds())))
     }
 
     /// The trail of an operation on an application.
@@ -260,10 +110,10 @@ impl CreateApp {
             let reason = "must have no name: that is a parameter of its own";
             return Err(Error::invalid_argument("settings", reason));
         }
-        let change = settings.change().map_err(|error| name_of_parameter(error, "name"))?;
+        applications::check(&settings).map_err(|error| name_of_parameter(error, "name"))?;
         let api_key = self.api_key.clone().map(ApiKey::try_from).transpose()?;
         let names = engine.names().clone();
-        let new = applications::new(engine.random(), api_key.as_ref(), names, &change)?;
+        let new = applications::new(engine.random(), api_key.as_ref(), names, &settings)?;
         let trail = engine.trail_on::<CreateApp>(0)?;
         let api_key = Secret::new(new.api_key.expose());
         let app_id = engine.run(move |view| stored::add(view, &new, &trail))?;
@@ -299,10 +149,11 @@ operation! {
 
 impl SetApp {
     fn run(&self, engine: &Engine) -> Result<AppRecord> {
-        let change = self.settings.change().map_err(|error| name_of_parameter(error, "name"))?;
+        let given = self.settings.clone();
+        applications::check(&given).map_err(|error| name_of_parameter(error, "name"))?;
         let app_id = engine.stored_app(self.app_id)?.app_id;
         let trail = engine.trail_on::<SetApp>(app_id)?;
-        engine.run(move |view| stored::configure(view, &change, &trail))?;
+        engine.run(move |view| stored::configure(view, &given, &trail))?;
         engine.shared.forget_applications();
         engine.record(engine.stored_app(Some(app_id))?)
     }

@@ -1,8 +1,9 @@
 //! The limits of the application.
 
+use super::AppSettings;
 use super::{Operation, operation};
 use crate::Result;
-use crate::engine::operations::applications::{self as stored, AppChange};
+use crate::engine::operations::applications as stored;
 use crate::engine::{Engine, Limits, applications};
 
 operation! {
@@ -14,7 +15,7 @@ impl ShowLimits {
     fn run(&self, engine: &Engine) -> Result<Limits> {
         let id = engine.app.app_id;
         let app = engine.look(move |view| stored::of_id(view, id))?;
-        app.map(|app| app.limits).ok_or_else(applications::removed)
+        app.map(|app| app.settings.limits).ok_or_else(applications::removed)
     }
 }
 
@@ -30,7 +31,7 @@ operation! {
 impl SetLimits {
     fn run(&self, engine: &Engine) -> Result<Limits> {
         Limits::default().set(&self.limits)?;
-        let change = AppChange { limits: Some(self.limits.clone()), ..AppChange::default() };
+        let change = AppSettings { limits: Some(self.limits.clone()), ..AppSettings::default() };
         let trail = engine.trail_of(SetLimits::NAME, engine.now(), None)?;
         engine.run(move |view| stored::configure(view, &change, &trail))?;
         engine.shared.forget_applications();

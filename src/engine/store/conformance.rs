@@ -17,6 +17,7 @@ use super::tables::{Authenticator, SealingKey, TABLES};
 use super::view::{Key, Which};
 use super::{Memory, Store};
 use crate::calls::*;
+use crate::engine::operator::AppSettings;
 use crate::engine::{
     ApprovalResponse, Clock, DeviceRegistered, DeviceType, Engine, EngineSettings, Message, Random,
     RespondToApproval,
@@ -189,7 +190,10 @@ impl World {
         let settings = EngineSettings {
             clock: Arc::new(clock.clone()),
             random: Arc::new(Seeded(AtomicU64::new(7))),
-            callback_url: Some("https://app.example/callback".into()),
+            app: AppSettings {
+                callback_url: Some("https://app.example/callback".into()),
+                ..AppSettings::default()
+            },
             ..EngineSettings::default()
         };
         let engine = Engine::open(store, Arc::new(deliver), None, settings).unwrap();

@@ -14,6 +14,7 @@ use crate::calls::{
 use crate::engine::approver::SignedRequest;
 use crate::engine::operations::offline::{self, Preparation};
 use crate::engine::operations::users;
+use crate::engine::operator::AppSettings;
 use crate::engine::operator::{AddOperator, Operation, RemoveOperator, Role};
 use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
@@ -74,9 +75,12 @@ impl World {
             if fails.load(Ordering::Relaxed) { Err("down".to_owned()) } else { Ok(()) }
         };
         let settings = EngineSettings {
-            application_name: Some("Test".into()),
-            callback_url: Some("https://app.example/callback".into()),
-            install_link: Some("https://app.example/".into()),
+            app: AppSettings {
+                name: Some("Test".into()),
+                callback_url: Some("https://app.example/callback".into()),
+                install_link: Some("https://app.example/".into()),
+                ..AppSettings::default()
+            },
             lookup: Some(Arc::new(|_: &str| None)),
             post: Some(Arc::new(Poster(Arc::clone(&failing)))),
             clock: Arc::new(clock.clone()),
