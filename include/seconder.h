@@ -1191,7 +1191,7 @@ typedef struct seconder_device_info {
 typedef struct seconder_enrol_authenticator_options {
     /**
      * The label that the app shows with the code, without a colon. 1 to 1024 bytes. Default: the
-     * user's e-mail address.
+     * user's e-mail address, with a space for each colon.
      */
     const char *label;
     /**
@@ -1280,9 +1280,9 @@ typedef struct seconder_logo {
  */
 typedef struct seconder_create_approval_options {
     /**
-     * Further details shown to the user: names and texts. Other values reach a remote service as
-     * `data` of seconder_register_activity_options describes. A JSON object as text, at most 16
-     * KiB.
+     * Further details shown to the user: names and texts, without characters that XML cannot have.
+     * Other values reach a remote service as `data` of seconder_register_activity_options
+     * describes. A JSON object as text, at most 16 KiB.
      */
     const char *details;
     /**
