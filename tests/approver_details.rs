@@ -41,24 +41,23 @@ fn what_a_phone_shows_is_what_was_sent_digit_for_digit() {
     let device = phone.signed(world.engine(), NOW).unwrap();
     let [request] = <[_; 1]>::try_from(device.requests().unwrap()).unwrap();
     let shown: Value = serde_json::from_str(&request.shown).unwrap();
-    // The exponent is spelled in another way, with the same digits.
-    let kept = |number: &str| number.replace("1E400", "1e+400");
     for ((name, number), pair) in numbers.iter().zip(shown["details"].as_array().unwrap()) {
-        assert_eq!(*pair, json!([name, kept(number)]));
+        assert_eq!(*pair, json!([name, number]));
     }
     assert_eq!(shown["details"][numbers.len()], json!(["list", format!("[7,{}]", numbers[0].1)]));
     let response = phone.response(&request, ApprovalResponse::Approve, None, NOW);
     assert_eq!(world.engine().respond_signed(&response).unwrap(), ApprovalStatus::Approved);
-    let in_json = kept(&details);
+    // A `Number` would write it as 1e+400, so it arrives as a text.
+    let kept = details.replace("1E400", "\"1E400\"");
     let record = sent(&world, "GET", &format!("/push/json/approval_requests/{}", request.uuid), "");
     let record = String::from_utf8(record.body).unwrap();
-    assert_eq!(record.matches(&in_json).count(), 2, "{record}");
+    assert_eq!(record.matches(&kept).count(), 2, "{record}");
     let callback = world.callbacks.lock().unwrap()[0].to_string();
-    assert_eq!(callback.matches(&in_json).count(), 2, "{callback}");
+    assert_eq!(callback.matches(&kept).count(), 2, "{callback}");
     let in_xml = sent(&world, "GET", &format!("/push/xml/approval_requests/{}", request.uuid), "");
     let read = &xml::read(&in_xml.body).unwrap()["approval_request"]["details"];
     for (name, number) in numbers {
-        assert_eq!(read[name].to_string().trim_matches('"'), kept(number));
+        assert_eq!(read[name].to_string().trim_matches('"'), number);
     }
 }
 

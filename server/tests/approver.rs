@@ -126,7 +126,7 @@ fn at_a_terminal_the_only_request_is_shown_and_approved_once_that_is_confirmed()
     let folder = folder.path();
     let _running = reachable(folder);
     enrol(folder, "phone.json");
-    let asked = ask(folder, &["--details", r#"{"Location":"Bern","Note":"\u202eevil\u001b[2J"}"#]);
+    let asked = ask(folder, &["--details", r#"{"Location":"Bern","Note":"\u202eevil\u009b2J"}"#]);
     let uuid = asked["approval_request"]["uuid"].as_str().unwrap();
     let approve = || {
         let mut program = Command::new(env!("CARGO_BIN_EXE_seconder"));
@@ -140,7 +140,7 @@ fn at_a_terminal_the_only_request_is_shown_and_approved_once_that_is_confirmed()
         for part in [uuid, "Seconder", "Log in?", r#""Location": "Bern""#] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
-        assert!(!shown.contains(['\u{202e}', '\u{1b}']), "{shown:?}");
+        assert!(!shown.contains(['\u{202e}', '\u{9b}']), "{shown:?}");
         terminal.type_in(typed);
         let (shown, ended) = terminal.end();
         assert!(!ended.success() && shown.contains("nothing was approved"), "{typed:?}: {shown}");

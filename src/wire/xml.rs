@@ -196,8 +196,8 @@ fn value(
             let written = text.trim();
             let digits = written.strip_prefix('-').unwrap_or(written);
             match digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty() {
-                // 007 is a number that JSON cannot have, and -0 no integer.
-                true if digits.starts_with('0') && written != "0" => Ok(written.into()),
+                // 007 is a number that JSON cannot have.
+                true if digits.len() > 1 && digits.starts_with('0') => Ok(written.into()),
                 true => Ok(super::json::number(written)),
                 false => Err(invalid_response("invalid integer")),
             }
