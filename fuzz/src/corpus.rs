@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+/// A target, as the modules of targets list it: its name, and what reads an input.
+type Target = (&'static str, fn(&[u8]));
+
 /// Runs each target on the files in the folder of its name.
-pub(crate) fn run(corpus: &str, targets: &[(&str, fn(&[u8]))]) {
+pub(crate) fn run(corpus: &str, targets: &[Target]) {
     for (name, target) in targets {
         let folder = Path::new(corpus).join(name);
         let inputs: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().flatten().collect();

@@ -256,7 +256,9 @@ macro_rules! passed_one {
     (CheckApproval) => {};
     (CheckPhoneVerification) => {};
     (PhoneVerificationStatus) => {};
-    ($call:ident) => { impl Passed for seconder::calls::$call {} };
+    ($call:ident) => {
+        impl Passed for seconder::calls::$call {}
+    };
 }
 
 with_every_call!(passed);

@@ -22,13 +22,27 @@ macro_rules! handlers {
 }
 
 macro_rules! handler {
-    (CreateUser) => { create_user };
-    (Verify) => { verify };
-    (CheckPhoneVerification) => { check_phone_verification };
-    (PrepareOffline) => { prepare_offline };
-    (ConfirmAuthenticator) => { confirm_authenticator };
-    (Recognise) => { recognise };
-    ($call:ident) => { handle::<$call> };
+    (CreateUser) => {
+        create_user
+    };
+    (Verify) => {
+        verify
+    };
+    (CheckPhoneVerification) => {
+        check_phone_verification
+    };
+    (PrepareOffline) => {
+        prepare_offline
+    };
+    (ConfirmAuthenticator) => {
+        confirm_authenticator
+    };
+    (Recognise) => {
+        recognise
+    };
+    ($call:ident) => {
+        handle::<$call>
+    };
 }
 
 /// The calls of the interface.
