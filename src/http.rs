@@ -49,16 +49,16 @@ pub const BODY_LIMIT: usize = 1024 * 1024;
 /// [`RoutedRequest::check_key`].
 pub const UNKNOWN_BODY_LIMIT: usize = 8 * 1024;
 
-/// Who sends a request, as far as the transport knows.
+/// The sender of a request, as far as the transport knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caller {
     /// Anyone who can reach the server. The API key in the request identifies the application
     /// (interface 5).
     Network,
-    /// A process on this machine, known by the operating system and not by a key. Its calls are
-    /// those of the application that the [`Backend`] was opened for. A request with a key is
-    /// rejected: whoever sends one expects that it is checked.
+    /// A process on this machine, known by the operating system and not by a key. Its calls are calls of the
+    /// application that the [`Backend`] was opened for. A request with a key is rejected: a client that sends one
+    /// expects that it is checked.
     Peer(Peer),
 }
 
@@ -78,7 +78,7 @@ pub struct RoutedRequest {
     request: RawRequest,
 }
 
-/// Why the body of a request is missing or incomplete.
+/// The reason why the body of a request is missing or incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BodyError {
@@ -98,12 +98,11 @@ pub struct RawReply {
     pub status: u16,
     /// The headers, by their names in lower case.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, of the media type in `content-type`. It may contain a secret, such as that of an
-    /// authenticator app.
+    /// For the log of the server, if a [`Peer`] may not make the call: the user and the call.
     pub body: Vec<u8>,
     /// For the log of the server, if a [`Peer`] may not make the call: who may not do what.
     pub refused: Option<Box<str>>,
-    /// For the log of the server: the call, if the path is that of one.
+    /// For the log of the server: the verdict on the code, if the call verifies one.
     pub call: Option<&'static Route>,
     /// For the log of the server: what became of the code, if the call verifies one.
     pub verdict: Option<Verdict>,
@@ -268,7 +267,7 @@ impl RoutedRequest {
         let reply = handled.unwrap_or_else(|_| Err(no_reply()));
         let (admitted, unauthorized) =
             (reply.is_ok(), matches!(reply, Err(Error::Unauthorized { .. })));
-        // Of which application such a request is may be unknown, so the server's own decides.
+        // The application of such a request may be unknown, so the server's own setting decides.
         let mut reply = reply.unwrap_or_else(|error| failure(&error, backend.replies()));
         let is_verification = *route == Verify::ROUTE;
         let read = is_verification.then(|| Verify::read(reply.clone()).ok()).flatten();
@@ -346,7 +345,7 @@ fn api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Result<A
     ApiKey::try_from(key).map_err(|_| calls::unauthorized("no application has it"))
 }
 
-/// Rejects a request of a peer with an API key, which nobody would check.
+/// Rejects a request of a peer with an API key, which would not be checked.
 fn no_api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Result<()> {
     let parameter = params.remove("api_key").map(Wiping);
     match request.values(&names.api_key()).next().is_some() || parameter.is_some() {

@@ -1,5 +1,5 @@
-//! The keys that seal the secrets in a database, in a file apart from it: whoever copies the database
-//! alone has no secret of an authenticator app, no code and no API key.
+//! The keys that seal the secrets in a database, in a file apart from it: a copy of the database alone reveals no
+//! secret of an authenticator app, no code and no API key.
 //!
 //! An engine seals new values with the current key of its ring, and opens each value with the key that
 //! it was sealed with. [`Keyring::rotate`] adds a key, which is the current one from then on: engines
@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long ago the ring must have been changed before a key can be removed, in seconds. By then, nothing that was about to be sealed with the other one is still being written.
+/// The time that must have passed since the last change of the ring before a key can be removed, in seconds. By then,
+/// every value that was about to be sealed with the other key has been written.
 const SETTLED: u64 = 3600;
 
 /// The keys of a ring.
@@ -66,7 +67,7 @@ pub struct KeyInfo {
     pub id: KeyId,
     /// When it was made, since the Unix epoch.
     pub created_at: Duration,
-    /// Whether new values are sealed with it.
+    /// Set if new values are sealed with it.
     pub is_current: bool,
 }
 
@@ -76,8 +77,7 @@ impl Keyring {
         Keyring { path: path.into() }
     }
 
-    /// The keyring that an engine creates beside a database file: `seconder.db.keys` for
-    /// `seconder.db`.
+    /// The keyring that an engine creates next to a database file: `seconder.db.keys` for `seconder.db`.
     pub fn beside(database: &Path) -> Keyring {
         let mut name = database.as_os_str().to_owned();
         name.push(".keys");
@@ -123,9 +123,8 @@ impl Keyring {
 
     /// The keys, oldest first.
     ///
-    /// # Errors
-    /// [`Error::Storage`] if the file does not exist, can be read by others, belongs to another user
-    /// than that of the process or root, or is damaged.
+    /// # Errors [`Error::Storage`] if the file does not exist, can be read by others, belongs to a user other than the
+    /// process's own or root, or is damaged.
     pub fn keys(&self) -> Result<Vec<KeyInfo>> {
         let (keys, _, _) = self.read()?;
         let infos = keys.keys.iter().enumerate().map(|(place, key)| KeyInfo {
@@ -139,10 +138,9 @@ impl Keyring {
     /// Adds a key, and makes it the current one. Returns its id. Engines that run seal with it from
     /// their next write on; what was sealed with other keys stays readable.
     ///
-    /// # Errors
-    /// Those of [`Keyring::keys`]; [`Error::Storage`] if the file cannot be replaced, or has 100 keys.
+    /// # Errors As for [`Keyring::keys`];  [`Error::Storage`] if the file cannot be replaced, or has 100 keys.
     pub fn rotate(&self) -> Result<KeyId> {
-        // In two steps: nobody may seal with a key that would be lost if the power failed now.
+        // Adds the key first, so that no process seals with a key that would be lost if the power failed now.
         let id = self.add()?;
         self.make_current(id)?;
         Ok(id)
@@ -151,8 +149,7 @@ impl Keyring {
     /// Adds a key that is not the current one yet. Where several machines have copies of the ring, each
     /// gets it before any of them seals with it. Returns its id.
     ///
-    /// # Errors
-    /// Those of [`Keyring::rotate`].
+    /// # Errors As for [`Keyring::rotate`].
     pub fn add(&self) -> Result<KeyId> {
         let key = Key::random(now())?;
         let id = key.id;
@@ -182,8 +179,8 @@ impl Keyring {
         })
     }
 
-    /// Removes a key of which the caller knows that no value was sealed with it:
-    /// [`Engine::remove_sealing_key`] makes sure of it for its database.
+    /// Removes a key. The caller must know that no value was sealed with it: [`Engine::remove_sealing_key`] makes sure
+    /// of it for its database.
     pub(crate) fn remove(&self, id: KeyId) -> Result<()> {
         file::replace(&self.path, |mut keys| {
             let place = self.removable(&keys, id)?;
@@ -193,7 +190,7 @@ impl Keyring {
         })
     }
 
-    /// Fails if the key cannot be removed whatever was sealed with it.
+    /// Fails if the key cannot be removed, even if no value was sealed with it.
     pub(crate) fn check_removable(&self, id: KeyId) -> Result<()> {
         let (keys, _, _) = self.read()?;
         self.removable(&keys, id).map(drop)

@@ -130,8 +130,8 @@ pub struct Remote {
     pub(crate) repeats: Repeats,
 }
 
-/// Which calls a client retries when it is rate limited (status 429 or 503, with `Retry-After`) and
-/// the wait ends before the call's deadline.
+/// The calls that a client retries when it is rate limited (status 429 or 503, with `Retry-After`) and the wait ends
+/// before the call's deadline.
 ///
 /// Nothing else is ever retried: a call that failed after its first byte was sent may have taken
 /// effect.
@@ -140,9 +140,8 @@ pub struct Remote {
 pub enum Repeats {
     /// None: the caller gets [`Error::RateLimited`] and decides.
     None,
-    /// Those that change nothing: `app_details`, `user_status`, `app_stats`, `phone_info`,
-    /// `phone_verification_status`, `check_approval`, `find_user`, `devices` and
-    /// `recognise`.
+    /// Calls that change nothing: `app_details`, `user_status`, `app_stats`, `phone_info`, `phone_verification_status`,
+    /// `check_approval`, `find_user`, `devices` and `recognise`.
     #[default]
     Questions,
     /// All, including those that check a code, send a message or change something. These take
@@ -388,7 +387,7 @@ impl Client {
 /// A media type and a body of it.
 type TypedBody = (&'static str, Zeroizing<Vec<u8>>);
 
-/// What a call declares about sending it.
+/// The properties of a call that decide how it is sent.
 struct About {
     free_form: &'static [&'static str],
     key_in_header: bool,

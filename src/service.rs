@@ -78,9 +78,9 @@ enum Backend {
 
 /// Settings for opening a service. None of them is read from the environment.
 ///
-/// Those of a remote service and those of an engine exclude each other: a setting that has no effect
-/// with the scheme of the URL is rejected. [`Settings::api_key`] and [`Settings::names`] are for
-/// both, but a service on this machine (`unix:`) requires no API key, and rejects one.
+/// Settings of a remote service and settings of an engine exclude each other: a setting that has no effect with the
+/// scheme of the URL is rejected. [`Settings::api_key`] and [`Settings::names`] are for both, but a service on this
+/// machine (`unix:`) requires no API key, and rejects one.
 #[must_use = "settings do nothing before open()"]
 #[derive(Clone)]
 pub struct Settings {
@@ -124,9 +124,9 @@ impl Settings {
         self.note("api_key")
     }
 
-    /// The names that a remote service uses where the interface document says `svc`, or that an
-    /// engine and a server in front of it use. Default: for a remote service, those of the document;
-    /// for an engine, those stored in the database, and the document's in a new one.
+    /// The names that a remote service uses where the interface document says `svc`, or that an engine and a server in
+    /// front of it use. Default: for a remote service, the names in the document; for an engine, the names stored in
+    /// the database, and the document's in a new one.
     ///
     /// A database keeps the names that it was created with, because its clients depend on them:
     /// opening it with others is rejected.
@@ -322,8 +322,7 @@ impl Service {
 
     /// Finds the user who has a login name (interface 4.17).
     ///
-    /// # Errors
-    /// [`Error::Rejected`] with the code 60026 if nobody has the name; otherwise see [`Error`].
+    /// # Errors [`Error::Rejected`] with the code 60026 if no user has the name; otherwise see [`Error`].
     pub fn find_user(&self, login: &LoginName) -> Result<FoundUser> {
         self.handle(&FindUser::new(login.clone()))
     }
@@ -357,8 +356,7 @@ impl Service {
     /// Prepares logins of a user while the service is unreachable. See [`PrepareOffline`] for the
     /// options.
     ///
-    /// # Errors
-    /// [`Error::Rejected`] if the service does not allow it, or if the code is not that of the user's
+    /// # Errors [`Error::Rejected`] if the service does not allow it, or if it is not the code of the user's
     /// authenticator app that was accepted just now; otherwise see [`Error`].
     pub fn prepare_offline(&self, user_id: UserId, token: &Token) -> Result<OfflinePrepared> {
         self.handle(&PrepareOffline::new(user_id, token.clone()))

@@ -42,7 +42,7 @@ pub struct Reply {
     pub status: u16,
     /// The parsed body.
     pub body: Value,
-    /// How long the service asks to wait (`Retry-After`).
+    /// The time that the service asks to wait (`Retry-After`).
     pub retry_after: Option<Duration>,
     /// The generation of the interface that was requested.
     pub generation: Generation,
@@ -208,8 +208,8 @@ impl Drop for Wiping {
     }
 }
 
-/// Returns whether a body reports an error, whatever else it says. Null and what is empty report nothing:
-/// services send `"errors": {}` beside a success.
+/// Returns whether a body reports an error, even along with a success. Null and what is empty report nothing: services
+/// send `"errors": {}` with a success.
 pub(crate) fn has_error(body: &Map<String, Value>) -> bool {
     let is_present = |value: &Value| match value {
         Value::Null => false,

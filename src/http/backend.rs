@@ -1,4 +1,4 @@
-//! What handles the requests that a server receives: an engine, or a relay.
+//! Backends that handle the requests that a server receives: an engine, or a relay.
 
 use super::rejected;
 use crate::calls::{self, Call, FindUser, FoundUser, Handle, HandleAll, MatchedCall};
@@ -35,18 +35,18 @@ pub trait Backend {
     /// If none has.
     fn check_key(&self, key: &ApiKey) -> Result<()>;
 
-    /// Whether calls may be forwarded to another service. Then none is accepted that was forwarded: it would
-    /// go round in circles.
+    /// Returns whether calls may be forwarded to another service. If so, calls that were already forwarded are
+    /// rejected: they could be forwarded in a loop.
     fn forwards(&self) -> bool {
         false
     }
 
-    /// Whether an application had this API key when the keys of all were read last. It looks up no key, so that
+    /// Returns whether an application had this API key when the keys of all were read last. It looks up no key, so that
     /// it costs next to nothing however many keys are tried.
     fn had_key(&self, key: &ApiKey) -> bool;
 
-    /// Whether an application has this API key, as far as the keys in memory show it. It must not wait, because it
-    /// is called where other connections would wait too. Default: no key is in memory.
+    /// Returns whether an application has this API key, as far as the keys in memory show it. It must not wait, because
+    /// it is called where other connections would wait too. Default: no key is in memory.
     fn keeps_key(&self, _key: &ApiKey) -> bool {
         false
     }
@@ -134,10 +134,9 @@ impl Engine {
 /// Passes calls on to another service, usually a remote one, with the key that it was opened with.
 /// It has no key of its own, so only a [`Peer`](super::Peer) can make calls.
 ///
-/// What the service replies is read as the reply of the call and written anew, so nothing else than
-/// what this library understands is passed on. What goes wrong behind the relay is a failure with
-/// status 502, 503 or 504 that says so; other rejections, waits and error codes are those of the
-/// service.
+/// The service's reply is parsed as the reply of the call and written again, so only what this library understands is
+/// passed on. A failure behind the relay becomes a failure with status 502, 503 or 504 that says so; other rejections,
+/// waits and error codes are passed on as the service sent them.
 #[derive(Clone, Debug)]
 pub struct Relay<S> {
     service: S,
@@ -209,7 +208,7 @@ fn keyless() -> Error {
     calls::unauthorized("a relay has no key to compare it with")
 }
 
-/// The user with a login name. A name that no user can have is nobody's.
+/// Finds the user with a login name. A name that no user can have finds no user.
 fn find_user(service: &impl Handle<FindUser>, login: &str) -> Result<Option<FoundUser>> {
     let Ok(login) = login.parse() else { return Ok(None) };
     FindUser::found(service.handle(&FindUser::new(login)))
@@ -228,8 +227,8 @@ impl<C: Call, S: Handle<C>> Handle<C> for PassedOn<'_, S> {
     }
 }
 
-/// The error for the client of a relay. Without this, it would be that of an engine, whose messages
-/// say nothing, because they might show what is inside.
+/// Returns the error for the client of a relay. Without this, the client would get the error of an engine, whose
+/// messages say nothing, because they might show internal details.
 fn worded(error: Error) -> Error {
     let behind = |status, code: &str, message: String| {
         let fields = [("message".to_owned(), message.clone())].into();
@@ -248,7 +247,7 @@ fn worded(error: Error) -> Error {
             let message = format!("The service behind this relay is not understood: {message}");
             behind(502, codes::UNSPECIFIC, message)
         }
-        // Whoever made the call sent no key: it is the relay's that is wrong.
+        // The client of a relay sends no key: the relay's own key is wrong.
         Error::Unauthorized { message, .. } => {
             let message =
                 format!("The service behind this relay rejected the relay's API key: {message}");

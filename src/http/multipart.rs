@@ -14,7 +14,7 @@ pub(super) fn read(body: &[u8], media_type: &str) -> Result<Map<String, Value>> 
     let boundary = parameter(media_type, "boundary").filter(|boundary| !boundary.is_empty());
     let boundary = boundary.ok_or_else(|| bad("has a media type without a boundary"))?;
     let delimiter = format!("\r\n--{boundary}").into_bytes();
-    // The first delimiter need not follow a line end; whatever precedes it is ignored.
+    // The first delimiter need not follow a line end; bytes before it are ignored.
     let mut rest = match body.strip_prefix(&delimiter[2..]) {
         Some(rest) => rest,
         None => split(body, &delimiter).ok_or_else(incomplete)?.1,
@@ -70,7 +70,7 @@ fn parameter(header: &str, wanted: &str) -> Option<String> {
     }
 }
 
-/// What precedes and what follows the first occurrence of `separator`.
+/// Splits bytes at the first occurrence of `separator`.
 fn split<'a>(bytes: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let start = bytes.windows(separator.len()).position(|window| window == separator)?;
     Some((&bytes[..start], &bytes[start + separator.len()..]))

@@ -1,12 +1,12 @@
 //! The parameters of a request. Clients send them in the query, as a form, as JSON or as XML, and
-//! some send a form with GET, so both the query and the body are read, whatever the method.
+//! some send a form with GET, so both the query and the body are read with every method.
 
 use super::{BODY_LIMIT, BodyError, RawRequest, multipart};
 use crate::wire::{Wiping, form, json, wipe, xml};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 
-/// What some programs write before text in UTF-8.
+/// The bytes that some programs write before text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The parameters of a request. They are wiped when they are dropped, because they may include a
@@ -24,7 +24,7 @@ impl Params {
         read(request.query(), body, media_type.unwrap_or_default())
     }
 
-    /// Those in the query alone.
+    /// Parameters in the query alone.
     pub(super) fn in_query(request: &RawRequest) -> Result<Params> {
         form::read(request.query()).map(Params)
     }

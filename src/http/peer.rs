@@ -1,5 +1,5 @@
-//! What a process on this machine may do over a local socket. The operating system says which user
-//! it runs as, and the operator's rules which rights that user has, so it needs no API key.
+//! Rights of a process on this machine that connects over a local socket. The operating system says which user it runs
+//! as, and the operator's rules which rights that user has, so it needs no API key.
 
 use super::Backend;
 use crate::calls::{MatchedCall, USER_ID_ON_THE_WIRE};
@@ -13,7 +13,7 @@ const USER_IDS: [&str; 2] = [USER_ID_ON_THE_WIRE, "user_id"];
 /// The field of a path that holds a login name.
 const LOGIN: &str = "login";
 
-/// Why a peer may not make a call.
+/// The reason why a peer may not make a call.
 pub(super) enum Denied {
     /// Its rights: who may not do what, for the peer and for the log.
     Forbidden(String),
@@ -30,13 +30,13 @@ impl From<Error> for Denied {
 /// A right of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// To make every call, as whoever has the API key.
+    /// To make every call, as a client with the API key may.
     Application,
     /// To make the calls of a login for any user: those with
     /// [`Call::FOR_LOGIN`](crate::Call::FOR_LOGIN).
     Login,
-    /// To make calls with [`Call::FOR_OWN_ACCOUNT`](crate::Call::FOR_OWN_ACCOUNT) for the account
-    /// whose login name is that of the peer's own user.
+    /// To make calls with [`Call::FOR_OWN_ACCOUNT`](crate::Call::FOR_OWN_ACCOUNT) for the account whose login name is
+    /// the name of the peer's own user.
     OwnAccount,
 }
 
@@ -113,7 +113,7 @@ impl Peer {
         self.uid
     }
 
-    /// What the peer may do.
+    /// The rights of the peer.
     pub fn rights(&self) -> Rights {
         self.rights
     }
@@ -145,8 +145,7 @@ impl Peer {
     /// Returns whether everything in the path that names a user names the peer's own, and there is such a
     /// field. Parameters never override the fields of the path.
     ///
-    /// # Errors
-    /// Those of the backend, which may also reject the call for the own account.
+    /// # Errors The errors of the backend, which may also reject the call for the own account.
     fn is_own_account(&self, call: &MatchedCall, backend: &impl Backend) -> Result<bool> {
         let Some(own) = &self.login else { return Ok(false) };
         let field = |name: &str| call.fields().get(name).and_then(|value| value.as_str());

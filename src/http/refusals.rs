@@ -1,4 +1,4 @@
-//! Why a server refuses a request: no application has its API key, or there are too many.
+//! Refusals of requests: no application has the API key, or there are too many requests.
 
 use super::params::Params;
 use super::{Backend, RawReply, RoutedRequest, api_key, encode};
@@ -8,9 +8,9 @@ use crate::{Error, Result, calls, codes};
 use std::time::Duration;
 
 impl RoutedRequest {
-    /// Checks the API key in a header or in the query, for a server that is about to read a body of more
-    /// than [`UNKNOWN_BODY_LIMIT`], so that nobody without a key fills its memory. A key in the body comes
-    /// too late for that. [`RoutedRequest::respond`] checks the key in any case.
+    /// Checks the API key in a header or in the query, for a server that is about to read a body of more than
+    /// [`UNKNOWN_BODY_LIMIT`], so that no client without a key fills its memory. A key in the body comes too late for
+    /// that. [`RoutedRequest::respond`] checks the key in any case.
     ///
     /// # Errors
     /// The reply to send, if there is no such key, or no application has it. Only then, it is `unauthorized`: a

@@ -1,10 +1,10 @@
-//! What a test does with a sandbox that is served over HTTPS, by `seconder serve --sandbox`: the one list
-//! of it, which `seconder.testing` of Python uses too.
+//! Requests of tests to a sandbox that is served over HTTPS, by `seconder serve --sandbox`: the only list of them,
+//! which `seconder.testing` of Python uses too.
 
 use crate::{Error, Result};
 use std::str::FromStr;
 
-/// The beginning of the paths of a sandbox. No path of a call begins like it, whatever the names are.
+/// The beginning of the paths of a sandbox. No path of a call begins like it, with any names.
 pub const SANDBOX_PATH: &str = "/-/sandbox/";
 
 /// The API key of a sandbox unless another is given. It is no secret, so a sandbox with it listens on

@@ -1,4 +1,5 @@
-//! What every server in front of an engine inherits. The tests of `server/` send the same over TLS.
+//! Behaviour that every server in front of an engine inherits. The tests of `server/` send the same
+//! over TLS.
 
 use super::*;
 use crate::{Service, Settings};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use zeroize::Zeroizing;
 
-/// What distinguishes a file from the one that replaces it.
+/// Metadata that distinguishes a file from the one that replaces it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
     length: u64,
@@ -31,7 +31,7 @@ impl Version {
         }
     }
 
-    /// That of the file at this path; `None` if it cannot be found.
+    /// Returns the version of the file at this path; `None` if it cannot be found.
     pub(super) fn at(path: &Path) -> Option<Version> {
         fs::metadata(path).ok().map(|found| Version::of(&found))
     }
@@ -43,7 +43,7 @@ pub(super) fn failed(path: &Path, what: &str, error: &io::Error) -> Error {
     Error::storage(format!("the keyring {} cannot be {what}: {error}", path.display()))
 }
 
-/// Opens and reads the file. `None` if there is none.
+/// Opens and reads the file. `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<(Keys, Version, File)>> {
     let real = followed(path)?;
     let mut options = OpenOptions::new();
@@ -153,7 +153,7 @@ pub(super) fn create(path: &Path, now: u64) -> Result<io::Result<()>> {
     let keys = Keys { keys: vec![Key::random(now)?], current: 0 };
     let created = write_beside(path, &keys, None)?;
     let done = match fs::hard_link(&created, path) {
-        // Some file systems have no links. Whoever reads the file before it is complete gets an error.
+        // Some file systems have no links. A process that reads the file before it is complete gets an error.
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             write(path, &text::format(&keys), None)
         }
@@ -201,7 +201,7 @@ fn lock(path: &Path) -> Result<(File, Keys, Metadata)> {
     }
 }
 
-/// Writes a file beside this one, which only its owner can read, and returns its path.
+/// Writes a file next to this one, which only its owner can read, and returns its path.
 fn write_beside(path: &Path, keys: &Keys, like: Option<&Metadata>) -> Result<PathBuf> {
     let mut number = [0; 8];
     getrandom::fill(&mut number).map_err(|_| Error::Internal {
@@ -236,7 +236,7 @@ fn write(path: &Path, text: &str, like: Option<&Metadata>) -> io::Result<()> {
                 fchown(&file, Some(like.uid()), Some(like.gid()))?;
             }
         }
-        // Whatever the umask: with some, not even the owner could read it.
+        // Does not depend on the umask: with some, not even the owner could read it.
         let mode = like.map_or(0o600, |like| like.mode() & 0o777);
         file.set_permissions(fs::Permissions::from_mode(mode))?;
     }

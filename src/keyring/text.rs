@@ -25,7 +25,7 @@ const COMMENT: &str = "# These keys open the secrets in a database of Seconder. 
 /// More than the longest line of a key.
 const LINE: usize = 128;
 
-/// What is wrong with a text, without any of it.
+/// The problem with a text, without any of the text.
 pub(super) enum Problem {
     /// The first line names another version.
     Version,

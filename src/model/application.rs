@@ -1,4 +1,4 @@
-//! What belongs to an application: its API key, the URL its callbacks go to, and the link to its app.
+//! Parts of an application: its API key, the URL its callbacks go to, and the link to its app.
 
 use super::Secret;
 use crate::{Error, Result};
@@ -60,9 +60,9 @@ impl FromStr for ApiKey {
     }
 }
 
-/// Where an application receives callbacks (interface 6): `https://host[:port][/path]`, or `http:`
-/// on this machine only, because a callback carries an approval that lets a user in. It has no
-/// parameters, because the signature covers the URL without them (interface 5.5).
+/// The URL at which an application receives callbacks (interface 6): `https://host[:port][/path]`, or `http:` on this
+/// machine only, because a callback carries an approval that lets a user in. It has no parameters, because the
+/// signature covers the URL without them (interface 5.5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallbackUrl(String);
 
@@ -113,7 +113,7 @@ impl fmt::Display for CallbackUrl {
     }
 }
 
-/// How an application receives callbacks (interface 6).
+/// The HTTP method by which an application receives callbacks (interface 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallbackMethod {
     /// By POST, with a JSON body.

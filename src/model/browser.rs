@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use zeroize::Zeroizing;
 
-/// The longest token, in bytes: short enough for a cookie beside others.
+/// The longest token, in bytes: short enough for a cookie among others.
 const LONGEST: usize = 200;
 /// Stands for a text that cannot be a token. It fits into every format, and no service returns it.
 const NONE: &str = "-";
@@ -14,8 +14,8 @@ const NONE: &str = "-";
 /// The token of a remembered browser, as its cookie holds it: 2 to 200 letters, digits, dashes, dots
 /// and underscores of ASCII.
 ///
-/// Every text can be parsed, because whoever has the browser chooses what is in the cookie. Any other
-/// text becomes a token that is never recognised.
+/// Every text can be parsed, because the owner of the browser chooses the content of the cookie. Any other text becomes
+/// a token that is never recognised.
 ///
 /// `Debug` does not show it, and its memory is wiped when it is dropped.
 #[derive(Clone, PartialEq, Eq)]

@@ -17,7 +17,7 @@ const PIECE: usize = 16 * 1024;
 /// The longest message: no row of the engine is nearly as long, in bytes.
 const MOST: u32 = 64 * 1024 * 1024;
 
-/// How long a server that takes nothing is waited for at the end.
+/// The time to wait at the end for a server that takes no data.
 const GOODBYE: Duration = Duration::from_millis(100);
 
 /// A connection to one server.
@@ -27,19 +27,19 @@ pub(crate) struct Connection {
     pub(super) output: BytesMut,
     /// The names of the statements that the server has prepared.
     prepared: HashSet<String>,
-    /// Those that it has to prepare in the pipeline that is being written.
+    /// Statements that the server has to prepare in the pipeline that is being written.
     pub(super) parsing: Vec<String>,
     /// The statements of that pipeline.
     pub(super) sent: usize,
-    /// What the server says that it is, such as `15.4`.
+    /// The version that the server reports, such as `15.4`.
     pub(crate) version: String,
     is_usable: bool,
 }
 
-/// Why a host was not connected to.
+/// The reason why a host was not connected to.
 pub(super) struct Failed {
     pub(super) error: Error,
-    /// What the server reported, if it did.
+    /// The server's report, if it sent one.
     pub(super) report: Option<Report>,
 }
 
@@ -50,7 +50,7 @@ impl From<Error> for Failed {
 }
 
 impl Target {
-    /// What TLS needs, read once: the files may not be readable later.
+    /// Reads the files that TLS needs, once: the files may not be readable later.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if a file cannot be used.

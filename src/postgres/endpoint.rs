@@ -1,6 +1,5 @@
-//! What binds a login to the connection on which it is made, so that an attacker between client and
-//! server cannot pass it on: a hash of the certificate that the server presents there
-//! (`tls-server-end-point` of RFC 5929).
+//! Binds a login to the connection on which it is made, so that an attacker between client and server cannot pass it
+//! on: by a hash of the certificate that the server presents there (`tls-server-end-point` of RFC 5929).
 
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
@@ -14,8 +13,8 @@ const IDENTIFIER: u8 = 0x06;
 /// The first parameter of RSA-PSS.
 const FIRST: u8 = 0xa0;
 
-/// The hash of a certificate by the algorithm that its signature hashes with, or SHA-256 for one that is
-/// not safe any more. `None` if its signature is by no such algorithm, such as Ed25519.
+/// Hashes a certificate with the hash algorithm of its signature, or with SHA-256 if that algorithm is no longer safe.
+/// `None` if its signature is by no such algorithm, such as Ed25519.
 pub(super) fn hash(certificate: &[u8]) -> Option<Vec<u8>> {
     let (fields, _) = element(certificate, SEQUENCE)?;
     let (_, rest) = element(fields, SEQUENCE)?;
@@ -53,7 +52,7 @@ fn bits_of_pss(parameters: &[u8]) -> Option<u32> {
     }
 }
 
-/// What is in the first element of these bytes, which must be one of this kind, and what follows it.
+/// Returns the content of the first element of these bytes, which must be of this kind, and the bytes after it.
 fn element(bytes: &[u8], kind: u8) -> Option<(&[u8], &[u8])> {
     let (first, rest) = bytes.split_first()?;
     let (length, rest) = rest.split_first()?;

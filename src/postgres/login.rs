@@ -93,8 +93,8 @@ impl Connection {
         sent.map_err(failed)
     }
 
-    /// Proves that this client knows the password, and expects that of the server. Returns whether both
-    /// are bound to this connection.
+    /// Proves that this client knows the password, and expects the server's proof. Returns whether both are bound to
+    /// this connection.
     fn scram(
         &mut self,
         offered: &AuthenticationSaslBody,
@@ -151,7 +151,7 @@ impl Connection {
     }
 }
 
-/// The server asks for what is not sent to whoever may be in its place.
+/// The error for a server that asks for a password in a form that is not sent to a possible impostor.
 fn untrusted(how: &str) -> Error {
     Error::storage(format!(
         "the server asks for the password {how}, which is sent only if its certificate was verified: use \

@@ -4,11 +4,11 @@ use super::target::Host;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// Where the password is. A file is read for each connection, because it may change.
+/// The source of the password. A file is read for each connection, because it may change.
 pub(crate) struct Password {
     given: Option<Zeroizing<String>>,
     file: Option<PathBuf>,
-    /// Whether the file was named, so that one that cannot be used is an error.
+    /// Set if the file was named, so that one that cannot be used is an error.
     is_named: bool,
 }
 
@@ -22,7 +22,7 @@ impl Password {
         Password { given, file: named.or(home.map(|home| home.join(".pgpass"))), is_named }
     }
 
-    /// The password for this account, or why there is none.
+    /// Returns the password for this account, or the reason why it has none.
     pub(super) fn of(
         &self,
         host: &Host,
@@ -48,7 +48,7 @@ impl Password {
         }
         let (hosts, port) = match host {
             Host::Network { name, port, .. } => (vec![name.clone()], port.to_string()),
-            // A socket is that of localhost in the file, or has the name of its folder.
+            // The file lists a socket as localhost, or by the name of its folder.
             Host::Socket(path) => {
                 let folder = path.parent().unwrap_or(Path::new("/")).display().to_string();
                 let port = path.extension().unwrap_or_default().to_string_lossy().into_owned();

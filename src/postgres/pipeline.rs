@@ -1,7 +1,7 @@
 //! Statements that are sent together and answered together.
 //!
-//! Those of one pipeline end in one `Sync`: after an error, the server skips all that follow, so a
-//! COMMIT at the end is carried out only if everything before it was.
+//! The statements of one pipeline end in one `Sync`: after an error, the server skips all that
+//! follow, so a COMMIT at the end is carried out only if everything before it was.
 
 use super::connect::Connection;
 use super::report::{Problem, Report};
@@ -68,7 +68,8 @@ impl Param {
         Param(bytes.into())
     }
 
-    /// An array, of which each element is written by `write` and is null if that returns false.
+    /// An array, whose elements are written by `write`. An element is null if `write` returns
+    /// false.
     pub(crate) fn list<T>(
         kind: List,
         values: impl ExactSizeIterator<Item = T>,
@@ -97,7 +98,7 @@ impl Param {
     }
 }
 
-/// What a statement returned.
+/// The rows that a statement returned.
 #[derive(Default)]
 pub(crate) struct Returned {
     pub(crate) rows: Vec<Row>,
@@ -191,7 +192,7 @@ impl Connection {
             }
         }
         match failed {
-            // What this side takes for prepared is not.
+            // A statement that this side takes for prepared is not.
             Some(report) if report.is(&["26000", "42P05", "0A000"]) => Err(self.ended(&report)),
             Some(report) => Err(Problem::Rejected(report)),
             None if answers.len() == count => Ok(answers),

@@ -1,9 +1,9 @@
-//! What a server reports, and what that means to an operator.
+//! Reports of a server, and their meaning to an operator.
 
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::ErrorResponseBody;
 
-/// Why nothing came of a pipeline.
+/// The reason why a pipeline failed.
 #[derive(Debug)]
 pub(crate) enum Problem {
     /// The server rejected a statement. The transaction has failed, and the connection is in order.
@@ -17,7 +17,7 @@ pub(crate) enum Problem {
 pub(crate) struct Report {
     /// The five characters of SQLSTATE.
     pub(crate) state: String,
-    /// Whether the server ends the connection.
+    /// Set if the server ends the connection.
     pub(crate) is_fatal: bool,
 }
 
@@ -44,7 +44,7 @@ impl Report {
         codes.contains(&self.state.as_str())
     }
 
-    /// What it means, and what to do.
+    /// Explains the report, and what to do about it.
     pub(crate) fn advice(&self) -> String {
         let known = match &*self.state {
             "28P01" => "the password is not accepted: correct it in the URL or the file",

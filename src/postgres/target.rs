@@ -1,4 +1,4 @@
-//! What the URL of a database says, as PostgreSQL's own clients mean it.
+//! The URL of a database, as PostgreSQL's own clients interpret it.
 
 use super::password::Password;
 use crate::remote::Verify;
@@ -13,7 +13,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The folders where servers have their sockets, as they are built by default or for Debian.
 const FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// Whether a connection uses TLS.
+/// The use of TLS on connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SslMode {
     Disable,
@@ -24,7 +24,7 @@ pub(crate) enum SslMode {
     VerifyFull,
 }
 
-/// Whether a login is bound to the connection with TLS on which it is made.
+/// The binding of a login to the connection with TLS on which it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binding {
     Disable,
@@ -57,7 +57,7 @@ pub(crate) struct Target {
     pub(super) application: String,
 }
 
-/// What was given, by its name. Later ones replace earlier ones.
+/// The parameters of a URL, by name. Later ones replace earlier ones.
 #[derive(Default)]
 struct Given(Vec<(String, Zeroizing<String>)>);
 
@@ -261,7 +261,7 @@ fn host(name: &str, address: &str, port: u16) -> Result<Host> {
     })
 }
 
-/// Which connections are encrypted, and which certificates are accepted there.
+/// Returns the use of TLS, and the certificates that are accepted.
 fn security(
     mode: Option<String>,
     authorities: Option<String>,

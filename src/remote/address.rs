@@ -1,4 +1,4 @@
-//! Base URLs: `https://host[:port][/base]`, and `http:` for this machine only. Those of sockets are
+//! Base URLs: `https://host[:port][/base]`, and `http:` for this machine only. URLs of sockets are
 //! in `local.rs`.
 
 use crate::{Error, Result};
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 /// The longest URL that servers in use accept.
 const LONGEST: usize = 64 * 1024 - 2;
 
-/// Where a service is.
+/// The address of a service, from its base URL.
 pub(super) struct Address {
     /// The host of requests: `host` or `host:port`.
     host: String,

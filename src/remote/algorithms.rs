@@ -1,5 +1,5 @@
-//! The algorithms of TLS: those of Rustls's provider, without ChaCha20 and without what the build does
-//! not use. The provider's own function would link all of it.
+//! The TLS algorithms: the ones in Rustls's provider, except ChaCha20 and except algorithms that the build does not
+//! use. The provider's own function would link all of it.
 //!
 //! AES-GCM is what every implementation of TLS 1.3 must have. A second kind of cipher, for machines
 //! without AES in hardware, would make the library larger for everyone.
@@ -41,7 +41,7 @@ fn key_exchanges() -> Vec<&'static dyn SupportedKxGroup> {
     ring::ALL_KX_GROUPS.to_vec()
 }
 
-/// Those that need no table of points: see [`super::p256`].
+/// Key exchanges that need no table of points: see [`super::p256`].
 #[cfg(all(feature = "compact", not(feature = "postgres")))]
 fn key_exchanges() -> Vec<&'static dyn SupportedKxGroup> {
     vec![ring::kx_group::X25519, ring::kx_group::SECP384R1]

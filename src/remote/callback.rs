@@ -17,10 +17,10 @@ use crate::{Error, Result, Stage};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long an application may take to respond.
+/// The time within which an application must respond.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// How long the rest of a response may take, of which the status has arrived. The connection is closed
-/// if it takes longer, which costs another one with the next callback.
+/// The time within which the rest of a response must arrive after its status. The connection is closed if it takes
+/// longer, and the next callback needs a new one.
 const REST: Duration = Duration::from_secs(1);
 /// The status by which an application says that it wants the callback no more.
 const GONE: u16 = 410;
@@ -55,8 +55,8 @@ impl Callbacks {
     }
 }
 
-/// What sends the callbacks of an engine unless [`Settings::post`](crate::Settings::post) is set, for a
-/// function that does more than that.
+/// Returns the [`Post`] that an engine uses unless [`Settings::post`](crate::Settings::post) is set, for a function
+/// that wraps it.
 ///
 /// # Errors
 /// [`Error::Internal`] if the settings of the system's name servers cannot be read.
@@ -123,8 +123,8 @@ fn request(callback: &SignedCallback, to: &To<'_>) -> Result<RawRequest> {
     })
 }
 
-/// The addresses to which a callback may go. Whoever writes the address of this machine into the URL
-/// means it; a name that resolves to it may be somebody else's doing.
+/// Returns the addresses to which a callback may go. A URL that contains the address of this machine means this
+/// machine; a name that resolves to it may be an attack.
 fn reach(url: &CallbackUrl, private: bool) -> Reach {
     match (url.is_this_machine(), private) {
         (true, _) => Reach::ThisMachine,

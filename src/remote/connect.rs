@@ -27,7 +27,7 @@ struct Session {}
 /// A connection to the service.
 pub(super) type Connection = http1::Connection<Stream>;
 
-/// How connections to the service are established.
+/// Establishes connections to the service.
 pub(super) enum Connector {
     #[cfg(feature = "https")]
     Network(Box<Network>),
@@ -38,9 +38,9 @@ pub(super) enum Connector {
 /// The connections of a process that are kept open for its next call.
 pub(super) struct Connections {
     connector: Connector,
-    /// How long a connection may be idle before it is dropped. With zero, each is closed after its reply.
+    /// The time after which an idle connection is dropped. With zero, each is closed after its reply.
     max_idle: Duration,
-    /// How many are kept.
+    /// The maximum number of idle connections.
     most: usize,
     processes: PerProcess<Process>,
 }
@@ -91,8 +91,8 @@ impl Connections {
         }
     }
 
-    /// Drops the connections that can no longer be used, and establishes one if none is left. One
-    /// that is left does not become younger by this.
+    /// Drops the connections that can no longer be used, and establishes one if there is no other. This does not reset
+    /// the idle time of a connection that is kept.
     pub(super) fn keep_warm(&self, deadline: Deadline) -> Result<()> {
         if self.max_idle.is_zero() {
             return Ok(());

@@ -14,7 +14,7 @@ use rustls::{AlertDescription as Alert, CertificateError, OtherError};
 use std::borrow::Cow;
 use std::io;
 
-/// Why a request failed.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The connection, TLS, the deadline, or the end of the call.
@@ -25,10 +25,10 @@ pub(super) enum Fault {
     /// There is no service at the other end, or not a trusted one, or the proxy rejected the
     /// connection.
     Peer(String),
-    /// The socket may not be used, or is not that of a trusted service.
+    /// The socket may not be used, or does not belong to a trusted service.
     #[cfg(all(feature = "unix", target_os = "linux"))]
     Access(String),
-    /// What was received is not a response.
+    /// The received bytes are not a response.
     BadResponse(Cow<'static, str>),
 }
 
@@ -143,8 +143,8 @@ fn tls(error: &rustls::Error) -> String {
     }
 }
 
-/// What is wrong with a server's certificate and what to do about it, if a connection failed because of
-/// that: for connections that have a setting `ca_file`, and none of the other settings of a client.
+/// Explains the problem with a server's certificate and its remedy, if a connection failed because of it. This is for
+/// connections that have a setting `ca_file`, and no other setting of a client.
 #[cfg(feature = "https")]
 pub fn certificate_problem(error: &io::Error) -> Option<String> {
     match error.get_ref()?.downcast_ref() {

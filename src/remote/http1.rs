@@ -12,24 +12,24 @@ const HEAD: usize = 32 * 1024;
 const HEADERS: usize = 128;
 /// The maximum size of a body, which is more than any reply of the interface has.
 const BODY: usize = 1024 * 1024;
-/// How much is read at once.
+/// The size of one read, in bytes.
 const PART: usize = 16 * 1024;
-/// How much may be received without progress, which is the head of the response or a part of its
-/// body. A service may send any number of interim responses (status 1xx) before the head, and of
-/// trailers after a chunked body, and an endless one would keep a login waiting until its deadline.
+/// The number of bytes that may be received without progress, which is the head of the response or a part of its body.
+/// A service may send any number of interim responses (status 1xx) before the head, and of trailers after a chunked
+/// body, and an endless one would keep a login waiting until its deadline.
 const NO_PROGRESS: usize = 64 * 1024;
 
 /// A connection that carries one request and its response at a time.
 pub(super) struct Connection<S> {
     stream: S,
-    /// What was received and not yet used.
+    /// Bytes that were received and not yet used.
     input: Vec<u8>,
-    /// How much was received since the last progress.
+    /// The number of bytes received since the last progress.
     received: usize,
     reusable: bool,
-    /// Whether the service closed the connection before it had the whole request.
+    /// Set if the service closed the connection before it had the whole request.
     cut: bool,
-    /// Whether the last response named the request that it belongs to.
+    /// Set if the last response named the request that it belongs to.
     names_requests: bool,
 }
 
@@ -37,11 +37,11 @@ pub(super) struct Connection<S> {
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) headers: Headers,
-    /// Whether the service keeps the connection open after the response.
+    /// Set if the service keeps the connection open after the response.
     stays_open: bool,
 }
 
-/// Where a body ends (RFC 9112, section 6.3).
+/// The end of a body (RFC 9112, section 6.3).
 #[derive(Debug, PartialEq, Eq)]
 enum Framing {
     Empty,
@@ -269,7 +269,7 @@ fn parse(input: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
     let closes = options.any(|option| option.eq_ignore_ascii_case(b"close"));
     drop(options);
     let stays_open = version == 1 && !closes;
-    // The statuses have three digits, of which the first is not 0.
+    // A status has three digits, and the first is not 0.
     match status {
         100..1000 => Ok(Some((used, Head { status, headers, stays_open }))),
         _ => Err(Fault::not_http()),

@@ -48,18 +48,18 @@ impl Until {
     }
 }
 
-/// Which certificates of a server are accepted.
+/// The certificates of a server that are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verify {
     /// Any: an attacker on the network can take the place of the server.
     Nothing,
-    /// Those of an authority in this file, for whichever host.
+    /// Certificates of an authority in this file, for any host.
     Authority(PathBuf),
-    /// Those of an authority in this file, or of the system's if there is none, for this host.
+    /// Certificates of an authority in this file, or of the system's if it is `None`, for this host.
     Host(Option<PathBuf>),
 }
 
-/// What TLS is set up with.
+/// The TLS configuration of connections.
 pub(crate) type Tls = Arc<ClientConfig>;
 
 /// The configuration of TLS, with the certificate and the key that this client presents, if any.

@@ -18,10 +18,9 @@ use std::os::unix::fs::FileTypeExt;
 const LONGEST: usize = 107;
 /// The user that every process trusts.
 const ROOT: u32 = 0;
-/// What the setting is called here, and in the file that logins are configured by.
+/// The name of the setting here, and in the file that configures logins.
 const SETTING: &str = "service_uid (service_user in pam.conf)";
-/// The user that stands for all those of another user namespace that have no number in this one: it
-/// may be anybody.
+/// The user that represents all users of another user namespace that have no number in this one: it may be anyone.
 const OVERFLOW: u32 = 65534;
 
 /// The socket of a service, and who may listen there.
@@ -99,8 +98,8 @@ impl Local {
         )))
     }
 
-    /// What a connection that failed means here. The system reports everything that is there and not
-    /// a socket as a refused connection.
+    /// Returns the fault for a connection that failed. The system reports an existing file that is not a socket as a
+    /// refused connection.
     fn explain(&self, error: io::Error) -> Fault {
         if is_interrupted(&error) {
             return Fault::Io(error);

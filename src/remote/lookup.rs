@@ -26,11 +26,11 @@ use std::path::{Path, PathBuf};
 pub(super) struct Lookup {
     hosts: PathBuf,
     resolv_conf: PathBuf,
-    /// The name servers of the settings, which replace those of `resolv.conf`.
+    /// The name servers of the settings, which replace the ones in `resolv.conf`.
     servers: Vec<SocketAddr>,
 }
 
-/// Why a name could not be resolved.
+/// The reason why a name could not be resolved.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// There is no such name, or it has no address.
@@ -56,7 +56,7 @@ impl Failure {
 }
 
 impl Lookup {
-    /// Uses these name servers, or those of `resolv.conf` if there are none.
+    /// Uses these name servers, or the ones in `resolv.conf` if the list is empty.
     pub(super) fn new(servers: &[String]) -> Result<Lookup> {
         let servers = servers.iter().map(|server| conf::server(server)).collect::<Result<_>>()?;
         let (hosts, resolv_conf) = ("/etc/hosts".into(), "/etc/resolv.conf".into());
@@ -110,7 +110,7 @@ impl Lookup {
     }
 }
 
-/// The addresses for a name in an answer of a name server, whatever its id. For fuzzing the parser.
+/// Returns the addresses for a name in an answer of a name server, with any id. For fuzzing the parser.
 pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
     let id = answer.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
     let kinds = [Kind::V6, Kind::V4].into_iter();

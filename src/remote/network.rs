@@ -16,10 +16,10 @@ use rustls::ClientConfig;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// What the connections of one process share: the configuration of TLS, if they use it.
+/// The state that the connections of one process share: the configuration of TLS, if they use it.
 pub(super) type Session = Option<Arc<ClientConfig>>;
 
-/// How connections to one host are established.
+/// Establishes connections to one host.
 pub(super) struct Network {
     host: Authority,
     tls: Option<Box<ClientConfig>>,
@@ -90,8 +90,8 @@ impl Network {
     ) -> std::result::Result<Vec<SocketAddr>, Failure> {
         let port = peer.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 });
         let found = self.lookup.addresses(peer.host(), deadline)?;
-        // These very addresses are connected to: the name is not resolved again, so that nobody can
-        // change it after the check.
+        // Connects to exactly these addresses: the name is not resolved again, so that its
+        // addresses cannot change after the check.
         let (allowed, refused): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|address| self.reach.allows(*address));
         let addresses: Vec<_> = allowed.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();

@@ -6,7 +6,7 @@ use super::deadline::Deadline;
 use crate::{Error, Result};
 use std::convert::Infallible;
 
-/// There is none.
+/// This platform has no local sockets, so this type has no value.
 pub(super) struct Local(Infallible);
 
 impl Local {

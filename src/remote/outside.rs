@@ -1,5 +1,5 @@
-//! Requests to hosts that somebody else has named: those that receive callbacks, push services, and those of
-//! pictures. Connections are kept for the next request to the same host.
+//! Requests to hosts that third parties chose: receivers of callbacks, push services, and hosts of pictures.
+//! Connections are kept for the next request to the same host.
 
 mod hosts;
 
@@ -24,7 +24,7 @@ pub(super) struct Outside {
     lookup: Lookup,
 }
 
-/// Where a request goes, and whom it trusts.
+/// The destination of a request, and the authorities that it trusts.
 pub(super) struct To<'a> {
     pub(super) https: bool,
     pub(super) host: Authority,
@@ -36,7 +36,7 @@ pub(super) struct To<'a> {
 }
 
 impl To<'_> {
-    /// Where a URL leads, to addresses of the public Internet.
+    /// Returns the destination of a URL, at addresses of the public Internet.
     pub(super) fn url(url: &str) -> Result<To<'static>> {
         let uri: Uri = url.parse().map_err(|_| unsendable())?;
         let host = uri.authority().cloned().ok_or_else(unsendable)?;
@@ -104,7 +104,7 @@ impl Outside {
             head = exchange(&mut connection, request);
         }
         let head = head.map_err(failed)?;
-        // The next request does not go to where a redirect leads, so whatever follows is not read.
+        // The next request does not go to the target of a redirect, so the rest is not read.
         if head.is_redirect() {
             return Ok(Responded { head, body: None });
         }

@@ -1,6 +1,6 @@
-//! Signatures of the curve P-256, without the table of its points that Rustls's provider has: it is a
-//! tenth of what a login process maps for a connection. Only signatures are verified here, of which
-//! nothing is secret; keys are exchanged on other curves.
+//! Verifies signatures of the curve P-256 without the table of points in Rustls's provider, which is a tenth of the
+//! memory that a login process maps for a connection. Only signatures are verified here, and they contain no secret;
+//! keys are exchanged on other curves.
 
 use p256::ecdsa::signature::hazmat::PrehashVerifier;
 use p256::ecdsa::{DerSignature, VerifyingKey};
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, SigningKey};
 
-    /// What another implementation signs is right, and nothing that differs from it in a bit.
+    /// Signatures of another implementation are valid, and the same signatures with one bit changed are not.
     #[test]
     fn signatures_of_another_implementation_are_verified() {
         let pair = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();

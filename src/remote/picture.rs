@@ -7,14 +7,13 @@ use super::raw_request::RawRequest;
 use crate::{Error, Result};
 use std::time::Duration;
 
-/// How long a host may take for a picture.
+/// The time within which a host must send a picture.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The content at a URL of an application, which leads to a host of the public Internet by `https:`, and has at
-/// most so many bytes. Redirects are not followed.
+/// Fetches the content at a URL of an application. The URL leads to a host of the public Internet by `https:`, and the
+/// content has at most `most` bytes. Redirects are not followed.
 ///
-/// # Errors
-/// [`Error::InvalidArgument`] if the URL is none of `https:`; [`Error::Unavailable`] and
+/// # Errors [`Error::InvalidArgument`] if the URL does not begin with `https:`; [`Error::Unavailable`] and
 /// [`Error::InvalidResponse`] if there is no such content.
 pub fn fetch_picture(url: &str, most: usize) -> Result<Vec<u8>> {
     let to = To::url(url)?;
@@ -46,7 +45,7 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// What is fetched from a server on this machine, where no picture of an application may be.
+    /// Fetches from a server on this machine, where no picture of an application may be.
     fn fetched(server: &Loopback, path: &str, most: usize) -> Result<Vec<u8>> {
         let to = To { reach: Reach::ThisMachine, ..To::url(&server.url(path)).unwrap() };
         fetch(&to, most)

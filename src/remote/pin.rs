@@ -1,4 +1,5 @@
-//! Pinned keys: a service is identified by its key, whoever signed its certificate.
+//! Pinned keys: a service is identified by its key, no matter which authority signed its
+//! certificate.
 
 use crate::{Error, Result};
 use base64::Engine as _;
@@ -107,7 +108,7 @@ impl ServerCertVerifier for Pinned {
         } else {
             // An authority that is merely sent along proves nothing: it must have signed the chain
             // to the service. Its dates are checked here, because the chain verification does not
-            // check those of a trust anchor.
+            // check the dates of a trust anchor.
             let mut roots = RootCertStore::empty();
             for pinned in intermediates.iter().chain(authorities).filter(|one| self.has(one)) {
                 is_valid_at(pinned, now)?;

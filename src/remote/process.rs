@@ -1,4 +1,4 @@
-//! Values of which each process has its own.
+//! Values that each process has a separate copy of.
 
 use std::sync::OnceLock;
 
@@ -51,8 +51,8 @@ impl<T> PerProcess<T> {
         while process.id != id {
             process = match process.child.get() {
                 Some(child) => child,
-                // Created before `get_or_init`: a fork during that call would leave the cell locked
-                // in the child for ever.
+                // Created before `get_or_init`: a fork during that call would leave the cell locked in the child
+                // permanently.
                 None => {
                     let child = Box::new(PerProcess::of(id, make()));
                     process.child.get_or_init(|| child)

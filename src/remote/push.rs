@@ -10,15 +10,15 @@ use crate::engine::{PushHosts, PushMessage, PushOutcome, SendPush};
 use crate::{Error, Result};
 use std::time::Duration;
 
-/// How long a push service may take to respond.
+/// The time within which a push service must respond.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// How long the rest of a response may take, of which the head has arrived.
+/// The time within which the rest of a response must arrive after its head.
 const REST: Duration = Duration::from_secs(1);
-/// How much of what a push service says is kept, in characters.
+/// The maximum length of a push service's message that is kept, in characters.
 const LONGEST: usize = 500;
 
-/// Posts messages to the push services of the makers of browsers, and to those of a list. A message that
-/// arrives twice, because a kept connection ended, replaces itself by its topic.
+/// Posts messages to the push services of browser vendors, and to the ones in a list. A message that arrives twice,
+/// because a kept connection ended, replaces itself by its topic.
 pub(crate) struct Pushes {
     outside: Outside,
     hosts: PushHosts,
@@ -58,7 +58,7 @@ impl SendPush for Pushes {
         match self.post(message) {
             Ok(responded) => outcome(responded, &message.endpoint),
             Err(error) => {
-                // What cannot be sent now cannot be sent later either.
+                // A message that cannot be sent now cannot be sent later either.
                 let is_final =
                     matches!(error, Error::InvalidArgument { .. } | Error::Internal { .. });
                 let reason = match error {

@@ -1,19 +1,18 @@
-//! Which addresses the hosts of a connection may have.
+//! Restricts the addresses that the host of a connection may have.
 
 use std::net::IpAddr;
 #[cfg(feature = "engine")]
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Which addresses a connection may be made to.
+/// The addresses that a connection may be made to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// All.
     Anywhere,
-    /// Those of this machine: unencrypted requests must not leave it, whatever addresses a name
-    /// resolves to.
+    /// Addresses of this machine: unencrypted requests must not leave it, no matter which addresses a name resolves to.
     ThisMachine,
-    /// Those of the public Internet. Whoever can choose a URL, or what a name resolves to, could
-    /// otherwise have requests sent into the network of this machine.
+    /// Addresses of the public Internet. Otherwise, an attacker who can choose a URL, or the addresses of a name, could
+    /// have requests sent into the network of this machine.
     #[cfg(feature = "engine")]
     Public,
 }

@@ -25,7 +25,7 @@ impl Redactor {
         let in_path = request.path.split('/').map(str::to_owned);
         let in_params = request.params.values().filter_map(scalar);
         let words = in_path.chain(in_params).map(Zeroizing::new).filter(|word| is_code(word));
-        // That of a browser has letters too.
+        // A token of a browser has letters too.
         let token = request.params.get("token").and_then(scalar).map(Zeroizing::new);
         let words = words.chain(token.filter(|token| token.len() >= LONGER));
         let key = api_key.map(|key| [key.expose().to_owned(), form::escape(key.expose())]);
@@ -47,7 +47,7 @@ impl Redactor {
         }
     }
 
-    /// Redacts an error, whatever its status and whichever field repeats a secret.
+    /// Redacts an error of any status, in every field that may repeat a secret.
     pub(super) fn redact_error(&self, mut error: Error) -> Error {
         match &mut error {
             Error::Rejected(no) => self.redact_rejection(no),

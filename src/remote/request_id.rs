@@ -12,7 +12,7 @@ pub(super) const HEADER: &str = "seconder-request-id";
 /// A random id.
 pub(super) struct RequestId(String);
 
-/// What a response says of the request that it belongs to.
+/// The request that a response says it belongs to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Named {
     /// It is this one.

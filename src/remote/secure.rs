@@ -9,8 +9,8 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::io;
 use std::sync::Arc;
 
-/// The configuration of one process. Each has a separate session cache: a forked child could
-/// otherwise wait for ever for a lock that another thread of the parent held at the time of the fork.
+/// Returns the configuration for one process. Each has a separate session cache: a forked child could otherwise block
+/// indefinitely on a lock that another thread of the parent held at the time of the fork.
 pub(super) fn of_process(config: &ClientConfig) -> Arc<ClientConfig> {
     let mut config = config.clone();
     config.resumption = Resumption::in_memory_sessions(8);

@@ -1,4 +1,4 @@
-//! What a client of a remote service is opened with.
+//! Settings with which a client of a remote service is opened.
 
 use super::Repeats;
 use super::connect::MAX_IDLE;
@@ -34,7 +34,7 @@ pub(crate) struct RemoteSettings {
     pub(crate) format: Format,
     pub(crate) generation: Generation,
     pub(crate) nested_as_json: bool,
-    /// Whether requests say that they were forwarded.
+    /// Set if requests say that they were forwarded.
     pub(crate) forwarding: bool,
     pub(crate) names: Names,
 }

@@ -20,7 +20,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Waits for sockets, none of which blocks.
+/// Waits for non-blocking sockets.
 pub(super) struct Waiter {
     deadline: Deadline,
     /// When to look again whether the call is to end.
@@ -54,8 +54,8 @@ impl Waiter {
         }
     }
 
-    /// How long to wait before this is asked again. An error if the call is to end or the deadline
-    /// has passed.
+    /// Returns the time to wait before the next call of this. An error if the call is to end or the deadline has
+    /// passed.
     fn left(&mut self) -> io::Result<Duration> {
         let now = Instant::now();
         if now >= self.look {
@@ -104,7 +104,7 @@ pub(super) struct Socket {
     /// The cookie of the connection, which no other socket of the machine has.
     cookie: Option<u64>,
     waiter: Waiter,
-    /// Whether the last thing done was to write: then there is nothing to read yet.
+    /// Set if the last operation was a write: then there is nothing to read yet.
     wrote: bool,
 }
 
@@ -181,8 +181,8 @@ impl Socket {
         Socket { stream, cookie, waiter, wrote: false }
     }
 
-    /// Says whether the descriptor is still that of the connection. A program that calls closefrom(3)
-    /// closes it, and what the program opens next may get its number.
+    /// Returns whether the descriptor still belongs to the connection. A program that calls closefrom(3) closes it, and
+    /// the next file that the program opens may get its number.
     pub(super) fn is_own(&self) -> bool {
         cookie(&self.stream) == self.cookie
     }
@@ -220,7 +220,7 @@ impl std::os::fd::AsFd for Socket {
     }
 }
 
-/// What belongs to the program is not closed.
+/// Does not close a descriptor that now belongs to the program.
 impl Drop for Socket {
     fn drop(&mut self) {
         if !self.is_own() {

@@ -9,8 +9,8 @@ use std::io::{self, Read, Write};
 #[cfg(feature = "https")]
 use std::time::Duration;
 
-/// How many times at most the tickets of a service are read before its connection is used. Servers
-/// send two to four.
+/// The maximum number of times that the tickets of a service are read before its connection is used. Servers send two
+/// to four.
 #[cfg(feature = "https")]
 const TICKETS: usize = 8;
 
@@ -56,7 +56,7 @@ fn encrypted_is_idle(stream: &mut StreamOwned<ClientConnection, Socket>) -> bool
         if !stream.sock.has_data() {
             return stream.sock.is_idle();
         }
-        // What is there is read without waiting.
+        // Reads the bytes that have already arrived, without waiting.
         stream.sock.set_deadline(Deadline::within(Duration::from_secs(1)));
         if stream.conn.read_tls(&mut stream.sock).is_err() {
             return false;

@@ -144,7 +144,7 @@ fn nested_data_is_sent_as_json_if_the_caller_asks_for_it() {
     let wanted = r#"{"message":"Log in?","details":{"a":{"b":"c"}}}"#;
     assert_eq!(body_of(&server.request(), JSON), wanted);
 
-    // What a form carries unchanged is sent as one, and so is every other parameter.
+    // Parameters that a form carries unchanged are sent as a form, and so is every other parameter.
     service.handle(&activity(json!({"reason": "chargeback", "none": ""}))).unwrap();
     let wanted = "type=banned&data[reason]=chargeback&data[none]=";
     assert_eq!(body_of(&server.request(), FORM), wanted);
@@ -177,7 +177,7 @@ fn a_name_that_a_form_cannot_carry_is_rejected() {
     assert!(server.is_untouched());
 }
 
-/// Interface 5.4: the calls of push approvals have the key in the header, whatever the generation.
+/// Interface 5.4: the calls of push approvals have the key in the header in every generation.
 #[test]
 fn in_the_older_generation_push_has_the_key_in_the_header() {
     let server = Loopback::start(|request| match request.contains("/push/") {

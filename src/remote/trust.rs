@@ -1,5 +1,5 @@
-//! Which certificates are trusted: those of `ca_file`, those with a pinned key, or by default those
-//! of the system's authorities.
+//! Certificates that are trusted: the ones in `ca_file`, the ones with a pinned key, or by default certificates of the
+//! system's authorities.
 
 use super::pin::{Pin, Pinned};
 use super::{RemoteSettings, algorithms};
@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 #[cfg(feature = "client-certificates")]
 use zeroize::Zeroizing;
 
-/// How a connection is authenticated.
+/// The way in which a connection is authenticated.
 pub(super) enum Trust {
     /// By TLS, with the certificates that this configuration accepts.
     Tls(Box<ClientConfig>),
@@ -81,8 +81,7 @@ impl Trust {
         if let Some(config) = READ.get() {
             return Ok(Trust::Tls(config.clone()));
         }
-        // Read before `get_or_init`: a fork during that call would leave the cell locked in the child
-        // for ever.
+        // Read before `get_or_init`: a fork during that call would leave the cell locked in the child permanently.
         match Trust::new(&RemoteSettings::default())? {
             Trust::Tls(config) => Ok(Trust::Tls(READ.get_or_init(|| config).clone())),
             Trust::ThisMachine => Ok(Trust::ThisMachine),

@@ -1,11 +1,11 @@
-//! Which settings apply to which URL. A setting that would have no effect is rejected: whoever sets
-//! `ca_file` with `sqlite:` believes in a check that nobody makes.
+//! The settings that apply to each kind of URL. A setting that would have no effect is rejected: with `sqlite:`, an
+//! operator who sets `ca_file` would rely on a check that is not made.
 
 use super::{Scheme, Settings};
 use crate::app_settings::APP_SETTINGS;
 use crate::{Error, Result};
 
-/// What uses a setting.
+/// The part of this library that uses a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     /// An API key: every URL but `unix:`, where the service recognises the user of this process.
@@ -46,7 +46,7 @@ impl OpenSetting {
     }
 }
 
-/// Every setting that does not apply to every URL, except those of an application, which are for engines.
+/// Every setting that does not apply to every URL, except the settings of an application, which are for engines.
 const SETTINGS: &[OpenSetting] = &[
     of("api_key", Use::Key),
     of("timeout", Use::Client).in_c("timeout_ms"),

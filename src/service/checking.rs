@@ -1,4 +1,4 @@
-//! What is known of settings before anything is opened.
+//! Properties of settings that are known before a service is opened.
 
 use super::{Scheme, Settings};
 use crate::Result;
@@ -19,8 +19,8 @@ impl Settings {
         }
     }
 
-    /// Whether the URL is that of a database on a server and holds a password. Everybody on a machine can
-    /// read one on a command line; there, a file that `passfile=` names keeps it.
+    /// Returns whether the URL is for a database on a server and contains a password. Every user of a machine can read
+    /// a password on a command line; there, a file that `passfile=` names keeps it.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if such a URL cannot be read. It does not repeat

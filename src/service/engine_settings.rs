@@ -11,10 +11,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Settings {
-    /// Delivers the SMS and voice calls of an engine. Default for `sqlite:`: to text files in a folder
-    /// next to the database, which has the database's name with `.spool` in place of `.db`: a
-    /// [`Spool`](crate::engine::Spool). With `postgres:` there is none, and requesting a code fails; a
-    /// sandbox delivers nothing.
+    /// Delivers the SMS and voice calls of an engine. Default for `sqlite:`: to text files in a folder next to the
+    /// database, which has the database's name with `.spool` in place of `.db`: a [`Spool`](crate::engine::Spool). With
+    /// `postgres:` there is no default, and requesting a code fails; a sandbox delivers nothing.
     pub fn deliver(mut self, deliver: impl Deliver + 'static) -> Settings {
         self.engine.deliver = Some(Arc::new(deliver));
         self.note("deliver")
@@ -29,12 +28,11 @@ impl Settings {
         if must_exist { self.note("must_exist") } else { self }
     }
 
-    /// The file with the keys that seal the secrets in an engine's database: what a copied database
-    /// needs before anybody can use a secret, a code or an API key in it. A database that was created
-    /// with one is not opened without it. Default for `sqlite:`: the file next to the database with the
-    /// database's name and `.keys`, which is created with a new database, readable by its owner only.
-    /// With `postgres:` it is required: `seconder keyring create` makes the file, of which each machine
-    /// has a copy. See [`Keyring`](crate::keyring::Keyring).
+    /// The file with the keys that seal the secrets in an engine's database: without it, no secret, code or API key in
+    /// a copied database can be used. A database that was created with one is not opened without it. Default for
+    /// `sqlite:`: the file next to the database with the database's name and `.keys`, which is created with a new
+    /// database, readable by its owner only. With `postgres:` it is required: `seconder keyring create` makes the file,
+    /// of which each machine has a copy. See [`Keyring`](crate::keyring::Keyring).
     pub fn keyring(mut self, file: impl Into<PathBuf>) -> Settings {
         self.engine.keyring = Some(file.into());
         self.note("keyring")
@@ -47,8 +45,8 @@ impl Settings {
         self.note("post")
     }
 
-    /// Further hosts of push services to which an engine posts messages for phones, beside those of the makers of
-    /// browsers: `push.example` and `*.push.example`, separated by spaces; `127.0.0.1:8080` for one on this
+    /// Further hosts of push services to which an engine posts messages for phones, in addition to the push services of
+    /// browser vendors: `push.example` and `*.push.example`, separated by spaces; `127.0.0.1:8080` for one on this
     /// machine. Default: none.
     pub fn push_hosts(mut self, hosts: impl Into<String>) -> Settings {
         self.engine.push_hosts = Some(hosts.into());
@@ -90,7 +88,7 @@ impl Settings {
     }
 }
 
-/// The type of a setter's parameter: texts and paths are whatever becomes one.
+/// The type of a setter's parameter: for texts and paths, every type that converts into one.
 macro_rules! parameter {
     (String) => { impl Into<String> };
     (PathBuf) => { impl Into<PathBuf> };

@@ -6,15 +6,15 @@ use crate::wire::{Format, Generation};
 use std::time::Duration;
 
 impl Settings {
-    /// How long a call to a remote service may take in all: name resolution, the connection, the
-    /// TLS handshake, the request, the response, and all waits between retries. More than 0 and at
-    /// most an hour; default 10 s. [`Service::with_timeout`] sets it for individual calls.
+    /// The total time that a call to a remote service may take: name resolution, the connection, the TLS handshake, the
+    /// request, the response, and all waits between retries. More than 0 and at most an hour; default 10 s.
+    /// [`Service::with_timeout`] sets it for individual calls.
     pub fn timeout(mut self, timeout: Duration) -> Settings {
         self.remote.timeout = timeout;
         self.note("timeout")
     }
 
-    /// Which calls are retried when the service asks to wait. Default: [`Repeats::Questions`].
+    /// The calls that are retried when the service asks to wait. Default: [`Repeats::Questions`].
     /// [`Service::with_repeats`] sets it for individual calls.
     pub fn repeats(mut self, repeats: Repeats) -> Settings {
         self.remote.repeats = repeats;

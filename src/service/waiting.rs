@@ -80,7 +80,7 @@ impl ApprovalWait {
         let shortest = match &result {
             Ok(approval) if is_open(approval) => Duration::ZERO,
             Err(Error::RateLimited { retry_after, .. }) => retry_after.unwrap_or_default(),
-            // What is not trusted or not allowed now will not change during the wait.
+            // A service that is not trusted or not allowed now will not become so during the wait.
             Err(Error::Unavailable { stage: Stage::Tls | Stage::Access, .. }) => {
                 return ApprovalPoll::Finished(result);
             }
@@ -287,8 +287,7 @@ mod tests {
         approval
     }
 
-    /// The outcome of a wait with these poll results, the last of which is repeated for ever, and
-    /// the pauses.
+    /// The outcome of a wait with these poll results, the last of which is repeated without end, and the pauses.
     fn waited(deadline: u64, results: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
         let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
         waited_as(ApprovalWait::new(uuid, user, Duration::from_secs(deadline)), results)

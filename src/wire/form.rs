@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 const DEPTH: usize = 8;
 /// No call of the interface needs more pairs, so they are rejected.
 pub(crate) const PAIRS: usize = 1000;
-/// How many of them one free-form parameter may take.
+/// The number of pairs that one free-form parameter may take.
 #[cfg(feature = "remote")]
 const FREE_PAIRS: usize = 900;
 

@@ -43,7 +43,7 @@ pub(crate) fn write_object(fields: &Map<String, Value>) -> Vec<u8> {
     serde_json::to_vec(fields).unwrap_or_default()
 }
 
-/// Where parsing stopped. The text itself is not shown, because it may contain a secret.
+/// Returns the place where parsing stopped. The text itself is not shown, because it may contain a secret.
 fn place(error: &serde_json::Error) -> String {
     format!("truncated or malformed at line {} column {}", error.line(), error.column())
 }
@@ -88,7 +88,7 @@ fn value(from: &mut Scanner<'_>, depth: usize) -> Result<Value, &'static str> {
 
 /// The value of a well-formed number.
 pub(super) fn number(written: &str) -> Value {
-    // The most usual ones. What is not a number of 64 bits, or has another spelling, is none of these.
+    // The most usual numbers. A number that does not fit 64 bits, or has another spelling, is handled below.
     if let Some(whole) = written.parse::<i64>().ok().filter(|_| written != "-0") {
         return whole.into();
     }
@@ -116,7 +116,8 @@ impl<'a> Scanner<'a> {
         Some(taken)
     }
 
-    /// Whether another item follows in a list or an object, or else the byte that ends it, which is taken.
+    /// Returns whether another item follows in a list or an object. Takes the byte that separates items or ends the
+    /// list.
     pub(crate) fn item(&mut self, end: u8) -> Option<bool> {
         let next = self.peek()?;
         if next == end || next == b',' {

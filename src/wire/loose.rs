@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 use std::fmt;
 use std::mem;
 
-/// How the names begin of fields that serde_json takes for numbers or texts of its own.
+/// The prefix of fields that serde_json takes for numbers or texts of its own.
 pub(crate) const RESERVED: &str = "$serde_json::private::";
 
 /// A value that does not fit its field.
@@ -17,7 +17,7 @@ pub(crate) const RESERVED: &str = "$serde_json::private::";
 pub struct Mismatch {
     /// The innermost field, by its name in the interface.
     pub field: String,
-    /// Why it is invalid.
+    /// The reason why it is invalid.
     pub problem: String,
 }
 

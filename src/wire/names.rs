@@ -10,7 +10,7 @@ const PUSH: &str = "push";
 /// The end of the field in the application's details that says whether approval requests can be sent;
 /// it begins with the first part of their paths.
 const ENABLED: &str = "_enabled";
-/// Fields beside a user's id, or in the place where it may be.
+/// Fields next to a user's id, or in the place where it may be.
 const TAKEN: [&str; 12] = [
     "id",
     "app_id",
@@ -28,9 +28,9 @@ const TAKEN: [&str; 12] = [
 
 type Name = Cow<'static, str>;
 
-/// The names that differ between services of this interface. The defaults are those of the
-/// interface document. For a service with other names, set them both in the client and when the
-/// service's database is created, which keeps them. `Display` shows all of them.
+/// The names that differ between services of this interface. The defaults are the names in the interface document. For
+/// a service with other names, set them both in the client and when the service's database is created, which keeps
+/// them. `Display` shows all of them.
 ///
 /// ```
 /// use seconder::wire::Names;
@@ -177,7 +177,7 @@ impl Names {
         let _ = rename(body, &Names::default(), self, Twice::KeepRenamed);
     }
 
-    /// Renames the fields and devices of a body to those of the interface document.
+    /// Renames the fields and devices of a body to the names in the interface document.
     ///
     /// # Errors
     /// [`Error::InvalidResponse`] if a field occurs under both names, and so twice.
@@ -246,7 +246,7 @@ fn swap(path: &str, from: &str, to: &str) -> String {
     }
 }
 
-/// What happens if two fields would have the same name.
+/// The behaviour if two fields would have the same name.
 #[derive(Clone, Copy, PartialEq)]
 enum Twice {
     KeepRenamed,

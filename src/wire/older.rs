@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// How the older generation represents a success, which the current one represents by `message` and
+/// Representations of a success in the older generation, where the current one has `message` and
 /// `success`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -11,7 +11,7 @@ pub enum Shape {
     Same,
     /// `success` is the text `true`.
     Flag,
-    /// With neither, and with nothing else beside the objects.
+    /// With neither, and with nothing except the objects.
     Bare,
     /// The message is in `ignored` or else in `success` (interface 4.2, rule 2).
     MessageAsFlag,

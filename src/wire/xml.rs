@@ -12,11 +12,11 @@ use quick_xml::{Reader, XmlVersion};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-/// The maximum nesting: that of the free-form parameters, which some replies repeat, and a few more.
+/// The maximum nesting: as deep as the free-form parameters, which some replies repeat, and a few more levels.
 const DEPTH: usize = 40;
-/// The element of a field whose name cannot be that of an element.
+/// The element of a field whose name is not a valid element name.
 const ENTRY: &str = "entry";
-/// How line ends are read.
+/// The version of XML, which decides how line ends are read.
 const XML: XmlVersion = XmlVersion::Explicit1_0;
 /// The fields of a failure that are at the top level of the JSON body only.
 const TOP_LEVEL_ONLY: [&str; 2] = ["error_code", "success"];
@@ -190,7 +190,7 @@ fn value(
         return Ok(fields.take());
     }
     match kind.as_deref() {
-        // Programs that write a form as XML leave fields empty that nobody filled in.
+        // Programs that write a form as XML leave fields empty that were not filled in.
         Some("integer" | "boolean") if text.trim().is_empty() => Ok(Value::Null),
         Some("integer") => {
             let written = text.trim();

@@ -1,4 +1,4 @@
-//! What a relay makes of the replies and errors of the service behind it.
+//! Replies and errors of the service behind a relay, as the relay passes them on.
 
 use super::*;
 use crate::Stage;
@@ -31,7 +31,7 @@ fn through(error: fn() -> Error) -> (RawReply, serde_json::Value) {
     (reply, body)
 }
 
-/// What a client of the relay makes of its reply.
+/// Reads the relay's reply as its client does.
 fn read(reply: &RawReply, body: serde_json::Value) -> Result<Verification> {
     let wait = reply.header("retry-after").map(|wait| Duration::from_secs(wait.parse().unwrap()));
     let read = Reply { retry_after: wait, ..Reply::new(reply.status, body) };
@@ -99,7 +99,7 @@ fn waits_and_rejections_are_passed_on() {
     let error = read(&reply, body).unwrap_err();
     assert!(matches!(error, Error::RateLimited { .. }), "{error:?}");
     assert_eq!(error.code(), Some("too_many_wrong_keys"));
-    // Whatever was not the service's own decision does not look like one.
+    // A failure that was not the service's own decision does not look like one.
     let (reply, body) = through(|| Error::RateLimited {
         message: "status 503".into(),
         retry_after: Some(Duration::from_secs(120)),

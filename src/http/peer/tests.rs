@@ -284,7 +284,7 @@ fn a_peer_sends_no_key_and_is_not_the_network() {
         assert_eq!((reply.status, reply.refused.as_deref()), (400, None));
         assert!(body(&reply)["errors"]["api_key"].is_string(), "{}", body(&reply));
     }
-    // Whoever comes by network needs the key.
+    // A client that connects over the network needs the key.
     let reply = respond(&service(), Caller::Network, RawRequest::new("GET", details));
     assert_eq!(reply.status, 401);
 }

@@ -34,7 +34,7 @@ fn several_hosts_and_addresses_in_brackets_are_tried_in_order() {
     assert_eq!(target("//u@a,b/d?port=7").hosts, [network("a", 7), network("b", 7)]);
 }
 
-/// Certificates and passwords are for the host, whatever address is connected to.
+/// Certificates and passwords are for the host, even if another address is connected to.
 #[test]
 fn an_address_is_connected_to_instead_of_its_host() {
     let found = |rest: &str| target(rest).hosts;

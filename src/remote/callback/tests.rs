@@ -132,7 +132,7 @@ fn what_may_have_arrived_is_ambiguous_and_what_cannot_have_is_not() {
     assert!(matches!(outcome, Outcome::Retry { .. }), "{outcome:?}");
 }
 
-/// Callbacks for which names have the addresses of this file, whose lines are those of `/etc/hosts`.
+/// Callbacks for which names have the addresses of this file, whose lines have the format of `/etc/hosts`.
 fn with_hosts(lines: &str) -> (Callbacks, tempfile::NamedTempFile) {
     let hosts = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(hosts.path(), lines).unwrap();

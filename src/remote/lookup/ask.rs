@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// How long to wait for IPv6 addresses when those of IPv4 have arrived (RFC 8305, section 3).
+/// The time to wait for IPv6 addresses after the IPv4 addresses have arrived (RFC 8305, section 3).
 #[cfg(not(test))]
 const DELAY: Duration = Duration::from_millis(50);
 /// Longer in tests, so that a busy machine does not decide which addresses are found.
@@ -27,9 +27,9 @@ struct Queries<'a> {
     found: Vec<IpAddr>,
 }
 
-/// The addresses of exactly this name: empty if a name server says that there are none, and a
-/// failure if no name server returns an answer. The time that is left is divided among the name
-/// servers still to be queried, plus one share for the steps after name resolution.
+/// Queries the addresses of exactly this name: empty if a name server answers that it has no
+/// addresses, and a failure if no name server returns an answer. The time that is left is divided
+/// among the name servers still to be queried, plus one share for the steps after name resolution.
 pub(super) fn ask(conf: &Conf, name: &str, deadline: Deadline) -> Result<Vec<IpAddr>, Failure> {
     let mut queries = Queries { name, open: vec![Kind::V4, Kind::V6], found: Vec::new() };
     for _ in 0..conf.attempts {

@@ -19,9 +19,9 @@ pub(super) struct Conf {
     pub(super) servers: Vec<SocketAddr>,
     search: Vec<String>,
     ndots: usize,
-    /// How long to wait for each name server.
+    /// The timeout of each query to a name server.
     pub(super) timeout: Duration,
-    /// How many times each is queried.
+    /// The number of times that each name server is queried.
     pub(super) attempts: usize,
     rotate: bool,
 }

@@ -397,7 +397,7 @@ fn only_regular_files_are_read() {
     for other in [folder.path(), Path::new("/dev/zero"), Path::new("/nowhere")] {
         assert!(plain(other).unwrap().is_none(), "{other:?}");
     }
-    // Opening this pipe would wait for ever, because it has no writer.
+    // Opening this pipe would block indefinitely, because it has no writer.
     let pipe = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let lookup = Lookup::new(&["127.0.0.1:9".to_owned()]).unwrap();

@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How many hosts are remembered, and files of authorities.
+/// The maximum number of hosts, and of files of authorities, that are remembered.
 const MOST: usize = 32;
-/// How many connections to one host are kept.
+/// The maximum number of idle connections to one host.
 const KEPT: usize = 4;
-/// How long a connection is kept. Most servers keep idle ones for longer.
+/// The time for which a connection is kept. Most servers keep idle ones for longer.
 const IDLE: Duration = Duration::from_secs(15);
 
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct Known {
     files: Vec<(Authorities, Box<ClientConfig>)>,
 }
 
-/// What decides whether a connection can carry a request.
+/// The properties that decide whether a connection can carry a request.
 #[derive(Clone, PartialEq)]
 struct Key {
     https: bool,
@@ -48,7 +48,7 @@ struct Authorities {
     stamp: Stamp,
 }
 
-/// What changes with a file.
+/// The metadata that changes when a file changes.
 #[derive(Clone, PartialEq)]
 struct Stamp {
     length: u64,
@@ -92,7 +92,7 @@ impl Hosts {
         self.known().hosts.iter().map(|(_, connections)| connections.age(by)).sum()
     }
 
-    /// Whom to trust. No lock is held while a file is read, which may take long.
+    /// Returns the trust for a host. No lock is held while a file is read, which may take long.
     fn trust(&self, key: &Key) -> Result<Trust> {
         let Some(authorities) = &key.authorities else {
             return if key.https { Trust::system() } else { Ok(Trust::ThisMachine) };

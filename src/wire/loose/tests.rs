@@ -1,4 +1,4 @@
-//! Which values fit which fields.
+//! Values that fit or do not fit each type of field.
 
 use super::*;
 use serde_json::json;
