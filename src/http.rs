@@ -98,17 +98,19 @@ pub struct RawReply {
     pub status: u16,
     /// The headers, by their names in lower case.
     pub headers: Vec<(&'static str, String)>,
-    /// For the log of the server, if a [`Peer`] may not make the call: the user and the call.
+    /// The body, of the media type in `content-type`. It may contain a secret, such as an authenticator
+    /// app's.
     pub body: Vec<u8>,
-    /// For the log of the server, if a [`Peer`] may not make the call: who may not do what.
+    /// For the log of the server, if a [`Peer`] may not make the call: the user and the missing right.
     pub refused: Option<Box<str>>,
-    /// For the log of the server: the verdict on the code, if the call verifies one.
+    /// For the log of the server: the call, if the path belongs to one.
     pub call: Option<&'static Route>,
-    /// For the log of the server: what became of the code, if the call verifies one.
+    /// For the log of the server: the verdict on the code, if the call verifies one.
     pub verdict: Option<Verdict>,
     /// For the log of the server: the error code in the body.
     pub code: Option<String>,
-    /// For the log of the server: what failed in it, or in what it depends on. The body does not say it.
+    /// For the log of the server: the failure in it, or in a service it depends on. The body does not
+    /// show it.
     pub failure: Option<Box<str>>,
     /// For the log of the server: whether an application has the API key of the request, or the peer may make the
     /// call. Anybody can send all other requests, so a server limits how many of them it logs.

@@ -123,8 +123,9 @@ impl Keyring {
 
     /// The keys, oldest first.
     ///
-    /// # Errors [`Error::Storage`] if the file does not exist, can be read by others, belongs to a user other than the
-    /// process's own or root, or is damaged.
+    /// # Errors
+    /// [`Error::Storage`] if the file does not exist, can be read by others, belongs to a user other than the process's
+    /// own or root, or is damaged.
     pub fn keys(&self) -> Result<Vec<KeyInfo>> {
         let (keys, _, _) = self.read()?;
         let infos = keys.keys.iter().enumerate().map(|(place, key)| KeyInfo {
@@ -138,9 +139,10 @@ impl Keyring {
     /// Adds a key, and makes it the current one. Returns its id. Engines that run seal with it from
     /// their next write on; what was sealed with other keys stays readable.
     ///
-    /// # Errors As for [`Keyring::keys`];  [`Error::Storage`] if the file cannot be replaced, or has 100 keys.
+    /// # Errors
+    /// As for [`Keyring::keys`]; [`Error::Storage`] if the file cannot be replaced, or has 100 keys.
     pub fn rotate(&self) -> Result<KeyId> {
-        // Adds the key first, so that no process seals with a key that would be lost if the power failed now.
+        // In two steps: no process may seal with a key that would be lost if the power failed now.
         let id = self.add()?;
         self.make_current(id)?;
         Ok(id)
@@ -149,7 +151,8 @@ impl Keyring {
     /// Adds a key that is not the current one yet. Where several machines have copies of the ring, each
     /// gets it before any of them seals with it. Returns its id.
     ///
-    /// # Errors As for [`Keyring::rotate`].
+    /// # Errors
+    /// As for [`Keyring::rotate`].
     pub fn add(&self) -> Result<KeyId> {
         let key = Key::random(now())?;
         let id = key.id;

@@ -322,7 +322,8 @@ impl Service {
 
     /// Finds the user who has a login name (interface 4.17).
     ///
-    /// # Errors [`Error::Rejected`] with the code 60026 if no user has the name; otherwise see [`Error`].
+    /// # Errors
+    /// [`Error::Rejected`] with the code 60026 if no user has the name; otherwise see [`Error`].
     pub fn find_user(&self, login: &LoginName) -> Result<FoundUser> {
         self.handle(&FindUser::new(login.clone()))
     }
@@ -356,8 +357,9 @@ impl Service {
     /// Prepares logins of a user while the service is unreachable. See [`PrepareOffline`] for the
     /// options.
     ///
-    /// # Errors [`Error::Rejected`] if the service does not allow it, or if it is not the code of the user's
-    /// authenticator app that was accepted just now; otherwise see [`Error`].
+    /// # Errors
+    /// [`Error::Rejected`] if the service does not allow it, or if the code is not the one of the user's authenticator app
+    /// that was accepted just now; otherwise see [`Error`].
     pub fn prepare_offline(&self, user_id: UserId, token: &Token) -> Result<OfflinePrepared> {
         self.handle(&PrepareOffline::new(user_id, token.clone()))
     }

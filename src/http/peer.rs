@@ -145,7 +145,8 @@ impl Peer {
     /// Returns whether everything in the path that names a user names the peer's own, and there is such a
     /// field. Parameters never override the fields of the path.
     ///
-    /// # Errors The errors of the backend, which may also reject the call for the own account.
+    /// # Errors
+    /// The errors of the backend, which may also reject the call for the own account.
     fn is_own_account(&self, call: &MatchedCall, backend: &impl Backend) -> Result<bool> {
         let Some(own) = &self.login else { return Ok(false) };
         let field = |name: &str| call.fields().get(name).and_then(|value| value.as_str());

@@ -55,7 +55,7 @@ pub(crate) enum Verify {
     Nothing,
     /// Certificates of an authority in this file, for any host.
     Authority(PathBuf),
-    /// Certificates of an authority in this file, or of the system's if it is `None`, for this host.
+    /// Certificates of an authority in this file, or of the system's authorities if it is `None`, for this host.
     Host(Option<PathBuf>),
 }
 

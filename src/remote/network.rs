@@ -90,7 +90,7 @@ impl Network {
     ) -> std::result::Result<Vec<SocketAddr>, Failure> {
         let port = peer.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 });
         let found = self.lookup.addresses(peer.host(), deadline)?;
-        // Connects to exactly these addresses: the name is not resolved again, so that its
+        // Only these addresses are connected to: the name is not resolved again, so that its
         // addresses cannot change after the check.
         let (allowed, refused): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|address| self.reach.allows(*address));

@@ -13,7 +13,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Fetches the content at a URL of an application. The URL leads to a host of the public Internet by `https:`, and the
 /// content has at most `most` bytes. Redirects are not followed.
 ///
-/// # Errors [`Error::InvalidArgument`] if the URL does not begin with `https:`; [`Error::Unavailable`] and
+/// # Errors
+/// [`Error::InvalidArgument`] if the URL does not begin with `https:`; [`Error::Unavailable`] and
 /// [`Error::InvalidResponse`] if there is no such content.
 pub fn fetch_picture(url: &str, most: usize) -> Result<Vec<u8>> {
     let to = To::url(url)?;

@@ -18,7 +18,8 @@ impl Service {
 
     /// Checks the token of a remembered browser (interface 4.28).
     ///
-    /// # Errors See [`Error`](crate::Error). A token that is not recognised is not an error.
+    /// # Errors
+    /// See [`Error`](crate::Error). A token that is not recognised is not an error.
     pub fn recognise(&self, user_id: UserId, token: &BrowserToken) -> Result<Recognition> {
         let call = Recognise::new(user_id, token.clone());
         self.handle(&call).map(|checked| checked.recognition)
@@ -26,7 +27,8 @@ impl Service {
 
     /// Forgets the browser with this token, or all browsers of the user (interface 4.29).
     ///
-    /// # Errors [`Error::Rejected`](crate::Error::Rejected) if there is no such user, without a token; otherwise see
+    /// # Errors
+    /// [`Error::Rejected`](crate::Error::Rejected) if there is no such user, without a token; otherwise see
     /// [`Error`](crate::Error). A token that is not recognised is not an error.
     pub fn forget(&self, user_id: UserId, token: Option<&BrowserToken>) -> Result<Done> {
         self.handle(&Forget { user_id, token: token.cloned() })

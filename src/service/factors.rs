@@ -51,8 +51,9 @@ impl Service {
     /// Makes an invitation, by which a user registers a phone that approves logins and shows codes (interface
     /// 4.31). See [`InviteDevice`] for the options.
     ///
-    /// # Errors [`Error::Rejected`](crate::Error::Rejected) with the code `no_public_url` if the service has no public
-    /// URL; otherwise see [`Error`](crate::Error).
+    /// # Errors
+    /// [`Error::Rejected`](crate::Error::Rejected) with the code `no_public_url` if the service has no public URL;
+    /// otherwise see [`Error`](crate::Error).
     pub fn invite_device(&self, user_id: UserId) -> Result<DeviceInvited> {
         self.handle(&InviteDevice::new(user_id))
     }

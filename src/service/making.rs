@@ -53,7 +53,8 @@ impl Service {
     /// Makes an operation that only an engine supports into a call: it can be cancelled, and is
     /// logged.
     ///
-    /// # Errors [`Error::InvalidArgument`] if this is a remote service, [`Error::Cancelled`], and the errors of `work`.
+    /// # Errors
+    /// [`Error::InvalidArgument`] if this is a remote service, [`Error::Cancelled`], and the errors of `work`.
     #[cfg(feature = "engine")]
     #[doc(hidden)]
     pub fn with_engine<T>(

@@ -24,7 +24,8 @@ impl Service {
     /// it, unless there is one that can be used. No request is sent. Without effect on an engine in
     /// this process.
     ///
-    /// # Errors The errors of a call that fails before it is sent.
+    /// # Errors
+    /// The errors of a call that fails before it is sent.
     pub fn keep_warm(&self) -> Result<()> {
         match &self.backend {
             #[cfg(feature = "engine")]

@@ -116,8 +116,8 @@ impl<'a> Scanner<'a> {
         Some(taken)
     }
 
-    /// Returns whether another item follows in a list or an object. Takes the byte that separates items or ends the
-    /// list.
+    /// Finds out whether another item follows in a list or an object, and takes the byte before it or at the end.
+    /// `None` at the end of the text.
     pub(crate) fn item(&mut self, end: u8) -> Option<bool> {
         let next = self.peek()?;
         if next == end || next == b',' {
