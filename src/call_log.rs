@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Receives the records of a service's calls: see [`Service::with_log`](crate::Service::with_log).
 /// A function that takes a `&CallRecord` is one.
 pub trait Log: Send + Sync {
-    /// Returns whether records are used at the moment. If not, none is made.
+    /// Returns whether records are used at the moment. If not, no record is made.
     fn is_enabled(&self) -> bool {
         true
     }
@@ -26,24 +26,24 @@ impl<F: Fn(&CallRecord) + Send + Sync> Log for F {
     }
 }
 
-/// What is logged of a call. It never contains a token, a code, a key, a phone number, an e-mail
-/// address or a message. `Display` gives it in one line:
+/// The record of a call for a log. It never contains a token, a code, a key, a phone number, an e-mail address or a
+/// message. `Display` gives it in one line:
 ///
 /// ```text
 /// call=verify outcome=token_wrong user_id=7 http_status=401 code=60020 attempts=1 duration_ms=12.345
 /// ```
 ///
-/// What is not known is left out. A later version may add names at the end.
+/// Unknown values are left out. A later version may add names at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallRecord {
     /// The call's name, such as `request_sms`.
     pub call: &'static str,
-    /// How the call ended.
+    /// The outcome of the call.
     pub outcome: CallOutcome,
-    /// Where a call failed that got no response.
+    /// The stage at which a call failed that got no response.
     pub stage: Option<Stage>,
-    /// Whether the call exceeded its deadline.
+    /// Set if the call exceeded its deadline.
     pub timed_out: bool,
     /// The user that the call or its reply is about.
     pub user_id: Option<UserId>,
@@ -52,16 +52,15 @@ pub struct CallRecord {
     pub http_status: Option<u16>,
     /// The service's error code, if it is one of the interface: 60000 to 60999.
     pub code: Option<String>,
-    /// What was accepted, where an operator may want to look at it: `recovery_code`.
+    /// The accepted factor, where an operator may want to look at it: `recovery_code`.
     pub factor: Option<&'static str>,
-    /// How many requests were sent, or begun, to a remote service; 0 for an engine.
+    /// The number of requests that were sent, or begun, to a remote service; 0 for an engine.
     pub attempts: u32,
-    /// How long the call took, with all its waits.
+    /// The time that the call took, with all its waits.
     pub duration: Duration,
 }
 
-/// How a call ended: well, with a code or a browser that was not accepted, or with an [`Error`] of this
-/// kind.
+/// The outcome of a call: success, a code or a browser that was not accepted, or an [`Error`] of this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "Error documents the kinds, Verdict and Recognition the others")]
@@ -165,7 +164,7 @@ impl fmt::Display for CallRecord {
     }
 }
 
-/// What a reply adds to the record of its call.
+/// Information that a reply adds to the record of its call.
 #[derive(Default)]
 pub(crate) struct Replied<'a> {
     pub(crate) user_id: Option<UserId>,
@@ -177,7 +176,7 @@ thread_local! {
     /// The requests of the call that this thread is logging, and the status of the last response.
     /// The client counts them here, because a call does all its work on one thread.
     static REQUESTS: Cell<(u32, Option<u16>)> = const { Cell::new((0, None)) };
-    /// Whether this thread is in a program's `Log`, whose own calls are not logged: it would call
+    /// Set if this thread is in a program's `Log`, whose own calls are not logged: it would call
     /// itself without end.
     static LOGGING: Cell<bool> = const { Cell::new(false) };
 }

@@ -98,8 +98,8 @@ pub fn verify(api_key: &ApiKey, received: &Received<'_>) -> Result<Event> {
     Verifier::new(api_key.clone()).verify(received, 0)
 }
 
-/// Verifies a callback's signature, whatever its parameters mean, and returns the parameters that
-/// the signature covers.
+/// Verifies a callback's signature but not the meaning of its parameters, and returns the
+/// parameters that the signature covers.
 ///
 /// # Errors
 /// As [`verify`].

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The result of every fallible operation of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. The variant says who has to act. No error ever lets a user in.
+/// The reason why a call failed. The variant says who has to act. No error ever lets a user in.
 ///
 /// No variant ever holds an API key, a token, a code or a shared secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum Error {
     InvalidArgument {
         /// The parameter's name.
         parameter: Cow<'static, str>,
-        /// Why it is invalid, and what would be accepted.
+        /// The reason why it is invalid, and the values that would be accepted.
         reason: Cow<'static, str>,
     },
     /// The user: what they typed cannot be a code, because it has other characters than digits or
@@ -29,7 +29,7 @@ pub enum Error {
     TokenMalformed {
         /// The parameter's name.
         parameter: Cow<'static, str>,
-        /// What a code looks like.
+        /// The form of a code.
         reason: Cow<'static, str>,
     },
     /// The operator: the service does not accept the API key (interface 5.3). This says nothing
@@ -47,9 +47,9 @@ pub enum Error {
     /// The caller, later: wait, then retry (interface 7, statuses 503 and 429).
     #[error("{message}{}", wait(.retry_after))]
     RateLimited {
-        /// Which limit was reached.
+        /// The limit that was reached.
         message: String,
-        /// How long to wait, if known.
+        /// The time to wait, if known.
         retry_after: Option<Duration>,
         /// The service's error code, as text (`60003`), if it sent one.
         code: Option<String>,
@@ -60,17 +60,18 @@ pub enum Error {
     /// descriptors or memory left.
     #[error("service unavailable while {stage}: {message}. {}", .stage.advice(*.reads))]
     Unavailable {
-        /// How far the call got.
+        /// The stage that the call reached.
         stage: Stage,
-        /// What failed.
+        /// A description of the failure.
         message: String,
-        /// Whether the call only reads, so that it can be made again at any stage.
+        /// True if the call only reads, so that it can be made again at any stage.
         reads: bool,
     },
-    /// Nobody: the program itself ended the call, by its [`Interrupt`](crate::Interrupt).
+    /// No action is needed: the program itself ended the call, by its
+    /// [`Interrupt`](crate::Interrupt).
     #[error("{}", cancelled(.sent))]
     Cancelled {
-        /// Whether the request may have been sent, in whole or in part: the call may then have been
+        /// True if the request may have been sent, in whole or in part: the call may then have been
         /// carried out. False for a call that only reads.
         sent: bool,
     },
@@ -80,27 +81,27 @@ pub enum Error {
         "invalid response from the service: {message}. Check that the URL is the service's base URL"
     )]
     InvalidResponse {
-        /// What was expected and what was received.
+        /// The expected response and the received one.
         message: String,
     },
     /// No action is needed: a callback was not signed by the service with this API key (interface
     /// 5.5), or is stale, or was received before. Reply with status 401 and trust nothing in it.
     #[error("invalid callback: {message}. Reply with status 401")]
     InvalidCallback {
-        /// Which check failed.
+        /// The check that failed.
         message: String,
     },
     /// The operator: the database cannot be opened, read or written, or was removed or replaced while
     /// it was open. In the latter case, open the service again.
     #[error("storage: {message}")]
     Storage {
-        /// What happened and what to do about it.
+        /// The failure and its remedy.
         message: String,
     },
     /// The developers of this library: a bug.
     #[error("internal error, please report it: {message}")]
     Internal {
-        /// What should not have happened.
+        /// The condition that should not have occurred.
         message: String,
     },
 }
@@ -114,11 +115,11 @@ pub struct Rejection {
     pub code: Option<String>,
     /// The service's message. Its wording has changed over the years: base decisions on `code`.
     pub message: String,
-    /// Why each invalid field was rejected, by its name in the interface.
+    /// The reason why each invalid field was rejected, by its name in the interface.
     pub fields: BTreeMap<String, String>,
 }
 
-/// How far a call got before it failed.
+/// The stage that a call had reached when it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
@@ -132,7 +133,7 @@ pub enum Stage {
     Response,
     /// A code was being handed to the gateway or function that delivers it.
     Delivery,
-    /// The socket of a `unix:` URL may not be used by this process, or is not that of a trusted
+    /// The socket of a `unix:` URL may not be used by this process, or does not belong to a trusted
     /// service. Nothing was sent. Waiting does not help: an operator has to act.
     Access,
 }
@@ -243,7 +244,7 @@ impl Error {
         self.limit().is_some_and(|limit| OPERATOR_LIMITS.contains(&limit))
     }
 
-    /// How long to wait before a retry, in whole seconds, if known: the number that the message of
+    /// The time to wait before a retry, in whole seconds, if known: the number that the message of
     /// [`Error::RateLimited`] shows.
     pub fn retry_after_seconds(&self) -> Option<u64> {
         match self {
@@ -314,7 +315,7 @@ impl Stage {
         }
     }
 
-    /// What to do about a call that failed at this stage.
+    /// Returns the advice for a call that failed at this stage.
     fn advice(self, reads: bool) -> &'static str {
         match self {
             Stage::Dns => {

@@ -3,7 +3,7 @@
 
 use std::io::{Error, ErrorKind};
 
-/// What to report for an error that means this, or `None` if it means something else.
+/// Returns the message for an error of exhausted resources, or `None` for any other error.
 pub(crate) fn exhausted(error: &Error) -> Option<&'static str> {
     match (error.raw_os_error(), error.kind()) {
         (Some(EMFILE), _) => {

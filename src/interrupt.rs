@@ -48,8 +48,8 @@ impl Interrupt for Canceller {
 }
 
 thread_local! {
-    /// What may end the call that this thread is making. A call does all its work on one thread, and
-    /// its connections are shared with other calls, so they cannot hold it.
+    /// The interrupt that may end the call that this thread is making. A call does all its work on one thread, and its
+    /// connections are shared with other calls, so they cannot hold it.
     static CURRENT: RefCell<Option<Arc<dyn Interrupt>>> = const { RefCell::new(None) };
 }
 
@@ -122,7 +122,7 @@ mod tests {
         assert!(!interrupted());
     }
 
-    /// What a thread or C++ destroys when it ends may make calls.
+    /// Destructors that run when a thread ends, also destructors of C++, may make calls.
     #[test]
     #[allow(clippy::disallowed_methods, reason = "a test needs a thread that ends")]
     fn a_call_can_be_made_while_its_thread_ends() {

@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 /// As many as the kernel follows in one path.
 const MOST: usize = 40;
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Debug)]
 pub struct Resolved {
     /// The path without links, of a file that need not exist.
     pub path: PathBuf,
-    /// Those that were followed, in folders too.
+    /// Links that were followed, in folders too.
     pub links: Vec<Link>,
 }
 
@@ -24,7 +24,7 @@ pub struct Link {
     pub path: PathBuf,
     /// Its user.
     pub owner: u32,
-    /// Whether it stands for a folder of the path, and not for the file.
+    /// True if it stands for a folder of the path, and not for the file.
     pub is_folder: bool,
 }
 

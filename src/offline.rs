@@ -12,7 +12,7 @@ pub const HASH_LENGTH: usize = 8;
 pub const KEY_LENGTH: usize = 32;
 /// The most hashes of one reply: seven days of steps of 30 seconds.
 pub const MOST_STEPS: u64 = 7 * 2880;
-/// What the hash covers first, so that it is of no use for anything else.
+/// The first bytes that the hash covers, so that it is of no use for any other purpose.
 const PURPOSE: &[u8] = b"seconder offline code\0";
 
 /// Hashes the codes of one user under the key of one reply: the first 8 bytes of HMAC-SHA-256 of

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// What the URI of a secret begins with, in any case.
+/// The prefix of the URI of a secret, in upper or lower case.
 const URI: &str = "otpauth://totp/";
 
 /// A secret shared by an authenticator app and a service, and how codes are derived from it.
@@ -189,12 +189,12 @@ impl Totp {
         self.algorithm
     }
 
-    /// How many digits a code has.
+    /// The number of digits of a code.
     pub fn digits(&self) -> u8 {
         self.digits
     }
 
-    /// How long an app shows a code, in seconds.
+    /// The time for which an app shows a code, in seconds.
     pub fn period(&self) -> u64 {
         self.period
     }

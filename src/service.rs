@@ -358,8 +358,8 @@ impl Service {
     /// options.
     ///
     /// # Errors
-    /// [`Error::Rejected`] if the service does not allow it, or if the code is not the one of the user's authenticator app
-    /// that was accepted just now; otherwise see [`Error`].
+    /// [`Error::Rejected`] if the service does not allow it, or if the code is not the one of the user's authenticator
+    /// app that was accepted just now; otherwise see [`Error`].
     pub fn prepare_offline(&self, user_id: UserId, token: &Token) -> Result<OfflinePrepared> {
         self.handle(&PrepareOffline::new(user_id, token.clone()))
     }

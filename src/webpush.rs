@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 /// The length of an uncompressed point on P-256.
 const POINT: usize = 65;
-/// The base point of P-256: a key that nobody's device has, for a check whose result does not matter.
+/// The base point of P-256: a key that no device has, for a check whose result does not matter.
 #[rustfmt::skip]
 pub(crate) const GENERATOR: [u8; POINT] = [
     0x04, 0x6b, 0x17, 0xd1, 0xf2, 0xe1, 0x2c, 0x42, 0x47, 0xf8, 0xbc, 0xe6, 0xe5, 0x63, 0xa4, 0x40,
@@ -31,11 +31,11 @@ pub(crate) const GENERATOR: [u8; POINT] = [
 const RECORD: u32 = 4096;
 /// The longest text that fits into it, with its end mark and its tag (RFC 8291, section 4).
 const LONGEST: usize = 3993;
-/// For how long a token is valid, in seconds. Push services accept 24 hours (RFC 8292, section 2).
+/// The lifetime of a token, in seconds. Push services accept 24 hours (RFC 8292, section 2).
 const TOKEN_LIFE: u64 = 12 * 60 * 60;
-/// How much of that has to be left of a token that is used again.
+/// The remaining lifetime that a token must have to be used again.
 const TOKEN_LEFT: u64 = 60 * 60;
-/// How many tokens are kept: one for each push service, of which there are few.
+/// The maximum number of tokens: one for each of the few push services.
 const MOST_TOKENS: usize = 16;
 
 /// The keys of a subscription.
@@ -192,13 +192,13 @@ impl VapidKey {
         self.pkcs8.clone()
     }
 
-    /// What browsers are given when they subscribe.
+    /// The public key that browsers get when they subscribe.
     pub(crate) fn public_point(&self) -> &[u8] {
         self.pair.public_key().as_ref()
     }
 
-    /// The value of a header `Authorization`, by which a message to a push service of this origin is from whoever
-    /// is reached at `subject` (RFC 8292).
+    /// The value of a header `Authorization`, by which a message to a push service of this origin comes from the
+    /// contact `subject` (RFC 8292).
     fn authorization(&self, audience: &str, subject: &str, until: u64) -> Result<String> {
         let part = |value: &serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let header = part(&json!({ "typ": "JWT", "alg": "ES256" }));
@@ -211,7 +211,7 @@ impl VapidKey {
     }
 }
 
-/// What was signed for push services lately: a signature takes longer than the encryption of a message.
+/// Tokens that were signed for push services lately: a signature takes longer than the encryption of a message.
 #[derive(Default)]
 pub(crate) struct VapidTokens(Mutex<Vec<Token>>);
 
@@ -225,8 +225,8 @@ struct Token {
 }
 
 impl VapidTokens {
-    /// The value of a header `Authorization` for a push service of this origin, signed with the key of which these
-    /// are the bytes. They are only read as a key if there is something to sign: that takes as long as the rest.
+    /// The value of a header `Authorization` for a push service of this origin, signed with the key in these bytes.
+    /// They are only read as a key if there is something to sign: that takes as long as the rest.
     ///
     /// # Errors
     /// [`Error::Internal`] if nothing can be signed, [`Error::Storage`] if the key is damaged.
@@ -263,7 +263,7 @@ impl VapidTokens {
     }
 }
 
-/// Returns whether a signature, as browsers make it, is that of this key and text.
+/// Returns whether a signature, in the format of browsers, is valid for this key and text.
 pub(crate) fn verify_p256(key: &[u8; POINT], text: &[u8], signature: &[u8]) -> bool {
     let key = signature::UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key);
     key.verify(text, signature).is_ok()

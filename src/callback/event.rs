@@ -115,8 +115,8 @@ fn deciding_fields(received: &Parameters<'_>, names: &Names) -> Result<Map<Strin
     own_names(fields, names)
 }
 
-/// Renames the fields to those of the interface document. Nothing else in this module depends on
-/// the names that the service uses.
+/// Renames the fields to the names in the interface document. Nothing else in this module depends
+/// on the names that the service uses.
 fn own_names(fields: Map<String, Value>, names: &Names) -> Result<Map<String, Value>> {
     let mut body = Value::Object(fields);
     names

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// they share, such as a table with a unique key; [`Memory`] serves a single process.
 pub trait Replay: Send + Sync {
     /// Remembers the callback, and returns whether it is received for the first time. Both must be
-    /// one atomic step, so that of two threads with the same callback only one gets `true`.
+    /// one atomic step, so that only one of two threads with the same callback gets `true`.
     ///
     /// # Errors
     /// Any error means that the answer is unknown; the callback is then rejected with that error.
@@ -26,7 +26,7 @@ pub struct ReplayEntry<'a> {
     /// The time, in Unix seconds.
     pub now: u64,
     /// The last second at which it is fresh, after which it can be forgotten. `None` if freshness
-    /// is not checked, so that it must be remembered for ever.
+    /// is not checked, so that it must be remembered permanently.
     pub until: Option<u64>,
 }
 
@@ -35,9 +35,9 @@ pub struct ReplayEntry<'a> {
 /// A callback is forgotten when it is no longer fresh. From then on, every callback that was fresh
 /// no longer than the forgotten one is rejected, so that setting the clock back does not allow a
 /// replay. When the memory is full of fresh callbacks, new ones are rejected with
-/// [`Error::RateLimited`] and none is forgotten, because a forgotten one could be replayed. It can
-/// be filled only with the API key, so a full memory means that `capacity` is too small for the
-/// window.
+/// [`Error::RateLimited`] and the known ones are kept, because a forgotten one could be replayed.
+/// It can be filled only with the API key, so a full memory means that `capacity` is too small for
+/// the window.
 pub struct Memory {
     capacity: usize,
     known: Mutex<Known>,

@@ -5,13 +5,12 @@
 //! of an object in a list, and in what an empty object or list leaves behind. So a signature is
 //! compared with each spelling in turn.
 //!
-//! That lets nobody change what was signed. A spelling decides only the order of the pairs and where
-//! an additional `&` stands; which pairs there are is the same in all, except that one of them adds
-//! `key[][]=` for an empty list in a list. Text cannot imitate a separator, because `&`, `=`, `[` and
-//! `]` are encoded in names and values. The fields that decide (`uuid`, `status`, the user and
-//! `callback_action`) are at the top level, so their keys have no brackets; only they have those
-//! keys, and a name may occur only once. Two bodies with a spelling in common therefore agree on
-//! them. `tests/callbacks.rs` tries to find two that do not.
+//! This does not let an attacker change the signed parameters. A spelling decides only the order of the pairs and where
+//! an additional `&` stands; which pairs there are is the same in all, except that one of them adds `key[][]=` for an
+//! empty list in a list. Text cannot imitate a separator, because `&`, `=`, `[` and `]` are encoded in names and
+//! values. The fields that decide (`uuid`, `status`, the user and `callback_action`) are at the top level, so their
+//! keys have no brackets; only they have those keys, and a name may occur only once. Two bodies with a spelling in
+//! common therefore agree on them. `tests/callbacks.rs` tries to find two that do not.
 //!
 //! The work that an unknown sender can cause stays bounded: there are at most [`OTHERS`] more
 //! spellings, only those are tried in which the body can differ, and all together are limited to the
@@ -20,7 +19,7 @@
 use super::canonical::LONGEST;
 use super::walk::{Flat, flatten};
 
-/// How a signer writes a body as pairs.
+/// The way in which a signer writes a body as pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spelling {
     pub(super) items: Items,
@@ -36,7 +35,7 @@ pub(super) enum Items {
     AsSent,
 }
 
-/// What an empty object or list becomes, and a value that contains only these.
+/// The pairs for an empty object or list, and for a value that contains only these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Empties {
     /// It is omitted.

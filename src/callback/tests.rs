@@ -232,7 +232,7 @@ fn bodies_with_the_same_signature_do_not_differ_in_meaning() {
         assert_eq!(query(one.as_bytes()).unwrap(), query(other.as_bytes()).unwrap());
         let event = post(one.as_bytes(), |_| ()).unwrap();
         match post(other.as_bytes(), |_| ()) {
-            // Whether it is a number or a text.
+            // A number and a text are both accepted.
             Err(error) if !other.contains(['[', '\\']) => panic!("{other}: {error:?}"),
             Ok(found) => {
                 assert_eq!((&found.uuid, found.device()), (&event.uuid, event.device()), "{other}")

@@ -16,7 +16,7 @@ use subtle::{Choice, ConstantTimeEq};
 /// Verifies callbacks. Create one, keep it, and share it between threads.
 ///
 /// Without [`fresh`](Verifier::fresh) and [`replay`](Verifier::replay), a recorded callback remains
-/// valid for ever: store the `uuid` of each request that was acted upon.
+/// valid permanently: store the `uuid` of each request that was acted upon.
 #[must_use = "a verifier does nothing before verify()"]
 #[derive(Clone)]
 pub struct Verifier {
@@ -44,7 +44,8 @@ impl Verifier {
         self
     }
 
-    /// The names that the service uses for the fields. Default: those of the interface document.
+    /// The names that the service uses for the fields. Default: the names in the interface
+    /// document.
     pub fn names(mut self, names: Names) -> Verifier {
         self.names = Arc::new(names);
         self
@@ -91,7 +92,7 @@ impl Verifier {
         }
     }
 
-    /// Verifies only the signature, whatever the parameters mean and however old the callback is,
+    /// Verifies only the signature, not the meaning of the parameters or the age of the callback,
     /// and returns the parameters that the signature covers.
     ///
     /// # Errors

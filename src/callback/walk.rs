@@ -20,9 +20,9 @@ pub(super) struct Flat<'a> {
     pub(super) pairs: String,
     /// The fields of the outermost object, which must not be trusted yet.
     pub(super) fields: Fields<'a>,
-    /// Whether it has an empty object or list.
+    /// Set if it has an empty object or list.
     pub(super) has_empties: bool,
-    /// Whether an object in a list was sorted, or was to be kept in order and is not sorted.
+    /// Set if an object in a list was sorted, or was to be kept in order and is not sorted.
     pub(super) has_unsorted_items: bool,
 }
 
@@ -49,15 +49,15 @@ struct Walk<'a> {
     /// The encoded key of the next value.
     key: Vec<u8>,
     pairs: Vec<u8>,
-    /// The result. Its fields are those of the enclosing objects.
+    /// The result. Its fields are the fields of the enclosing objects.
     flat: Flat<'a>,
     spelling: Spelling,
     depth: usize,
-    /// How many bytes may still be written.
+    /// The number of bytes that may still be written.
     left: usize,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     EmptyObject,

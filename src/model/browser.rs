@@ -14,8 +14,8 @@ const NONE: &str = "-";
 /// The token of a remembered browser, as its cookie holds it: 2 to 200 letters, digits, dashes, dots
 /// and underscores of ASCII.
 ///
-/// Every text can be parsed, because the user of the browser can choose the content of its cookie. Any other text becomes
-/// a token that is never recognised.
+/// Every text can be parsed, because the user of the browser can choose the content of its cookie. Any other text
+/// becomes a token that is never recognised.
 ///
 /// `Debug` does not show it, and its memory is wiped when it is dropped.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The schemes of URLs, which name the kind of a service.
+//! The schemes of URLs, each of which names a kind of service.
 
 /// The scheme of a URL: what kind of service it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

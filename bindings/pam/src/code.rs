@@ -1,4 +1,4 @@
-//! Which code of PAM an outcome is: the table in man/pam_seconder.8.
+//! The PAM code for each outcome: the table in man/pam_seconder.8.
 
 use libpam_sys::{
     PAM_AUTH_ERR, PAM_AUTHINFO_UNAVAIL, PAM_CONV_ERR, PAM_IGNORE, PAM_MAXTRIES, PAM_SERVICE_ERR,

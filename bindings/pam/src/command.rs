@@ -8,8 +8,8 @@ use std::process::Command;
 const FIRST: libc::c_uint = 3;
 /// No file or folder that the program creates can be written by others.
 const UMASK: libc::mode_t = 0o022;
-/// What the program may use: what it gets, and what is enough where the process has no right to raise
-/// limits, as root in some containers.
+/// Limits of the program: the desired value, and a value that suffices where the process has no right to raise limits,
+/// as root in some containers.
 const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, libc::rlim_t); 7] = [
     (libc::RLIMIT_CPU, libc::RLIM_INFINITY, 60),
     (libc::RLIMIT_FSIZE, libc::RLIM_INFINITY, 64 * MIB),
@@ -20,7 +20,7 @@ const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, libc::rlim_t); 7] = [
     (libc::RLIMIT_NOFILE, 1024, 256),
 ];
 const MIB: libc::rlim_t = 1024 * 1024;
-/// How many signals Linux has.
+/// The number of signals on Linux.
 const SIGNALS: usize =
     if cfg!(target_arch = "mips") || cfg!(target_arch = "mips64") { 128 } else { 64 };
 
@@ -54,7 +54,7 @@ fn before() -> io::Result<()> {
     // SAFETY: all have no preconditions. The C library's functions would change other threads, of
     // which a forked process has none.
     let dropped = unsafe { libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>()) };
-    // Some containers have no other groups than those of their root, and forbid this.
+    // Some containers have no groups except their root's, and forbid this.
     if real != 0 {
         succeeded(dropped)?;
     }

@@ -1,4 +1,4 @@
-//! How PAM's programs reach the user.
+//! Reaches the user by PAM's conversation function.
 
 use crate::handle::Handle;
 use crate::terminal::Terminal;
@@ -86,7 +86,7 @@ unsafe fn take(response: *mut pam_response) -> Option<Secret> {
         let length = unsafe { CStr::from_ptr(text) }.count_bytes();
         // SAFETY: so many bytes precede the NUL.
         let bytes = unsafe { std::slice::from_raw_parts_mut(text.cast::<u8>(), length) };
-        // What is not UTF-8 is no code. It must not count as empty, which is a decision of the user.
+        // Bytes that are not UTF-8 are no code. They must not count as empty, which is a decision of the user.
         let typed = Secret::new(std::str::from_utf8(bytes).unwrap_or("\u{fffd}"));
         bytes.zeroize();
         typed

@@ -1,4 +1,4 @@
-//! What PAM knows of a login, and syslog.
+//! PAM's data about a login, and syslog.
 
 use libpam_sys::{
     PAM_AUTHTOK, PAM_RHOST, PAM_SERVICE, PAM_SUCCESS, PAM_TTY, PAM_USER, pam_get_item,
@@ -24,7 +24,7 @@ impl Handle<'_> {
         Some(Handle { raw: NonNull::new(raw)?, valid: PhantomData })
     }
 
-    /// Who logs in. PAM asks for the name if the program does not know it.
+    /// The name of the user who logs in. PAM asks for the name if the program does not know it.
     pub(crate) fn user(&self) -> Option<String> {
         let mut user: *const c_char = ptr::null();
         // SAFETY: the handle is valid, and NULL selects the usual prompt.
@@ -50,7 +50,7 @@ impl Handle<'_> {
         self.text(PAM_TTY)
     }
 
-    /// What the user typed for a module before this one.
+    /// The text that the user typed for a module before this one.
     pub(crate) fn typed_before(&self) -> Option<Secret> {
         // SAFETY: this item is text.
         let text = unsafe { self.bytes(PAM_AUTHTOK) }?.to_str().ok()?;

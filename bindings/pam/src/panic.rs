@@ -3,7 +3,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// Where the last panic happened.
+/// The source location of the last panic.
 static PLACE: Mutex<String> = Mutex::new(String::new());
 
 /// Calls a function. If it panics, the error is the place where it did so, to be read after "a panic".

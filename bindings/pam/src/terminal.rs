@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long Ctrl-C may have no effect in a program that blocks its signal.
+/// The time for which Ctrl-C may have no effect in a program that blocks its signal.
 const GLANCE: Duration = Duration::from_millis(100);
 /// The other end of the terminal is gone.
 const HUNG_UP: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
@@ -47,7 +47,8 @@ impl Terminal {
             let mut waited = [PollFd::new(&self.0, PollFlags::IN)];
             match poll(&mut waited, Some(&timeout)) {
                 Ok(0) => {}
-                // Whoever has hung up presses nothing any more, and sudo blocks the signal of it.
+                // A user whose terminal has hung up presses nothing more, and sudo blocks the
+                // signal for it.
                 Ok(_) if waited[0].revents().intersects(HUNG_UP) || self.entered() => return true,
                 // Signals of the program, such as the end of a child, do not end the wait.
                 Ok(_) | Err(Errno::INTR) => {}
@@ -68,17 +69,19 @@ impl Terminal {
                 std::thread::sleep(Duration::from_millis(50));
                 return false;
             }
-            // The terminal is no longer that of this process.
+            // The terminal no longer belongs to this process.
             Err(_) => return true,
         }
-        // Terminals pass on whole lines. None is longer, and more are left for the program.
+        // Terminals pass on whole lines. A line has at most 4096 bytes, and further lines are
+        // left for the program.
         let mut line = zeroize::Zeroizing::new([0; 4096]);
         !matches!(read(&self.0, &mut line[..]), Err(Errno::INTR | Errno::AGAIN))
     }
 }
 
-/// Whether Ctrl-C or Ctrl-\ was pressed in a program that blocks their signals while PAM works, as
-/// sudo does. It gets them when the module has returned; in other programs they act at once.
+/// Returns whether Ctrl-C or Ctrl-\ was pressed in a program that blocks their signals while PAM
+/// works, as sudo does. It gets them when the module has returned; in other programs they act at
+/// once.
 fn interrupted() -> bool {
     let mut pending = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: the set is written to before it is read, and both are signals.

@@ -48,7 +48,7 @@ macro_rules! handler {
 /// The calls of the interface.
 const CALLS: &[(&str, Handler)] = with_every_call!(handlers);
 
-/// What else is called by name.
+/// Functions other than calls that are called by name.
 const OTHERS: &[(&str, Handler)] = &[
     ("register_device", register_device),
     ("open_approvals", open_approvals),

@@ -35,7 +35,7 @@ pub(crate) fn keep_exception(error: PyErr) {
     EXCEPTION.set(Some(error));
 }
 
-/// Whether an exception was kept.
+/// Returns whether an exception was kept.
 pub(crate) fn has_exception() -> bool {
     let kept = EXCEPTION.take();
     let has = kept.is_some();
@@ -56,7 +56,7 @@ pub(crate) fn take_exception() -> Option<PyErr> {
     EXCEPTION.take()
 }
 
-/// Why a call returns no value.
+/// The reason why a call returns no value.
 pub(crate) enum Failure {
     Error(Error),
     TokenInvalid { reused: bool, message: Option<String>, code: Option<String> },

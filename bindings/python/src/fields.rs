@@ -12,7 +12,7 @@ use serde_json::Value;
 
 const USER_ID: &str = "user_id";
 
-/// Reads a call. Its user is `user_id` in Python, whatever the name on the wire.
+/// Reads a call. Its user is `user_id` in Python, no matter how the wire names it.
 pub(crate) fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {
     let on_the_wire = !C::ROUTE.path.contains(&format!("{{{USER_ID}}}"));
     if on_the_wire && let Some(id) = params.remove(USER_ID) {

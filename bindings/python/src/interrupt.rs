@@ -10,15 +10,16 @@ use std::process;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How often a call lets Python run its signal handlers. Each time, it needs the interpreter, which
-/// other threads may be using, so a call does it less often than the library asks.
+/// The interval at which a call lets Python run its signal handlers. Each time, it needs the
+/// interpreter, which other threads may be using, so a call does it less often than the library
+/// asks.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 thread_local! {
-    /// What ends the calls of the task that this thread works for.
+    /// The canceller that ends the calls of the task that this thread works for.
     static TASK: RefCell<Option<Canceller>> = const { RefCell::new(None) };
-    /// Whether Python runs its signal handlers on this thread, and the process in which it was
-    /// found out: in a forked child, the thread that forked does.
+    /// A process, and the finding there whether Python runs its signal handlers on this thread: in
+    /// a forked child, the thread that forked does.
     static HANDLES_SIGNALS: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
 }
 
@@ -61,7 +62,7 @@ impl Drop for Scope {
     }
 }
 
-/// What can end one call.
+/// The interrupts that can end one call.
 pub(crate) struct CallInterrupt {
     handle: Canceller,
     task: Option<Canceller>,
@@ -109,7 +110,7 @@ impl Interrupt for CallInterrupt {
     }
 }
 
-/// Whether Python runs its signal handlers on this thread.
+/// Returns whether Python runs its signal handlers on this thread.
 fn handles_signals(py: Python<'_>) -> bool {
     let process = process::id();
     if let Some((known, found)) = HANDLES_SIGNALS.get()

@@ -16,7 +16,7 @@ thread_local! {
     /// The record of the call that has just ended on this thread, which is not attached to Python
     /// then.
     static RECORD: RefCell<Option<CallRecord>> = const { RefCell::new(None) };
-    /// Whether this thread is in a handler of the log, whose own calls are not logged: it would be
+    /// Set if this thread is in a handler of the log, whose own calls are not logged: it would be
     /// called without end.
     static LOGGING: Cell<bool> = const { Cell::new(false) };
 }
@@ -30,12 +30,13 @@ impl Log for Keep {
     }
 }
 
-/// What keeps the record of each call.
+/// Returns a log that keeps the record of each call.
 pub(crate) fn keep() -> Arc<dyn Log> {
     Arc::new(Keep)
 }
 
-/// What users and programs do wrong is information; what an operator has to see to is a warning.
+/// Returns the level of an outcome. A mistake of a user or a program is information; a failure that
+/// an operator has to see to is a warning.
 fn level(outcome: CallOutcome) -> u8 {
     match outcome {
         CallOutcome::Ok => DEBUG,
@@ -78,7 +79,7 @@ pub(crate) fn log_call(
     }
 }
 
-/// What is known of a call, by the names of Python's `CallRecord`.
+/// The fields of a call's record, by the names of Python's `CallRecord`.
 fn fields<'py>(
     py: Python<'py>,
     record: &CallRecord,
@@ -99,8 +100,8 @@ fn fields<'py>(
     Ok(fields)
 }
 
-/// The logger of every call. It is not kept: a child that was forked while another thread filled the place of
-/// a kept one would wait for that thread for ever, whereas Python's own locks are made anew in a child.
+/// The logger of every call. It is not kept: a child that was forked while another thread filled the place of a kept
+/// one would block indefinitely on that thread, whereas Python's own locks are created again in a child.
 pub(crate) fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("logging")?.call_method1("getLogger", ("seconder",))
 }

@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 use seconder::engine::{Deliver, Message, NumberLookup, Outcome, PhoneLine, Post, SignedCallback};
 use std::time::Duration;
 
-/// How long an attempt takes at most that has no limit of its own, as the library assumes.
+/// The maximum time of an attempt that has no limit of its own, as the library assumes.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(30);
 
-/// What a function of the package returns: the kind of the outcome, the provider's id or the reason,
-/// and after how many seconds to try again.
+/// The return value of a function of the package: the kind of the outcome, the provider's id or the reason, and the
+/// number of seconds after which to try again.
 type Returned = (String, Option<String>, Option<f64>);
 
 /// Delivers messages by a Python function. The text of its exception is part of the error, unless it
@@ -102,10 +102,9 @@ fn accepted(outcome: Outcome) -> Result<(), String> {
     outcome.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
 }
 
-/// Calls a Python function of the application. If it raises, the outcome is what `failed` makes of
-/// the text without `hidden`, and the exception is kept as the cause of that of the call. One that is
-/// not an `Exception`, such as `KeyboardInterrupt`, is raised by the call: how far the function came is
-/// not known then.
+/// Calls a Python function of the application. If it raises, `failed` converts the text without `hidden` to the
+/// outcome, and the exception is kept as the cause of the call's exception. One that is not an `Exception`, such as
+/// `KeyboardInterrupt`, is raised by the call: it is not known then how far the function came.
 fn in_python(
     hidden: Option<&str>,
     failed: fn(String) -> Outcome,

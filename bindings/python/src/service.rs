@@ -27,8 +27,8 @@ pub(crate) struct Service {
 
 #[pymethods]
 impl Service {
-    /// Makes the call with this name and returns the fields of its reply. The identifier is that of
-    /// the call in its record and its error; the hook gets the record.
+    /// Makes the call with this name and returns the fields of its reply. The identifier is for the
+    /// call's record and its error; the hook gets the record.
     #[pyo3(signature = (name, params, request_id = None, hook = None))]
     fn call<'py>(
         &self,
@@ -99,7 +99,7 @@ impl Service {
         self.canceller.cancel();
     }
 
-    /// Whether the service is closed.
+    /// True if the service is closed.
     #[getter]
     fn closed(&self) -> bool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()

@@ -121,7 +121,7 @@ impl RoutedRequest {
         self.name
     }
 
-    /// Adds the body, or the reason why there is none. Returns the fields of the path, and the
+    /// Adds the body, or the reason for its absence. Returns the fields of the path, and the
     /// parameters as far as they can be read.
     fn read<'py>(
         &self,
@@ -171,7 +171,7 @@ impl RoutedRequest {
     }
 }
 
-/// Finds the call of a request as it was received, or the reply to send because there is none.
+/// Finds the call of a request as it was received, or the reply to send if it has no call.
 #[pyfunction]
 #[pyo3(signature = (service, *, method, target, headers))]
 pub(crate) fn route<'py>(

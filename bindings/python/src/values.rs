@@ -12,14 +12,14 @@ use std::time::Duration;
 /// The parameters of a call, by their names in Python.
 pub(crate) type Params = Map<String, Value>;
 
-/// How deep lists and dicts may be nested. A service reads no deeper nesting.
+/// The maximum nesting of lists and dicts. A service reads no deeper nesting.
 const DEEPEST: usize = 64;
 
-/// Parameters whose fields are those of the interface, so that an error can name them. The fields
+/// Parameters whose fields are defined by the interface, so that an error can name them. The fields
 /// of other parameters are the application's data, and the error names the parameter.
 const MADE_OF_FIELDS: [&str; 3] = ["user", "logos", "parameters"];
 
-/// What an invalid value must be, and the innermost field that it is in.
+/// The requirement that an invalid value does not meet, and the innermost field that it is in.
 struct Wrong {
     field: Option<String>,
     must: Cow<'static, str>,

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long to sleep before it is looked at whether the wait is to end.
+/// The time to sleep between checks whether the wait is to end.
 const SLICE: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
