@@ -138,7 +138,7 @@ pub fn query(body: &[u8]) -> Result<String> {
     Ok(flat.pairs)
 }
 
-/// The same error for what this program itself signs, which is no callback that was received.
+/// Converts the error for a body that this program itself signs, which is not a received callback.
 fn unsignable(parameter: &'static str, error: Error) -> Error {
     match error {
         Error::InvalidCallback { message } => {

@@ -1,5 +1,5 @@
-//! Recognises that the process or the machine has no descriptors or memory left, which no argument
-//! and no service is to blame for.
+//! Recognises that the process or the machine has no descriptors or memory left. No argument and no
+//! service is to blame for that.
 
 use std::io::{Error, ErrorKind};
 

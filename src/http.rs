@@ -86,11 +86,11 @@ pub enum BodyError {
     TooLarge,
     /// It did not arrive within the server's time limit.
     TooSlow,
-    /// The connection ended, or what was sent is not HTTP.
+    /// The connection ended, or the received bytes are not HTTP.
     Incomplete,
 }
 
-/// The reply to send. The server adds what concerns the connection, such as `Content-Length`.
+/// The reply to send. The server adds the headers of the connection, such as `Content-Length`.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RawReply {
@@ -144,7 +144,7 @@ impl RawRequest {
         self
     }
 
-    /// Says why there is no body.
+    /// Sets the reason for the missing body.
     pub fn body_error(mut self, error: BodyError) -> RawRequest {
         self.body = Err(error);
         self
@@ -221,7 +221,7 @@ pub fn route(
 }
 
 impl RoutedRequest {
-    /// The call, as far as the path says it.
+    /// The call, as far as the path determines it.
     pub fn call(&self) -> &MatchedCall {
         &self.call
     }

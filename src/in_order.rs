@@ -1,4 +1,4 @@
-//! Sorting short lists.
+//! Sorts short lists.
 
 /// Sorts a short list by a key; items with one key keep their order. Item by item, because the standard
 /// library's sort is 5 kB of code for each kind of items.

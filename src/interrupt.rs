@@ -1,4 +1,4 @@
-//! Ending calls that wait, from another thread, a signal handler or an event loop.
+//! Ends calls that wait, from another thread, a signal handler or an event loop.
 
 use crate::{Error, Result};
 use std::cell::RefCell;
@@ -73,20 +73,20 @@ pub(crate) fn scope<T>(
     }
 }
 
-/// Does work that the interrupt of this thread's call does not end: others wait for it too.
+/// Does work that the interrupt of this thread's call does not end: other calls wait for it too.
 #[cfg(feature = "postgres")]
 pub(crate) fn without<T>(work: impl FnOnce() -> T) -> T {
     let _scope = Scope(replace(None));
     work()
 }
 
-/// Sets what is current, and returns what was. While a thread or the process ends, destructors and
-/// functions of `atexit` may still make calls: nothing but their deadline ends those.
+/// Sets the current interrupt, and returns the previous one. While a thread or the process ends,
+/// destructors and functions of `atexit` may still make calls: only their deadline ends those.
 fn replace(new: Option<Arc<dyn Interrupt>>) -> Option<Arc<dyn Interrupt>> {
     CURRENT.try_with(|current| current.replace(new)).ok().flatten()
 }
 
-/// Restores what was current before: a delivery function may make calls of its own.
+/// Restores the previous interrupt: a delivery function may make calls of its own.
 struct Scope(Option<Arc<dyn Interrupt>>);
 
 impl Drop for Scope {

@@ -42,7 +42,7 @@ impl Keys {
     }
 }
 
-/// A keyring file: what an operator does with it.
+/// A keyring file, and the operations of an operator on it.
 ///
 /// ```
 /// # fn f() -> seconder::Result<()> {
@@ -59,7 +59,7 @@ pub struct Keyring {
     path: PathBuf,
 }
 
-/// A key of a ring, without what it is made of.
+/// A key of a ring, without its key material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeyInfo {
@@ -105,7 +105,7 @@ impl Keyring {
         })
     }
 
-    /// Creates the file, unless there is one by now.
+    /// Creates the file, unless it exists by now.
     fn create_if_missing(&self) -> Result<()> {
         self.try_create()?.or_else(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Ok(()),
@@ -136,8 +136,8 @@ impl Keyring {
         Ok(infos.collect())
     }
 
-    /// Adds a key, and makes it the current one. Returns its id. Engines that run seal with it from
-    /// their next write on; what was sealed with other keys stays readable.
+    /// Adds a key, and makes it the current one. Returns its id. Engines that run seal with it from their next write
+    /// on; values that were sealed with other keys stay readable.
     ///
     /// # Errors
     /// As for [`Keyring::keys`]; [`Error::Storage`] if the file cannot be replaced, or has 100 keys.

@@ -60,8 +60,8 @@ fn components(path: &Path) -> Vec<OsString> {
 }
 
 impl Resolved {
-    /// Checks that the process is led by no link of another user to what does not belong to that user, if it is one
-    /// of root. Other processes may use such a link, as any program does.
+    /// Checks, in a process of root, that no link of another user leads to a file that does not belong to that user.
+    /// Other processes may use such a link, as any program does.
     ///
     /// # Errors
     /// The first such link.

@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn uris_of_other_programs_are_read() {
-        // 80 bits, which much of what is in apps has.
+        // A key of 80 bits, as many apps have.
         for query in [
             "secret=GEZDGNBVGY3TQOJQ",
             "secret=gezdgnbvgy3tqojq&issuer=Example",

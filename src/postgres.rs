@@ -1,5 +1,6 @@
-//! A client of PostgreSQL: what the engine's store needs of one, on the caller's thread and with a
-//! deadline for everything. It starts no thread, has no runtime, and reads no environment.
+//! A client of PostgreSQL with the features that the engine's store needs, on the caller's thread
+//! and with a deadline for everything. It starts no thread, has no runtime, and reads no
+//! environment.
 
 mod account;
 mod connect;

@@ -108,8 +108,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The client of a remote service.
 ///
 /// A call runs on the caller's thread and has one deadline, from resolving the name to the last
-/// byte of the response, waits and retries included. [`Repeats`] says what is retried. Redirects
-/// are not followed, and no environment variable is read.
+/// byte of the response, waits and retries included. [`Repeats`] decides which calls are retried.
+/// Redirects are not followed, and no environment variable is read.
 ///
 /// The name is resolved by `/etc/hosts`, then by the name servers of `/etc/resolv.conf` (or of
 /// [`Settings::name_server`](crate::Settings::name_server)), whose `search` and options `ndots`,
@@ -144,8 +144,8 @@ pub enum Repeats {
     /// `check_approval`, `find_user`, `devices` and `recognise`.
     #[default]
     Questions,
-    /// All, including those that check a code, send a message or change something. These take
-    /// effect twice if the service had already begun to carry them out when it asked to wait.
+    /// All calls, including the ones that check a code, send a message or change something. These
+    /// take effect twice if the service had already begun to carry them out when it asked to wait.
     All,
 }
 
@@ -195,7 +195,7 @@ impl Remote {
         Ok(Remote::new(address, Some(api_key), connector, settings))
     }
 
-    /// The client of a service on this machine, by what follows `unix:` in its URL. The service
+    /// The client of a service on this machine, by the part of its URL after `unix:`. The service
     /// recognises the user of this process, so there is no API key.
     #[cfg(feature = "unix")]
     pub(crate) fn open_socket(rest: &str, settings: RemoteSettings) -> Result<Remote> {
@@ -339,7 +339,7 @@ impl Client {
     fn read(&self, request: &Request, head: &Head, body: &[u8]) -> Result<Reply> {
         call_log::keep_status(head.status);
         let mut reply = match reply::read(head, body, self.format) {
-            // A service that does not have the call says so with a body of any kind.
+            // A service that does not have the call responds so with a body of any kind.
             Err(_) if matches!(head.status, 401 | 404) && calls::is_own(&request.path) => {
                 Reply::new(head.status, Value::Null)
             }

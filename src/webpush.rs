@@ -1,5 +1,5 @@
-//! Web Push: the encryption of messages (RFC 8291), the proof of who sends them (RFC 8292), and the signatures
-//! that browsers make.
+//! Web Push: the encryption of messages (RFC 8291), the proof of their sender (RFC 8292), and the signatures that
+//! browsers make.
 
 use crate::{Error, Result};
 use base64::Engine as _;
@@ -163,7 +163,7 @@ fn expand((salt, secret): (&[u8], &[u8]), info: &[&[u8]], key: &mut [u8]) -> Res
     expanded.fill(key).map_err(|_| failed())
 }
 
-/// The key by which push services recognise who sends messages.
+/// The key by which push services recognise the sender of messages.
 pub(crate) struct VapidKey {
     pkcs8: Zeroizing<Vec<u8>>,
     pair: EcdsaKeyPair,

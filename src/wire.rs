@@ -46,7 +46,7 @@ pub struct Reply {
     pub retry_after: Option<Duration>,
     /// The generation of the interface that was requested.
     pub generation: Generation,
-    /// For the log of a service: what failed in it, or in what it depends on. It is not sent.
+    /// For the log of a service: the failure in it, or in a service it depends on. It is not sent.
     pub failure: Option<String>,
 }
 

@@ -42,7 +42,7 @@ impl Event {
         let mut body =
             own_names(Map::from_iter([("device".to_owned(), device)]), &self.names).ok()?;
         match body.remove("device") {
-            // To the signature, an object without known names may as well be a list.
+            // For the signature, an object without known names may as well be a list.
             Some(Value::Object(device)) => {
                 Some(loose::read_what_fits(device)).filter(|device| *device != Device::default())
             }

@@ -21,7 +21,7 @@ pub trait Replay: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ReplayEntry<'a> {
-    /// Its signature, which covers all of it, the nonce included: 44 characters of Base64.
+    /// The signature, which covers the whole callback, the nonce included: 44 characters of Base64.
     pub key: &'a str,
     /// The time, in Unix seconds.
     pub now: u64,

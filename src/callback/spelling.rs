@@ -40,9 +40,8 @@ pub(super) enum Items {
 pub(super) enum Empties {
     /// It is omitted.
     Omitted,
-    /// As in Rails since 4.1: a field is omitted if it is empty itself. What becomes empty otherwise
-    /// still gets the `&` that separates it from its neighbour, and an empty list in a list is
-    /// `key[][]=`.
+    /// As in Rails since 4.1: a field is omitted if it is empty itself. A field that becomes empty otherwise still gets
+    /// the `&` that separates it from its neighbour, and an empty list in a list is `key[][]=`.
     AsRails,
     /// Everything empty still gets its `&`: Rails before 4.1.
     Blank,
@@ -62,8 +61,7 @@ const OTHERS: [Spelling; 5] = [
     Spelling { items: Items::AsSent, empties: Empties::Blank },
 ];
 
-/// The body in its other spellings, as far as they can differ from its own one, `flat`. They are
-/// written when they are asked for.
+/// The body in its other spellings, as far as they can differ from its own one, `flat`. They are written on demand.
 pub(super) fn others<'a>(text: &'a str, flat: &Flat<'_>) -> impl Iterator<Item = String> + use<'a> {
     let (empties, unsorted) = (flat.has_empties, flat.has_unsorted_items);
     let differs = move |spelling: &Spelling| match spelling.empties {

@@ -105,10 +105,11 @@ impl Backend for Engine {
 
 #[doc(hidden)]
 impl Engine {
-    /// [`Backend::handle_call`] by what `handler` makes of the engine of the application.
+    /// Handles a call as [`Backend::handle_call`] does, with the handler that `handler` makes from
+    /// the engine of the application.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Backend::handle_call`].
     pub fn handle_call_by<S: HandleAll>(
         &self,
         key: Option<&ApiKey>,
@@ -171,8 +172,8 @@ impl<S: HandleAll> Backend for Relay<S> {
         Ok(found.map(|found| found.user_id))
     }
 
-    /// The service behind the relay takes every call for one of the application, and does not say
-    /// all that an engine checks, so what changes an account is for others to do.
+    /// Rejects changes of an own account: the service behind the relay treats every call as the
+    /// application's, and does not report all that an engine checks.
     fn check_own_account(&self, call: &MatchedCall, _user_id: UserId) -> Result<()> {
         match call.changes_protection() {
             true => Err(rejected(

@@ -15,7 +15,8 @@ const LOGIN: &str = "login";
 
 /// The reason why a peer may not make a call.
 pub(super) enum Denied {
-    /// Its rights: who may not do what, for the peer and for the log.
+    /// The rights of the peer do not suffice: the user and the missing right, for the peer and for
+    /// the log.
     Forbidden(String),
     /// The backend rejects the call, or could not find out whose account the call concerns.
     Failed(Error),

@@ -13,8 +13,8 @@ impl RoutedRequest {
     /// that. [`RoutedRequest::respond`] checks the key in any case.
     ///
     /// # Errors
-    /// The reply to send, if there is no such key, or no application has it. Only then, it is `unauthorized`: a
-    /// request that has none here may have it in its body.
+    /// The reply to send, if the request has no such key here, or no application has the key. Only in the latter case,
+    /// the reply is `unauthorized`: a request that has no key here may have it in its body.
     pub fn check_key(&self, backend: &impl Backend) -> std::result::Result<(), RawReply> {
         let Ok(key) = self.key(backend, Params::read(&self.request)) else {
             let where_to = "with a large body, it must be in one header or in the query";
@@ -80,7 +80,7 @@ impl RawReply {
 }
 
 fn too_many(retry_after: Duration) -> Error {
-    // A code is for what was decided about a user, such as that there were too many wrong codes.
+    // No code: codes are for decisions about a user, such as that there were too many wrong codes.
     let message = "The service has too many calls at once. Try again later.".to_owned();
     Error::RateLimited { message, retry_after: Some(retry_after), code: None, limit: None }
 }

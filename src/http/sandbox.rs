@@ -11,7 +11,7 @@ pub const SANDBOX_PATH: &str = "/-/sandbox/";
 /// loopback addresses only.
 pub const SANDBOX_API_KEY: &str = "the-key-of-the-sandbox";
 
-/// Something that a test does with a sandbox.
+/// An operation of a test on a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SandboxOperation {
     /// Its name, which follows [`SANDBOX_PATH`].
@@ -128,7 +128,7 @@ mod tests {
                 for path in older.chain([fixed]) {
                     assert!(!path.starts_with(reserved), "{}", route.path);
                 }
-                // A field could stand for the word: every format, and every first part of a path.
+                // A field could replace the word: every format, and every first part of a path.
                 let word = reserved.split('/').nth(2).unwrap();
                 for format in ["json", "xml"] {
                     assert_ne!(format, word);

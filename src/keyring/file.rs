@@ -1,4 +1,4 @@
-//! The file of a keyring: who may read it, and how it is created and replaced.
+//! The file of a keyring: its permissions, its creation and its replacement.
 
 use super::Keys;
 use super::key::Key;

@@ -62,7 +62,7 @@ impl FromStr for KeyId {
     }
 }
 
-/// A key of a ring. What it is made of is wiped when it is dropped.
+/// A key of a ring. Its key material is wiped when it is dropped.
 pub(crate) struct Key {
     pub(crate) id: KeyId,
     /// When it was made, in seconds since the Unix epoch.
@@ -131,7 +131,7 @@ fn expand(bytes: &[u8; 32]) -> Box<Aes256Gcm> {
     Box::new(Aes256Gcm::new(bytes.into()))
 }
 
-/// Overwrites what the function that was called before has left on the stack.
+/// Overwrites the data that the previously called function left on the stack.
 #[inline(never)]
 fn overwrite_stack() {
     let mut room = [0_u8; 16 * 1024];

@@ -119,9 +119,8 @@ pub enum CallbackMethod {
     /// By POST, with a JSON body.
     #[default]
     Post,
-    /// By GET, with the parameters as the query of the URL. It is for applications whose server or
-    /// proxy accepts nothing else: what is in a URL tends to appear in logs, and many servers limit its
-    /// length, often to 8 KiB.
+    /// By GET, with the parameters as the query of the URL. It is for applications whose server or proxy accepts
+    /// nothing else: the content of a URL tends to appear in logs, and many servers limit its length, often to 8 KiB.
     Get,
 }
 

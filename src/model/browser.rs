@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 /// The longest token, in bytes: short enough for a cookie among others.
 const LONGEST: usize = 200;
-/// Stands for a text that cannot be a token. It fits into every format, and no service returns it.
+/// A replacement for text that cannot be a token. It fits into every format, and no service returns it.
 const NONE: &str = "-";
 
 /// The token of a remembered browser, as its cookie holds it: 2 to 200 letters, digits, dashes, dots

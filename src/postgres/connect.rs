@@ -1,4 +1,4 @@
-//! Connections: how they are established, and how messages get through them.
+//! Connections: establishes them, and exchanges messages over them.
 
 use super::report::{Problem, Report};
 use super::target::{Host, SslMode, Target};
@@ -63,10 +63,10 @@ impl Target {
         }
     }
 
-    /// Connects to the first host that can be used: `accept` says whether it is one.
+    /// Connects to the first host that can be used, as `accept` decides.
     ///
     /// # Errors
-    /// [`Error::Storage`] says why not, without the password.
+    /// [`Error::Storage`] with the reason, without the password.
     pub(crate) fn connect(
         &self,
         tls: Option<&Tls>,
@@ -105,7 +105,7 @@ impl Target {
                 done => done,
             },
             SslMode::Prefer => match encrypted() {
-                // A server that is slow has TLS all the same.
+                // A slow server may have TLS nevertheless.
                 Err(failed) if until.left().is_zero() => Err(failed),
                 Err(failed) if failed.is_of_tls() || other_kind(&failed) => plain(),
                 done => done,
@@ -156,7 +156,7 @@ impl Failed {
     }
 }
 
-/// Asks a server whether it speaks TLS. What follows its answer in clear text could come from an
+/// Asks a server whether it speaks TLS. Bytes after its answer in clear text could come from an
 /// attacker, so exactly one byte is read.
 fn asks_for_tls(link: &mut Link) -> Result<bool> {
     let mut request = BytesMut::new();
@@ -223,13 +223,13 @@ impl Connection {
         self.link.set_deadline(until);
     }
 
-    /// Says goodbye.
+    /// Ends the session, and closes the connection.
     pub(crate) fn close(mut self) {
         if self.is_usable {
             self.output.clear();
             frontend::terminate(&mut self.output);
-            // The deadline of what was done last may have passed, and the server may hang. It notices the
-            // end of the connection anyway.
+            // The deadline of the last operation may have passed, and the server may hang. It notices the end of the
+            // connection anyway.
             self.link.set_deadline(Until::within(GOODBYE));
             let _ = self.link.write(&self.output);
         }
@@ -243,7 +243,7 @@ impl Connection {
         self.prepared.insert(name);
     }
 
-    /// Sends what was written.
+    /// Sends the written messages.
     pub(super) fn send(&mut self) -> Result<(), Problem> {
         let sent = match self.is_usable {
             true => self.link.write_all(&self.output).and_then(|()| self.link.flush()),
@@ -256,8 +256,8 @@ impl Connection {
     /// Waits for the next message.
     pub(super) fn receive(&mut self) -> Result<Message, Problem> {
         loop {
-            // The parser makes room for as much as a message says that it has: one of a server of
-            // another kind could say anything.
+            // The parser makes room for as many bytes as a message declares: a server of another
+            // kind could declare any number.
             let length = self.input.get(1..5).and_then(|length| length.try_into().ok());
             if length.is_some_and(|length| u32::from_be_bytes(length) > MOST) {
                 return Err(self.broken(&"a message is too long"));

@@ -1,4 +1,4 @@
-//! Logging in: by a password, or by what else the server accepts.
+//! Logs in: by a password, or by another method that the server accepts.
 
 use super::connect::{Connection, Failed};
 use super::endpoint;
@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 impl Connection {
     /// Logs in as this user. Only a server that is trusted, because it is on this machine or its certificate was
-    /// verified, gets what others could use: the password, or a hash of it that they could pass on.
+    /// verified, gets a credential that others could use: the password, or a hash of it that they could pass on.
     pub(super) fn authenticate(
         &mut self,
         user: &str,
@@ -113,7 +113,7 @@ impl Connection {
                 let hash = endpoint::hash(certificate).ok_or_else(unhashed)?;
                 (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash))
             }
-            // A server that has offered more gets to know that somebody has removed it.
+            // A server that has offered channel binding learns from this that an attacker has removed the offer.
             Some(_) => (SCRAM_SHA_256, ChannelBinding::unrequested()),
             None => (SCRAM_SHA_256, ChannelBinding::unsupported()),
         };

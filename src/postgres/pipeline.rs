@@ -156,7 +156,7 @@ impl Connection {
         self.sent = 0;
     }
 
-    /// Sends the pipeline, and returns what each of its statements returned.
+    /// Sends the pipeline, and returns the result of each of its statements.
     pub(crate) fn finish(&mut self) -> Result<Vec<Returned>, Problem> {
         frontend::sync(&mut self.output);
         let parsing = std::mem::take(&mut self.parsing);

@@ -35,7 +35,7 @@ impl Report {
             }
         }
         let is_fatal = matches!(&*severity, "FATAL" | "PANIC")
-            // Versions and relatives that do not say.
+            // Versions and relatives of PostgreSQL that do not send it.
             || severity.is_empty() && (state.starts_with("08") || state.starts_with("57P"));
         Report { state, is_fatal }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use zeroize::Zeroizing;
 
 const PORT: u16 = 5432;
-/// The longest time for a connection, if the URL does not say.
+/// The longest time for a connection, if the URL has no `connect_timeout`.
 const CONNECT: Duration = Duration::from_secs(5);
 /// The folders where servers have their sockets, as they are built by default or for Debian.
 const FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
@@ -78,10 +78,10 @@ fn bad(reason: impl Into<std::borrow::Cow<'static, str>>) -> Error {
 }
 
 impl Target {
-    /// Parses what follows `postgres:` in a URL. Nothing is read from the environment.
+    /// Parses the part of a URL after `postgres:`. Nothing is read from the environment.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] says what is wrong, without the password.
+    /// [`Error::InvalidArgument`] with the reason, without the password.
     pub(crate) fn parse(rest: &str) -> Result<Target> {
         let Some(rest) = rest.strip_prefix("//") else {
             return Err(bad("must be postgres://user@host/database"));
@@ -130,7 +130,7 @@ impl Target {
     }
 }
 
-/// Returns whether what follows `postgres:` in a URL has a password.
+/// Returns whether the part of a URL after `postgres:` has a password.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] as [`Target::parse`], without the password.

@@ -110,7 +110,7 @@ fn check(url: &str, loopback_http: bool) -> Result<Uri> {
     }
 }
 
-/// Returns whether what follows the host is nothing, or a port that can be connected to.
+/// Returns whether the part after the host is empty, or a port that can be connected to.
 #[cfg(feature = "https")]
 fn is_port(rest: &str) -> bool {
     let plain = |port: &&str| port.bytes().all(|byte| byte.is_ascii_digit());

@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// The time within which the rest of a response must arrive after its status. The connection is closed if it takes
 /// longer, and the next callback needs a new one.
 const REST: Duration = Duration::from_secs(1);
-/// The status by which an application says that it wants the callback no more.
+/// The status by which an application rejects the callback permanently.
 const GONE: u16 = 410;
 /// The statuses that may come with a `Retry-After`.
 const WAIT: [u16; 2] = [429, 503];
@@ -133,7 +133,7 @@ fn reach(url: &CallbackUrl, private: bool) -> Reach {
     }
 }
 
-/// The same error, with what the settings are called for callbacks.
+/// Renames the settings in an error, as they are called for callbacks.
 fn renamed(error: Error) -> Error {
     let Error::Unavailable { stage, message, .. } = error else { return error };
     Error::unavailable(

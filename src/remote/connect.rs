@@ -1,4 +1,5 @@
-//! Connections: how they are established, kept open, and not shared with a forked child.
+//! Connections of one process: establishes them, keeps them open, and does not share them with a
+//! forked child.
 
 use super::deadline::Deadline;
 use super::http1;

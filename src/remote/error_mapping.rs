@@ -91,7 +91,7 @@ fn from_io(error: &io::Error) -> String {
         }
         Kind::TimedOut | Kind::WouldBlock => DEADLINE_EXCEEDED.to_owned(),
         kind if is_closed(kind) => "it closed the connection".to_owned(),
-        // The names of some kinds say less than the system's message.
+        // For other kinds, the system's message is more exact than the name of the kind.
         _ if error.raw_os_error().is_some() => error.to_string(),
         kind => kind.to_string(),
     }
@@ -153,7 +153,7 @@ pub fn certificate_problem(error: &io::Error) -> Option<String> {
     }
 }
 
-/// The same text, without what only a client of a service can do.
+/// Removes the advice that only a client of a service can follow.
 #[cfg(feature = "https")]
 pub(super) fn without_pin(text: &str) -> String {
     text.replace(", or its key in the setting pin", "")

@@ -1,4 +1,5 @@
-//! The headers of a response. There are few, and fewer are looked at, so they are a list.
+//! The headers of a response. They are kept in a list, because there are few, and fewer are looked
+//! up.
 
 /// The headers, in their order. A name may occur several times.
 #[derive(Default)]

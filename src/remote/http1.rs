@@ -84,8 +84,8 @@ impl<S: Read + Write> Connection<S> {
         self.reusable && self.input.is_empty()
     }
 
-    /// Sends a request. Where the service has closed the connection already, its reply says why, such
-    /// as that there are too many connections, if it has sent one.
+    /// Sends a request. If the service has closed the connection already and has sent a reply, the reply says why, such
+    /// as that there are too many connections.
     pub(super) fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
         self.received = 0;
         self.reusable = false;
@@ -232,7 +232,7 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// Receives what there is, at least a byte. Returns 0 at the end of the connection.
+    /// Receives the available bytes, at least one. Returns 0 at the end of the connection.
     fn fill(&mut self) -> Result<usize, Fault> {
         if self.received >= NO_PROGRESS {
             return Err(Fault::invalid(format!(
@@ -249,7 +249,7 @@ impl<S: Read + Write> Connection<S> {
     }
 }
 
-/// Parses the head of a response, if all of it is there, and returns its length.
+/// Parses the head of a response, if it is complete, and returns its length.
 fn parse(input: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
     let mut lines = [httparse::EMPTY_HEADER; HEADERS];
     let mut response = httparse::Response::new(&mut lines);

@@ -1,4 +1,4 @@
-//! Connections to a PostgreSQL server: the same sockets, names and algorithms as those to a service.
+//! Connections to a PostgreSQL server: the same sockets, names and algorithms as for a service.
 
 use super::algorithms;
 use super::deadline::Deadline;
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// A connection. Reading and writing wait until its deadline.
 pub(crate) struct Link(Stream);
 
-/// By when something has to be done.
+/// A deadline.
 #[derive(Clone, Copy)]
 pub(crate) struct Until(Deadline);
 
@@ -157,7 +157,7 @@ impl Link {
     }
 }
 
-/// The same error, with what the settings are called in the URL of a database.
+/// Renames the settings in an error, as they are called in the URL of a database.
 fn renamed(error: Error) -> Error {
     let Error::Unavailable { stage, message, .. } = error else { return error };
     let message = message
@@ -185,8 +185,8 @@ impl Write for Link {
     }
 }
 
-/// Verifies certificates as `sslmode` of PostgreSQL's own clients says: by the authorities of a file,
-/// and their host's name only if that is asked for.
+/// Verifies certificates as `sslmode` of PostgreSQL's own clients says: by the authorities of a file, and by the name
+/// of the host only with `verify-full`.
 #[derive(Debug)]
 struct Listed {
     /// `None` if every certificate is accepted.

@@ -23,7 +23,7 @@ const SETTING: &str = "service_uid (service_user in pam.conf)";
 /// The user that represents all users of another user namespace that have no number in this one: it may be anyone.
 const OVERFLOW: u32 = 65534;
 
-/// The socket of a service, and who may listen there.
+/// The socket of a service, and the users who may listen there.
 pub(super) struct Local {
     path: String,
     address: SockAddr,
@@ -32,7 +32,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// Parses what follows `unix:` in a URL.
+    /// Parses the part of a URL after `unix:`.
     pub(super) fn parse(rest: &str, service_uid: Option<u32>) -> Result<Local> {
         let bad = |reason: &'static str| Error::invalid_argument("url", reason);
         let path = match rest.strip_prefix("//") {
@@ -73,7 +73,8 @@ impl Local {
         Ok(Connection::new(Stream::Plain(socket)))
     }
 
-    /// Checks who runs the service. The kernel noted it when the service began to listen.
+    /// Checks the user who runs the service. The kernel recorded it when the service began to
+    /// listen.
     fn check(&self, socket: &Socket) -> Result<(), Fault> {
         let peer = getsockopt(socket, sockopt::PeerCredentials).map_err(io::Error::from)?;
         let (user, own) = (peer.uid(), geteuid().as_raw());

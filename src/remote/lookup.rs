@@ -37,7 +37,7 @@ pub(super) enum Failure {
     Unknown,
     /// None of these name servers returned an answer, or none in time.
     Unanswered(Vec<SocketAddr>),
-    /// It has no address that may be connected to. This is the first of the others.
+    /// All its addresses are ones that must not be connected to. This is the first of them.
     Refused(IpAddr),
     /// There are no descriptors or no memory left, as the text says.
     Exhausted(&'static str),

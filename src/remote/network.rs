@@ -1,4 +1,4 @@
-//! Services on the network, and how connections to them are established.
+//! Services on the network, and connections to them.
 
 use super::connect::Connection;
 use super::deadline::Deadline;

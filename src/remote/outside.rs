@@ -96,9 +96,8 @@ impl Outside {
             None => (fresh()?, false),
         };
         let mut head = exchange(&mut connection, request);
-        // Servers close connections that are idle for too long, which may cross the request. What was sent
-        // may have arrived nevertheless, so it has to be something that the receiver recognises, or that may
-        // arrive twice.
+        // Servers close connections that are idle for too long, which may cross the request. The request may have
+        // arrived nevertheless, so it must be one that the receiver recognises, or that may arrive twice.
         if is_kept && head.as_ref().is_err_and(Fault::is_closed) {
             connection = fresh()?;
             head = exchange(&mut connection, request);

@@ -64,7 +64,7 @@ mod tests {
         assert!(request.contains("\r\naccept: image/png, image/jpeg, image/webp\r\n"), "{request}");
         let error = fetched(&server, "/large.png", most).unwrap_err().to_string();
         assert!(error.contains("over 262144 bytes"), "{error}");
-        // One that does not say how long it is, and does not end.
+        // A response without a length that does not end.
         let endless = Loopback::start(|_| Canned {
             pieces: [b"HTTP/1.1 200 X\r\n\r\n".to_vec(), vec![b'x'; 1 << 20]].to_vec(),
             ..ok("")

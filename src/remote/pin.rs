@@ -71,7 +71,7 @@ pub(super) struct Pinned {
 }
 
 impl Pinned {
-    /// With `authorities`, these must have signed a certificate as well.
+    /// With `authorities`, they must have signed a certificate as well.
     pub(super) fn new(
         pins: Vec<Pin>,
         authorities: Option<(Arc<dyn ServerCertVerifier>, Vec<CertificateDer<'static>>)>,

@@ -28,8 +28,8 @@ impl Reach {
     }
 }
 
-/// Returns whether an address is one of the public Internet, and not one of those that IANA has assigned to
-/// other purposes: this machine, private networks, single links, groups, documentation and tests.
+/// Returns whether an address belongs to the public Internet, and not to a range that IANA has assigned to other
+/// purposes: this machine, private networks, single links, groups, documentation and tests.
 #[cfg(feature = "engine")]
 fn is_public(address: IpAddr) -> bool {
     match address {
@@ -48,13 +48,14 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         // Protocols; documentation; relays of 6to4; tests; documentation.
         | [192, 0, 0 | 2, _] | [192, 88, 99, _] | [198, 18 | 19, ..]
         | [198, 51, 100, _] | [203, 0, 113, _]
-        // Groups, reserved addresses, and everybody on a link.
+        // Multicast, reserved addresses, and broadcast on a link.
         | [224..=255, ..]
     );
     !special
 }
 
-/// Only `2000::/3` is assigned to the Internet. What is translated to IPv4 on its way counts as that.
+/// Only `2000::/3` is assigned to the Internet. An address that is translated to IPv4 on its way counts as the IPv4
+/// address.
 #[cfg(feature = "engine")]
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let v4 = |high: u16, low: u16| {

@@ -17,7 +17,7 @@ pub(super) struct RequestId(String);
 pub(super) enum Named {
     /// It is this one.
     This,
-    /// It does not say.
+    /// The response has no id.
     Nothing,
     /// It is another one, or several.
     Another,

@@ -27,7 +27,7 @@ pub(crate) struct RemoteSettings {
     pub(crate) name_servers: Vec<String>,
     #[cfg(feature = "https")]
     pub(crate) allow_loopback_http: bool,
-    /// A user who may run the service, besides root and the one of this process.
+    /// A user who may run the service, in addition to root and the user of this process.
     #[cfg(feature = "unix")]
     pub(crate) service_uid: Option<u32>,
     pub(crate) max_idle: Duration,

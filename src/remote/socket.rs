@@ -159,7 +159,7 @@ impl Socket {
         let stream = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
         let mut waiter = Waiter::until(deadline);
         loop {
-            // Less than a microsecond would be no limit at all.
+            // A timeout of less than a microsecond would be no limit at all.
             let time = waiter.left()?.max(Duration::from_millis(1));
             stream.set_write_timeout(Some(time))?;
             match stream.connect(address) {
@@ -187,7 +187,7 @@ impl Socket {
         cookie(&self.stream) == self.cookie
     }
 
-    /// Lets the system notice that a peer is gone which sends nothing for minutes.
+    /// Lets the system notice that a peer that sends nothing for minutes is gone.
     #[cfg(feature = "postgres")]
     pub(super) fn keep_alive(&self) -> io::Result<()> {
         let pause = Duration::from_secs(30);
@@ -200,7 +200,7 @@ impl Socket {
         self.waiter = Waiter::until(deadline);
     }
 
-    /// Returns whether the peer has sent something that was not read yet.
+    /// Returns whether the peer has sent data that was not read yet.
     #[cfg(feature = "https")]
     pub(super) fn has_data(&self) -> bool {
         self.stream.peek(&mut [0]).is_ok_and(|length| length > 0)

@@ -60,9 +60,9 @@ impl Settings {
         self.note("push")
     }
 
-    /// Looks numbers up for an engine: their carrier, their type, and whether they were ported. How often
-    /// is limited by `lookup_day` of [`Settings::limits`], and what it returns is used again for some
-    /// days. Default: nothing is looked up, and only what numbering plans say is known.
+    /// Looks numbers up for an engine: their carrier, their type, and whether they were ported. The number of lookups
+    /// is limited by `lookup_day` of [`Settings::limits`], and a result is used again for some days. Default: no
+    /// lookups; only the information in numbering plans is known.
     pub fn lookup(mut self, lookup: impl NumberLookup + 'static) -> Settings {
         self.engine.lookup = Some(Arc::new(lookup));
         self.note("lookup")

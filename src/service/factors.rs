@@ -1,4 +1,4 @@
-//! The calls about what protects a user's account.
+//! Calls about the factors that protect a user's account.
 
 use super::Service;
 use crate::calls::*;

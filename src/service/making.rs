@@ -1,4 +1,4 @@
-//! Makes calls: what may end them early, and what is logged of them.
+//! Wraps each call with cancellation and logging.
 
 use super::Service;
 #[cfg(doc)]
@@ -34,7 +34,7 @@ impl Service {
     }
 
     /// The same service, with a log that receives one record for each call of this handle, and of
-    /// those made from it. A record holds no secret.
+    /// handles made from it. A record holds no secret.
     ///
     /// ```
     /// # fn f(service: seconder::Service) {
@@ -93,7 +93,7 @@ impl Service {
         result
     }
 
-    /// Does what is no call of the interface, as if it were one.
+    /// Carries out work that is not a call of the interface, as if it were one.
     pub(crate) fn carry_out<T>(
         &self,
         call: &'static str,

@@ -1,4 +1,4 @@
-//! Carries out what operators do with an engine in this process.
+//! Carries out operations of operators with an engine in this process.
 
 use super::Service;
 #[cfg(doc)]

@@ -1,4 +1,4 @@
-//! Waiting for the response to an approval request, on the caller's thread.
+//! Waits for the response to an approval request, on the caller's thread.
 
 use super::Service;
 use crate::call_log::Replied;
@@ -22,8 +22,8 @@ pub trait Sleeper {
     /// The time since the wait began, by a monotonic clock.
     fn elapsed(&mut self) -> Duration;
 
-    /// Lets this much time pass. It may return early if [`interrupted`](crate::interrupted()) says
-    /// that the wait is to end.
+    /// Lets this much time pass. It may return early if [`interrupted`](crate::interrupted())
+    /// returns that the wait is to end.
     ///
     /// # Errors
     /// Any error ends the wait, which returns it.
@@ -62,8 +62,8 @@ impl ApprovalWait {
     }
 
     /// Also accepts a record that names no user, from a service that provides only the status;
-    /// check the result with [`Approval::approved_unbound`], which says why this is weaker and what
-    /// the application has to do instead. A record that names another user is still rejected.
+    /// check the result with [`Approval::approved_unbound`], which explains why this is weaker and
+    /// what the application has to do instead. A record that names another user is still rejected.
     pub fn unbound(mut self) -> ApprovalWait {
         self.bound = false;
         self

@@ -32,7 +32,7 @@ pub fn write(params: &Map<String, Value>) -> String {
 pub(crate) fn check(value: &Value) -> std::result::Result<(), &'static str> {
     // The parameter's own name is the first level.
     match count(value, 1)? {
-        // The other parameters of the calls with such a parameter are far fewer.
+        // The other parameters of such a call are far fewer.
         0..=FREE_PAIRS => Ok(()),
         _ => Err("has more than 900 values"),
     }
@@ -121,8 +121,7 @@ pub(crate) fn assemble(
     }
 }
 
-/// The name of a parameter for an error message: what was sent is repeated only if it is a plain
-/// name.
+/// The name of a parameter for an error message: it is repeated only if it is a plain name.
 pub fn shown(name: &str) -> String {
     let starts_a_name = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-[]".contains(&byte);
@@ -149,7 +148,7 @@ fn keys(name: &str) -> Option<Vec<&str>> {
     }
 }
 
-/// Puts a value in its place; `None` if there is one already.
+/// Puts a value in its place; `None` if the place is taken.
 fn put(slot: &mut Value, keys: &[&str], value: &mut String) -> Option<()> {
     let Some((key, rest)) = keys.split_first() else {
         return slot.is_null().then(|| *slot = Value::String(std::mem::take(value)));
@@ -188,7 +187,7 @@ fn lists(value: Value) -> Value {
 
 /// Percent-encodes all but the unreserved characters of RFC 3986.
 pub fn escape(text: &str) -> String {
-    // Room for all of it: a text that had to grow would leave a part of a secret behind.
+    // Room for the whole text: a string that had to grow would leave a part of a secret behind.
     let mut out = String::with_capacity(3 * text.len());
     for byte in text.bytes() {
         match is_plain(byte) {

@@ -48,7 +48,7 @@ fn place(error: &serde_json::Error) -> String {
     format!("truncated or malformed at line {} column {}", error.line(), error.column())
 }
 
-/// Reads a value, or says what is wrong with it.
+/// Reads a value, or returns the reason why it is invalid.
 fn value(from: &mut Scanner<'_>, depth: usize) -> Result<Value, &'static str> {
     let inner = || depth.checked_sub(1).ok_or("nested deeper than 127 levels");
     match from.peek().ok_or(MALFORMED)? {
@@ -100,7 +100,7 @@ pub(super) fn number(written: &str) -> Value {
     number.map_or_else(|| written.into(), Value::Number)
 }
 
-/// Takes a JSON text apart that is known to be well-formed, except that escapes may name no characters.
+/// Parses a JSON text that is known to be well-formed, except that escapes may name no characters.
 pub(crate) struct Scanner<'a>(pub(crate) &'a str);
 
 impl<'a> Scanner<'a> {
@@ -200,7 +200,8 @@ mod tests {
             let value = read(body.as_bytes()).unwrap();
             let kept = crate::wire::scalar(&value["a"][0]);
             assert_eq!(kept.as_deref(), Some(written));
-            // Also by those who read it as the parameter of a call, and who write and read it again.
+            // The number is also kept when it is read as the parameter of a call, and when it is written and read
+            // again.
             let loose: Map<String, Value> =
                 crate::wire::loose::read(value.as_object().unwrap().clone()).unwrap();
             assert_eq!(Value::Object(loose), value);

@@ -31,15 +31,15 @@ pub fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Mismat
     T::deserialize(Loose(Value::Object(fields)))
 }
 
-/// Deserialises a struct whose fields are all optional, without those that do not fit: for what
-/// decides nothing and differs from service to service.
+/// Deserialises a struct whose fields are all optional, without the fields that do not fit: for
+/// data that decides nothing and differs from service to service.
 pub fn read_what_fits<T: DeserializeOwned + Default>(mut fields: Map<String, Value>) -> T {
     fields.retain(|name, value| read::<T>(Map::from_iter([(name.clone(), value.clone())])).is_ok());
     read(fields).unwrap_or_default()
 }
 
-/// Reads a field that the interface does not have. Other services may use its name for something
-/// else, and then say nothing by it.
+/// Reads a field that the interface does not have. Other services may use its name for other data,
+/// which is then ignored.
 pub(crate) fn if_it_fits<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
 where
     T: DeserializeOwned,
@@ -258,7 +258,7 @@ impl Fields {
 }
 
 impl Drop for Fields {
-    /// Wipes what was not read, because reading stopped at a mismatch.
+    /// Wipes the values that were not read, because reading stopped at a mismatch.
     fn drop(&mut self) {
         let next = self.next.take();
         self.rest.by_ref().chain(next).for_each(|(_, mut value)| super::wipe(&mut value));

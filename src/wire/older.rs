@@ -15,8 +15,7 @@ pub enum Shape {
     Bare,
     /// The message is in `ignored` or else in `success` (interface 4.2, rule 2).
     MessageAsFlag,
-    /// `success` is the text `true`, and services are met that put the message there (interface
-    /// 4.5).
+    /// `success` is the text `true`, and some services put the message there (interface 4.5).
     Text,
 }
 

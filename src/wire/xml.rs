@@ -148,7 +148,7 @@ fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> 
     value(start, text, children)
 }
 
-/// Appends to a text that may be a key or a code. Where it has to move, what it leaves is wiped.
+/// Appends to a text that may be a key or a code. If it has to move, its old place is wiped.
 fn append(text: &mut Zeroizing<String>, part: &str) {
     if text.capacity() - text.len() < part.len() {
         let room = (text.len() + part.len()).max(2 * text.capacity());

@@ -7,9 +7,9 @@ use libpam_sys::{
 use seconder_login::{Outcome, Trouble};
 use std::ffi::c_int;
 
-/// The only place where PAM_SUCCESS comes from. Nothing but a right code or an approval is one: to a
-/// stack in which the module is `sufficient`, PAM_SUCCESS means that nothing else need be asked, so
-/// users who are excepted get PAM_IGNORE, by which the rest of the stack decides.
+/// The only place where PAM_SUCCESS comes from. Only a right code or an approval yields it: in a stack in which the
+/// module is `sufficient`, PAM_SUCCESS skips the rest of the stack, so exempt users get PAM_IGNORE, with which the rest
+/// of the stack decides.
 pub(crate) fn pam_code(outcome: &Outcome) -> c_int {
     match outcome {
         Outcome::Accepted => PAM_SUCCESS,
@@ -18,7 +18,7 @@ pub(crate) fn pam_code(outcome: &Outcome) -> c_int {
         Outcome::Locked => PAM_MAXTRIES,
         Outcome::Unenrolled => PAM_USER_UNKNOWN,
         Outcome::NoTerminal => PAM_CONV_ERR,
-        // Stacks may let a user in on PAM_AUTHINFO_UNAVAIL. What an operator has to mend is not that.
+        // Stacks may let a user in on PAM_AUTHINFO_UNAVAIL, so a problem that an operator has to fix has another code.
         Outcome::Trouble(Trouble::Unavailable) => PAM_AUTHINFO_UNAVAIL,
         Outcome::Trouble(Trouble::Configuration | Trouble::Service) => PAM_SERVICE_ERR,
         Outcome::Trouble(Trouble::Internal) => PAM_SYSTEM_ERR,

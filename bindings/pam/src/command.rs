@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// The first descriptor that is not standard input, output or error.
 const FIRST: libc::c_uint = 3;
-/// No file or folder that the program creates can be written by others.
+/// The umask: only their owner can write the files and folders that the program creates.
 const UMASK: libc::mode_t = 0o022;
 /// Limits of the program: the desired value, and a value that suffices where the process has no right to raise limits,
 /// as root in some containers.
@@ -24,10 +24,9 @@ const MIB: libc::rlim_t = 1024 * 1024;
 const SIGNALS: usize =
     if cfg!(target_arch = "mips") || cfg!(target_arch = "mips64") { 128 } else { 64 };
 
-/// Has the program start without what the login process was given by the user who started it, as `su`
-/// and `sudo` are: their limits, signals, mask of files, groups and number, with which the user could
-/// make it fail or write; and without the descriptors of the login process, which may be connections
-/// or the password database.
+/// Has the program start without the attributes that the login process inherited from the user who started it, as `su`
+/// and `sudo` are: their limits, signals, umask, groups and user id, with which the user could make it fail or write;
+/// and without the descriptors of the login process, which may be connections or the password database.
 pub(crate) fn prepare(command: &mut Command) {
     // SAFETY: between fork and exec, the function makes system calls alone.
     unsafe { command.pre_exec(before) };

@@ -16,7 +16,7 @@ use zeroize::Zeroize;
 /// A conversation by the function that the program gave PAM.
 pub(crate) struct Talk<'a> {
     handle: &'a Handle<'a>,
-    /// The program wants no text but questions, as sudo by default. Texts then become part of the next
+    /// Set if the program accepts questions but no texts, as sudo by default. Texts then become part of the next
     /// question, because users have to know why they are asked again.
     silent: bool,
     /// The texts that were not shown yet.
@@ -47,7 +47,7 @@ impl<'a> Talk<'a> {
         Talk { handle, silent, held: String::new(), holds_text_back }
     }
 
-    /// Passes one message to the program. The result is what was typed, if anything was.
+    /// Passes one message to the program. Returns the typed text, if any.
     ///
     /// PAM_CONV_AGAIN is a failure like the others: to continue a login later, the module would have
     /// to keep its state, and no program with a second factor does that.

@@ -57,7 +57,7 @@ impl Handle<'_> {
         Some(Secret::new(text))
     }
 
-    /// Sets what modules after this one find as typed.
+    /// Sets the password that modules after this one find as typed.
     pub(crate) fn set_typed(&self, password: &Secret) -> Result<(), Silent> {
         let mut text = Zeroizing::new(Vec::with_capacity(password.expose().len() + 1));
         text.extend_from_slice(password.expose().as_bytes());

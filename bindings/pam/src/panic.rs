@@ -1,4 +1,4 @@
-//! Panics stay in the module.
+//! Catches panics, so that they stay in the module.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once, PoisonError};
@@ -8,10 +8,9 @@ static PLACE: Mutex<String> = Mutex::new(String::new());
 
 /// Calls a function. If it panics, the error is the place where it did so, to be read after "a panic".
 ///
-/// The hook belongs to the copy of the standard library in this module, not to the program. It takes
-/// the place of the usual one, which would write to the program's standard error and look for
-/// `RUST_BACKTRACE` in the environment. The message of a panic is left out, because it could hold
-/// something that was typed.
+/// The hook belongs to the copy of the standard library in this module, not to the program. It takes the place of the
+/// usual one, which would write to the program's standard error and look for `RUST_BACKTRACE` in the environment. The
+/// message of a panic is left out, because it could contain typed text.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -23,7 +22,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         }));
     });
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        // Dropping what a panic carries could panic again.
+        // Dropping the payload of a panic could panic again.
         std::mem::forget(payload);
         PLACE.lock().unwrap_or_else(PoisonError::into_inner).clone()
     })

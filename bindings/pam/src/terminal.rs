@@ -21,7 +21,7 @@ pub(crate) struct Terminal(OwnedFd);
 
 impl Terminal {
     /// Opens the terminal that the program names, if it is the one that controls this process. A
-    /// daemon that was started in a shell has the terminal of somebody else.
+    /// daemon that was started in a shell has the terminal of another user.
     pub(crate) fn open(name: &str) -> Option<Terminal> {
         let path = Path::new("/dev").join(name);
         if path.components().any(|part| part.as_os_str() == "..") || !path.starts_with("/dev") {

@@ -145,8 +145,8 @@ fn check_phone_verification(service: &Service, params: Params) -> Result<Value, 
     handle::<CheckPhoneVerification>(service, params)
 }
 
-/// Rejects what a user typed, if it cannot be a code. Reading the call would report it like any
-/// other parameter.
+/// Rejects typed text that cannot be a code. Reading the call would report it like any other
+/// parameter.
 fn typed<T: FromStr<Err = Error>>(params: &Params, name: &'static str) -> Result<(), Failure> {
     let typed = params.get(name).and_then(Value::as_str);
     match typed.map(T::from_str) {

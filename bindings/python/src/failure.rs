@@ -69,7 +69,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// An invalid argument, with what it must be: `invalid("timeout", "be a number of seconds")`.
+/// An invalid argument, with its requirement: `invalid("timeout", "be a number of seconds")`.
 pub(crate) fn invalid(parameter: &'static str, must: &str) -> Failure {
     Error::InvalidArgument { parameter: parameter.into(), reason: format!("must {must}").into() }
         .into()

@@ -53,7 +53,7 @@ impl TaskCanceller {
     }
 }
 
-/// Restores what was there before.
+/// Restores the previous canceller.
 struct Scope(Option<Canceller>);
 
 impl Drop for Scope {

@@ -87,7 +87,7 @@ impl NumberLookup for Lookup {
                     PhoneLine { carrier, kind, ported }
                 }),
                 Err(error) => {
-                    // Such as KeyboardInterrupt. Others are logged by the package.
+                    // An exception such as KeyboardInterrupt. Others are logged by the package.
                     if !error.is_instance_of::<PyException>(py) {
                         keep_exception(error);
                     }

@@ -66,7 +66,7 @@ impl Service {
         polled().map_err(|error| identified(py, error, request_id))
     }
 
-    /// Opens the service again, in place, with what was given to open it.
+    /// Opens the service again, in place, with the arguments with which it was opened.
     fn reopen(
         &self,
         py: Python<'_>,
@@ -183,7 +183,7 @@ fn finish<'py>(
     // The log's too, such as Ctrl-C in a handler.
     if let Some(exception) = exception.or(logged.err()) {
         if let Err(error) = reply {
-            // It says whether the call may have been carried out.
+            // The error of the call says whether the call may have been carried out.
             exception.value(py).setattr("__context__", error.value(py))?;
         }
         return Err(exception);

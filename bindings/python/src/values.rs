@@ -82,7 +82,7 @@ pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
     Ok(params)
 }
 
-/// The value, or what it must be.
+/// Returns the value, or the requirement that it does not meet.
 fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, Wrong>> {
     if value.is_none() {
         return Ok(Ok(Value::Null));

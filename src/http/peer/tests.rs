@@ -1,4 +1,4 @@
-//! Every call with every right, and what a user may not reach by a right for the own account.
+//! Every call with every right, and the calls that a right for the own account does not allow.
 
 use super::*;
 use crate::calls::{Call, Handle, ROUTES, RouteMatch, match_route};

@@ -1,4 +1,4 @@
-//! Tests of sending callbacks: what the applications get, and what becomes of their responses.
+//! Tests of sending callbacks: the requests that applications get, and the outcome of their responses.
 
 use super::super::loopback::{Canned, Loopback, ok, reply};
 use super::super::network::Network;

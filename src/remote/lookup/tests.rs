@@ -1,4 +1,4 @@
-//! Tests of name resolution with name servers that misbehave, and some that do not.
+//! Tests of name resolution with name servers that misbehave, and with others.
 
 use super::*;
 use simple_dns::rdata::RData;
