@@ -26,8 +26,8 @@ impl<F: Fn(&CallRecord) + Send + Sync> Log for F {
     }
 }
 
-/// The record of a call for a log. It never contains a token, a code, a key, a phone number, an e-mail address or a
-/// message. `Display` gives it in one line:
+/// The record of a call for a log. It never contains a token, a code, a key, a phone number, an
+/// e-mail address or a message. `Display` gives it in one line:
 ///
 /// ```text
 /// call=verify outcome=token_wrong user_id=7 http_status=401 code=60020 attempts=1 duration_ms=12.345
@@ -60,7 +60,8 @@ pub struct CallRecord {
     pub duration: Duration,
 }
 
-/// The outcome of a call: success, a code or a browser that was not accepted, or an [`Error`] of this kind.
+/// The outcome of a call: success, a code or a browser that was not accepted, or an [`Error`] of
+/// this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "Error documents the kinds, Verdict and Recognition the others")]

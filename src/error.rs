@@ -144,8 +144,8 @@ const OPERATOR_LIMITS: [&str; 3] = ["country_day", "application_day", "key_rate"
 /// The longest text of an error, in bytes: more than a path may have.
 pub(crate) const LONGEST_TEXT: usize = 8192;
 
-/// A text for an error: a text that is too long loses its middle, so that an argument of megabytes does not fill a log.
-/// Its beginning names the argument, and its end says what to do.
+/// A text for an error: a text that is too long loses its middle, so that an argument of megabytes
+/// does not fill a log. Its beginning names the argument, and its end says what to do.
 pub(crate) fn bounded<'a>(text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
     const LEFT_OUT: &str = " [...] ";
     let text = text.into();

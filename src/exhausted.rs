@@ -23,12 +23,12 @@ pub(crate) fn now() -> Option<&'static str> {
     std::fs::File::open("/dev/null").err().as_ref().and_then(exhausted)
 }
 
-/// These numbers are the same on every Unix.
+/// Error numbers that are the same on every Unix.
 #[cfg(unix)]
 const EMFILE: i32 = 24;
 #[cfg(unix)]
 const ENFILE: i32 = 23;
-/// Of Winsock, and of the system itself.
+/// Error numbers of Winsock, and of the system itself.
 #[cfg(not(unix))]
 const EMFILE: i32 = 10024;
 #[cfg(not(unix))]

@@ -56,9 +56,9 @@ pub enum Caller {
     /// Anyone who can reach the server. The API key in the request identifies the application
     /// (interface 5).
     Network,
-    /// A process on this machine, known by the operating system and not by a key. Its calls are calls of the
-    /// application that the [`Backend`] was opened for. A request with a key is rejected: a client that sends one
-    /// expects that it is checked.
+    /// A process on this machine, known by the operating system and not by a key. Its calls are
+    /// calls of the application that the [`Backend`] was opened for. A request with a key is
+    /// rejected: a client that sends one expects that it is checked.
     Peer(Peer),
 }
 
@@ -82,9 +82,9 @@ pub struct RoutedRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// It has more than [`BODY_LIMIT`] bytes.
+    /// The body has more than [`BODY_LIMIT`] bytes.
     TooLarge,
-    /// It did not arrive within the server's time limit.
+    /// The body did not arrive within the server's time limit.
     TooSlow,
     /// The connection ended, or the received bytes are not HTTP.
     Incomplete,
@@ -98,10 +98,11 @@ pub struct RawReply {
     pub status: u16,
     /// The headers, by their names in lower case.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, of the media type in `content-type`. It may contain a secret, such as an authenticator
-    /// app's.
+    /// The body, of the media type in `content-type`. It may contain a secret, such as an
+    /// authenticator app's.
     pub body: Vec<u8>,
-    /// For the log of the server, if a [`Peer`] may not make the call: the user and the missing right.
+    /// For the log of the server, if a [`Peer`] may not make the call: the user and the missing
+    /// right.
     pub refused: Option<Box<str>>,
     /// For the log of the server: the call, if the path belongs to one.
     pub call: Option<&'static Route>,
@@ -109,14 +110,15 @@ pub struct RawReply {
     pub verdict: Option<Verdict>,
     /// For the log of the server: the error code in the body.
     pub code: Option<String>,
-    /// For the log of the server: the failure in it, or in a service it depends on. The body does not
-    /// show it.
+    /// For the log of the server: the failure in it, or in a service it depends on. The body does
+    /// not show it.
     pub failure: Option<Box<str>>,
-    /// For the log of the server: whether an application has the API key of the request, or the peer may make the
-    /// call. Anybody can send all other requests, so a server limits how many of them it logs.
+    /// For the log of the server: true if an application has the API key of the request, or the
+    /// peer may make the call. Anyone can send all other requests, so a server limits how many of
+    /// them it logs.
     pub admitted: bool,
-    /// For the server, which limits how often one address may do that: whether no application has the API
-    /// key of the request, or it has none.
+    /// For the server, which limits how often one address may do that: true if no application has
+    /// the API key of the request, or it has none.
     pub unauthorized: bool,
 }
 
@@ -226,13 +228,13 @@ impl RoutedRequest {
         &self.call
     }
 
-    /// As [`RawRequest::body`].
+    /// Sets the body as [`RawRequest::body`] does.
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> RoutedRequest {
         self.request = self.request.body(body);
         self
     }
 
-    /// As [`RawRequest::body_error`].
+    /// Sets the reason for the missing body as [`RawRequest::body_error`] does.
     pub fn body_error(mut self, error: BodyError) -> RoutedRequest {
         self.request = self.request.body_error(error);
         self

@@ -48,8 +48,8 @@ impl Interrupt for Canceller {
 }
 
 thread_local! {
-    /// The interrupt that may end the call that this thread is making. A call does all its work on one thread, and its
-    /// connections are shared with other calls, so they cannot hold it.
+    /// The interrupt that may end the call that this thread is making. A call does all its work on
+    /// one thread, and its connections are shared with other calls, so they cannot hold it.
     static CURRENT: RefCell<Option<Arc<dyn Interrupt>>> = const { RefCell::new(None) };
 }
 

@@ -1,5 +1,5 @@
-//! The keys that seal the secrets in a database, in a file apart from it: a copy of the database alone reveals no
-//! secret of an authenticator app, no code and no API key.
+//! The keys that seal the secrets in a database, in a file apart from it: a copy of the database
+//! alone reveals no secret of an authenticator app, no code and no API key.
 //!
 //! An engine seals new values with the current key of its ring, and opens each value with the key that
 //! it was sealed with. [`Keyring::rotate`] adds a key, which is the current one from then on: engines
@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The time that must have passed since the last change of the ring before a key can be removed, in seconds. By then,
-/// every value that was about to be sealed with the other key has been written.
+/// The time that must have passed since the last change of the ring before a key can be removed, in
+/// seconds. By then, every value that was about to be sealed with the other key has been written.
 const SETTLED: u64 = 3600;
 
 /// The keys of a ring.
@@ -63,7 +63,7 @@ pub struct Keyring {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeyInfo {
-    /// Its id, with which each value begins that was sealed with it.
+    /// The id, with which each value begins that was sealed with the key.
     pub id: KeyId,
     /// When it was made, since the Unix epoch.
     pub created_at: Duration,
@@ -77,7 +77,8 @@ impl Keyring {
         Keyring { path: path.into() }
     }
 
-    /// The keyring that an engine creates next to a database file: `seconder.db.keys` for `seconder.db`.
+    /// The keyring that an engine creates next to a database file: `seconder.db.keys` for
+    /// `seconder.db`.
     pub fn beside(database: &Path) -> Keyring {
         let mut name = database.as_os_str().to_owned();
         name.push(".keys");
@@ -124,8 +125,8 @@ impl Keyring {
     /// The keys, oldest first.
     ///
     /// # Errors
-    /// [`Error::Storage`] if the file does not exist, can be read by others, belongs to a user other than the process's
-    /// own or root, or is damaged.
+    /// [`Error::Storage`] if the file does not exist, can be read by others, belongs to a user
+    /// other than the process's own or root, or is damaged.
     pub fn keys(&self) -> Result<Vec<KeyInfo>> {
         let (keys, _, _) = self.read()?;
         let infos = keys.keys.iter().enumerate().map(|(place, key)| KeyInfo {
@@ -136,11 +137,12 @@ impl Keyring {
         Ok(infos.collect())
     }
 
-    /// Adds a key, and makes it the current one. Returns its id. Engines that run seal with it from their next write
-    /// on; values that were sealed with other keys stay readable.
+    /// Adds a key, and makes it the current one. Returns its id. Engines that run seal with it from
+    /// their next write on; values that were sealed with other keys stay readable.
     ///
     /// # Errors
-    /// As for [`Keyring::keys`]; [`Error::Storage`] if the file cannot be replaced, or has 100 keys.
+    /// As for [`Keyring::keys`]; [`Error::Storage`] if the file cannot be replaced, or has 100
+    /// keys.
     pub fn rotate(&self) -> Result<KeyId> {
         // In two steps: no process may seal with a key that would be lost if the power failed now.
         let id = self.add()?;
@@ -182,8 +184,8 @@ impl Keyring {
         })
     }
 
-    /// Removes a key. The caller must know that no value was sealed with it: [`Engine::remove_sealing_key`] makes sure
-    /// of it for its database.
+    /// Removes a key. The caller must know that no value was sealed with it:
+    /// [`Engine::remove_sealing_key`] makes sure of it for its database.
     pub(crate) fn remove(&self, id: KeyId) -> Result<()> {
         file::replace(&self.path, |mut keys| {
             let place = self.removable(&keys, id)?;
@@ -253,7 +255,7 @@ pub(crate) struct Ring {
 
 struct Inner {
     keys: Arc<Keys>,
-    /// Of the file that these are from.
+    /// The version of the file that the keys are from.
     version: Option<Version>,
 }
 

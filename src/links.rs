@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-/// As many as the kernel follows in one path.
+/// The maximum number of links in one path: as many as the kernel follows.
 const MOST: usize = 40;
 
 /// The target of a path.
@@ -20,9 +20,9 @@ pub struct Resolved {
 /// A link that was followed.
 #[derive(Debug)]
 pub struct Link {
-    /// Its path, in which there is no other one.
+    /// The path of the link, which contains no other link.
     pub path: PathBuf,
-    /// Its user.
+    /// The user who owns the link.
     pub owner: u32,
     /// True if it stands for a folder of the path, and not for the file.
     pub is_folder: bool,

@@ -130,18 +130,18 @@ pub struct Remote {
     pub(crate) repeats: Repeats,
 }
 
-/// The calls that a client retries when it is rate limited (status 429 or 503, with `Retry-After`) and the wait ends
-/// before the call's deadline.
+/// The calls that a client retries when it is rate limited (status 429 or 503, with `Retry-After`)
+/// and the wait ends before the call's deadline.
 ///
 /// Nothing else is ever retried: a call that failed after its first byte was sent may have taken
 /// effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeats {
-    /// None: the caller gets [`Error::RateLimited`] and decides.
+    /// No calls: the caller gets [`Error::RateLimited`] and decides.
     None,
-    /// Calls that change nothing: `app_details`, `user_status`, `app_stats`, `phone_info`, `phone_verification_status`,
-    /// `check_approval`, `find_user`, `devices` and `recognise`.
+    /// Calls that change nothing: `app_details`, `user_status`, `app_stats`, `phone_info`,
+    /// `phone_verification_status`, `check_approval`, `find_user`, `devices` and `recognise`.
     #[default]
     Questions,
     /// All calls, including the ones that check a code, send a message or change something. These
@@ -301,7 +301,7 @@ impl Remote {
 }
 
 impl Client {
-    /// One request and its reply. Errors are redacted.
+    /// Sends one request and reads its reply. Errors are redacted.
     fn ask(
         &self,
         exchange: &Exchange<'_>,

@@ -78,9 +78,9 @@ enum Backend {
 
 /// Settings for opening a service. None of them is read from the environment.
 ///
-/// Settings of a remote service and settings of an engine exclude each other: a setting that has no effect with the
-/// scheme of the URL is rejected. [`Settings::api_key`] and [`Settings::names`] are for both, but a service on this
-/// machine (`unix:`) requires no API key, and rejects one.
+/// Settings of a remote service and settings of an engine exclude each other: a setting that has no
+/// effect with the scheme of the URL is rejected. [`Settings::api_key`] and [`Settings::names`] are
+/// for both, but a service on this machine (`unix:`) requires no API key, and rejects one.
 #[must_use = "settings do nothing before open()"]
 #[derive(Clone)]
 pub struct Settings {
@@ -124,9 +124,9 @@ impl Settings {
         self.note("api_key")
     }
 
-    /// The names that a remote service uses where the interface document says `svc`, or that an engine and a server in
-    /// front of it use. Default: for a remote service, the names in the document; for an engine, the names stored in
-    /// the database, and the document's in a new one.
+    /// The names that a remote service uses where the interface document says `svc`, or that an
+    /// engine and a server in front of it use. Default: for a remote service, the names in the
+    /// document; for an engine, the names stored in the database, and the document's in a new one.
     ///
     /// A database keeps the names that it was created with, because its clients depend on them:
     /// opening it with others is rejected.
@@ -358,8 +358,8 @@ impl Service {
     /// options.
     ///
     /// # Errors
-    /// [`Error::Rejected`] if the service does not allow it, or if the code is not the one of the user's authenticator
-    /// app that was accepted just now; otherwise see [`Error`].
+    /// [`Error::Rejected`] if the service does not allow it, or if the code is not the one of the
+    /// user's authenticator app that was accepted just now; otherwise see [`Error`].
     pub fn prepare_offline(&self, user_id: UserId, token: &Token) -> Result<OfflinePrepared> {
         self.handle(&PrepareOffline::new(user_id, token.clone()))
     }

@@ -120,7 +120,7 @@ pub(crate) fn encrypt(keys: &SubscriptionKeys, text: &[u8]) -> Result<Vec<u8>> {
     agree(own, &keys.p256dh, |shared| encrypted(keys, (shared, &public), salt, text))?
 }
 
-/// All from the shared secret on.
+/// Encrypts the message: all steps from the shared secret on.
 fn encrypted(
     keys: &SubscriptionKeys,
     (shared, public): (&[u8], &[u8; POINT]),
@@ -187,7 +187,7 @@ impl VapidKey {
             .map_err(|_| Error::storage("the key of push messages is damaged"))
     }
 
-    /// As it is stored, in PKCS #8.
+    /// The key as it is stored, in PKCS #8.
     pub(crate) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         self.pkcs8.clone()
     }

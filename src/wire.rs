@@ -208,8 +208,8 @@ impl Drop for Wiping {
     }
 }
 
-/// Returns whether a body reports an error, no matter what else it contains. Null and empty values report nothing:
-/// services send `"errors": {}` with a success.
+/// Returns whether a body reports an error, no matter what else it contains. Null and empty values
+/// report nothing: services send `"errors": {}` with a success.
 pub(crate) fn has_error(body: &Map<String, Value>) -> bool {
     let is_present = |value: &Value| match value {
         Value::Null => false,

@@ -70,7 +70,7 @@ impl<'a> Parameters<'a> {
         found.is_none_or(|(_, text)| reads_one_way(text))
     }
 
-    /// All parameters, to be parsed later.
+    /// Keeps all parameters, to be parsed later.
     pub(super) fn kept(self) -> Kept {
         match self {
             Parameters::Json { text, .. } => Kept { text: text.into(), is_json: true },
@@ -78,7 +78,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// All parameters.
+    /// Returns all parameters.
     pub(super) fn all(self) -> Map<String, Value> {
         match self {
             Parameters::Json { text, .. } => all_of_json(text),

@@ -38,7 +38,7 @@ pub(super) enum Items {
 /// The pairs for an empty object or list, and for a value that contains only these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Empties {
-    /// It is omitted.
+    /// An empty value is omitted.
     Omitted,
     /// As in Rails since 4.1: a field is omitted if it is empty itself. A field that becomes empty otherwise still gets
     /// the `&` that separates it from its neighbour, and an empty list in a list is `key[][]=`.
@@ -115,7 +115,7 @@ mod tests {
         );
     }
 
-    /// Of a body from an unknown sender, all spellings together are limited like one.
+    /// All spellings of a body from an unknown sender together are limited like one.
     #[test]
     fn all_spellings_share_one_limit() {
         let items = r#"{"b":1,"a":{}},"#.repeat(2000);

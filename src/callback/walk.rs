@@ -148,7 +148,8 @@ impl<'a> Walk<'a> {
         are_unique(&self.flat.fields[outer_fields..]).then_some(())
     }
 
-    /// Writes the pairs of a list, in the order of the document. Returns whether it has any items.
+    /// Writes the pairs of a list, in the order of the document. Returns `Some(true)` if it has any
+    /// items.
     fn items(&mut self) -> Option<bool> {
         let (mut written, outer) = (self.parts(), self.key.len());
         let (mut any, as_rails) = (false, self.spelling.empties == Empties::AsRails);

@@ -35,18 +35,19 @@ pub trait Backend {
     /// If none has.
     fn check_key(&self, key: &ApiKey) -> Result<()>;
 
-    /// Returns whether calls may be forwarded to another service. If so, calls that were already forwarded are
-    /// rejected: they could be forwarded in a loop.
+    /// Returns whether calls may be forwarded to another service. If so, calls that were already
+    /// forwarded are rejected: they could be forwarded in a loop.
     fn forwards(&self) -> bool {
         false
     }
 
-    /// Returns whether an application had this API key when the keys of all were read last. It looks up no key, so that
-    /// it costs next to nothing however many keys are tried.
+    /// Returns whether an application had this API key when the keys of all were read last. It
+    /// looks up no key, so that it costs next to nothing however many keys are tried.
     fn had_key(&self, key: &ApiKey) -> bool;
 
-    /// Returns whether an application has this API key, as far as the keys in memory show it. It must not wait, because
-    /// it is called where other connections would wait too. Default: no key is in memory.
+    /// Returns whether an application has this API key, as far as the keys in memory show it. It
+    /// must not wait, because it is called where other connections would wait too. Default: no key
+    /// is in memory.
     fn keeps_key(&self, _key: &ApiKey) -> bool {
         false
     }
@@ -135,9 +136,10 @@ impl Engine {
 /// Passes calls on to another service, usually a remote one, with the key that it was opened with.
 /// It has no key of its own, so only a [`Peer`](super::Peer) can make calls.
 ///
-/// The service's reply is parsed as the reply of the call and written again, so only what this library understands is
-/// passed on. A failure behind the relay becomes a failure with status 502, 503 or 504 that says so; other rejections,
-/// waits and error codes are passed on as the service sent them.
+/// The service's reply is parsed as the reply of the call and written again, so only what this
+/// library understands is passed on. A failure behind the relay becomes a failure with status 502,
+/// 503 or 504 that says so; other rejections, waits and error codes are passed on as the service
+/// sent them.
 #[derive(Clone, Debug)]
 pub struct Relay<S> {
     service: S,
@@ -228,8 +230,8 @@ impl<C: Call, S: Handle<C>> Handle<C> for PassedOn<'_, S> {
     }
 }
 
-/// Returns the error for the client of a relay. Without this, the client would get the error of an engine, whose
-/// messages say nothing, because they might show internal details.
+/// Returns the error for the client of a relay. Without this, the client would get the error of an
+/// engine, whose messages say nothing, because they might show internal details.
 fn worded(error: Error) -> Error {
     let behind = |status, code: &str, message: String| {
         let fields = [("message".to_owned(), message.clone())].into();

@@ -1,5 +1,6 @@
-//! Rights of a process on this machine that connects over a local socket. The operating system says which user it runs
-//! as, and the operator's rules which rights that user has, so it needs no API key.
+//! Rights of a process on this machine that connects over a local socket. The operating system says
+//! which user it runs as, and the operator's rules which rights that user has, so it needs no API
+//! key.
 
 use super::Backend;
 use crate::calls::{MatchedCall, USER_ID_ON_THE_WIRE};
@@ -33,11 +34,11 @@ impl From<Error> for Denied {
 pub enum Right {
     /// To make every call, as a client with the API key may.
     Application,
-    /// To make the calls of a login for any user: those with
+    /// To make the calls of a login for any user: calls with
     /// [`Call::FOR_LOGIN`](crate::Call::FOR_LOGIN).
     Login,
-    /// To make calls with [`Call::FOR_OWN_ACCOUNT`](crate::Call::FOR_OWN_ACCOUNT) for the account whose login name is
-    /// the name of the peer's own user.
+    /// To make calls with [`Call::FOR_OWN_ACCOUNT`](crate::Call::FOR_OWN_ACCOUNT) for the account
+    /// whose login name is the name of the peer's own user.
     OwnAccount,
 }
 
@@ -82,7 +83,7 @@ impl FromStr for Right {
 }
 
 impl Rights {
-    /// These rights and another one.
+    /// Adds another right to these.
     pub fn with(mut self, right: Right) -> Rights {
         match right {
             Right::Application => self.application = true,

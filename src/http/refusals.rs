@@ -73,7 +73,7 @@ impl RoutedRequest {
 }
 
 impl RawReply {
-    /// As [`RoutedRequest::overloaded`], for a server that no longer has the request.
+    /// Returns the reply of [`RoutedRequest::overloaded`], for a server that no longer has the request.
     pub fn overloaded(retry_after: Duration) -> RawReply {
         encode(Format::Json, &calls::failure(&too_many(retry_after), "/", Generation::Current))
     }

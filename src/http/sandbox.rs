@@ -14,7 +14,7 @@ pub const SANDBOX_API_KEY: &str = "the-key-of-the-sandbox";
 /// An operation of a test on a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SandboxOperation {
-    /// Its name, which follows [`SANDBOX_PATH`].
+    /// The name of the operation, which follows [`SANDBOX_PATH`].
     pub name: &'static str,
     /// `GET` if it reads, with the parameters in the query; `POST` if it changes something, with the
     /// parameters in the query or the body.
@@ -67,7 +67,7 @@ macro_rules! faults {
         impl SandboxFault {
             const ALL: &[SandboxFault] = &[$(SandboxFault::$fault),*];
 
-            /// Its name in the operation.
+            /// The name in the operation.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(SandboxFault::$fault => $name,)*

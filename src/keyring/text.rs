@@ -22,7 +22,7 @@ pub(super) const MOST: usize = 100;
 const HEADER: &str = "seconder-keyring 1";
 const COMMENT: &str = "# These keys open the secrets in a database of Seconder. Back them up apart \
                        from the database.";
-/// More than the longest line of a key.
+/// The maximum length of a line: more than the longest line of a key.
 const LINE: usize = 128;
 
 /// The problem with a text, without any of the text.
@@ -31,7 +31,7 @@ pub(super) enum Problem {
     Version,
     /// The number of a line that cannot be understood.
     At(usize),
-    /// There is no current key, or more than one.
+    /// The ring has no current key, or more than one.
     Current,
 }
 

@@ -9,7 +9,8 @@ use std::str::FromStr;
 /// The maximum length of an API key: longer than any that a service issues, and short enough for
 /// every server's limit on headers.
 const LONGEST_KEY: usize = 1024;
-/// More than any application needs, and few enough for every HTTP client.
+/// The maximum length of a URL: more than any application needs, and few enough for every HTTP
+/// client.
 const LONGEST_URL: usize = 2048;
 
 /// An application's API key (interface 5.1): 1 to 1024 visible ASCII characters, so that a header
@@ -60,9 +61,9 @@ impl FromStr for ApiKey {
     }
 }
 
-/// The URL at which an application receives callbacks (interface 6): `https://host[:port][/path]`, or `http:` on this
-/// machine only, because a callback carries an approval that lets a user in. It has no parameters, because the
-/// signature covers the URL without them (interface 5.5).
+/// The URL at which an application receives callbacks (interface 6): `https://host[:port][/path]`,
+/// or `http:` on this machine only, because a callback carries an approval that lets a user in. It
+/// has no parameters, because the signature covers the URL without them (interface 5.5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallbackUrl(String);
 
@@ -119,8 +120,9 @@ pub enum CallbackMethod {
     /// By POST, with a JSON body.
     #[default]
     Post,
-    /// By GET, with the parameters as the query of the URL. It is for applications whose server or proxy accepts
-    /// nothing else: the content of a URL tends to appear in logs, and many servers limit its length, often to 8 KiB.
+    /// By GET, with the parameters as the query of the URL. It is for applications whose server or
+    /// proxy accepts nothing else: the content of a URL tends to appear in logs, and many servers
+    /// limit its length, often to 8 KiB.
     Get,
 }
 

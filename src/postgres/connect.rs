@@ -228,8 +228,8 @@ impl Connection {
         if self.is_usable {
             self.output.clear();
             frontend::terminate(&mut self.output);
-            // The deadline of the last operation may have passed, and the server may hang. It notices the end of the
-            // connection anyway.
+            // The deadline of the last operation may have passed, and the server may hang. It
+            // notices the end of the connection anyway.
             self.link.set_deadline(Until::within(GOODBYE));
             let _ = self.link.write(&self.output);
         }

@@ -33,7 +33,7 @@ pub(crate) enum List {
 }
 
 impl List {
-    /// Its number in every server.
+    /// The number of the type in every server.
     fn oid(self) -> u32 {
         match self {
             List::Ints => 1016,

@@ -43,7 +43,7 @@ pub(crate) enum Host {
 
 /// A database, and how to connect to it.
 pub(crate) struct Target {
-    /// In the order in which they are tried.
+    /// The hosts, in the order in which they are tried.
     pub(super) hosts: Vec<Host>,
     pub(super) user: String,
     pub(super) database: String,

@@ -1,5 +1,5 @@
-//! The TLS algorithms: the ones in Rustls's provider, except ChaCha20 and except algorithms that the build does not
-//! use. The provider's own function would link all of it.
+//! The TLS algorithms: the ones in Rustls's provider, except ChaCha20 and except algorithms that
+//! the build does not use. The provider's own function would link all of it.
 //!
 //! AES-GCM is what every implementation of TLS 1.3 must have. A second kind of cipher, for machines
 //! without AES in hardware, would make the library larger for everyone.
@@ -120,7 +120,7 @@ impl KeyProvider for Keys {
 mod tests {
     use super::*;
 
-    /// So that nothing is missed when Rustls learns another algorithm.
+    /// Fails when Rustls learns another algorithm, so that none is missed.
     #[test]
     fn only_one_cipher_is_left_out() {
         let (own, theirs) = (provider(), ring::default_provider());

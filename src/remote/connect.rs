@@ -39,7 +39,8 @@ pub(super) enum Connector {
 /// The connections of a process that are kept open for its next call.
 pub(super) struct Connections {
     connector: Connector,
-    /// The time after which an idle connection is dropped. With zero, each is closed after its reply.
+    /// The time after which an idle connection is dropped. With zero, each is closed after its
+    /// reply.
     max_idle: Duration,
     /// The maximum number of idle connections.
     most: usize,
@@ -54,7 +55,7 @@ pub(super) struct Process {
 }
 
 impl Connections {
-    /// At most so many idle connections are kept.
+    /// Keeps at most `most` idle connections.
     pub(super) fn new(connector: Connector, max_idle: Duration, most: usize) -> Connections {
         let processes = PerProcess::new(Process::new(&connector));
         Connections { processes, max_idle, most, connector }
@@ -92,8 +93,8 @@ impl Connections {
         }
     }
 
-    /// Drops the connections that can no longer be used, and establishes one if there is no other. This does not reset
-    /// the idle time of a connection that is kept.
+    /// Drops the connections that can no longer be used, and establishes one if there is no other.
+    /// This does not reset the idle time of a connection that is kept.
     pub(super) fn keep_warm(&self, deadline: Deadline) -> Result<()> {
         if self.max_idle.is_zero() {
             return Ok(());
@@ -113,7 +114,7 @@ impl Connections {
         self.process().idle().retain(|(since, _)| since.elapsed() < self.max_idle);
     }
 
-    /// As if so much time had passed. Returns how many connections are idle.
+    /// Acts as if this time had passed. Returns the number of idle connections.
     #[cfg(all(test, feature = "engine", feature = "https"))]
     pub(super) fn age(&self, by: Duration) -> usize {
         let mut idle = self.process().idle();

@@ -22,8 +22,7 @@ pub(super) enum Fault {
     /// The name could not be resolved.
     #[cfg(feature = "https")]
     Lookup(Failure),
-    /// There is no service at the other end, or not a trusted one, or the proxy rejected the
-    /// connection.
+    /// No service is at the other end, or not a trusted one, or the proxy rejected the connection.
     Peer(String),
     /// The socket may not be used, or does not belong to a trusted service.
     #[cfg(all(feature = "unix", target_os = "linux"))]
@@ -143,8 +142,8 @@ fn tls(error: &rustls::Error) -> String {
     }
 }
 
-/// Explains the problem with a server's certificate and its remedy, if a connection failed because of it. This is for
-/// connections that have a setting `ca_file`, and no other setting of a client.
+/// Explains the problem with a server's certificate and its remedy, if a connection failed because
+/// of it. This is for connections that have a setting `ca_file`, and no other setting of a client.
 #[cfg(feature = "https")]
 pub fn certificate_problem(error: &io::Error) -> Option<String> {
     match error.get_ref()?.downcast_ref() {

@@ -14,9 +14,10 @@ const HEADERS: usize = 128;
 const BODY: usize = 1024 * 1024;
 /// The size of one read, in bytes.
 const PART: usize = 16 * 1024;
-/// The number of bytes that may be received without progress, which is the head of the response or a part of its body.
-/// A service may send any number of interim responses (status 1xx) before the head, and of trailers after a chunked
-/// body, and an endless one would keep a login waiting until its deadline.
+/// The number of bytes that may be received without progress, which is the head of the response or
+/// a part of its body. A service may send any number of interim responses (status 1xx) before the
+/// head, and of trailers after a chunked body, and an endless one would keep a login waiting until
+/// its deadline.
 const NO_PROGRESS: usize = 64 * 1024;
 
 /// A connection that carries one request and its response at a time.
@@ -84,8 +85,8 @@ impl<S: Read + Write> Connection<S> {
         self.reusable && self.input.is_empty()
     }
 
-    /// Sends a request. If the service has closed the connection already and has sent a reply, the reply says why, such
-    /// as that there are too many connections.
+    /// Sends a request. If the service has closed the connection already and has sent a reply, the
+    /// reply says why, such as that there are too many connections.
     pub(super) fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
         self.received = 0;
         self.reusable = false;

@@ -33,12 +33,12 @@ pub(crate) struct Link(Stream);
 pub(crate) struct Until(Deadline);
 
 impl Until {
-    /// This long from now.
+    /// The deadline after this time from now.
     pub(crate) fn within(time: Duration) -> Until {
         Until(Deadline::within(time))
     }
 
-    /// This one, or this long from now if that is sooner.
+    /// This deadline, or the one after this time from now if that is sooner.
     pub(crate) fn sooner(self, time: Duration) -> Until {
         Until(self.0.sooner(time))
     }
@@ -55,7 +55,8 @@ pub(crate) enum Verify {
     Nothing,
     /// Certificates of an authority in this file, for any host.
     Authority(PathBuf),
-    /// Certificates of an authority in this file, or of the system's authorities if it is `None`, for this host.
+    /// Certificates of an authority in this file, or of the system's authorities if it is `None`,
+    /// for this host.
     Host(Option<PathBuf>),
 }
 
@@ -185,8 +186,8 @@ impl Write for Link {
     }
 }
 
-/// Verifies certificates as `sslmode` of PostgreSQL's own clients says: by the authorities of a file, and by the name
-/// of the host only with `verify-full`.
+/// Verifies certificates as `sslmode` of PostgreSQL's own clients says: by the authorities of a
+/// file, and by the name of the host only with `verify-full`.
 #[derive(Debug)]
 struct Listed {
     /// `None` if every certificate is accepted.

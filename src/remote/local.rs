@@ -20,7 +20,8 @@ const LONGEST: usize = 107;
 const ROOT: u32 = 0;
 /// The name of the setting here, and in the file that configures logins.
 const SETTING: &str = "service_uid (service_user in pam.conf)";
-/// The user that represents all users of another user namespace that have no number in this one: it may be anyone.
+/// The user that represents all users of another user namespace that have no number in this one: it
+/// may be anyone.
 const OVERFLOW: u32 = 65534;
 
 /// The socket of a service, and the users who may listen there.
@@ -99,8 +100,8 @@ impl Local {
         )))
     }
 
-    /// Returns the fault for a connection that failed. The system reports an existing file that is not a socket as a
-    /// refused connection.
+    /// Returns the fault for a connection that failed. The system reports an existing file that is
+    /// not a socket as a refused connection.
     fn explain(&self, error: io::Error) -> Fault {
         if is_interrupted(&error) {
             return Fault::Io(error);

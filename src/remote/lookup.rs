@@ -33,13 +33,13 @@ pub(super) struct Lookup {
 /// The reason why a name could not be resolved.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// There is no such name, or it has no address.
+    /// The name does not exist, or it has no address.
     Unknown,
     /// None of these name servers returned an answer, or none in time.
     Unanswered(Vec<SocketAddr>),
     /// All its addresses are ones that must not be connected to. This is the first of them.
     Refused(IpAddr),
-    /// There are no descriptors or no memory left, as the text says.
+    /// No descriptors or no memory is left, as the text says.
     Exhausted(&'static str),
     /// The call is to end.
     Interrupted,
@@ -110,7 +110,8 @@ impl Lookup {
     }
 }
 
-/// Returns the addresses for a name in an answer of a name server, with any id. For fuzzing the parser.
+/// Returns the addresses for a name in an answer of a name server, with any id. For fuzzing the
+/// parser.
 pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
     let id = answer.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
     let kinds = [Kind::V6, Kind::V4].into_iter();

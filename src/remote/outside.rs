@@ -54,7 +54,7 @@ impl To<'_> {
 /// A response.
 pub(super) struct Responded {
     pub(super) head: Head,
-    /// Its body; `None` if it did not arrive in time, or is too large.
+    /// The body; `None` if it did not arrive in time, or is too large.
     pub(super) body: Option<Vec<u8>>,
 }
 
@@ -72,7 +72,7 @@ impl Outside {
         self.hosts().close_old();
     }
 
-    /// As if so much time had passed. Returns how many connections are idle.
+    /// Acts as if this time had passed. Returns the number of idle connections.
     #[cfg(test)]
     pub(super) fn age(&self, by: Duration) -> usize {
         self.hosts().age(by)

@@ -10,8 +10,8 @@ use std::time::Duration;
 /// The time within which a host must send a picture.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Fetches the content at a URL of an application. The URL leads to a host of the public Internet by `https:`, and the
-/// content has at most `most` bytes. Redirects are not followed.
+/// Fetches the content at a URL of an application. The URL leads to a host of the public Internet
+/// by `https:`, and the content has at most `most` bytes. Redirects are not followed.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if the URL does not begin with `https:`; [`Error::Unavailable`] and

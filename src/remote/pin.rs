@@ -51,7 +51,7 @@ impl fmt::Display for Pin {
     }
 }
 
-/// None of the keys that were presented is pinned. This is the service's own.
+/// The error if none of the presented keys is pinned, with the service's own key.
 #[derive(Debug)]
 pub(super) struct NotPinned(pub(super) String);
 
@@ -71,7 +71,7 @@ pub(super) struct Pinned {
 }
 
 impl Pinned {
-    /// With `authorities`, they must have signed a certificate as well.
+    /// Pins these keys. With `authorities`, they must have signed a certificate as well.
     pub(super) fn new(
         pins: Vec<Pin>,
         authorities: Option<(Arc<dyn ServerCertVerifier>, Vec<CertificateDer<'static>>)>,

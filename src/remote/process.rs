@@ -32,7 +32,7 @@ impl Id {
 }
 
 impl<T> PerProcess<T> {
-    /// This process has this value.
+    /// Gives this process this value.
     pub(super) fn new(value: T) -> PerProcess<T> {
         PerProcess::of(Id::now(), value)
     }

@@ -17,8 +17,8 @@ const REST: Duration = Duration::from_secs(1);
 /// The maximum length of a push service's message that is kept, in characters.
 const LONGEST: usize = 500;
 
-/// Posts messages to the push services of browser vendors, and to the ones in a list. A message that arrives twice,
-/// because a kept connection ended, replaces itself by its topic.
+/// Posts messages to the push services of browser vendors, and to the ones in a list. A message
+/// that arrives twice, because a kept connection ended, replaces itself by its topic.
 pub(crate) struct Pushes {
     outside: Outside,
     hosts: PushHosts,

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 /// The addresses that a connection may be made to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// All.
+    /// All addresses.
     Anywhere,
     /// Addresses of this machine: unencrypted requests must not leave it, no matter which addresses a name resolves to.
     ThisMachine,

@@ -15,11 +15,11 @@ pub(super) struct RequestId(String);
 /// The request that a response says it belongs to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Named {
-    /// It is this one.
+    /// The response is for this request.
     This,
     /// The response has no id.
     Nothing,
-    /// It is another one, or several.
+    /// The response is for another request, or has several ids.
     Another,
 }
 

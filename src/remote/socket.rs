@@ -54,8 +54,8 @@ impl Waiter {
         }
     }
 
-    /// Returns the time to wait before the next call of this. An error if the call is to end or the deadline has
-    /// passed.
+    /// Returns the time to wait before the next call of this. An error if the call is to end or the
+    /// deadline has passed.
     fn left(&mut self) -> io::Result<Duration> {
         let now = Instant::now();
         if now >= self.look {
@@ -98,8 +98,9 @@ pub(super) fn is_interrupted(error: &io::Error) -> bool {
 
 /// A connection. Reading and writing wait until the deadline.
 pub(super) struct Socket {
-    /// Of a Unix socket too: the functions of this type apply to every kind of stream, and no other
-    /// type of the standard library promises that writing to a closed one raises no SIGPIPE.
+    /// The stream, also of a Unix socket: the functions of this type apply to every kind of stream,
+    /// and no other type of the standard library promises that writing to a closed one raises no
+    /// SIGPIPE.
     stream: Arc<TcpStream>,
     /// The cookie of the connection, which no other socket of the machine has.
     cookie: Option<u64>,
@@ -181,8 +182,8 @@ impl Socket {
         Socket { stream, cookie, waiter, wrote: false }
     }
 
-    /// Returns whether the descriptor still belongs to the connection. A program that calls closefrom(3) closes it, and
-    /// the next file that the program opens may get its number.
+    /// Returns whether the descriptor still belongs to the connection. A program that calls
+    /// closefrom(3) closes it, and the next file that the program opens may get its number.
     pub(super) fn is_own(&self) -> bool {
         cookie(&self.stream) == self.cookie
     }
@@ -234,7 +235,7 @@ fn cookie(stream: &TcpStream) -> Option<u64> {
     SockRef::from(stream).cookie().ok()
 }
 
-/// Other systems number no sockets.
+/// Returns `None`, because other systems have no numbers of sockets.
 #[cfg(not(target_os = "linux"))]
 fn cookie(_stream: &TcpStream) -> Option<u64> {
     None

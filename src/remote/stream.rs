@@ -9,8 +9,8 @@ use std::io::{self, Read, Write};
 #[cfg(feature = "https")]
 use std::time::Duration;
 
-/// The maximum number of times that the tickets of a service are read before its connection is used. Servers send two
-/// to four.
+/// The maximum number of times that the tickets of a service are read before its connection is
+/// used. Servers send two to four.
 #[cfg(feature = "https")]
 const TICKETS: usize = 8;
 
@@ -44,8 +44,8 @@ impl Stream {
     }
 }
 
-/// Reads the bytes that the service has sent since, because tickets for later sessions are no data: some arrive after
-/// the handshake.
+/// Reads the bytes that the service has sent since, because tickets for later sessions are no data:
+/// some arrive after the handshake.
 #[cfg(feature = "https")]
 fn encrypted_is_idle(stream: &mut StreamOwned<ClientConnection, Socket>) -> bool {
     let idle = |state: IoState| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed();

@@ -1,5 +1,5 @@
-//! Certificates that are trusted: the ones in `ca_file`, the ones with a pinned key, or by default certificates of the
-//! system's authorities.
+//! Certificates that are trusted: the ones in `ca_file`, the ones with a pinned key, or by default
+//! certificates of the system's authorities.
 
 use super::pin::{Pin, Pinned};
 use super::{RemoteSettings, algorithms};
@@ -81,7 +81,8 @@ impl Trust {
         if let Some(config) = READ.get() {
             return Ok(Trust::Tls(config.clone()));
         }
-        // Read before `get_or_init`: a fork during that call would leave the cell locked in the child permanently.
+        // Read before `get_or_init`: a fork during that call would leave the cell locked in the
+        // child permanently.
         match Trust::new(&RemoteSettings::default())? {
             Trust::Tls(config) => Ok(Trust::Tls(READ.get_or_init(|| config).clone())),
             Trust::ThisMachine => Ok(Trust::ThisMachine),

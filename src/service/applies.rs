@@ -1,5 +1,5 @@
-//! The settings that apply to each kind of URL. A setting that would have no effect is rejected: with `sqlite:`, an
-//! operator who sets `ca_file` would rely on a check that is not made.
+//! The settings that apply to each kind of URL. A setting that would have no effect is rejected:
+//! with `sqlite:`, an operator who sets `ca_file` would rely on a check that is not made.
 
 use super::{Scheme, Settings};
 use crate::app_settings::APP_SETTINGS;
@@ -46,7 +46,8 @@ impl OpenSetting {
     }
 }
 
-/// Every setting that does not apply to every URL, except the settings of an application, which are for engines.
+/// Every setting that does not apply to every URL, except the settings of an application, which are
+/// for engines.
 const SETTINGS: &[OpenSetting] = &[
     of("api_key", Use::Key),
     of("timeout", Use::Client).in_c("timeout_ms"),

@@ -28,8 +28,8 @@ impl Service {
     /// Forgets the browser with this token, or all browsers of the user (interface 4.29).
     ///
     /// # Errors
-    /// [`Error::Rejected`](crate::Error::Rejected) if there is no such user, without a token; otherwise see
-    /// [`Error`](crate::Error). A token that is not recognised is not an error.
+    /// [`Error::Rejected`](crate::Error::Rejected) if there is no such user, without a token;
+    /// otherwise see [`Error`](crate::Error). A token that is not recognised is not an error.
     pub fn forget(&self, user_id: UserId, token: Option<&BrowserToken>) -> Result<Done> {
         self.handle(&Forget { user_id, token: token.cloned() })
     }

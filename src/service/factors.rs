@@ -52,8 +52,8 @@ impl Service {
     /// 4.31). See [`InviteDevice`] for the options.
     ///
     /// # Errors
-    /// [`Error::Rejected`](crate::Error::Rejected) with the code `no_public_url` if the service has no public URL;
-    /// otherwise see [`Error`](crate::Error).
+    /// [`Error::Rejected`](crate::Error::Rejected) with the code `no_public_url` if the service has
+    /// no public URL; otherwise see [`Error`](crate::Error).
     pub fn invite_device(&self, user_id: UserId) -> Result<DeviceInvited> {
         self.handle(&InviteDevice::new(user_id))
     }

@@ -7,8 +7,9 @@ use crate::remote::Remote;
 use std::path::PathBuf;
 
 impl Settings {
-    /// A PEM file of certificates to trust instead of the system's: certificates of authorities, or the service's own
-    /// if it is self-signed. Without a file or a pin, the system's authorities are trusted.
+    /// A PEM file of certificates to trust instead of the system's: certificates of authorities, or
+    /// the service's own if it is self-signed. Without a file or a pin, the system's authorities
+    /// are trusted.
     pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
         self.remote.ca_file = Some(file.into());
         self.note("ca_file")
@@ -62,10 +63,11 @@ impl Settings {
         self.note("proxy")
     }
 
-    /// A name server that resolves the host of the URL, or of the proxy, as an IP address with an optional port
-    /// (default 53): `192.0.2.1`, `192.0.2.1:5353`, `[2001:db8::1]:53`. Call this once for each server; they are
-    /// queried in this order, in place of the ones in `/etc/resolv.conf`. Default: the ones in `/etc/resolv.conf`.
-    /// [`Remote`] describes how names are resolved.
+    /// A name server that resolves the host of the URL, or of the proxy, as an IP address with an
+    /// optional port (default 53): `192.0.2.1`, `192.0.2.1:5353`, `[2001:db8::1]:53`. Call this
+    /// once for each server; they are queried in this order, in place of the ones in
+    /// `/etc/resolv.conf`. Default: the ones in `/etc/resolv.conf`. [`Remote`] describes how names
+    /// are resolved.
     pub fn name_server(mut self, address: impl Into<String>) -> Settings {
         self.remote.name_servers.push(address.into());
         self.note("name_server")

@@ -54,7 +54,8 @@ impl Service {
     /// logged.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if this is a remote service, [`Error::Cancelled`], and the errors of `work`.
+    /// [`Error::InvalidArgument`] if this is a remote service, [`Error::Cancelled`], and the errors
+    /// of `work`.
     #[cfg(feature = "engine")]
     #[doc(hidden)]
     pub fn with_engine<T>(

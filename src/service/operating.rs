@@ -27,8 +27,9 @@ impl Service {
         self.with_engine(O::NAME, None, |engine| operation.carry_out(engine))
     }
 
-    /// Carries out the operation with this name, such as `jobs.list`, as [`Service::operate`] does. The parameters are
-    /// named like the fields of its struct, and the reply is an object whose members are the fields of its reply.
+    /// Carries out the operation with this name, such as `jobs.list`, as [`Service::operate`] does.
+    /// The parameters are named like the fields of its struct, and the reply is an object whose
+    /// members are the fields of its reply.
     ///
     /// # Errors
     /// As [`Service::operate`], and [`Error::InvalidArgument`] for a name that no operation and no

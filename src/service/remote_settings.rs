@@ -6,9 +6,9 @@ use crate::wire::{Format, Generation};
 use std::time::Duration;
 
 impl Settings {
-    /// The total time that a call to a remote service may take: name resolution, the connection, the TLS handshake, the
-    /// request, the response, and all waits between retries. More than 0 and at most an hour; default 10 s.
-    /// [`Service::with_timeout`] sets it for individual calls.
+    /// The total time that a call to a remote service may take: name resolution, the connection,
+    /// the TLS handshake, the request, the response, and all waits between retries. More than 0 and
+    /// at most an hour; default 10 s. [`Service::with_timeout`] sets it for individual calls.
     pub fn timeout(mut self, timeout: Duration) -> Settings {
         self.remote.timeout = timeout;
         self.note("timeout")

@@ -172,8 +172,9 @@ impl Service {
         self.wait_for_approval_with(wait, &mut Sleep::begin())
     }
 
-    /// As [`Service::wait_for_approval`], for a wait with other options, and with `sleeper` passing
-    /// the time: a program can thereby interrupt the wait, and a test need not wait.
+    /// Waits as [`Service::wait_for_approval`] does, for a wait with other options, and with
+    /// `sleeper` passing the time: a program can thereby interrupt the wait, and a test need not
+    /// wait.
     ///
     /// ```no_run
     /// # use seconder::{ApprovalWait, Result, Service, Sleep, model};
@@ -287,7 +288,8 @@ mod tests {
         approval
     }
 
-    /// The outcome of a wait with these poll results, the last of which is repeated without end, and the pauses.
+    /// The outcome of a wait with these poll results, the last of which is repeated without end,
+    /// and the pauses.
     fn waited(deadline: u64, results: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
         let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
         waited_as(ApprovalWait::new(uuid, user, Duration::from_secs(deadline)), results)

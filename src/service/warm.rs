@@ -1,5 +1,5 @@
-//! Lifetimes of idle connections: for `seconder relay`, which has one before a call needs it, and for logins, which
-//! keep none while a user is asked.
+//! Lifetimes of idle connections: for `seconder relay`, which has one before a call needs it, and
+//! for logins, which keep none while a user is asked.
 
 use super::{Backend, Service, Settings};
 use crate::Result;
@@ -8,10 +8,11 @@ use std::time::Duration;
 
 #[doc(hidden)]
 impl Settings {
-    /// The time for which a connection to a remote service may be idle before it is dropped, 1 s by default. Services
-    /// close idle connections, and a request that crosses the close fails without being repeated: the time must be
-    /// shorter than the service's. With zero, each connection is closed after its reply, as are connections to services
-    /// that do not repeat `Seconder-Request-Id`.
+    /// The time for which a connection to a remote service may be idle before it is dropped, 1 s by
+    /// default. Services close idle connections, and a request that crosses the close fails without
+    /// being repeated: the time must be shorter than the service's. With zero, each connection is
+    /// closed after its reply, as are connections to services that do not repeat
+    /// `Seconder-Request-Id`.
     pub fn max_idle(mut self, time: Duration) -> Settings {
         self.remote.max_idle = time;
         self

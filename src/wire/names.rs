@@ -28,9 +28,9 @@ const TAKEN: [&str; 12] = [
 
 type Name = Cow<'static, str>;
 
-/// The names that differ between services of this interface. The defaults are the names in the interface document. For
-/// a service with other names, set them both in the client and when the service's database is created, which keeps
-/// them. `Display` shows all of them.
+/// The names that differ between services of this interface. The defaults are the names in the
+/// interface document. For a service with other names, set them both in the client and when the
+/// service's database is created, which keeps them. `Display` shows all of them.
 ///
 /// ```
 /// use seconder::wire::Names;

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 /// `success`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// As the current one does, as push calls do.
+    /// The same as in the current generation, as for push calls.
     Same,
     /// `success` is the text `true`.
     Flag,
-    /// With neither, and with nothing except the objects.
+    /// Neither field, and nothing except the objects.
     Bare,
     /// The message is in `ignored` or else in `success` (interface 4.2, rule 2).
     MessageAsFlag,

@@ -12,7 +12,8 @@ use quick_xml::{Reader, XmlVersion};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-/// The maximum nesting: as deep as the free-form parameters, which some replies repeat, and a few more levels.
+/// The maximum nesting: as deep as the free-form parameters, which some replies repeat, and a few
+/// more levels.
 const DEPTH: usize = 40;
 /// The element of a field whose name is not a valid element name.
 const ENTRY: &str = "entry";
@@ -376,7 +377,7 @@ mod tests {
         assert!(text.contains("<entry name=\"a&gt;&lt;b\">no</entry><c>no</c>"), "{text}");
     }
 
-    /// As deep as a free-form parameter may be, in the record that repeats it.
+    /// Values as deep as a free-form parameter may be, in the record that repeats it.
     #[test]
     fn deep_values_are_read() {
         let deep = (0..32).fold(json!("x"), |inner, _| json!({ "a": inner }));

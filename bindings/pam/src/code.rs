@@ -29,7 +29,7 @@ pub(crate) fn pam_code(outcome: &Outcome) -> c_int {
 mod tests {
     use super::*;
 
-    /// Every outcome, by the words of the manual. A new outcome does not compile without a row.
+    /// The row of every outcome, by the words of the manual. A new outcome does not compile without a row.
     fn row(outcome: &Outcome) -> &'static str {
         match outcome {
             Outcome::Accepted => "the code is right, or the user approved the login",

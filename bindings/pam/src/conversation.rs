@@ -16,8 +16,8 @@ use zeroize::Zeroize;
 /// A conversation by the function that the program gave PAM.
 pub(crate) struct Talk<'a> {
     handle: &'a Handle<'a>,
-    /// Set if the program accepts questions but no texts, as sudo by default. Texts then become part of the next
-    /// question, because users have to know why they are asked again.
+    /// Set if the program accepts questions but no texts, as sudo by default. Texts then become
+    /// part of the next question, because users have to know why they are asked again.
     silent: bool,
     /// The texts that were not shown yet.
     held: String,
@@ -86,7 +86,8 @@ unsafe fn take(response: *mut pam_response) -> Option<Secret> {
         let length = unsafe { CStr::from_ptr(text) }.count_bytes();
         // SAFETY: so many bytes precede the NUL.
         let bytes = unsafe { std::slice::from_raw_parts_mut(text.cast::<u8>(), length) };
-        // Bytes that are not UTF-8 are no code. They must not count as empty, which is a decision of the user.
+        // Bytes that are not UTF-8 are no code. They must not count as empty, which is a decision
+        // of the user.
         let typed = Secret::new(std::str::from_utf8(bytes).unwrap_or("\u{fffd}"));
         bytes.zeroize();
         typed

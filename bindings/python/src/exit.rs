@@ -71,7 +71,7 @@ mod handler {
         fn _pthread_cleanup_pop(buffer: *mut Buffer, execute: c_int);
     }
 
-    /// As large as `_pthread_cleanup_buffer` of glibc, which is larger than musl's `__ptcb`.
+    /// A buffer as large as `_pthread_cleanup_buffer` of glibc, which is larger than musl's `__ptcb`.
     #[repr(C)]
     struct Buffer([*mut c_void; 4]);
 

@@ -31,7 +31,7 @@ pub(crate) fn with_user_id(reply: Value) -> Value {
     renamed(reply, USER_ID_ON_THE_WIRE)
 }
 
-/// As [`with_user_id`], for the reply that calls it `id`.
+/// Renames the user's id as [`with_user_id`] does, for the reply that calls it `id`.
 pub(crate) fn with_new_user_id(reply: Value) -> Value {
     renamed(reply, "id")
 }

@@ -71,8 +71,8 @@ pub(crate) struct CallInterrupt {
 }
 
 impl CallInterrupt {
-    /// For a call that begins now on this thread. Python has just had the chance to run its signal
-    /// handlers.
+    /// Creates the interrupt of a call that begins now on this thread. Python has just had the
+    /// chance to run its signal handlers.
     pub(crate) fn new(py: Python<'_>, handle: &Canceller) -> CallInterrupt {
         let signals = handles_signals(py).then(|| Mutex::new(Instant::now() + INTERVAL));
         CallInterrupt { handle: handle.clone(), task: TASK.with_borrow(Option::clone), signals }

@@ -100,8 +100,9 @@ fn fields<'py>(
     Ok(fields)
 }
 
-/// The logger of every call. It is not kept: a child that was forked while another thread filled the place of a kept
-/// one would block indefinitely on that thread, whereas Python's own locks are created again in a child.
+/// The logger of every call. It is not kept: a child that was forked while another thread filled
+/// the place of a kept one would block indefinitely on that thread, whereas Python's own locks are
+/// created again in a child.
 pub(crate) fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("logging")?.call_method1("getLogger", ("seconder",))
 }

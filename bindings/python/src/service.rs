@@ -21,7 +21,8 @@ pub(crate) struct Service {
     open: Arc<Mutex<Option<seconder::Service>>>,
     timeout: Option<Duration>,
     repeats: Option<Repeats>,
-    /// Its own, so that the services that `with_timeout` and `with_repeats` return go on.
+    /// The canceller of this handle alone, so that the services that `with_timeout` and
+    /// `with_repeats` return go on.
     canceller: Canceller,
 }
 
@@ -119,7 +120,7 @@ impl Service {
         Service { open, timeout: None, repeats: None, canceller: Canceller::new() }
     }
 
-    /// Another handle of the same service.
+    /// Returns another handle of the same service.
     fn another(&self) -> Service {
         let open = Arc::clone(&self.open);
         Service { open, timeout: self.timeout, repeats: self.repeats, canceller: Canceller::new() }

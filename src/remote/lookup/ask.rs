@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The time to wait for IPv6 addresses after the IPv4 addresses have arrived (RFC 8305, section 3).
 #[cfg(not(test))]
 const DELAY: Duration = Duration::from_millis(50);
-/// Longer in tests, so that a busy machine does not decide which addresses are found.
+/// A longer time in tests, so that a busy machine does not decide which addresses are found.
 #[cfg(test)]
 const DELAY: Duration = Duration::from_secs(1);
 /// The size of the buffer for UDP answers, which have at most 512 bytes.

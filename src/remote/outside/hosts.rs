@@ -86,7 +86,7 @@ impl Hosts {
         hosts.iter().for_each(|connections| connections.close_old());
     }
 
-    /// As if so much time had passed. Returns how many connections are idle.
+    /// Acts as if this time had passed. Returns the number of idle connections.
     #[cfg(test)]
     pub(super) fn age(&self, by: Duration) -> usize {
         self.known().hosts.iter().map(|(_, connections)| connections.age(by)).sum()
