@@ -85,7 +85,7 @@ pub enum CallOutcome {
 }
 
 impl CallOutcome {
-    /// The name in a record: `token_wrong`.
+    /// Returns the name in a record: `token_wrong`.
     pub fn name(self) -> &'static str {
         match self {
             CallOutcome::Ok => "ok",
@@ -226,7 +226,7 @@ impl<'a> Logged<'a> {
         Some(Logged { log, call, user_id, begun, is_logged, outer })
     }
 
-    /// The number of requests so far.
+    /// Returns the number of requests so far.
     pub(crate) fn attempts(&self) -> u32 {
         REQUESTS.get().0
     }

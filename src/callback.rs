@@ -76,12 +76,12 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// A POST with its body, for a [`Verifier`] that was given the URL.
+    /// Creates a POST with its body, for a [`Verifier`] that was given the URL.
     pub fn post(body: &'a [u8], signature: &'a str, nonce: &'a str) -> Received<'a> {
         Received { url: "", method: "POST", query: "", body, signature, nonce }
     }
 
-    /// A GET with its query, for a [`Verifier`] that was given the URL.
+    /// Creates a GET with its query, for a [`Verifier`] that was given the URL.
     pub fn get(query: &'a str, signature: &'a str, nonce: &'a str) -> Received<'a> {
         Received { url: "", method: "GET", query, body: &[], signature, nonce }
     }
@@ -107,7 +107,7 @@ pub fn verify_parameters(api_key: &ApiKey, received: &Received<'_>) -> Result<Ma
     Verifier::new(api_key.clone()).parameters(received)
 }
 
-/// The signature of a JSON body that is posted to `url` (interface 5.5).
+/// Returns the signature of a JSON body that is posted to `url` (interface 5.5).
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if the body is not a JSON object, has a duplicate field, or exceeds
@@ -117,8 +117,8 @@ pub fn sign(api_key: &ApiKey, nonce: &str, url: &str, body: &[u8]) -> Result<Str
     signed(api_key, nonce, "POST", url, &query(body)?)
 }
 
-/// The signature of a query that is sent to `url` by GET (interface 5.5). [`query`] converts a JSON
-/// body to a query.
+/// Returns the signature of a query that is sent to `url` by GET (interface 5.5). [`query`]
+/// converts a JSON body to a query.
 ///
 /// # Errors
 /// As [`sign`], and for a query that is not percent-encoded UTF-8 or has over 1000 parameters.
@@ -157,7 +157,7 @@ fn signed(key: &ApiKey, nonce: &str, method: &str, url: &str, params: &str) -> R
     Ok(signature_of(key, nonce, method, bare(url)?, params))
 }
 
-/// The URL without its parameters (interface 5.5, step 1).
+/// Returns the URL without its parameters (interface 5.5, step 1).
 ///
 /// `|` separates the signed parts, so a URL or a nonce with one could be taken for other parts.
 fn bare(url: &str) -> Result<&str> {

@@ -144,8 +144,8 @@ const OPERATOR_LIMITS: [&str; 3] = ["country_day", "application_day", "key_rate"
 /// The longest text of an error, in bytes: more than a path may have.
 pub(crate) const LONGEST_TEXT: usize = 8192;
 
-/// A text for an error: a text that is too long loses its middle, so that an argument of megabytes
-/// does not fill a log. Its beginning names the argument, and its end says what to do.
+/// Returns a text for an error: a text that is too long loses its middle, so that an argument of
+/// megabytes does not fill a log. Its beginning names the argument, and its end says what to do.
 pub(crate) fn bounded<'a>(text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
     const LEFT_OUT: &str = " [...] ";
     let text = text.into();
@@ -179,8 +179,8 @@ impl Error {
         Error::TokenMalformed { parameter: parameter.into(), reason: reason.into() }
     }
 
-    /// The same error for the parameter of this name: the type of a value does not know which
-    /// parameter the value is.
+    /// Returns the same error for the parameter of this name: the type of a value does not know
+    /// which parameter the value is.
     #[cfg(any(feature = "engine", feature = "remote"))]
     pub(crate) fn of_parameter(self, parameter: &'static str) -> Error {
         match self {
@@ -192,7 +192,7 @@ impl Error {
         }
     }
 
-    /// The same error of a call that only reads.
+    /// Returns the same error of a call that only reads.
     #[cfg(feature = "remote")]
     pub(crate) fn of_reading(self) -> Error {
         match self {
@@ -217,8 +217,8 @@ impl Error {
         Error::Storage { message: shortened(message) }
     }
 
-    /// The service's error code, as text (`60026`), if it sent one. The engine's errors have the
-    /// codes that a remote service sends. (A wrong token is no error: its code is in
+    /// Returns the service's error code, as text (`60026`), if it sent one. The engine's errors
+    /// have the codes that a remote service sends. (A wrong token is no error: its code is in
     /// [`Verification::error_code`](crate::calls::Verification::error_code).)
     pub fn code(&self) -> Option<&str> {
         match self {
@@ -228,9 +228,9 @@ impl Error {
         }
     }
 
-    /// The name of the limit that was reached, such as `cool_down`, `wrong_codes` or `country_day`, if the
-    /// error is [`Error::RateLimited`] and the service says which: interface 8 lists them. Services of other
-    /// projects do not. A later version may have more.
+    /// Returns the name of the limit that was reached, such as `cool_down`, `wrong_codes` or `country_day`, if the
+    /// error is [`Error::RateLimited`] and the service says which: interface 8 lists them. Services of other projects
+    /// do not. A later version may have more.
     pub fn limit(&self) -> Option<&str> {
         match self {
             Error::RateLimited { limit, .. } => limit.as_deref(),
@@ -244,8 +244,8 @@ impl Error {
         self.limit().is_some_and(|limit| OPERATOR_LIMITS.contains(&limit))
     }
 
-    /// The time to wait before a retry, in whole seconds, if known: the number that the message of
-    /// [`Error::RateLimited`] shows.
+    /// Returns the time to wait before a retry, in whole seconds, if known: the number that the
+    /// message of [`Error::RateLimited`] shows.
     pub fn retry_after_seconds(&self) -> Option<u64> {
         match self {
             Error::RateLimited { retry_after, .. } => retry_after.map(whole_seconds),
@@ -302,8 +302,7 @@ impl fmt::Display for Stage {
 }
 
 impl Stage {
-    /// The name in the log of a call and in Python: `dns`, `connect`, `tls`, `response`, `delivery`,
-    /// `access`.
+    /// Returns the name in the log of a call and in Python: `dns`, `connect`, `tls`, `response`, `delivery`, `access`.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Dns => "dns",
@@ -336,8 +335,8 @@ impl Stage {
     }
 }
 
-/// A wait in whole seconds, as every message, header and language interface shows it. Rounded up, and
-/// at least one: a caller that retries a moment early is rate limited again.
+/// Returns a wait in whole seconds, as every message, header and language interface shows it. Rounded up, and at least
+/// one: a caller that retries a moment early is rate limited again.
 pub(crate) fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs().saturating_add((wait.subsec_nanos() > 0).into()).max(1)
 }

@@ -17,7 +17,7 @@ pub(crate) fn exhausted(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// The same for the present moment, for libraries that do not return the system's error.
+/// Returns the message if resources are exhausted now, for libraries that do not return the system's error.
 #[cfg(feature = "engine")]
 pub(crate) fn now() -> Option<&'static str> {
     std::fs::File::open("/dev/null").err().as_ref().and_then(exhausted)

@@ -110,7 +110,7 @@ pub struct RawReply {
     pub verdict: Option<Verdict>,
     /// For the log of the server: the error code in the body.
     pub code: Option<String>,
-    /// For the log of the server: the failure in it, or in a service it depends on. The body does
+    /// For the log of the server: the failure in it, or in something it depends on. The body does
     /// not show it.
     pub failure: Option<Box<str>>,
     /// For the log of the server: true if an application has the API key of the request, or the
@@ -123,7 +123,7 @@ pub struct RawReply {
 }
 
 impl RawRequest {
-    /// A request without headers or a body. `target` is the path, percent-encoded as it was
+    /// Creates a request without headers or a body. `target` is the path, percent-encoded as it was
     /// received, followed by `?` and the query if there is one.
     pub fn new(method: impl Into<String>, target: impl Into<String>) -> RawRequest {
         RawRequest {
@@ -152,8 +152,8 @@ impl RawRequest {
         self
     }
 
-    /// The path and the query. Clients of proxies send a whole URL, and some send a fragment, which
-    /// no server needs.
+    /// Returns the path and the query. Clients of proxies send a whole URL, and some send a
+    /// fragment, which no server needs.
     fn path_and_query(&self) -> (&str, &str) {
         let target = self.target.split_once('#').map_or(self.target.as_str(), |(target, _)| target);
         let (before, query) = target.split_once('?').unwrap_or((target, ""));
@@ -181,12 +181,12 @@ impl RawRequest {
 }
 
 impl RawReply {
-    /// The value of a header, by its name in lower case.
+    /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The reply to send if a thread that runs [`respond`] ended without a reply.
+    /// Returns the reply to send if a thread that runs [`respond`] ended without a reply.
     pub fn internal_error() -> RawReply {
         encode(Format::Json, &calls::failure(&no_reply(), "/", Generation::Current))
     }
@@ -223,7 +223,7 @@ pub fn route(
 }
 
 impl RoutedRequest {
-    /// The call, as far as the path determines it.
+    /// Returns the call, as far as the path determines it.
     pub fn call(&self) -> &MatchedCall {
         &self.call
     }
@@ -240,8 +240,8 @@ impl RoutedRequest {
         self
     }
 
-    /// The reply to send instead of [`RoutedRequest::respond`], if the server does not handle the call
-    /// because of this error.
+    /// Returns the reply to send instead of [`RoutedRequest::respond`], if the server does not handle the call because
+    /// of this error.
     pub fn failure(&self, backend: &impl Backend, error: &Error) -> RawReply {
         let mut reply = self.call.failure_writer()(error, backend.replies());
         backend.names().body_to_wire(&mut reply.body);
@@ -250,7 +250,7 @@ impl RoutedRequest {
         RawReply { call, unauthorized, ..encode(self.call.format(), &reply) }
     }
 
-    /// The parameters in the query and the body, without the API key.
+    /// Reads the parameters in the query and the body, without the API key.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if they cannot be read.
@@ -319,8 +319,8 @@ fn no_reply() -> Error {
     Error::Internal { message: "a call did not return a reply".into() }
 }
 
-/// The API key from its header, or from the parameters, where many clients send it (interface 5.2).
-/// If two different keys are given, neither is used: a proxy in front of the service may have
+/// Reads the API key from its header, or from the parameters, where many clients send it (interface
+/// 5.2). If two different keys are given, neither is used: a proxy in front of the service may have
 /// checked the other one.
 fn api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Result<ApiKey> {
     let header = names.api_key();
@@ -361,7 +361,7 @@ fn no_api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Resul
     }
 }
 
-/// The format that a path asks for, if no call has that path.
+/// Returns the format that a path asks for, if no call has that path.
 fn format_of(path: &str) -> Format {
     path.split('/').nth(2).and_then(Format::named).unwrap_or(Format::Json)
 }

@@ -24,7 +24,7 @@ pub trait Interrupt: Send + Sync {
 pub struct Canceller(Arc<AtomicBool>);
 
 impl Canceller {
-    /// A flag that is not set.
+    /// Creates a flag that is not set.
     pub fn new() -> Canceller {
         Canceller::default()
     }

@@ -72,12 +72,12 @@ pub struct KeyInfo {
 }
 
 impl Keyring {
-    /// The keyring in this file, which need not exist yet.
+    /// Returns the keyring in this file, which need not exist yet.
     pub fn at(path: impl Into<PathBuf>) -> Keyring {
         Keyring { path: path.into() }
     }
 
-    /// The keyring that an engine creates next to a database file: `seconder.db.keys` for
+    /// Returns the keyring that an engine creates next to a database file: `seconder.db.keys` for
     /// `seconder.db`.
     pub fn beside(database: &Path) -> Keyring {
         let mut name = database.as_os_str().to_owned();
@@ -85,7 +85,7 @@ impl Keyring {
         Keyring::at(name)
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -122,7 +122,7 @@ impl Keyring {
         file::failed(&self.path, "created", error)
     }
 
-    /// The keys, oldest first.
+    /// Returns the keys, oldest first.
     ///
     /// # Errors
     /// [`Error::Storage`] if the file does not exist, can be read by others, belongs to a user
@@ -241,7 +241,8 @@ fn missing(path: &Path) -> Error {
     ))
 }
 
-/// The system's time, in seconds since the Unix epoch. It dates keys and decides nothing else.
+/// Returns the system's time, in seconds since the Unix epoch. It dates keys and decides nothing
+/// else.
 fn now() -> u64 {
     crate::engine::system_time().as_secs()
 }
@@ -267,14 +268,15 @@ impl Ring {
         Ok(Ring { file: None, inner: Mutex::new(Inner { keys, version: None }) })
     }
 
-    /// The ring in a file that exists.
+    /// Opens the ring in a file that exists.
     pub(crate) fn open(file: Keyring) -> Result<Ring> {
         let (keys, version, _) = file.read()?;
         let inner = Inner { keys: Arc::new(keys), version: Some(version) };
         Ok(Ring { file: Some(file), inner: Mutex::new(inner) })
     }
 
-    /// The ring in a file, which is created if it is missing. It is on disk when this returns.
+    /// Opens the ring in a file, which is created if it is missing. It is on disk when this
+    /// returns.
     pub(crate) fn open_or_create(file: Keyring) -> Result<Ring> {
         let found = match file::read(&file.path)? {
             Some(found) => found,
@@ -294,14 +296,14 @@ impl Ring {
         self.file.as_ref()
     }
 
-    /// The keys as they were when the file was looked at last.
+    /// Returns the keys as they were when the file was looked at last.
     pub(crate) fn last_keys(&self) -> Arc<Keys> {
         Arc::clone(&self.inner.lock().unwrap_or_else(PoisonError::into_inner).keys)
     }
 
-    /// The keys as they are now: the file is read again if it was replaced. One that cannot be read
-    /// leaves the keys as they are, so that no call fails for it, and is read again the next time: there
-    /// may have been too few descriptors, for example.
+    /// Returns the keys as they are now: the file is read again if it was replaced. One that cannot be read leaves the
+    /// keys as they are, so that no call fails for it, and is read again the next time: there may have been too few
+    /// descriptors, for example.
     pub(crate) fn keys(&self) -> Arc<Keys> {
         let Some(file) = &self.file else { return self.last_keys() };
         self.follow(Version::at(&file.path), || file::read(&file.path).ok().flatten())

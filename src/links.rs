@@ -52,7 +52,7 @@ pub fn resolve(path: &Path) -> Resolved {
     Resolved { path: done, links }
 }
 
-/// The components of a path, the last one first. One that is absolute begins at the root again.
+/// Returns the components of a path, the last one first. One that is absolute begins at the root again.
 fn components(path: &Path) -> Vec<OsString> {
     let named = |component: &Component<'_>| *component != Component::CurDir;
     let names: Vec<_> = path.components().filter(named).collect();

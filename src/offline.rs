@@ -34,7 +34,7 @@ impl Hasher {
         Hasher(mac)
     }
 
-    /// The hash of the code of a step.
+    /// Returns the hash of the code of a step.
     pub fn hash(&self, step: u64, code: &str) -> [u8; HASH_LENGTH] {
         let mut mac = self.0.clone();
         mac.update(&step.to_be_bytes());

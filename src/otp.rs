@@ -50,7 +50,7 @@ pub enum Match {
 }
 
 impl Algorithm {
-    /// The name in an `otpauth:` URI.
+    /// Returns the name in an `otpauth:` URI.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::Sha1 => "SHA1",
@@ -155,7 +155,7 @@ impl Totp {
         Totp::new(&secret, algorithm, digits, number("period", 30)?)
     }
 
-    /// The URI that carries the secret into an app.
+    /// Returns the URI that carries the secret into an app.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for an issuer or a label with a colon. It separates the two, and some
@@ -179,27 +179,27 @@ impl Totp {
         )))
     }
 
-    /// The secret's bytes, for storage.
+    /// Returns the secret's bytes, for storage.
     pub fn secret(&self) -> &[u8] {
         &self.secret
     }
 
-    /// The hash function of the codes.
+    /// Returns the hash function of the codes.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// The number of digits of a code.
+    /// Returns the number of digits of a code.
     pub fn digits(&self) -> u8 {
         self.digits
     }
 
-    /// The time for which an app shows a code, in seconds.
+    /// Returns the time for which an app shows a code, in seconds.
     pub fn period(&self) -> u64 {
         self.period
     }
 
-    /// The code that an app shows at a given time, in Unix seconds.
+    /// Returns the code that an app shows at a given time, in Unix seconds.
     pub fn code(&self, at: u64) -> Secret {
         Secret::new(self.codes.generate(at).to_string())
     }

@@ -172,7 +172,7 @@ struct Client {
 }
 
 impl Remote {
-    /// The client of a service on the network.
+    /// Opens the client of a service on the network.
     #[cfg(feature = "https")]
     pub(crate) fn open_network(url: &str, mut settings: RemoteSettings) -> Result<Remote> {
         let (address, host, tls) = Address::parse(url, settings.allow_loopback_http)?;
@@ -195,8 +195,8 @@ impl Remote {
         Ok(Remote::new(address, Some(api_key), connector, settings))
     }
 
-    /// The client of a service on this machine, by the part of its URL after `unix:`. The service
-    /// recognises the user of this process, so there is no API key.
+    /// Opens the client of a service on this machine, by the part of its URL after `unix:`. The
+    /// service recognises the user of this process, so there is no API key.
     #[cfg(feature = "unix")]
     pub(crate) fn open_socket(rest: &str, settings: RemoteSettings) -> Result<Remote> {
         let local = Local::parse(rest, settings.service_uid)?;
@@ -368,8 +368,8 @@ impl Client {
         raw.end(exchange.body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice())))
     }
 
-    /// The request target: the path, the parameters of a GET, and the API key unless it is in the
-    /// header.
+    /// Returns the request target: the path, the parameters of a GET, and the API key unless it is
+    /// in the header.
     fn target(&self, request: &Request, key_in_header: bool) -> Result<Zeroizing<String>> {
         let path = Zeroizing::new(self.names.path_to_wire(&request.path));
         let (mut params, mut key) = (Zeroizing::default(), Zeroizing::default());
@@ -402,8 +402,8 @@ struct Exchange<'a> {
     key_in_header: bool,
 }
 
-/// The body of a POST: a form, which every service of the interface reads. With `nested_as_json` it
-/// is JSON where a free-form parameter holds anything but texts.
+/// Returns the body of a POST: a form, which every service of the interface reads. With
+/// `nested_as_json` it is JSON where a free-form parameter holds anything but texts.
 fn body(
     request: &Request,
     free_form: &[&'static str],

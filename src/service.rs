@@ -42,8 +42,8 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// The URL with the part before the first colon, in which capitals do not count (RFC 3986, 3.1), in
-/// small letters.
+/// Returns the URL with the part before the first colon, in which capitals do not count (RFC 3986,
+/// 3.1), in small letters.
 fn with_plain_scheme(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find(':').unwrap_or(0));
     scheme.to_ascii_lowercase() + rest
@@ -95,15 +95,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The default settings for a URL: `https://…` for a remote service, `unix:/path/of.sock` for a
-    /// service on this machine by its Unix socket, `sqlite:/path/file.db` for an engine in this process,
-    /// `postgres://user@host/database` for one on a database that several processes and machines
-    /// share (see docs/scale.md for its parameters), `sandbox:` for an engine in memory that accepts every token, for
-    /// testing applications (`sandbox:?accept=0000000` accepts only that token, and
-    /// `sandbox:?accept=right` checks codes as `sqlite:` does). A sandbox that does not check codes
-    /// has no waits and caps, and accepts `0000` for every phone number. With `clear_every=86400`,
-    /// as in `sandbox:?accept=0000000&clear_every=86400`, a sandbox is emptied every that many
-    /// seconds, 1 to 31536000, when a call begins; `Engine::clear_sandbox` empties it at once.
+    /// Returns the default settings for a URL: `https://…` for a remote service, `unix:/path/of.sock` for a service on
+    /// this machine by its Unix socket, `sqlite:/path/file.db` for an engine in this process,
+    /// `postgres://user@host/database` for one on a database that several processes and machines share (see
+    /// docs/scale.md for its parameters), `sandbox:` for an engine in memory that accepts every token, for testing
+    /// applications (`sandbox:?accept=0000000` accepts only that token, and `sandbox:?accept=right` checks codes as
+    /// `sqlite:` does). A sandbox that does not check codes has no waits and caps, and accepts `0000` for every phone
+    /// number. With `clear_every=86400`, as in `sandbox:?accept=0000000&clear_every=86400`, a sandbox is emptied every
+    /// that many seconds, 1 to 31536000, when a call begins; `Engine::clear_sandbox` empties it at once.
     pub fn new(url: &str) -> Settings {
         Settings {
             url: with_plain_scheme(url),
@@ -188,7 +187,8 @@ impl Settings {
 }
 
 impl Service {
-    /// The engine in this process, if there is one. Only an engine manages devices and API keys.
+    /// Returns the engine in this process, if there is one. Only an engine manages devices and API
+    /// keys.
     #[cfg(feature = "engine")]
     pub fn engine(&self) -> Option<&Engine> {
         match &self.backend {
@@ -198,7 +198,7 @@ impl Service {
         }
     }
 
-    /// The engine in this process, for operations that only an engine supports.
+    /// Returns the engine in this process, for operations that only an engine supports.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if this is a remote service.

@@ -187,18 +187,18 @@ impl VapidKey {
             .map_err(|_| Error::storage("the key of push messages is damaged"))
     }
 
-    /// The key as it is stored, in PKCS #8.
+    /// Returns the key as it is stored, in PKCS #8.
     pub(crate) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         self.pkcs8.clone()
     }
 
-    /// The public key that browsers get when they subscribe.
+    /// Returns the public key that browsers get when they subscribe.
     pub(crate) fn public_point(&self) -> &[u8] {
         self.pair.public_key().as_ref()
     }
 
-    /// The value of a header `Authorization`, by which a message to a push service of this origin comes from the
-    /// contact `subject` (RFC 8292).
+    /// Returns the value of a header `Authorization`, by which a message to a push service of this origin comes from
+    /// the contact `subject` (RFC 8292).
     fn authorization(&self, audience: &str, subject: &str, until: u64) -> Result<String> {
         let part = |value: &serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let header = part(&json!({ "typ": "JWT", "alg": "ES256" }));
@@ -225,8 +225,8 @@ struct Token {
 }
 
 impl VapidTokens {
-    /// The value of a header `Authorization` for a push service of this origin, signed with the key in these bytes.
-    /// They are only read as a key if there is something to sign: that takes as long as the rest.
+    /// Returns the value of a header `Authorization` for a push service of this origin, signed with the key in these
+    /// bytes. They are only read as a key if there is something to sign: that takes as long as the rest.
     ///
     /// # Errors
     /// [`Error::Internal`] if nothing can be signed, [`Error::Storage`] if the key is damaged.

@@ -46,7 +46,7 @@ pub struct Reply {
     pub retry_after: Option<Duration>,
     /// The generation of the interface that was requested.
     pub generation: Generation,
-    /// For the log of a service: the failure in it, or in a service it depends on. It is not sent.
+    /// For the log of a service: the failure in it, or in something it depends on. It is not sent.
     pub failure: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// The generation's name, which is the same in all language interfaces.
+    /// Returns the generation's name, which is the same in all language interfaces.
     pub const fn name(self) -> &'static str {
         match self {
             Generation::Current => "current",
@@ -97,7 +97,7 @@ impl std::str::FromStr for Generation {
 crate::model::serde_by!(from_text, serialize_str(name): Generation);
 
 impl Format {
-    /// The word in the path.
+    /// Returns the word in the path.
     pub fn name(self) -> &'static str {
         match self {
             Format::Json => "json",
@@ -106,7 +106,7 @@ impl Format {
         }
     }
 
-    /// The format requested by a path.
+    /// Returns the format requested by a path.
     pub fn named(name: &str) -> Option<Format> {
         let formats = [
             Format::Json,
@@ -116,7 +116,7 @@ impl Format {
         formats.into_iter().find(|format| format.name() == name)
     }
 
-    /// The media type of a body.
+    /// Returns the media type of a body.
     pub fn media_type(self) -> &'static str {
         match self {
             Format::Json => "application/json; charset=utf-8",
@@ -148,12 +148,12 @@ impl Format {
 }
 
 impl Reply {
-    /// A reply with this status and body.
+    /// Creates a reply with this status and body.
     pub fn new(status: u16, body: Value) -> Reply {
         Reply { status, body, retry_after: None, generation: Generation::Current, failure: None }
     }
 
-    /// A reply with the result of parsing its body.
+    /// Creates a reply with the result of parsing its body.
     ///
     /// # Errors
     /// [`Error::InvalidResponse`] for a body that could not be parsed, unless the status suffices.
@@ -172,13 +172,13 @@ impl Reply {
         }
     }
 
-    /// The text of a top-level field. A number is returned as it is written.
+    /// Returns the text of a top-level field. A number is returned as it is written.
     pub fn text(&self, field: &str) -> Option<String> {
         scalar(self.body.get(field)?)
     }
 }
 
-/// A scalar as text, as in forms and XML. `None` for null, lists and objects.
+/// Returns a scalar as text, as in forms and XML. `None` for null, lists and objects.
 pub fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

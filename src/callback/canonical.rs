@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 /// so a small body from an unknown sender could otherwise require a huge canonical form.
 pub(super) const LONGEST: usize = 4 * 1024 * 1024;
 
-/// The canonical parameters of a JSON body, and its fields, which must not be trusted yet.
+/// Returns the canonical parameters of a JSON body, and its fields, which must not be trusted yet.
 ///
 /// # Errors
 /// [`Error::InvalidCallback`] if [`json::read`](crate::wire::json::read) rejects the body, if it is
@@ -34,7 +34,8 @@ pub(super) fn of_json(text: &str) -> Result<Flat<'_>> {
     flatten(raw.get(), Spelling::OWN, LONGEST).ok_or_else(bad)
 }
 
-/// The other texts that a signer may have signed for a JSON body, whose canonical form is `flat`.
+/// Returns the other texts that a signer may have signed for a JSON body, whose canonical form is
+/// `flat`.
 pub(super) fn others_of_json<'a>(
     text: &'a str,
     flat: &Flat<'_>,
@@ -42,15 +43,15 @@ pub(super) fn others_of_json<'a>(
     spelling::others(text.trim_ascii(), flat)
 }
 
-/// The canonical parameters of a query or a form body: each pair is encoded again, and all are
-/// sorted by key. The items of a list keep their order, which has a meaning.
+/// Returns the canonical parameters of a query or a form body: each pair is encoded again, and all
+/// are sorted by key. The items of a list keep their order, which has a meaning.
 pub(super) fn of_form(form: &str) -> Result<String> {
     Ok(joined(&sorted(pairs(form)?, true)))
 }
 
-/// The texts that a signer may have signed for a query or a form body: sorted as by [`of_form`],
-/// sorted by the whole key, as it was sent (with each `&`, because empty hashes and lists may have
-/// left some), and with the fields of each hash in a list sorted.
+/// Returns the texts that a signer may have signed for a query or a form body: sorted as by
+/// [`of_form`], sorted by the whole key, as it was sent (with each `&`, because empty hashes and
+/// lists may have left some), and with the fields of each hash in a list sorted.
 pub(super) fn spellings_of_form(form: &str) -> Result<Vec<String>> {
     let pairs = pairs(form)?;
     let canonical = joined(&sorted(pairs.clone(), true));
@@ -66,7 +67,7 @@ pub(super) fn spellings_of_form(form: &str) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// The pairs where they were sent, with each `&` between them.
+/// Returns the pairs where they were sent, with each `&` between them.
 fn as_sent(form: &str, pairs: &[Pair]) -> String {
     let mut rest = pairs.iter();
     // Into one text: a form of nothing but `&` must not cost much more memory than itself.
@@ -85,8 +86,8 @@ fn as_sent(form: &str, pairs: &[Pair]) -> String {
     text
 }
 
-/// The form with the fields of each hash in a list sorted. `None` if it has no lists, or writes them
-/// in another way than it is signed.
+/// Returns the form with the fields of each hash in a list sorted. `None` if it has no lists, or writes them in another
+/// way than it is signed.
 fn items_sorted(canonical: &str) -> Option<String> {
     if !canonical.contains("%5B%5D%5B") {
         return None;

@@ -34,9 +34,9 @@ impl Event {
         self.status == ApprovalStatus::Approved && self.user_id == Some(user_id)
     }
 
-    /// The device that responded, if the service provides it; parsed on each call. It does not
-    /// affect any decision, so a field of an unexpected type is left out, and a device without any
-    /// known field is `None`.
+    /// Returns the device that responded, if the service provides it; parsed on each call. It does
+    /// not affect any decision, so a field of an unexpected type is left out, and a device without
+    /// any known field is `None`.
     pub fn device(&self) -> Option<Device> {
         let device = self.parameters().remove("device")?;
         let mut body =
@@ -94,8 +94,8 @@ impl PartialEq for Event {
     }
 }
 
-/// The fields that affect the decision, by the names of the interface document. Nested values do
-/// not affect it, but the device is included if it must be checked for ambiguity.
+/// Returns the fields that affect the decision, by the names of the interface document. Nested
+/// values do not affect it, but the device is included if it must be checked for ambiguity.
 fn deciding_fields(received: &Parameters<'_>, names: &Names) -> Result<Map<String, Value>> {
     if received.any_begins("device[") {
         return Err(ambiguous("its device is in names with brackets"));
@@ -137,9 +137,9 @@ fn check_device(fields: &Map<String, Value>) -> Result<()> {
     }
 }
 
-/// The error for a callback that another body with the same signature could represent differently.
-/// A signature does not cover whether brackets mean nesting. Neither does it cover whether a number was a
-/// text, but these read alike, because numbers are kept as they are written.
+/// Returns the error for a callback that another body with the same signature could represent differently. A signature
+/// does not cover whether brackets mean nesting. Neither does it cover whether a number was a text, but these read
+/// alike, because numbers are kept as they are written.
 fn ambiguous(reason: &str) -> Error {
     invalid_callback(format!("correctly signed, but {reason}"))
 }

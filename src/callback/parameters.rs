@@ -52,7 +52,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// A top-level parameter. `None` also for an empty object or list, which is not signed.
+    /// Returns a top-level parameter. `None` also for an empty object or list, which is not signed.
     pub(super) fn field(&self, wanted: &str) -> Option<Value> {
         match self {
             Parameters::Json { fields, .. } => {
@@ -114,7 +114,7 @@ fn reads_one_way(text: &str) -> bool {
     !text.contains(['[', ']', '\\'])
 }
 
-/// The fields of a body that was already parsed without an error.
+/// Returns the fields of a body that was already parsed without an error.
 fn all_of_json(text: &str) -> Map<String, Value> {
     match value(text) {
         Some(Value::Object(fields)) => fields,
@@ -122,7 +122,7 @@ fn all_of_json(text: &str) -> Map<String, Value> {
     }
 }
 
-/// The part of a JSON value that a signature covers.
+/// Returns the part of a JSON value that a signature covers.
 fn value(text: &str) -> Option<Value> {
     let mut value = json::read(text.as_bytes()).ok()?;
     keep_signed(&mut value);

@@ -53,7 +53,8 @@ struct Known {
 }
 
 impl Memory {
-    /// A memory for this many callbacks within one freshness window; each takes about 200 bytes.
+    /// Creates a memory for this many callbacks within one freshness window; each takes about 200
+    /// bytes.
     pub fn new(capacity: usize) -> Memory {
         Memory { capacity, known: Mutex::default() }
     }

@@ -61,7 +61,8 @@ const OTHERS: [Spelling; 5] = [
     Spelling { items: Items::AsSent, empties: Empties::Blank },
 ];
 
-/// The body in its other spellings, as far as they can differ from its own one, `flat`. They are written on demand.
+/// Returns the body in its other spellings, as far as they can differ from its own one, `flat`. They are written on
+/// demand.
 pub(super) fn others<'a>(text: &'a str, flat: &Flat<'_>) -> impl Iterator<Item = String> + use<'a> {
     let (empties, unsorted) = (flat.has_empties, flat.has_unsorted_items);
     let differs = move |spelling: &Spelling| match spelling.empties {

@@ -28,7 +28,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier for callbacks signed with the application's API key.
+    /// Creates a verifier for callbacks signed with the application's API key.
     pub fn new(api_key: ApiKey) -> Verifier {
         let names = Arc::default();
         Verifier { api_key, urls: Vec::new(), names, fresh: None, replay: None }
@@ -131,7 +131,7 @@ impl Verifier {
         }
     }
 
-    /// The URLs that the callback may have been sent to.
+    /// Returns the URLs that the callback may have been sent to.
     fn urls<'a>(&'a self, received: &'a str) -> Result<Vec<&'a str>> {
         let mut urls = self.urls.iter().map(|url| bare(url)).collect::<Result<Vec<_>>>()?;
         match received {

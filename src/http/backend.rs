@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 /// Handles the calls of requests: an [`Engine`], or a [`Relay`].
 pub trait Backend {
-    /// The names in requests and replies.
+    /// Returns the names in requests and replies.
     fn names(&self) -> &Names;
 
-    /// The generation of the replies to requests whose application is not known.
+    /// Returns the generation of the replies to requests whose application is not known.
     fn replies(&self) -> Generation;
 
-    /// The user whose login name on this machine this is.
+    /// Returns the user whose login name on this machine this is.
     ///
     /// # Errors
     /// If this cannot be found out.
@@ -148,13 +148,13 @@ pub struct Relay<S> {
 }
 
 impl<S> Relay<S> {
-    /// A relay to a service, with the names that its own requests and replies have, and the
+    /// Creates a relay to a service, with the names that its own requests and replies have, and the
     /// generation of its replies.
     pub fn new(service: S, names: Names, replies: Generation) -> Relay<S> {
         Relay { service, names, replies }
     }
 
-    /// The service that calls are passed on to.
+    /// Returns the service that calls are passed on to.
     pub fn service(&self) -> &S {
         &self.service
     }

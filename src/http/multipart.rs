@@ -33,7 +33,7 @@ pub(super) fn read(body: &[u8], media_type: &str) -> Result<Map<String, Value>> 
     form::assemble(parts.into_iter().map(read_part))
 }
 
-/// The name and the value of a part.
+/// Reads the name and the value of a part.
 fn read_part(part: &[u8]) -> Result<(String, Zeroizing<String>)> {
     // Without headers, a part begins with the empty line that ends them.
     let (head, value) = split(part, b"\r\n\r\n").ok_or_else(incomplete)?;
@@ -51,8 +51,8 @@ fn read_part(part: &[u8]) -> Result<(String, Zeroizing<String>)> {
     Ok((name, Zeroizing::new(value.to_owned())))
 }
 
-/// A parameter of a header: `form-data; name="user[email]"`. Browsers write a quote inside a name as
-/// `%22` (the form-data encoding of HTML), so a quoted text has no other escapes.
+/// Returns a parameter of a header: `form-data; name="user[email]"`. Browsers write a quote inside a name as `%22` (the
+/// form-data encoding of HTML), so a quoted text has no other escapes.
 fn parameter(header: &str, wanted: &str) -> Option<String> {
     let mut rest = header;
     loop {

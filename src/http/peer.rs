@@ -62,7 +62,7 @@ impl Right {
     /// Every right.
     pub const ALL: [Right; 3] = [Right::Application, Right::Login, Right::OwnAccount];
 
-    /// The name in rules: `application`, `login` or `own-account`.
+    /// Returns the name in rules: `application`, `login` or `own-account`.
     pub const fn name(self) -> &'static str {
         match self {
             Right::Application => "application",
@@ -104,18 +104,18 @@ impl Rights {
 }
 
 impl Peer {
-    /// A peer that runs as this user, whose name on this machine is `login`. Without a name it has no
-    /// account of its own.
+    /// Creates a peer that runs as this user, whose name on this machine is `login`. Without a name it has no account
+    /// of its own.
     pub fn new(uid: u32, login: Option<String>, rights: Rights) -> Peer {
         Peer { uid, login, rights }
     }
 
-    /// The user that the peer runs as.
+    /// Returns the user that the peer runs as.
     pub fn uid(&self) -> u32 {
         self.uid
     }
 
-    /// The rights of the peer.
+    /// Returns the rights of the peer.
     pub fn rights(&self) -> Rights {
         self.rights
     }

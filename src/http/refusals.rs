@@ -45,10 +45,9 @@ impl RoutedRequest {
         key.or_else(|_| self.key(backend, Params::in_query(&self.request))).ok()
     }
 
-    /// The reply to send instead of [`RoutedRequest::respond`] to a client that has sent too many wrong API
+    /// Returns the reply to send instead of [`RoutedRequest::respond`] to a client that has sent too many wrong API
     /// keys, unless an application has the key of this request: 503 with the code
-    /// [`TOO_MANY_WRONG_KEYS`](crate::codes::TOO_MANY_WRONG_KEYS), and the time after which the client may try
-    /// again.
+    /// [`TOO_MANY_WRONG_KEYS`](crate::codes::TOO_MANY_WRONG_KEYS), and the time after which the client may try again.
     pub fn refuse_stranger(
         &self,
         backend: &impl Backend,
@@ -65,8 +64,8 @@ impl RoutedRequest {
         Some(self.failure(backend, &error))
     }
 
-    /// The reply to send instead of [`RoutedRequest::respond`], if the server cannot handle the call now,
-    /// and has done nothing: 503, with the time after which the client may try again.
+    /// Returns the reply to send instead of [`RoutedRequest::respond`], if the server cannot handle the call now, and
+    /// has done nothing: 503, with the time after which the client may try again.
     pub fn overloaded(&self, backend: &impl Backend, retry_after: Duration) -> RawReply {
         self.failure(backend, &too_many(retry_after))
     }

@@ -37,7 +37,7 @@ impl Version {
     }
 }
 
-/// A failure to do something with the file at this path.
+/// Returns a failure to do something with the file at this path.
 pub(super) fn failed(path: &Path, what: &str, error: &io::Error) -> Error {
     let error = crate::exhausted::exhausted(error).map_or_else(|| error.to_string(), str::to_owned);
     Error::storage(format!("the keyring {} cannot be {what}: {error}", path.display()))
@@ -127,8 +127,8 @@ fn check(path: &Path, found: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// The path of the file itself. Root is not led to one of root's keyrings by a link of the user whose database it works
-/// on.
+/// Returns the path of the file itself. Root is not led to one of root's keyrings by a link of the user whose database
+/// it works on.
 fn followed(path: &Path) -> Result<PathBuf> {
     let followed = links::resolve(path).for_root();
     followed.map_err(|foreign| Error::storage(format!("the keyring {foreign}")))

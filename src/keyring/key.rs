@@ -34,7 +34,7 @@ impl KeyId {
         KeyId(id)
     }
 
-    /// The id that a sealed value begins with.
+    /// Returns the id that a sealed value begins with.
     pub(crate) fn of_value(sealed: &[u8]) -> Option<KeyId> {
         sealed.first_chunk().copied().map(KeyId)
     }
@@ -79,7 +79,7 @@ impl Key {
         Key { id, created_at, bytes, cipher }
     }
 
-    /// A new key.
+    /// Creates a new key.
     pub(crate) fn random(created_at: u64) -> Result<Key> {
         let mut bytes = Box::new(Zeroizing::new([0; 32]));
         random(&mut **bytes)?;

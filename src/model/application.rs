@@ -19,18 +19,18 @@ const LONGEST_URL: usize = 2048;
 pub struct ApiKey(Secret);
 
 impl ApiKey {
-    /// The key itself, for a header or a signature.
+    /// Returns the key itself, for a header or a signature.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 
-    /// A key that was checked before it was stored.
+    /// Wraps a key that was checked before it was stored.
     #[cfg(feature = "engine")]
     pub(crate) fn stored(key: Secret) -> ApiKey {
         ApiKey(key)
     }
 
-    /// The key as a [`Secret`].
+    /// Returns the key as a [`Secret`].
     pub fn secret(&self) -> &Secret {
         &self.0
     }
@@ -68,13 +68,13 @@ impl FromStr for ApiKey {
 pub struct CallbackUrl(String);
 
 impl CallbackUrl {
-    /// A URL that was checked before it was stored.
+    /// Wraps a URL that was checked before it was stored.
     #[cfg(feature = "engine")]
     pub(crate) fn stored(url: String) -> CallbackUrl {
         CallbackUrl(url)
     }
 
-    /// The URL as text.
+    /// Returns the URL as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -127,7 +127,7 @@ pub enum CallbackMethod {
 }
 
 impl CallbackMethod {
-    /// The method's name as a setting: `post` or `get`.
+    /// Returns the method's name as a setting: `post` or `get`.
     pub const fn name(self) -> &'static str {
         match self {
             CallbackMethod::Post => "post",
@@ -135,7 +135,7 @@ impl CallbackMethod {
         }
     }
 
-    /// The method's name in a request, which is signed: `POST` or `GET`.
+    /// Returns the method's name in a request, which is signed: `POST` or `GET`.
     pub const fn verb(self) -> &'static str {
         match self {
             CallbackMethod::Post => "POST",
@@ -163,13 +163,13 @@ super::serde_by!(from_text, serialize_str(name): CallbackMethod);
 pub struct InstallLink(String);
 
 impl InstallLink {
-    /// A link that was checked before it was stored.
+    /// Wraps a link that was checked before it was stored.
     #[cfg(feature = "engine")]
     pub(crate) fn stored(link: String) -> InstallLink {
         InstallLink(link)
     }
 
-    /// The link as text.
+    /// Returns the link as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -201,13 +201,13 @@ impl fmt::Display for InstallLink {
 pub struct LogoUrl(String);
 
 impl LogoUrl {
-    /// A URL that was checked before it was stored.
+    /// Wraps a URL that was checked before it was stored.
     #[cfg(feature = "engine")]
     pub(crate) fn stored(url: String) -> LogoUrl {
         LogoUrl(url)
     }
 
-    /// The URL as text.
+    /// Returns the URL as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

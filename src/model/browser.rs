@@ -22,7 +22,7 @@ const NONE: &str = "-";
 pub struct BrowserToken(Zeroizing<String>);
 
 impl BrowserToken {
-    /// The token itself, for a cookie.
+    /// Returns the token itself, for a cookie.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -11,13 +11,13 @@ use std::str::FromStr;
 pub struct OtpDomain(String);
 
 impl OtpDomain {
-    /// A domain that was checked before it was stored.
+    /// Wraps a domain that was checked before it was stored.
     #[cfg(feature = "engine")]
     pub(crate) fn stored(domain: String) -> OtpDomain {
         OtpDomain(domain)
     }
 
-    /// The domain as text.
+    /// Returns the domain as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -15,7 +15,7 @@ pub struct CountryCode(u16);
 pub struct PhoneNumber(String);
 
 impl CountryCode {
-    /// The code as a number, from 1 to 999.
+    /// Returns the code as a number, from 1 to 999.
     pub const fn get(self) -> u16 {
         self.0
     }
@@ -54,7 +54,7 @@ impl fmt::Display for CountryCode {
 }
 
 impl PhoneNumber {
-    /// The number as it was written.
+    /// Returns the number as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -101,7 +101,7 @@ impl Secret {
         Secret(Zeroizing::new(text.into()))
     }
 
-    /// The secret itself, for a signature, a comparison or a header.
+    /// Returns the secret itself, for a signature, a comparison or a header.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -140,7 +140,7 @@ macro_rules! text {
         }
 
         impl $name {
-            /// The text itself.
+            /// Returns the text itself.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

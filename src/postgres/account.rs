@@ -7,7 +7,7 @@ pub(super) struct Account {
     pub(super) home: PathBuf,
 }
 
-/// The user that the process runs as, if the system knows it.
+/// Returns the user that the process runs as, if the system knows it.
 #[cfg(target_os = "linux")]
 pub(super) fn current() -> Option<Account> {
     let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten()?;

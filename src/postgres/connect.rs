@@ -171,7 +171,7 @@ fn asks_for_tls(link: &mut Link) -> Result<bool> {
     }
 }
 
-/// The error with the server that it is about.
+/// Returns the error with the server that it is about.
 fn named(host: &Host, error: Error) -> Error {
     let host = match host {
         Host::Network { name, address: Some(address), port } if name != address => {
@@ -283,7 +283,7 @@ impl Connection {
         self.lose(format!("its response could not be parsed ({why})"))
     }
 
-    /// The server ends the connection.
+    /// Notes that the server ends the connection.
     pub(super) fn ended(&mut self, report: &Report) -> Problem {
         self.lose(report.advice())
     }

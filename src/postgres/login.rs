@@ -151,7 +151,7 @@ impl Connection {
     }
 }
 
-/// The error for a server that asks for a password in a form that is not sent to a possible impostor.
+/// Returns the error for a server that asks for a password in a form that is not sent to a possible impostor.
 fn untrusted(how: &str) -> Error {
     Error::storage(format!(
         "the server asks for the password {how}, which is sent only if its certificate was verified: use \

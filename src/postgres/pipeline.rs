@@ -33,7 +33,7 @@ pub(crate) enum List {
 }
 
 impl List {
-    /// The number of the type in every server.
+    /// Returns the number of the type in every server.
     fn oid(self) -> u32 {
         match self {
             List::Ints => 1016,
@@ -68,8 +68,8 @@ impl Param {
         Param(bytes.into())
     }
 
-    /// An array, whose elements are written by `write`. An element is null if `write` returns
-    /// false.
+    /// Creates an array, whose elements are written by `write`. An element is null if `write`
+    /// returns false.
     pub(crate) fn list<T>(
         kind: List,
         values: impl ExactSizeIterator<Item = T>,
@@ -117,12 +117,12 @@ impl Row {
         Ok(Row { bytes, places: places.collect()? })
     }
 
-    /// The values: `None` is null.
+    /// Returns the values: `None` is null.
     pub(crate) fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
         self.places.iter().map(|place| place.map(|(from, to)| &self.bytes[from..to]))
     }
 
-    /// The first value, as text.
+    /// Returns the first value, as text.
     pub(crate) fn text(&self) -> Option<&str> {
         self.values().next().flatten().and_then(|bytes| std::str::from_utf8(bytes).ok())
     }

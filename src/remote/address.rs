@@ -24,7 +24,7 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// The address of a service on the network, its host, and whether it uses TLS.
+    /// Parses the address of a service on the network, its host, and whether it uses TLS.
     #[cfg(feature = "https")]
     pub(super) fn parse(url: &str, loopback_http: bool) -> Result<(Address, Authority, bool)> {
         if url.contains('?') {
@@ -39,14 +39,14 @@ impl Address {
         Ok((Address { host: named, base, shown }, host, tls))
     }
 
-    /// The address of a service on this machine, by the path of its socket.
+    /// Returns the address of a service on this machine, by the path of its socket.
     #[cfg(feature = "unix")]
     pub(super) fn of_socket(path: &str) -> Address {
         Address { host: "localhost".to_owned(), base: String::new(), shown: path.to_owned() }
     }
 
-    /// The request target of a call: its path and its query, whose parts are joined by `&`. It is
-    /// not a [`Uri`], so that it can be wiped: it holds the code of a call, and in the older
+    /// Returns the request target of a call: its path and its query, whose parts are joined by `&`.
+    /// It is not a [`Uri`], so that it can be wiped: it holds the code of a call, and in the older
     /// generation the API key.
     pub(super) fn target(&self, path: &str, query: &[&str]) -> Result<Zeroizing<String>> {
         let query = query.iter().filter(|part| !part.is_empty());
@@ -69,7 +69,7 @@ impl Address {
         &self.host
     }
 
-    /// The name for messages.
+    /// Returns the name for messages.
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }

@@ -61,12 +61,12 @@ impl Connections {
         Connections { processes, max_idle, most, connector }
     }
 
-    /// The connections of this process.
+    /// Returns the connections of this process.
     pub(super) fn process(&self) -> &Process {
         self.processes.get(|| Process::new(&self.connector))
     }
 
-    /// An idle connection, or a new one.
+    /// Returns an idle connection, or a new one.
     pub(super) fn connection(&self, process: &Process, deadline: Deadline) -> Result<Connection> {
         match self.kept(process, deadline) {
             Some(connection) => Ok(connection),
@@ -74,14 +74,14 @@ impl Connections {
         }
     }
 
-    /// An idle connection. The service may be closing it at this moment.
+    /// Returns an idle connection. The service may be closing it at this moment.
     pub(super) fn kept(&self, process: &Process, deadline: Deadline) -> Option<Connection> {
         let (_, mut connection) = process.take(self.max_idle)?;
         connection.stream().socket().set_deadline(deadline);
         Some(connection)
     }
 
-    /// A new connection.
+    /// Establishes a new connection.
     pub(super) fn connect(&self, process: &Process, deadline: Deadline) -> Result<Connection> {
         self.connector.connect(&process.session, deadline)
     }
@@ -132,8 +132,8 @@ impl Process {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The connection that was used last, so that those which are not needed become old, and since
-    /// when it is idle.
+    /// Returns the connection that was used last, so that those which are not needed become old,
+    /// and since when it is idle.
     fn take(&self, max_idle: Duration) -> Option<(Instant, Connection)> {
         loop {
             let mut idle = self.idle();

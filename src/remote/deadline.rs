@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub(super) struct Deadline(Instant);
 
 impl Deadline {
-    /// The deadline after this time from now. Zero and timeouts over an hour are rejected.
+    /// Returns the deadline after this time from now. Zero and timeouts over an hour are rejected.
     pub(super) fn after(timeout: Duration) -> Result<Deadline> {
         if timeout.is_zero() || timeout > LONGEST {
             return Err(Error::invalid_argument(
@@ -23,12 +23,12 @@ impl Deadline {
         Ok(Deadline(Instant::now() + timeout))
     }
 
-    /// The deadline after this time from now, for a part of a call.
+    /// Returns the deadline after this time from now, for a part of a call.
     pub(super) fn within(time: Duration) -> Deadline {
         Deadline(Instant::now() + time.min(LONGEST))
     }
 
-    /// This deadline, or the one after this time from now if that is sooner.
+    /// Returns this deadline, or the one after this time from now if that is sooner.
     #[cfg(feature = "https")]
     pub(super) fn sooner(self, time: Duration) -> Deadline {
         Deadline(self.0.min(Deadline::within(time).0))

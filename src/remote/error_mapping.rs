@@ -52,7 +52,7 @@ impl Fault {
         Fault::invalid("it is not HTTP/1.1")
     }
 
-    /// The error of a call that got as far as this stage with this host.
+    /// Returns the error of a call that got as far as this stage with this host.
     pub(super) fn at(self, stage: Stage, host: &str) -> Error {
         let message = match self {
             Fault::BadResponse(message) => return Error::invalid_response(message),

@@ -10,7 +10,7 @@ impl Headers {
         self.0.push((name.to_owned(), value.to_owned()));
     }
 
-    /// The values of the headers of this name, whose case does not matter.
+    /// Returns the values of the headers of this name, whose case does not matter.
     pub(super) fn all(&self, name: &'static str) -> impl Iterator<Item = &[u8]> {
         let of = self.0.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name));
         of.map(|(_, value)| value.as_slice())

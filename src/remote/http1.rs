@@ -342,8 +342,8 @@ mod tests {
         }
     }
 
-    /// The body of a response, received whole and byte by byte, and whether the connection can be
-    /// reused.
+    /// Returns the body of a response, received whole and byte by byte, and whether the connection
+    /// can be reused.
     fn body(response: &str) -> Option<(String, bool)> {
         let whole = vec![response.as_bytes().to_vec()];
         let bytes = response.bytes().map(|byte| vec![byte]).collect();

@@ -33,12 +33,12 @@ pub(crate) struct Link(Stream);
 pub(crate) struct Until(Deadline);
 
 impl Until {
-    /// The deadline after this time from now.
+    /// Returns the deadline after this time from now.
     pub(crate) fn within(time: Duration) -> Until {
         Until(Deadline::within(time))
     }
 
-    /// This deadline, or the one after this time from now if that is sooner.
+    /// Returns this deadline, or the one after this time from now if that is sooner.
     pub(crate) fn sooner(self, time: Duration) -> Until {
         Until(self.0.sooner(time))
     }
@@ -63,7 +63,8 @@ pub(crate) enum Verify {
 /// The TLS configuration of connections.
 pub(crate) type Tls = Arc<ClientConfig>;
 
-/// The configuration of TLS, with the certificate and the key that this client presents, if any.
+/// Returns the configuration of TLS, with the certificate and the key that this client presents, if
+/// any.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if a file cannot be used.
@@ -138,7 +139,7 @@ impl Link {
         matches!(self.0, Stream::Encrypted(_))
     }
 
-    /// The server's certificate, if TLS was set up.
+    /// Returns the server's certificate, if TLS was set up.
     pub(crate) fn certificate(&self) -> Option<&[u8]> {
         match &self.0 {
             Stream::Plain(_) => None,

@@ -60,7 +60,7 @@ impl Local {
         Ok(Local { path: path.to_owned(), address, service_uid })
     }
 
-    /// The path of the socket, for messages.
+    /// Returns the path of the socket, for messages.
     pub(super) fn path(&self) -> &str {
         &self.path
     }

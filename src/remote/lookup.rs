@@ -46,7 +46,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// The failure that this error means, if no other source or name server would avoid it.
+    /// Returns the failure that this error means, if no other source or name server would avoid it.
     fn of(error: &io::Error) -> Option<Failure> {
         match is_interrupted(error) {
             true => Some(Failure::Interrupted),
@@ -69,8 +69,8 @@ impl Lookup {
         Lookup { hosts, resolv_conf, ..self }
     }
 
-    /// The addresses of the host of a URL, in the order in which to try them. The files are read
-    /// each time, since networks change while a process lives.
+    /// Looks up the addresses of the host of a URL, in the order in which to try them. The files
+    /// are read each time, since networks change while a process lives.
     pub(super) fn addresses(&self, host: &str, deadline: Deadline) -> Result<Vec<IpAddr>, Failure> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         if let Ok(address) = bare.parse() {

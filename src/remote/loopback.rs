@@ -35,7 +35,7 @@ impl Loopback {
         format!("{}{path}", self.origin)
     }
 
-    /// The next request that was received, head and body.
+    /// Returns the next request that was received, head and body.
     pub(super) fn request(&self) -> String {
         self.requests.recv_timeout(Duration::from_secs(5)).unwrap()
     }
@@ -46,7 +46,7 @@ impl Loopback {
     }
 }
 
-/// A complete reply, after which the connection is closed. Each header must end in CRLF.
+/// Creates a complete reply, after which the connection is closed. Each header must end in CRLF.
 pub(super) fn reply(status: u16, headers: &str, body: &str) -> Canned {
     let length = format!("Connection: close\r\nContent-Length: {}\r\n", body.len());
     let text = format!("HTTP/1.1 {status} X\r\n{headers}{length}\r\n{body}");

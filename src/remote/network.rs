@@ -113,7 +113,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::{Duration, Instant};
 
-    /// A listener with a full backlog, so that no further connection to it is established.
+    /// Returns a listener with a full backlog, so that no further connection to it is established.
     fn full(address: SocketAddr) -> Option<(socket2::Socket, Vec<TcpStream>)> {
         let kinds = (socket2::Domain::for_address(address), socket2::Type::STREAM);
         let socket = socket2::Socket::new(kinds.0, kinds.1, None).unwrap();

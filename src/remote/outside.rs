@@ -121,7 +121,7 @@ fn exchange(connection: &mut Connection, request: &RawRequest) -> Result<Head, F
     connection.head()
 }
 
-/// The same error, without the settings of the client of a service.
+/// Returns the same error, without the settings of the client of a service.
 fn renamed(error: Error) -> Error {
     let Error::Unavailable { stage, message, .. } = error else { return error };
     let message = without_pin(&message)

@@ -176,14 +176,14 @@ pub(super) fn is_valid_at(
     Err(TlsError::InvalidCertificate(verdict))
 }
 
-/// A time in the fourteen digits of certificates, which sort as the times do.
+/// Returns a time in the fourteen digits of certificates, which sort as the times do.
 fn written(at: OffsetDateTime) -> String {
     let (date, (hour, minute, second)) = (at.date(), at.to_hms());
     let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
     format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}")
 }
 
-/// The times from which and until which a certificate is valid (RFC 5280, section 4.1).
+/// Returns the times from which and until which a certificate is valid (RFC 5280, section 4.1).
 fn validity(certificate: &[u8]) -> Option<(String, String)> {
     const SEQUENCE: u8 = 0x30;
     const VERSION: u8 = 0xa0;

@@ -37,7 +37,7 @@ impl<T> PerProcess<T> {
         PerProcess::of(Id::now(), value)
     }
 
-    /// The value of this process, which is made if it has none yet.
+    /// Returns the value of this process, which is made if it has none yet.
     pub(super) fn get(&self, make: impl Fn() -> T) -> &T {
         self.get_of(Id::now(), make)
     }

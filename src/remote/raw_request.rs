@@ -13,7 +13,7 @@ const HEAD: usize = 512;
 pub(super) struct RawRequest(Zeroizing<Vec<u8>>);
 
 impl RawRequest {
-    /// A request to this host, with this path and query.
+    /// Creates a request to this host, with this path and query.
     pub(super) fn new(method: &str, host: &str, target: &str) -> Result<RawRequest> {
         if !target.starts_with('/') || !target.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(unsendable());

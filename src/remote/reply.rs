@@ -26,8 +26,8 @@ fn plain(headers: &Headers) -> Result<()> {
     }
 }
 
-/// The error for a redirect. Its message includes only the host of the target, because the rest may
-/// contain a token.
+/// Returns the error for a redirect. Its message includes only the host of the target, because the
+/// rest may contain a token.
 fn redirected(status: u16, headers: &Headers) -> Error {
     let to = headers.text("location").and_then(|to| to.parse::<Uri>().ok());
     let host = to.as_ref().and_then(Uri::host);
@@ -37,13 +37,13 @@ fn redirected(status: u16, headers: &Headers) -> Error {
     ))
 }
 
-/// The wait requested by the headers of a response.
+/// Returns the wait requested by the headers of a response.
 pub(super) fn wait_of(headers: &Headers) -> Option<Duration> {
     retry_after(headers.text("retry-after")?, headers.text("date"))
 }
 
-/// The wait requested by a header `Retry-After`, in seconds or as a date. A date is compared with
-/// the date of the response, so that this machine's clock does not matter.
+/// Returns the wait requested by a header `Retry-After`, in seconds or as a date. A date is
+/// compared with the date of the response, so that this machine's clock does not matter.
 pub fn retry_after(after: &str, date: Option<&str>) -> Option<Duration> {
     if after.bytes().all(|byte| byte.is_ascii_digit()) {
         return after.parse().ok().map(Duration::from_secs);

@@ -27,7 +27,7 @@ fn verify(service: &Service) -> crate::Result<Verdict> {
     service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
 }
 
-/// The error of a verification, after checking that it shows neither the key nor the token.
+/// Returns the error of a verification, after checking that it shows neither the key nor the token.
 fn error(canned: impl Fn() -> Canned + Send + 'static) -> Error {
     let server = Loopback::start(move |_| canned());
     let error = verify(&open(&server)).unwrap_err();
@@ -64,7 +64,7 @@ const CREATED: &str = r#"{"success":true,"approval_request":{"uuid":"0a1b2c3d"}}
 const FORM: &str = "\r\ncontent-type: application/x-www-form-urlencoded\r\n";
 const JSON: &str = "\r\ncontent-type: application/json\r\n";
 
-/// The body of a request, whose head must say that it is of this type.
+/// Returns the body of a request, whose head must say that it is of this type.
 fn body_of(request: &str, media_type: &str) -> String {
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     assert!(format!("{head}\r\n").to_lowercase().contains(media_type), "{request}");

@@ -179,7 +179,7 @@ fn bad_client(file: &Path, what: &str) -> Error {
     Error::invalid_argument("client_certificate", format!("{} {what}", file.display()))
 }
 
-/// The operating system's own verifier.
+/// Returns the operating system's own verifier.
 #[cfg(any(windows, target_vendor = "apple"))]
 fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>> {
     let verifier = rustls_platform_verifier::Verifier::new(Arc::clone(provider));
@@ -189,8 +189,9 @@ fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>>
     Ok(Arc::new(verifier))
 }
 
-/// The system's bundle of certificates. The usual helper libraries allow environment variables to
-/// replace it, but the environment must not decide which services a login trusts.
+/// Returns a verifier with the system's bundle of certificates. The usual helper libraries allow
+/// environment variables to replace it, but the environment must not decide which services a login
+/// trusts.
 #[cfg(not(any(windows, target_vendor = "apple")))]
 fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>> {
     const BUNDLES: [&str; 7] = [

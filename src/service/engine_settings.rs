@@ -32,7 +32,7 @@ impl Settings {
     /// a copied database can be used. A database that was created with one is not opened without it. Default for
     /// `sqlite:`: the file next to the database with the database's name and `.keys`, which is created with a new
     /// database, readable by its owner only. With `postgres:` it is required: `seconder keyring create` makes the file,
-    /// of which each machine has a copy. See [`Keyring`](crate::keyring::Keyring).
+    /// and each machine has a copy of it. See [`Keyring`](crate::keyring::Keyring).
     pub fn keyring(mut self, file: impl Into<PathBuf>) -> Settings {
         self.engine.keyring = Some(file.into());
         self.note("keyring")
@@ -118,7 +118,7 @@ macro_rules! setters {
 
 app_settings!(setters);
 
-/// An engine's settings, with the default for posting callbacks filled in.
+/// Returns an engine's settings, with the default for posting callbacks filled in.
 #[cfg(feature = "https")]
 pub(super) fn posting(mut settings: EngineSettings) -> Result<EngineSettings> {
     if let Some(file) = settings.app.callback_ca_file.as_ref().filter(|f| !f.as_os_str().is_empty())

@@ -13,8 +13,8 @@ use crate::model::UserId;
 use std::sync::Arc;
 
 impl Service {
-    /// The same service, with calls that `interrupt` may end: they fail with [`Error::Cancelled`]
-    /// within 100 ms, also while they wait for the network. Calls of other handles are not affected.
+    /// Returns the same service, with calls that `interrupt` may end: they fail with [`Error::Cancelled`] within 100
+    /// ms, also while they wait for the network. Calls of other handles are not affected.
     /// [`Canceller`](crate::Canceller) is a flag for this.
     ///
     /// ```
@@ -33,8 +33,8 @@ impl Service {
         Service { interrupt: Some(interrupt), ..self.clone() }
     }
 
-    /// The same service, with a log that receives one record for each call of this handle, and of
-    /// handles made from it. A record holds no secret.
+    /// Returns the same service, with a log that receives one record for each call of this handle,
+    /// and of handles made from it. A record holds no secret.
     ///
     /// ```
     /// # fn f(service: seconder::Service) {
@@ -127,7 +127,7 @@ impl Service {
         Logged::begin(self.log.as_deref(), call, user_id)
     }
 
-    /// The same service, with calls that are part of another one, which is logged.
+    /// Returns the same service, with calls that are part of another one, which is logged.
     pub(super) fn unlogged(&self) -> Service {
         Service { log: None, ..self.clone() }
     }

@@ -59,8 +59,9 @@ impl Settings {
 }
 
 impl Service {
-    /// The same service, using the same connections, with another timeout for each call: see
-    /// [`Settings::timeout`]. It has no effect on an engine in this process, which has no timeout.
+    /// Returns the same service, using the same connections, with another timeout for each call:
+    /// see [`Settings::timeout`]. It has no effect on an engine in this process, which has no
+    /// timeout.
     ///
     /// ```no_run
     /// # fn f(service: seconder::Service, user: seconder::model::UserId) -> seconder::Result<()> {
@@ -74,8 +75,8 @@ impl Service {
         self.remote(|remote| remote.timeout = timeout)
     }
 
-    /// The same service, using the same connections, with another choice of the calls that are
-    /// retried when the service asks to wait. It has no effect on an engine in this process.
+    /// Returns the same service, using the same connections, with another choice of the calls that
+    /// are retried when the service asks to wait. It has no effect on an engine in this process.
     pub fn with_repeats(&self, repeats: Repeats) -> Service {
         self.remote(|remote| remote.repeats = repeats)
     }

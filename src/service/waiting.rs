@@ -19,7 +19,7 @@ const SHORTEST_POLL: Duration = Duration::from_millis(100);
 
 /// Passes the time between two polls, for [`Service::wait_for_approval_with`].
 pub trait Sleeper {
-    /// The time since the wait began, by a monotonic clock.
+    /// Returns the time since the wait began, by a monotonic clock.
     fn elapsed(&mut self) -> Duration;
 
     /// Lets this much time pass. It may return early if [`interrupted`](crate::interrupted())
@@ -56,7 +56,7 @@ pub enum ApprovalPoll {
 }
 
 impl ApprovalWait {
-    /// A wait for this user's response, until `deadline` has passed.
+    /// Creates a wait for this user's response, until `deadline` has passed.
     pub fn new(uuid: ApprovalId, user_id: UserId, deadline: Duration) -> ApprovalWait {
         ApprovalWait { uuid, user_id, bound: true, deadline, pause: FIRST, attempts: 0 }
     }
@@ -118,7 +118,7 @@ impl ApprovalWait {
 pub struct Sleep(Instant);
 
 impl Sleep {
-    /// A wait that begins now.
+    /// Creates a wait that begins now.
     pub fn begin() -> Sleep {
         Sleep(Instant::now())
     }
@@ -288,8 +288,8 @@ mod tests {
         approval
     }
 
-    /// The outcome of a wait with these poll results, the last of which is repeated without end,
-    /// and the pauses.
+    /// Returns the outcome of a wait with these poll results, the last of which is repeated without
+    /// end, and the pauses.
     fn waited(deadline: u64, results: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
         let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
         waited_as(ApprovalWait::new(uuid, user, Duration::from_secs(deadline)), results)

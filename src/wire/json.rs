@@ -86,7 +86,7 @@ fn value(from: &mut Scanner<'_>, depth: usize) -> Result<Value, &'static str> {
     }
 }
 
-/// The value of a well-formed number.
+/// Returns the value of a well-formed number.
 pub(super) fn number(written: &str) -> Value {
     // The most usual numbers. A number that does not fit 64 bits, or has another spelling, is handled below.
     if let Some(whole) = written.parse::<i64>().ok().filter(|_| written != "-0") {
@@ -104,7 +104,7 @@ pub(super) fn number(written: &str) -> Value {
 pub(crate) struct Scanner<'a>(pub(crate) &'a str);
 
 impl<'a> Scanner<'a> {
-    /// The next byte that is not whitespace.
+    /// Returns the next byte that is not whitespace.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         self.0 = self.0.trim_ascii_start();
         self.0.bytes().next()

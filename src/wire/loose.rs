@@ -71,7 +71,7 @@ fn is_canonical(text: &str) -> bool {
 }
 
 impl Loose {
-    /// A whole number, from a text or by `number` from any other value.
+    /// Reads a whole number, from a text or by `number` from any other value.
     fn whole<T: std::str::FromStr>(
         &self,
         number: impl FnOnce(&Value) -> Option<T>,
@@ -227,7 +227,7 @@ impl<'de> Deserializer<'de> for Loose {
     }
 }
 
-/// The flags that clients and services write, in any case.
+/// Reads the flags that clients and services write, in any case.
 fn flag(text: &str) -> Option<bool> {
     let is_one_of = |words: [&str; 3]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
     match (is_one_of(["true", "1", "yes"]), is_one_of(["false", "0", "no"])) {

@@ -59,8 +59,8 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The names of a service that uses `word` where the interface document says `svc`: headers
-    /// `X-Word-…`, ids `word_id`, and the device `word_chrome`.
+    /// Returns the names of a service that uses `word` where the interface document says `svc`:
+    /// headers `X-Word-…`, ids `word_id`, and the device `word_chrome`.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] unless `word` is 1 to 32 lower-case ASCII letters and digits,
@@ -127,7 +127,7 @@ impl Names {
         Ok(self)
     }
 
-    /// The field set by [`id_field`](Names::id_field).
+    /// Returns the field set by [`id_field`](Names::id_field).
     #[cfg(feature = "callbacks")]
     pub(crate) fn user_field(&self) -> &str {
         &self.id_field
@@ -143,17 +143,17 @@ impl Names {
         Ok(self)
     }
 
-    /// The header that carries the API key (interface 5.1).
+    /// Returns the header that carries the API key (interface 5.1).
     pub fn api_key(&self) -> String {
         format!("{}API-Key", self.header_prefix)
     }
 
-    /// The header that carries a callback's signature (interface 5.5).
+    /// Returns the header that carries a callback's signature (interface 5.5).
     pub fn signature(&self) -> String {
         format!("{}Signature", self.header_prefix)
     }
 
-    /// The header that carries a callback's nonce (interface 5.5).
+    /// Returns the header that carries a callback's nonce (interface 5.5).
     pub fn nonce(&self) -> String {
         format!("{}Signature-Nonce", self.header_prefix)
     }
@@ -194,7 +194,8 @@ impl Names {
 
 #[cfg(feature = "engine")]
 impl Names {
-    /// The four names, as they are stored: of headers, paths, the id's field and the browser.
+    /// Returns the four names, as they are stored: of headers, paths, the id's field and the
+    /// browser.
     pub(crate) fn parts(&self) -> [&str; 4] {
         [&self.header_prefix, &self.push_path, &self.id_field, &self.chrome_device]
     }

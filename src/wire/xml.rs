@@ -50,7 +50,7 @@ pub(crate) fn read_params(bytes: &[u8]) -> Result<Map<String, Value>> {
     }
 }
 
-/// The name of the root element, and its content.
+/// Reads the name of the root element, and its content.
 fn root(bytes: &[u8]) -> Result<(String, Value)> {
     let text = std::str::from_utf8(bytes).map_err(|_| invalid_response("not UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -95,7 +95,7 @@ fn failure(fields: Map<String, Value>) -> Value {
     body.into()
 }
 
-/// The next event that is not whitespace, a comment or the declaration.
+/// Reads the next event that is not whitespace, a comment or the declaration.
 fn first<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
     loop {
         match next(reader)? {
@@ -123,7 +123,7 @@ fn next<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
     }
 }
 
-/// The content of an element.
+/// Reads the content of an element.
 fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> Result<Value> {
     if depth > DEPTH {
         return Err(invalid_response("nested too deeply"));
@@ -160,7 +160,7 @@ fn append(text: &mut Zeroizing<String>, part: &str) {
     text.push_str(part);
 }
 
-/// An element without content.
+/// Reads an element without content.
 fn empty(start: &BytesStart<'_>) -> Result<Value> {
     value(start, Zeroizing::default(), Vec::new())
 }
@@ -224,15 +224,15 @@ fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// The name of a field.
+/// Returns the name of a field.
 fn field(start: &BytesStart<'_>) -> Result<String> {
     let name = name(start)?;
     let own = if name == ENTRY { attribute(start, "name")? } else { None };
     Ok(own.unwrap_or(name))
 }
 
-/// The name of an element, in its JSON spelling. It is checked here because quick_xml accepts any
-/// name.
+/// Returns the name of an element, in its JSON spelling. It is checked here because quick_xml
+/// accepts any name.
 fn name(start: &BytesStart<'_>) -> Result<String> {
     match start.name().as_ref() {
         name if is_plain(name) => Ok(name.replace('-', "_")),
@@ -240,7 +240,7 @@ fn name(start: &BytesStart<'_>) -> Result<String> {
     }
 }
 
-/// The five predefined entities, and character references.
+/// Resolves the five predefined entities, and character references.
 fn character(entity: &quick_xml::events::BytesRef<'_>) -> Result<char> {
     if let Ok(Some(character)) = entity.resolve_char_ref() {
         return Ok(character);
@@ -270,9 +270,9 @@ struct Tag {
 }
 
 impl Tag {
-    /// The tag of a field. Names with a dash would be read with an underscore. Which letters beyond ASCII
-    /// a name may have depends on the edition of XML. So such names, and all that could inject markup,
-    /// are in an attribute.
+    /// Returns the tag of a field. Names with a dash would be read with an underscore. Which letters beyond ASCII a
+    /// name may have depends on the edition of XML. So such names, and all that could inject markup, are in an
+    /// attribute.
     fn of(field: &str) -> Tag {
         // Underscores at the beginning stay, because no name can begin with a dash.
         let stem = field.trim_start_matches('_');
@@ -286,7 +286,7 @@ impl Tag {
         }
     }
 
-    /// The tag of an item of the list with this tag.
+    /// Returns the tag of an item of the list with this tag.
     fn of_item(&self) -> Tag {
         let singular = self.name.strip_suffix('s').filter(|name| !name.is_empty());
         let name = singular.unwrap_or(&self.name).to_owned();

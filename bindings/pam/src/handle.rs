@@ -24,7 +24,8 @@ impl Handle<'_> {
         Some(Handle { raw: NonNull::new(raw)?, valid: PhantomData })
     }
 
-    /// The name of the user who logs in. PAM asks for the name if the program does not know it.
+    /// Returns the name of the user who logs in. PAM asks for the name if the program does not know
+    /// it.
     pub(crate) fn user(&self) -> Option<String> {
         let mut user: *const c_char = ptr::null();
         // SAFETY: the handle is valid, and NULL selects the usual prompt.
@@ -35,22 +36,22 @@ impl Handle<'_> {
         self.text(PAM_USER)
     }
 
-    /// The machine that the user comes from.
+    /// Returns the machine that the user comes from.
     pub(crate) fn remote(&self) -> Option<String> {
         self.text(PAM_RHOST)
     }
 
-    /// The program, by the name of its file in /etc/pam.d.
+    /// Returns the program, by the name of its file in /etc/pam.d.
     pub(crate) fn service(&self) -> Option<String> {
         self.text(PAM_SERVICE)
     }
 
-    /// The terminal, as the program names it.
+    /// Returns the terminal, as the program names it.
     pub(crate) fn terminal(&self) -> Option<String> {
         self.text(PAM_TTY)
     }
 
-    /// The text that the user typed for a module before this one.
+    /// Returns the text that the user typed for a module before this one.
     pub(crate) fn typed_before(&self) -> Option<Secret> {
         // SAFETY: this item is text.
         let text = unsafe { self.bytes(PAM_AUTHTOK) }?.to_str().ok()?;
@@ -70,7 +71,7 @@ impl Handle<'_> {
         }
     }
 
-    /// A copy of an item, unless it is empty or not UTF-8.
+    /// Returns a copy of an item, unless it is empty or not UTF-8.
     fn text(&self, item: c_int) -> Option<String> {
         debug_assert!([PAM_USER, PAM_RHOST, PAM_SERVICE, PAM_TTY].contains(&item));
         // SAFETY: these items are text.
@@ -86,7 +87,7 @@ impl Handle<'_> {
         Some(unsafe { CStr::from_ptr(text.as_ptr()) })
     }
 
-    /// A pointer to an item.
+    /// Returns a pointer to an item.
     pub(crate) fn item(&self, item: c_int) -> Option<NonNull<c_void>> {
         let mut value: *const c_void = ptr::null();
         // SAFETY: the handle is valid, and `value` can be written to.

@@ -101,7 +101,7 @@ fn authenticate(handle: &Handle<'_>, flags: c_int, arguments: &[&CStr]) -> Outco
     log_in_as_configured(file, &arguments, &login, &mut talk, &mut journal)
 }
 
-/// The arguments of the module, unless they are not what PAM passes.
+/// Returns the arguments of the module, unless they are not what PAM passes.
 ///
 /// # Safety
 /// `argv` has `argc` texts that end with NUL and are valid during `'a`, or `argc` is 0.

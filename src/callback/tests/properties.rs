@@ -25,7 +25,7 @@ fn fields(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<Stri
     prop::collection::vec((".{0,6}", inner), 0..4).prop_map(|fields| fields.into_iter().collect())
 }
 
-/// The text of a callback with a random tree in its details.
+/// Returns the text of a callback with a random tree in its details.
 fn body() -> impl Strategy<Value = String> {
     (fields(tree()), 1..1000_u64).prop_map(|(details, id)| {
         let transaction = serde_json::json!({ "details": details, "message": "Log in?" });

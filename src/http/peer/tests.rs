@@ -78,7 +78,7 @@ fn peer(login: Option<&str>, rights: &[Right]) -> Peer {
     Peer::new(1000, login.map(str::to_owned), rights)
 }
 
-/// A path of the call about a user, whose login name is `ada` if the id is 7.
+/// Returns a path of the call about a user, whose login name is `ada` if the id is 7.
 fn path(template: &str, id: &str) -> String {
     let uuid = "0a1b2c3d-0000-4000-8000-0123456789ab";
     let login = if id == "7" { "ada" } else { "bob" };

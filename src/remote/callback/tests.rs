@@ -188,7 +188,7 @@ fn a_url_with_an_address_of_this_machine_leads_there_and_nowhere_else() {
     }
 }
 
-/// A name server that says something else each time: first one address, and then another one.
+/// Starts a name server that answers differently each time: first one address, and then another one.
 #[allow(clippy::disallowed_methods, reason = "a test needs a name server")]
 fn rebinding(first: Ipv4Addr, later: Ipv4Addr) -> String {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

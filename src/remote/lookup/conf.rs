@@ -85,7 +85,7 @@ impl Conf {
         }
     }
 
-    /// The names that a name may be short for, in the order in which to query them.
+    /// Returns the names that a name may be short for, in the order in which to query them.
     pub(super) fn names(&self, name: &str, whole: bool) -> Vec<String> {
         let mut names = vec![name.to_owned()];
         if !whole {

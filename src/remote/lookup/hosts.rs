@@ -10,8 +10,8 @@ use std::path::Path;
 /// or blocks advertisers.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// The addresses of a name. A file that cannot be read has none; of a long file, only the part read
-/// before the deadline counts.
+/// Looks up the addresses of a name. A file that cannot be read has none; of a long file, only the
+/// part read before the deadline counts.
 pub(super) fn addresses(
     file: &Path,
     name: &str,
@@ -29,7 +29,7 @@ pub(super) fn addresses(
     Ok(found)
 }
 
-/// The address of a line, if it contains the name.
+/// Returns the address of a line, if it contains the name.
 fn address(line: &str, name: &str) -> Option<IpAddr> {
     let mut words = line.split('#').next()?.split_whitespace();
     let address = words.next()?.parse().ok()?;

@@ -106,8 +106,8 @@ impl Question<'_> {
         })
     }
 
-    /// The addresses of the name, or of the name that it is an alias for. Records of other names
-    /// are ignored.
+    /// Returns the addresses of the name, or of the name that it is an alias for. Records of other
+    /// names are ignored.
     fn follow(&self, records: &[Record], name: &Name) -> Vec<IpAddr> {
         let mut name = name;
         for _ in 0..CHAIN {
@@ -128,7 +128,7 @@ impl Question<'_> {
 }
 
 impl Kind {
-    /// The type of a record of this kind.
+    /// Returns the type of a record of this kind.
     fn number(self) -> u16 {
         match self {
             Kind::V4 => 1,
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
         self.take(2)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
     }
 
-    /// A name. It may end with a pointer to an earlier name.
+    /// Reads a name. It may end with a pointer to an earlier name.
     fn name(&mut self) -> Option<Name> {
         let mut name = Name::new();
         let mut end = None;
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A name as it is sent, or `None` if it or one of its labels is too long or empty.
+/// Returns a name as it is sent, or `None` if it or one of its labels is too long or empty.
 fn wire_name(name: &str) -> Option<Name> {
     let mut bytes = Name::new();
     for label in name.split('.') {
@@ -237,7 +237,7 @@ mod tests {
         Question { id: 0x1234, name: NAME, kind: Kind::V4 }
     }
 
-    /// An answer with an alias, written by another implementation, which shortens names.
+    /// Returns an answer with an alias, written by another implementation, which shortens names.
     fn answer() -> Vec<u8> {
         let question = question().bytes().unwrap();
         let mut packet = Packet::parse(&question).unwrap().into_reply();

@@ -61,8 +61,8 @@ fn is_private(address: Ipv6Addr) -> bool {
     address.is_unique_local() || address.is_unicast_link_local()
 }
 
-/// The address from which this machine would connect, or an error without a route. Connecting a UDP
-/// socket sends nothing.
+/// Returns the address from which this machine would connect, or an error without a route.
+/// Connecting a UDP socket sends nothing.
 fn source(to: IpAddr) -> io::Result<IpAddr> {
     let any: IpAddr = match to {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

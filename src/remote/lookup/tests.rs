@@ -52,7 +52,7 @@ fn server(udp: Udp, tcp: Option<Tcp>) -> Server {
     Server { address, queries }
 }
 
-/// The same port for UDP and TCP.
+/// Returns the same port for UDP and TCP.
 fn ports() -> (UdpSocket, TcpListener) {
     loop {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

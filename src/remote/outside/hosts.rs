@@ -59,7 +59,7 @@ struct Stamp {
 }
 
 impl Hosts {
-    /// The connections for a request.
+    /// Returns the connections for a request.
     pub(super) fn find(&self, to: &To<'_>, lookup: &Lookup) -> Result<Arc<Connections>> {
         let To { https, host, reach, ca_file, .. } = to;
         let authorities = ca_file.filter(|_| *https).map(Authorities::now).transpose()?;
@@ -137,8 +137,8 @@ fn add<T>(all: &mut Vec<T>, one: T) {
 }
 
 impl Authorities {
-    /// The file as it is now. It is looked at before it is read, so one that changes meanwhile is read
-    /// again with the next callback.
+    /// Returns the file as it is now. It is looked at before it is read, so one that changes meanwhile is read again
+    /// with the next callback.
     fn now(file: &Path) -> Result<Authorities> {
         let found = std::fs::metadata(file).map_err(|error| {
             let reason = format!("{} cannot be read: {error}", file.display());
