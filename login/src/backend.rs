@@ -10,7 +10,7 @@ use seconder::{ApprovalWait, Handle, Result, Service, Sleeper, Verify};
 
 /// The calls that a login makes: a [`Service`], or what stands in for one in tests.
 pub trait Backend {
-    /// The service's user of a login name, by its directory; `None` if there is none.
+    /// Returns the service's user of a login name, by its directory; `None` if no user has it.
     ///
     /// # Errors
     /// See [`Error`].
@@ -59,7 +59,7 @@ pub trait Backend {
 
 impl Backend for Service {
     fn find_user(&self, login: &str) -> Result<Option<UserId>> {
-        // A name that the service's users cannot have is nobody's.
+        // No user of the service can have such a name.
         let Ok(login) = login.parse() else { return Ok(None) };
         Ok(FindUser::found(self.handle(&FindUser::new(login)))?.map(|found| found.user_id))
     }

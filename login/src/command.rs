@@ -10,24 +10,24 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What the program prints for a user that it does not know.
+/// The output of the program for a user that it does not know.
 const NOBODY: &str = "none";
 /// The most bytes that the program may print.
 const LONGEST_OUTPUT: usize = 64;
-/// How often it is looked whether a program that has closed its output has ended.
+/// The interval at which the program is polled for its end, once it has closed its output.
 const INTERVAL: Duration = Duration::from_millis(2);
-/// How long a killed program may take to end.
+/// The time that a killed program may take to end.
 const DYING: Duration = Duration::from_secs(2);
 
-/// The id that the program prints for a login name; `None` if it prints [`NOBODY`].
+/// Runs the program and returns the id that it prints for a login name; `None` if it prints [`NOBODY`].
 ///
-/// The program gets nothing but the name: no environment, no input, a process group of its own. Its
-/// status is not known where the host process ignores SIGCHLD or reaps every child itself. What it
-/// printed then counts alone, which is why it must be a whole line in any case: a user who may lower
-/// the limits of a process, or end the program, must not become one whom nobody knows.
+/// The program gets nothing but the name: no environment, no input, a process group of its own. Its status is not known
+/// where the host process ignores SIGCHLD or reaps every child itself. What it printed then counts alone, which is why
+/// it must be a whole line in any case: a user who may lower the limits of a process, or end the program, must not
+/// count as unknown.
 ///
 /// # Errors
-/// Why there is no result.
+/// The reason why there is no result.
 pub(crate) fn run(
     program: &Path,
     login: &str,
@@ -97,7 +97,7 @@ fn wait(child: &mut Child, began: Instant, timeout: Duration) -> Result<(), Stri
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => return Err(format!("failed: {status}")),
             Ok(None) => {}
-            // Somebody else was given its status, or nobody.
+            // Another part of the process has reaped it, or SIGCHLD is ignored.
             Err(error) if error.raw_os_error() == Some(Errno::CHILD.raw_os_error()) => {
                 return Ok(());
             }

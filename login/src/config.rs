@@ -48,23 +48,23 @@ pub struct Config {
     pub(crate) trusted_networks: Vec<Network>,
     pub(crate) first_pass: FirstPass,
     pub(crate) approval_message: String,
-    /// Whether users may log in while the service cannot be reached.
+    /// Logins while the service cannot be reached; `None` if they are not allowed.
     pub offline: Option<Offline>,
     effective: Vec<(&'static str, String, String)>,
 }
 
-/// What is wrong with a configuration, and what would be accepted.
+/// An error in a configuration, and the values that would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file, or `arguments`.
     pub file: String,
     /// The line, from 1; 0 for arguments.
     pub line: usize,
-    /// What is wrong, and what would be accepted.
+    /// The error, and the values that would be accepted.
     pub text: String,
 }
 
-/// What is done at once.
+/// The second factor that is used at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Ask,
@@ -74,7 +74,7 @@ pub(crate) enum Method {
     Push,
 }
 
-/// What the user may choose from.
+/// The second factors that the user may choose from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) push: bool,
@@ -82,7 +82,7 @@ pub(crate) struct Offer {
     pub(crate) call: bool,
 }
 
-/// Where the service's user of a login name is looked up.
+/// The source of the service's user for a login name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Users {
     File(PathBuf),
@@ -97,7 +97,7 @@ pub(crate) enum Who {
     Group(String),
 }
 
-/// What becomes of what was typed for an earlier module.
+/// The use of the text that was typed for an earlier module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FirstPass {
     No,
@@ -107,7 +107,7 @@ pub(crate) enum FirstPass {
     WithCode(usize),
 }
 
-/// How users log in while the service cannot be reached.
+/// Settings of logins while the service cannot be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offline {
@@ -174,7 +174,7 @@ impl Config {
     }
 }
 
-/// How many errors those are, in words.
+/// Returns the number of errors, in words.
 pub fn count(problems: &[Problem]) -> String {
     match problems.len() {
         1 => "1 error".to_owned(),

@@ -1,15 +1,15 @@
-//! How the user and the operator are reached.
+//! Channels to the user and to the operator.
 
 use seconder::model::Secret;
 use std::time::Duration;
 
 /// Reaches the user who logs in.
 pub trait Conversation {
-    /// Asks for a line of text. `echo` says whether what is typed may be seen. An empty text is an
+    /// Asks for a line of text. If `echo` is set, the typed text may be seen. An empty text is an
     /// answer: the user pressed Enter.
     ///
     /// # Errors
-    /// [`Silent`] if nobody can answer: there is no terminal, or the connection has ended.
+    /// [`Silent`] if no answer is possible: there is no terminal, or the connection has ended.
     fn ask(&mut self, prompt: &str, echo: bool) -> Typed;
 
     /// Shows a line of text, at the latest with the next question.
@@ -36,10 +36,10 @@ pub trait Conversation {
     }
 }
 
-/// What a user typed.
+/// The text that a user typed.
 pub type Typed = Result<Secret, Silent>;
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// For information.
@@ -48,11 +48,11 @@ pub enum Style {
     Error,
 }
 
-/// Nobody can answer.
+/// The error that no answer is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silent;
 
-/// A session in which nobody can answer: there is no terminal.
+/// A session in which no answer is possible: there is no terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Nobody;
 
@@ -78,6 +78,6 @@ impl Conversation for Nobody {
 pub trait Journal {
     /// An error that the operator has to mend.
     fn error(&mut self, text: &str);
-    /// What was decided and why: one line for each login.
+    /// Reports the decision and its reason: one line for each login.
     fn notice(&mut self, text: &str);
 }

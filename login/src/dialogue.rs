@@ -1,4 +1,4 @@
-//! Who is asked for a second factor, and how a login ends.
+//! The dialogue of a login: the request for a second factor, and the outcome.
 
 mod first_pass;
 mod offline;
@@ -21,7 +21,7 @@ use seconder::model::{Secret, UserId};
 use std::path::Path;
 use std::process::Command;
 
-/// What is known of a login.
+/// The facts that are known of a login.
 #[derive(Clone, Debug, Default)]
 pub struct Login<'a> {
     /// The login name.
@@ -30,9 +30,9 @@ pub struct Login<'a> {
     pub remote: Option<&'a str>,
     /// The program that asks, such as `sshd`.
     pub program: &'a str,
-    /// What the user typed before, for another module: a password, or password and code.
+    /// The text that the user typed before, for another module: a password, or password and code.
     pub typed_before: Option<Secret>,
-    /// Whether the user has given the answer to the first question already, so that nothing is sent
+    /// Set if the user has given the answer to the first question already, so that nothing is sent
     /// before it is asked.
     pub answered: bool,
     /// Changes the program of `users=command:` before it is run: for a process with descriptors that
@@ -40,13 +40,13 @@ pub struct Login<'a> {
     pub before_command: Option<fn(&mut Command)>,
     /// The machine, for offline logins. `None` is [`ThisMachine`](crate::ThisMachine).
     pub machine: Option<&'a dyn Machine>,
-    /// Whether this process has more rights than the user who started it, as `su` and `sudo` have.
+    /// Set if this process has more rights than the user who started it, as `su` and `sudo` have.
     /// Such a user can stop the process until its time is over, so neither `on_trouble=ignore` nor
     /// offline logins apply.
     pub started_by_user: bool,
 }
 
-/// How a login ends, and why, for the log.
+/// The outcome of a login and its reason, for the log.
 pub(crate) struct End {
     outcome: Outcome,
     why: String,
@@ -146,7 +146,7 @@ fn notice(login: &Login<'_>, end: &End, journal: &mut dyn Journal) -> Outcome {
     let from = login.remote.filter(|remote| !remote.is_empty());
     let from = from.map(|remote| format!(" from {}", word(remote))).unwrap_or_default();
     let by = if login.program.is_empty() { "a program" } else { &word(login.program) };
-    // What is no login name may be a text that looks like this line, or a password.
+    // A text that is no login name may look like this line, or be a password.
     let name = if users::is_login_name(login.user) { login.user } else { "an invalid name" };
     journal.notice(&format!(
         "login of {name} by {by}{from}: {} ({})",

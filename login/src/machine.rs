@@ -1,4 +1,4 @@
-//! What a login reads of the machine.
+//! Facts that a login reads from the machine.
 
 use crate::clean::short;
 use crate::offline::{Problem, machine_id};
@@ -10,7 +10,7 @@ pub trait Machine: fmt::Debug {
     /// The time in Unix seconds.
     fn now(&self) -> u64;
 
-    /// What no other machine has.
+    /// Returns a value that no other machine has.
     ///
     /// # Errors
     /// If the machine has none.

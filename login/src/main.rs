@@ -59,7 +59,7 @@ struct Program {
     syslog: bool,
 }
 
-/// The exit status where nobody was asked: an option is invalid, or printed something.
+/// The exit status if there was no dialogue: an option is invalid, or printed something.
 const NO_VERDICT: u8 = 2;
 
 fn main() -> ExitCode {

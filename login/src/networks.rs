@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 pub(crate) struct Network {
     /// The first address, as IPv6: an IPv4 address in its mapped form, `::ffff:192.0.2.0`.
     first: u128,
-    /// How many bits of it count.
+    /// The number of leading bits that count.
     bits: u32,
 }
 

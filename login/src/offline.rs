@@ -6,10 +6,10 @@
 //! time step is later than every one that was used; the step is on disk before the user is let in.
 //! Such logins are reported to the service before the next one that it checks.
 //!
-//! What this cannot do: root of this machine can open the seal, and find the codes of these days by
-//! trying all of them; whoever puts back an older copy of the whole folder can use a code again for
-//! as long as it is shown; and a code that was used on another machine, or online and without this
-//! machine, is accepted here once more while it is shown.
+//! Limits: root of this machine can open the seal, and find the codes of these days by trying all
+//! of them; anyone who restores an older copy of the whole folder can use a code again for as long
+//! as it is shown; and a code that was used on another machine, or online and without this machine,
+//! is accepted here once more while it is shown.
 //!
 //! The caller passes the time and the randomness, so that tests control them. No function here
 //! starts a thread, reads the environment or writes outside the folder.
@@ -29,18 +29,18 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Where the files are kept, unless the configuration says otherwise.
+/// The folder of the files, unless the configuration names another one.
 pub const DEFAULT_FOLDER: &str = "/var/lib/seconder-login";
 /// A user with codes that are older than this gets new ones at the next login, in seconds.
 const RENEWED_AFTER: u64 = 60 * 60;
-/// How many logins one report can have.
+/// The most logins that one report can have.
 const AT_ONCE: usize = 100;
 const A_DAY: u64 = 24 * 60 * 60;
 
 /// Fills a buffer with unpredictable bytes, and returns whether it could.
 pub type Random = fn(&mut [u8]) -> bool;
 
-/// How long, and how often, a user may log in without the service.
+/// The limits of logins without the service: their time and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Days since the last login that the service checked, 1 to 7.
@@ -63,13 +63,13 @@ pub struct Offline {
     random: Random,
 }
 
-/// What became of a code.
+/// The verdict on a code.
 #[must_use = "only OfflineVerdict::Accepted lets anyone in"]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OfflineVerdict {
     /// The code is right, and was not used before. This is on disk already.
     Accepted {
-        /// How many more logins are possible before the service must check one.
+        /// The number of further logins that are possible before the service must check one.
         logins_left: u32,
     },
     /// The code is wrong, or was used.
@@ -80,7 +80,7 @@ pub enum OfflineVerdict {
     Refused(Problem),
 }
 
-/// Why the cache is of no use. The text is for the operator, and holds no secret.
+/// The reason why the cache is of no use. The text is for the operator, and holds no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The service has prepared nothing for the user, or not on this machine.
@@ -134,7 +134,7 @@ impl Offline {
         Ok(Offline { folder, seal, limits, random })
     }
 
-    /// Returns whether the service should prepare codes now: there are none, or they are an hour old.
+    /// Returns whether the service should prepare codes now: there are no codes, or they are an hour old.
     pub fn wants_codes(&self, user: UserId, now: u64) -> bool {
         match self.read(user) {
             Ok(state) => {
@@ -145,11 +145,11 @@ impl Offline {
         }
     }
 
-    /// Stores what the service has prepared at this time, in Unix seconds. Reports that were not
-    /// acknowledged stay.
+    /// Stores the codes that the service has prepared at this time, in Unix seconds. Reports that
+    /// were not acknowledged stay.
     ///
     /// # Errors
-    /// [`Problem::Reply`], and those of the folder. Nothing has changed then.
+    /// [`Problem::Reply`], and the errors of the folder. Nothing has changed then.
     pub fn prepared(&self, user: UserId, reply: &OfflinePrepared, now: u64) -> Result<()> {
         let lock = self.lock(user)?;
         let before = self.read(user).ok();
@@ -157,13 +157,13 @@ impl Offline {
         self.write(&lock, user, &state)
     }
 
-    /// Notes that the service has accepted a code at this time, so that it is not accepted here as
-    /// well, nor after [`Offline::prepared`] with a reply that is older. To be called before that, for
-    /// every code that the service accepts. Codes that are no longer the user's are removed: those of
-    /// an app that was replaced. Of a cache that cannot be read, nothing remains.
+    /// Notes that the service has accepted a code at this time, so that it is not accepted here as well, nor after
+    /// [`Offline::prepared`] with a reply that is older. To be called before that, for every code that the service
+    /// accepts. Codes of an app that was replaced are no longer the user's, and are removed. Of a cache that cannot be
+    /// read, nothing remains.
     ///
     /// # Errors
-    /// Those of the folder. The caller should then call [`Offline::forget`].
+    /// The errors of the folder. The caller should then call [`Offline::forget`].
     pub fn used_online(&self, user: UserId, code: &Token, now: u64) -> Result<()> {
         let lock = self.lock(user)?;
         let mut state = self.read(user).unwrap_or_else(|_| State::empty());
@@ -175,8 +175,8 @@ impl Offline {
         self.write(&lock, user, &state)
     }
 
-    /// Why no code of the user can be accepted at this time, if none can; so that nobody is asked for
-    /// one in vain.
+    /// Returns the reason why no code of the user can be accepted at this time; `None` if one can. It saves the user a
+    /// question that is in vain.
     pub fn refusal(&self, user: UserId, now: u64) -> Option<Problem> {
         let state = self.read(user);
         state.and_then(|state| self.check_limits(&state, now)).err()
@@ -212,7 +212,7 @@ impl Offline {
                 OfflineVerdict::Wrong
             }
         };
-        // Nobody learns the verdict before it is on disk.
+        // The verdict is on disk before it is returned.
         self.write(&lock, user, &state)?;
         Ok(verdict)
     }
@@ -234,8 +234,8 @@ impl Offline {
         }
     }
 
-    /// The logins to report to the service, at most as many as it takes at once; `None` if there are
-    /// none.
+    /// Returns the logins to report to the service, at most as many as it takes at once; `None` if nothing is to be
+    /// reported.
     ///
     /// # Errors
     /// If the cache cannot be read.
@@ -254,7 +254,7 @@ impl Offline {
     /// Notes that the service has acknowledged these reports.
     ///
     /// # Errors
-    /// Those of the folder. They are reported again then, which does no harm.
+    /// The errors of the folder. They are reported again then, which does no harm.
     pub fn acknowledged(&self, user: UserId, reports: &Reports) -> Result<()> {
         let lock = self.lock(user)?;
         let mut state = self.read(user)?;
@@ -265,19 +265,19 @@ impl Offline {
         self.write(&lock, user, &state)
     }
 
-    /// Removes the codes of a user, such as of one that the service does not know any more.
+    /// Removes the codes of a user, such as one that the service no longer knows.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// The errors of the folder.
     pub fn forget(&self, user: UserId) -> Result<()> {
         let _lock = self.lock(user)?;
         self.folder.remove(&self.seal.file_of_user(user))
     }
 
-    /// Remembers the user of a login name, for configurations in which the service says who that is.
+    /// Remembers the user of a login name, for configurations in which the service maps names to users.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// The errors of the folder.
     pub fn remember(&self, login: &str, user: UserId) -> Result<()> {
         if self.remembered(login) == Some(user) {
             return Ok(());
@@ -288,10 +288,10 @@ impl Offline {
         self.folder.replace(&lock, &name, &sealed)
     }
 
-    /// Forgets the user of a login name, such as one that the service does not know any more.
+    /// Forgets the user of a login name, such as one that the service no longer knows.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// The errors of the folder.
     pub fn forget_login(&self, login: &str) -> Result<()> {
         self.folder.remove(&self.seal.file_of_login(login))
     }

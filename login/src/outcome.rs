@@ -1,8 +1,8 @@
-//! How a login ends.
+//! The outcome of a login.
 
 use seconder::{Error, Stage, codes};
 
-/// How a login ends. Only [`Outcome::Accepted`] lets a user in.
+/// The outcome of a login. Only [`Outcome::Accepted`] lets a user in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Outcome {
@@ -19,18 +19,18 @@ pub enum Outcome {
     Locked,
     /// The service does not know the user.
     Unenrolled,
-    /// Nobody can answer: there is no terminal.
+    /// No answer is possible: there is no terminal.
     NoTerminal,
     /// The second factor could not be checked.
     Trouble(Trouble),
 }
 
-/// Why a second factor could not be checked.
+/// The reason why a second factor could not be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The configuration, the map of users, or a file or folder of theirs; or the service rejected the
-    /// API key or this process, or too many wrong API keys came from this address; or the socket is not that
-    /// of a trusted service. `on_trouble=ignore` never applies.
+    /// The configuration, the map of users, or a file or folder of theirs; or the service rejected the API key or this
+    /// process, or too many wrong API keys came from this address; or the socket does not belong to a trusted service.
+    /// `on_trouble=ignore` never applies.
     Configuration,
     /// The service was not reached, or not in time, or is busy: it asks to wait without the error code
     /// that it has for a user's wait.
@@ -75,8 +75,9 @@ impl Outcome {
     }
 }
 
-/// How a login ends that an error of the service ends. No error lets a user in. What the service
-/// decided against the user is not trouble, because `on_trouble=ignore` must not undo it.
+/// Returns the outcome of a login that an error of the service ends. No error lets a user in. A
+/// decision of the service against the user is not trouble, because `on_trouble=ignore` must not
+/// undo it.
 pub fn outcome_of(error: &Error) -> Outcome {
     match error {
         Error::Rejected(rejection) => match rejection.code.as_deref() {
@@ -84,7 +85,7 @@ pub fn outcome_of(error: &Error) -> Outcome {
             _ => Outcome::Denied,
         },
         Error::TokenMalformed { .. } | Error::Cancelled { .. } => Outcome::Denied,
-        // What others send from the same address says nothing of the user, and must not switch the factor off.
+        // Requests of others from the same address prove nothing of the user, and must not switch the factor off.
         Error::RateLimited { code: Some(code), .. } if code == codes::TOO_MANY_WRONG_KEYS => {
             Outcome::Trouble(Trouble::Configuration)
         }
@@ -92,7 +93,7 @@ pub fn outcome_of(error: &Error) -> Outcome {
         // on_trouble=ignore would forgive: an attacker could reach it by many requests.
         Error::RateLimited { .. } if error.is_operator_limit() => Outcome::Denied,
         Error::RateLimited { code: Some(_), .. } => Outcome::Locked,
-        // That of a service in maintenance, of a proxy, or of a socket with too many connections.
+        // The reply comes from a service in maintenance, a proxy, or a socket with too many connections.
         Error::RateLimited { code: None, .. } => Outcome::Trouble(Trouble::Unavailable),
         Error::Unauthorized { .. } => Outcome::Trouble(Trouble::Configuration),
         Error::InvalidResponse { .. } | Error::Storage { .. } => Outcome::Trouble(Trouble::Service),

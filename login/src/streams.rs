@@ -14,7 +14,7 @@ const LONGEST: usize = 4096;
 
 /// A program that asks the user, in JSON.
 pub(crate) struct Programs {
-    /// How long to wait for each answer.
+    /// The time to wait for each answer.
     pub(crate) within: Duration,
 }
 
@@ -90,8 +90,8 @@ impl Conversation for OneCode {
     }
 }
 
-/// A line of standard input, without its end. Whoever writes it may never write the end, or anything,
-/// so there is a limit.
+/// Reads a line of standard input, without its end. The writer may never write the end, or anything, so there is a
+/// limit.
 fn line(within: Duration) -> Result<Zeroizing<String>, Silent> {
     let input = std::io::stdin();
     let until = Instant::now() + within;

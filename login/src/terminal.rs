@@ -15,11 +15,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
-/// The terminal of the process, whatever standard input and output are.
+/// The terminal of the process, independent of standard input and output.
 const TERMINAL: &str = "/dev/tty";
 /// Maximum length of what is typed, in bytes.
 const LONGEST: usize = 512;
-/// What ends or stops a process whose terminal shows nothing.
+/// The signals that end or stop a process whose terminal shows nothing.
 const SIGNALS: [Signal; 5] =
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGTSTP];
 
@@ -108,7 +108,7 @@ impl Conversation for Terminal {
         if !matches!(readable(&self.typed, Some(within)), Ok(true)) {
             return false;
         }
-        // Nobody waits for the rest of a line.
+        // The rest of a line is discarded without waiting.
         let _ = self.line(|typed| readable(typed, Some(Duration::ZERO)));
         true
     }
@@ -132,10 +132,10 @@ fn readable(terminal: &File, within: Option<Duration>) -> Result<bool, Silent> {
     }
 }
 
-/// Does not show what is typed, until it is dropped. Signals that would end or stop the process, such
-/// as that of Ctrl-C, take effect after that, because they would leave the terminal like this. They are
-/// held back instead of handled: a library may not replace the handlers of a program, and a program
-/// that ignores one of them goes on ignoring it.
+/// Does not show what is typed, until it is dropped. Signals that would end or stop the process, such as the one of
+/// Ctrl-C, take effect after that, because they would leave the terminal like this. They are held back instead of
+/// handled: a library may not replace the handlers of a program, and a program that ignores one of them goes on
+/// ignoring it.
 struct Hidden {
     terminal: File,
     before: Termios,
@@ -154,7 +154,7 @@ impl Hidden {
         let signals = SignalFd::with_flags(&held, flags).map_err(|_| Silent)?;
         let mask = held.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(|_| Silent)?;
         let hidden = Hidden { terminal, before, mask, signals };
-        // What was typed ahead is kept: it may be the code.
+        // Text that was typed ahead is kept: it may be the code.
         tcsetattr(&hidden.terminal, OptionalActions::Now, &modes).map_err(|_| Silent)?;
         Ok(hidden)
     }

@@ -1,4 +1,4 @@
-//! Files that nobody but root, or the user that the process runs as, can have written.
+//! Files that only root, or the user that the process runs as, can have written.
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open, openat};
 use rustix::io::Errno;
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 /// The most bytes that a file may have.
 const LONGEST: u64 = 65_536;
-/// Whoever else may write.
+/// The permission bits that let others write.
 const OTHERS_WRITE: u32 = 0o022;
 /// Everybody who is neither the owner nor in the group.
 const OTHERS: u32 = 0o007;
@@ -24,7 +24,7 @@ const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 #[cfg(not(target_os = "linux"))]
 const FOLDER: OFlags = OFlags::DIRECTORY;
 
-/// Who may read a file.
+/// The users who may read a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readers {
     /// Everybody.
@@ -62,7 +62,7 @@ pub(crate) fn read(path: &Path, readers: Readers) -> Result<Secret, String> {
     }
 }
 
-/// Checks that a program is one that nobody else could have replaced.
+/// Checks that only root or the process's effective user could have replaced a program.
 pub(crate) fn check_program(path: &Path) -> Result<(), String> {
     let (_, stat) = open_trusted(path)?;
     match stat.st_mode & 0o111 {
@@ -71,13 +71,13 @@ pub(crate) fn check_program(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Opens a regular file that belongs to root or to the process's effective user, like every folder
-/// above it, and that others cannot write. A folder with the sticky bit may be written by others,
-/// since they cannot replace a file in it that is not theirs. Symbolic links are rejected, because
-/// whoever can replace one decides what is read; the path that one leads to can be written instead.
+/// Opens a regular file that belongs to root or to the process's effective user, like every folder above it, and that
+/// others cannot write. A folder with the sticky bit may be written by others, since they cannot replace a file in it
+/// that is not theirs. Symbolic links are rejected, because anyone who can replace one decides what is read; the path
+/// that it leads to can be written instead.
 ///
-/// The effective user is trusted like root: whoever runs programs as that user can trace this process
-/// and change what it decides.
+/// The effective user is trusted like root: anyone who runs programs as that user can trace this process and change
+/// what it decides.
 ///
 /// A FIFO or a device does not block, and what was checked is what is read: each folder is opened,
 /// and the next one within it.

@@ -1,4 +1,4 @@
-//! Which user of the service a login name is.
+//! Maps login names to users of the service.
 
 use crate::config::{Config, Place, Problem, Users, lines};
 use crate::outcome::{Trouble, outcome_of};
@@ -14,10 +14,10 @@ pub(crate) fn is_login_name(name: &str) -> bool {
     name.parse::<LoginName>().is_ok()
 }
 
-/// The service's user of a login name; `None` if there is none.
+/// Returns the service's user of a login name; `None` if no user has it.
 ///
 /// # Errors
-/// How the login ends, and what the operator has to mend, line by line.
+/// The outcome of the login, and the errors that the operator has to mend, line by line.
 pub(crate) fn find(
     config: &Config,
     backend: &dyn Backend,

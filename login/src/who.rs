@@ -1,4 +1,4 @@
-//! Who is asked for a second factor at all: the keys `only` and `except`.
+//! Accounts that need a second factor: the keys `only` and `except`.
 
 use crate::config::{Config, Who};
 use crate::conversation::Journal;
@@ -40,8 +40,8 @@ impl Account {
     }
 }
 
-/// Why a user is not asked; `None` if they are. Where that cannot be found out, they are, and so are
-/// those who have no account here.
+/// Returns the reason why a user is not asked; `None` if the user is asked. That is also so if the reason cannot be
+/// found out, and for users who have no account here.
 pub(crate) fn excepted(
     config: &Config,
     account: &Account,

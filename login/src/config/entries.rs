@@ -12,7 +12,7 @@ const LONGEST_LINE: usize = 1024;
 /// The most problems that are reported of one file: a file that is no configuration has thousands.
 const MOST_PROBLEMS: usize = 50;
 
-/// Where something was written.
+/// The position at which an entry was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) file: String,

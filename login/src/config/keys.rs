@@ -8,15 +8,16 @@ pub struct Key {
     pub name: &'static str,
     /// The values that are accepted, such as `a number, 1 to 10`.
     pub values: &'static str,
-    /// The value without it; empty if there is none.
+    /// The value if the key is absent; empty if it has no default.
     pub default: &'static str,
-    /// Where it has an effect.
+    /// The condition under which it has an effect.
     pub needs: Needs,
-    /// What it does.
+    /// The description of its effect.
     pub text: &'static str,
 }
 
-/// Where a key has an effect. A key that has none is an error, because whoever wrote it relies on it.
+/// The condition under which a key has an effect. A key without an effect is an error, because the administrator who
+/// wrote it relies on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Everywhere.
@@ -34,7 +35,7 @@ pub enum Needs {
 }
 
 impl Needs {
-    /// What it has an effect with.
+    /// Returns the description of the condition.
     pub fn text(self) -> &'static str {
         match self {
             Needs::Nothing => "",
@@ -174,7 +175,7 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
         .map(|(_, key)| key)
 }
 
-/// How many letters have to be inserted, removed or replaced to make one word of the other.
+/// Returns the number of letters that have to be inserted, removed or replaced to turn one word into the other.
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (line, a) in one.bytes().enumerate() {

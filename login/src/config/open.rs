@@ -16,8 +16,8 @@ impl Config {
     fn settings(&self) -> Settings {
         let mut settings = Settings::new(&self.url).timeout(self.timeout);
         if self.url.starts_with("unix:") {
-            // A user may leave a question open, and those of su many, so that root's places on the
-            // socket would be taken. A new connection costs next to nothing there.
+            // A user may leave a question open, and many sessions of `su` as well, so that root's
+            // places on the socket would be taken. A new connection costs next to nothing there.
             settings = settings.max_idle(Duration::ZERO);
         }
         if let Some(uid) = self.service_user {
@@ -45,8 +45,8 @@ impl Config {
     }
 }
 
-/// What the library finds wrong with the values, at the places where they were written. It reports
-/// one thing at a time, so each setting is tried by itself.
+/// Returns the errors that the library finds in the values, at the places where they were written.
+/// It reports one error at a time, so each setting is tried by itself.
 pub(super) fn check(config: &Config, place: &dyn Fn(&str) -> Option<Place>) -> Vec<Problem> {
     let mut problems = Vec::new();
     if config.open().is_ok() {

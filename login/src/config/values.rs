@@ -30,7 +30,7 @@ impl Values<'_> {
         let url = self.value("url", url);
         let (https, unix) = match &url {
             Some(url) => (url.starts_with("https:"), url.starts_with("unix:")),
-            // What else is wrong cannot be known.
+            // Other errors cannot be found then.
             None => (true, true),
         };
         let users = self.value("users", users);
@@ -227,7 +227,7 @@ impl Values<'_> {
         self.entries.get(name).map_or_else(Place::arguments, |entry| entry.place.clone())
     }
 
-    /// What is in effect, and where it was set.
+    /// Returns the settings in effect, and the place where each was set.
     fn effective(&self, https: bool, unix: bool) -> Vec<(&'static str, String, String)> {
         let shown = |entry: &Entry| match entry.key.name {
             "proxy" if entry.value.contains('@') => "(with a password)".to_owned(),

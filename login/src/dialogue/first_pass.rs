@@ -1,4 +1,4 @@
-//! What was typed before, for another module, or in one field with a password.
+//! Text that was typed before, for another module, or in one field with a password.
 
 use super::End;
 use super::questions::{Dialogue, Next, lenient_code};

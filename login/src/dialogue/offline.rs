@@ -14,7 +14,7 @@ use seconder::{Error, codes};
 
 /// The question while the service cannot be reached.
 pub(super) const QUESTION: &str = "The service cannot be reached. Code of your authenticator app: ";
-/// What the service calls an authenticator app among a user's devices.
+/// The service's name for an authenticator app among a user's devices.
 const APP: &str = "authenticator";
 const UNAVAILABLE: Outcome = Outcome::Trouble(Trouble::Unavailable);
 
@@ -113,7 +113,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// How a login ends that the cache cannot decide: as without a cache.
+    /// Returns the outcome of a login that the cache cannot decide: as without a cache.
     fn not_offline(&mut self, why: &str) -> Next {
         // The login ends in any case.
         let _ = self.conversation.show(super::questions::NOT_NOW, Style::Error);
@@ -144,7 +144,7 @@ impl Dialogue<'_> {
     }
 
     /// Notes that the service has accepted a code, and has codes prepared for later. The login is
-    /// accepted, whatever becomes of this.
+    /// accepted even if this fails.
     pub(super) fn used_online(&mut self, token: &Token, found: &Verification) {
         let Some(cache) = &self.cache else { return };
         let now = cache.machine.now();

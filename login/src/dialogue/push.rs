@@ -93,7 +93,8 @@ impl Dialogue<'_> {
     }
 }
 
-/// What the user is asked to do. A request that has a number is approved by typing it on the phone.
+/// Returns the instruction for the user. A request that has a number is approved by typing it on
+/// the phone.
 fn request(created: &ApprovalCreated) -> String {
     let number = created.number.as_ref().map(|number| short(number.expose()));
     match number.filter(|number| !number.is_empty()) {

@@ -14,11 +14,11 @@ use seconder::{Error, Verify};
 use std::ops::ControlFlow;
 use zeroize::Zeroizing;
 
-/// How many questions are asked in addition to the tries: choices are no tries.
+/// The number of questions that are asked in addition to the tries: choices are no tries.
 const MORE_QUESTIONS: u32 = 6;
 /// A user who has to wait longer than this is not asked again.
 const LONGEST_WAIT: u64 = 60;
-/// What a user reads whose login ends by trouble.
+/// The message for a user if the login ends by trouble.
 pub(super) const NOT_NOW: &str = "The second factor cannot be checked now. Try again later.";
 /// The same, of a service that asks to wait.
 const BUSY: &str = "The second factor cannot be checked now, because the service is busy.";
@@ -29,7 +29,7 @@ const SAME_TEXT: &str = "the client answers every question with the same text: h
 const SAME_TEXT_BY_SSH: &str = "the client answers every question with the same text, as OpenSSH does \
                                 for the method password: allow keyboard-interactive instead";
 
-/// What happens next: another question, unless the login ends.
+/// The next step: another question, unless the login ends.
 pub(super) type Next = ControlFlow<End>;
 
 /// A dialogue with one user.
@@ -40,7 +40,7 @@ pub(super) struct Dialogue<'a> {
     pub(super) user: UserId,
     pub(super) conversation: &'a mut dyn Conversation,
     pub(super) journal: &'a mut dyn Journal,
-    /// What the user has and the configuration offers.
+    /// The factors that the user has and the configuration offers.
     pub(super) offer: Offer,
     /// The password that was typed in one field with the code.
     pub(super) password: Option<Secret>,
@@ -49,16 +49,16 @@ pub(super) struct Dialogue<'a> {
     pub(super) failures: u32,
     /// For offline logins, if they are configured.
     pub(super) cache: Option<Cache<'a>>,
-    /// Whether the service was not reached, so that the cache decides.
+    /// Set if the service was not reached, so that the cache decides.
     pub(super) unreachable: bool,
-    /// Whether offline logins were reported, or tried to be.
+    /// Set if offline logins were reported, or a report was attempted.
     pub(super) reported: bool,
-    /// Whether the last failure was that of a user who has to wait.
+    /// Set if the last failure was the rejection of a user who has to wait.
     locked: bool,
     questions: u32,
 }
 
-/// What a user may choose instead of typing a code.
+/// The choices of a user besides typing a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Push,
@@ -170,7 +170,7 @@ impl<'a> Dialogue<'a> {
         self.questions > self.config.tries + MORE_QUESTIONS
     }
 
-    /// How a login ends whose tries are used up.
+    /// Returns the outcome of a login with no tries left.
     pub(super) fn out_of_tries(&self) -> End {
         let why = match self.failures {
             1 => "one failed try".to_owned(),
@@ -188,7 +188,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// How a login ends in which nobody answers. Whoever failed before was denied.
+    /// Returns the outcome of a login without an answer. A user who failed before was denied.
     fn silent(&self) -> End {
         match self.failures {
             0 => End::new(Outcome::NoTerminal, "there is nobody to ask"),
@@ -362,7 +362,7 @@ impl<'a> Dialogue<'a> {
         if self.goes_offline(outcome) {
             return Next::Continue(());
         }
-        // Whom the service does not want, or does not know any more, does not log in without it.
+        // A user whom the service rejects, or no longer knows, does not log in without it.
         if matches!(error, Error::Rejected(_)) {
             self.forget_codes();
         }

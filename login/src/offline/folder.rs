@@ -12,14 +12,15 @@ use std::time::Duration;
 
 /// More than any cache has: 20160 hashes, 1000 reports and the seal.
 const LARGEST: u64 = 256 * 1024;
-/// How long another login of the same user may take, and how often that is looked at.
+/// The time that another login of the same user may take, and the interval at which that is
+/// checked.
 const ROUNDS: u32 = 200;
 const ROUND: Duration = Duration::from_millis(10);
 /// The owner alone reads and writes.
 const PRIVATE: u32 = 0o700;
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// The folder, opened once, so that nobody can exchange it afterwards.
+/// The folder, opened once, so that it cannot be exchanged afterwards.
 pub(super) struct Folder {
     open: OwnedFd,
     path: PathBuf,
@@ -76,7 +77,7 @@ impl Folder {
         Err(Problem::Busy)
     }
 
-    /// The contents of a file; `None` if there is none.
+    /// Returns the contents of a file; `None` if it does not exist.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match rustix::fs::openat(&self.open, name, flags, Mode::empty()) {

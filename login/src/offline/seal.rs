@@ -91,7 +91,7 @@ impl Seal {
     }
 }
 
-/// What a seal also vouches for: the version and the name of the file.
+/// Returns the data that a seal also authenticates: the version and the name of the file.
 fn bound(name: &str) -> Aad<Vec<u8>> {
     Aad::from([MAGIC, name.as_bytes()].concat())
 }
@@ -132,11 +132,11 @@ fn no_random() -> Problem {
     Problem::Storage("the system's source of randomness failed".to_owned())
 }
 
-/// The identity of this machine, from /etc/machine-id.
+/// Returns the identity of this machine, from /etc/machine-id.
 ///
 /// # Errors
-/// [`Problem::Storage`] if there is none: a machine that has it only after its first start, or an
-/// image of several machines.
+/// [`Problem::Storage`] if the machine has no id: a machine that has it only after its first start,
+/// or an image of several machines.
 pub fn machine_id() -> Result<Vec<u8>> {
     const FILE: &str = "/etc/machine-id";
     let bad = |reason: &str| Problem::Storage(format!("{FILE} {reason}"));

@@ -1,4 +1,4 @@
-//! What is known of one user, and how it is stored.
+//! The cached state of one user, and its format.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,12 +8,12 @@ use seconder::offline::{HASH_LENGTH, Hasher, KEY_LENGTH, MOST_STEPS};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// How many logins can wait to be reported. No further one is accepted until they were.
+/// The most logins that can wait to be reported. No further one is accepted until they were.
 pub(super) const MOST_REPORTS: usize = 1000;
-/// How far from the present codes may begin, in seconds: the clocks differ.
+/// The most seconds by which codes may begin before or after the present: the clocks differ.
 const SLACK: u64 = 24 * 60 * 60;
 
-/// How many codes of unknown steps are remembered, and for how many seconds.
+/// The number of codes of unknown steps that are remembered, and the seconds for which they are.
 const MOST_USED: usize = 32;
 const USED_FOR: u64 = 24 * 60 * 60;
 /// By how many steps the clocks of this machine and of the service may differ.
@@ -121,7 +121,7 @@ impl State {
     /// or this one, had a later code accepted after the service wrote it.
     fn follow(&mut self, user: UserId, before: State) {
         // Of another app, at most the codes that are shown now are lost. Steps of another length
-        // cannot be compared, and are those of another app in any case.
+        // cannot be compared, and belong to another app in any case.
         if before.period == self.period {
             self.last_step = self.last_step.max(before.last_step);
         }
@@ -134,8 +134,8 @@ impl State {
         self.used = before.used;
     }
 
-    /// Notes that the service has accepted a code at this time. Codes of the same length that are not
-    /// the user's any more, because the app was replaced, are removed.
+    /// Notes that the service has accepted a code at this time. Codes of the same length that are no longer the user's,
+    /// because the app was replaced, are removed.
     pub(super) fn use_up(&mut self, user: UserId, code: &Token, now: u64) {
         match self.find(user, code, now, CLOCKS_DIFFER) {
             Some(step) => self.last_step = self.last_step.max(step),
@@ -170,7 +170,7 @@ impl State {
             && self.wrong_at < u64::MAX / 2
     }
 
-    /// Returns whether the code has as many digits as those of the app.
+    /// Returns whether the code has as many digits as the codes of the app.
     fn has_length_of(&self, code: &Token) -> bool {
         code.as_str().len() as u64 == self.digits
     }
