@@ -116,7 +116,7 @@ fn list(database: &Database, user: Option<UserId>, limit: usize, json: bool) -> 
     }
     let row = |entry: ApprovalEntry| {
         let expires = entry.expires.map_or_else(|| "never".to_owned(), utc);
-        // A line of its own for each request, whatever the application has asked.
+        // Each request gets a line of its own, independent of the text that the application has sent.
         let message = entry.message.replace(['\n', '\t'], " ");
         vec![entry.uuid, entry.user_id.to_string(), utc(entry.created), expires, message]
     };

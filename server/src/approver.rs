@@ -29,7 +29,7 @@ use seconder::http::BodyError;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many codes that nobody was invited with an address may send at once.
+/// The number of invalid invitation codes that an address may send at once.
 const TRIES: u32 = 5;
 /// After what time it may send another one, so that there are no more in any minute.
 const EACH: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ struct Inner {
 }
 
 impl Approver {
-    /// That of an engine; none if nobody has said where devices reach the service.
+    /// Returns the approver of an engine; `None` if the service has no public URL, by which devices reach it.
     pub(crate) fn of(
         engine: Option<&Engine>,
         journal: &Arc<Journal>,
@@ -251,7 +251,7 @@ fn wait_for(status: StatusCode, name: &str, message: &str, wait: Duration) -> Re
     response
 }
 
-/// What no response of the API goes without: nobody keeps it, and no browser takes it for anything else.
+/// Sets the headers of every response of the API: it is not stored, and no browser interprets it as another type.
 fn protect(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::CACHE_CONTROL, "no-store"),

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 /// The bytes of all such bodies that are kept at once: of calls, of phones and of providers each.
 pub(crate) const ALL: usize = 32 * 1024 * 1024;
-/// Those of one client. The networks of IPv6 that it is in have as many times more as [`NETWORKS`] says.
+/// The bytes of one client. The networks of IPv6 that it is in have as many times more as [`NETWORKS`] says.
 pub(crate) const SHARE: usize = 1024 * 1024;
 
 /// The bytes that are kept: in all, and of each client and network that has some.
@@ -39,7 +39,7 @@ struct Room {
 }
 
 impl Bodies {
-    /// A body of this client, of which nothing has arrived yet.
+    /// Returns an empty body of this client.
     pub(crate) fn body(self: &Arc<Bodies>, client: Client) -> BodyBuffer {
         let room = Room { bodies: Arc::clone(self), client, bytes: 0 };
         BodyBuffer { room: Some(room), ..BodyBuffer::default() }
@@ -51,7 +51,7 @@ impl Bodies {
 }
 
 impl BodyBuffer {
-    /// Returns whether the body takes room of those of strangers.
+    /// Returns whether the body takes room from the bodies of unknown clients.
     pub(crate) fn is_limited(&self) -> bool {
         self.room.is_some()
     }
@@ -142,7 +142,7 @@ impl Drop for Room {
     }
 }
 
-/// What the bytes of a client are counted for, and the share of each.
+/// Returns the clients and networks that the bytes of a client are counted for, and the share of each.
 fn counted(client: Client) -> impl Iterator<Item = (Client, usize)> {
     let networks = NETWORKS.into_iter().filter_map(move |(bits, times)| {
         Some((client.within(bits)?, SHARE.saturating_mul(times as usize)))

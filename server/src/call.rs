@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Parameters that are no option, because every user of the machine sees those of a process.
+/// Parameters that are no option, because every user of the machine sees the options of a process.
 const SECRETS: [&str; 3] = ["token", "code", "verification_code"];
 /// Parameters that are true or false: an option without a value is true.
 const FLAGS: [&str; 3] = ["force", "new_only", "send_install_link_via_sms"];

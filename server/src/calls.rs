@@ -4,12 +4,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often they are looked at.
+/// The interval at which the calls are polled.
 const LOOK: Duration = Duration::from_millis(5);
-/// For how long there is none before it is certain that the last response has left, and that no request
-/// follows that was on its way.
+/// The time without a call after which it is certain that the last response has left, and that no request follows that
+/// was on its way.
 const IDLE: Duration = Duration::from_secs(1);
-/// How long a body may take that had not arrived when the server began to stop. Whose it is may be unknown.
+/// The time that a body may take that had not arrived when the server began to stop. Its client may be unknown.
 const ARRIVAL: Duration = Duration::from_secs(3);
 
 /// The calls of a server. Clones are the same.
@@ -17,11 +17,11 @@ const ARRIVAL: Duration = Duration::from_secs(3);
 pub(crate) struct Calls(Arc<Mutex<State>>);
 
 struct State {
-    /// How many have sent the head of a request, and not yet all of its body.
+    /// The number of requests with a head that has arrived, and a body that has not yet.
     arriving: usize,
-    /// How many are being handled.
+    /// The number of calls that are being handled.
     handled: usize,
-    /// How many connections have had a call.
+    /// The number of connections that have had a call.
     used: usize,
     /// When the last one ended.
     last: Instant,

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// How often the files are looked at.
+/// The interval at which the files are polled for changes.
 const LOOK: Duration = Duration::from_secs(5);
-/// How often a certificate is warned of that should be renewed.
+/// The interval between warnings of a certificate that should be renewed.
 const WARN_EVERY: Duration = Duration::from_secs(A_DAY);
 const A_DAY: u64 = 24 * 60 * 60;
 
@@ -26,7 +26,7 @@ pub(crate) struct Certificate {
 
 struct State {
     ends: SystemTime,
-    /// Those of the files when they were read, or could not be used.
+    /// The stamps of the files when they were read, or could not be used.
     stamps: Vec<Stamp>,
     warned: Option<Instant>,
 }
@@ -35,10 +35,10 @@ struct State {
 type Stamp = Option<(SystemTime, u64)>;
 
 impl Certificate {
-    /// The certificate for HTTPS, and its text if it is self-signed.
+    /// Returns the certificate for HTTPS, and its text if it is self-signed.
     ///
     /// # Errors
-    /// As [`Certificate::open`], and if there is none.
+    /// As [`Certificate::open`], and if `tls` is `None`.
     pub(crate) fn required(
         tls: Option<Tls>,
         journal: &Arc<Journal>,
@@ -73,7 +73,7 @@ impl Certificate {
         self.state().ends
     }
 
-    /// Reads the files again. Returns false if there are none, because it is self-signed.
+    /// Reads the files again. Returns false if it is self-signed, and so has no files.
     ///
     /// # Errors
     /// As [`Certificate::open`]: then it stays as it is.

@@ -37,7 +37,7 @@ use serde_json::json;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// More bytes than any secret has. Whatever file is given, no more of it is read.
+/// More bytes than any secret has. No more than this is read of any file.
 const LONGEST_SECRET: u64 = 4096;
 
 pub(crate) fn key(database: &Database, json: Json) -> Result<()> {
@@ -236,12 +236,12 @@ impl SingleNames {
     }
 }
 
-/// Returns whether the URL is that of a database on a server.
+/// Returns whether the URL names a database on a server.
 pub(crate) fn is_on_server(url: &str) -> bool {
     Scheme::of(url) == Some(Scheme::Postgres)
 }
 
-/// Returns whether the URL opens an engine in this process, as that of a database does.
+/// Returns whether the URL opens an engine in this process, as the URL of a database does.
 pub(crate) fn is_engine(url: &str) -> bool {
     Scheme::of(url).is_some_and(Scheme::is_engine)
 }

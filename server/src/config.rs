@@ -30,7 +30,7 @@ const SERVE: &str = "serve";
 const DOCTOR: &str = "doctor";
 /// The command that writes such a file.
 const INIT: &str = "init";
-/// The options that mean the same for each command that has them, beside those of the database.
+/// The options that mean the same for each command that has them, besides the options of the database.
 const SHARED: [&str; 2] = ["pid-file", "public-url"];
 /// The option that names the file.
 const OPTION: &str = "config";
@@ -73,10 +73,10 @@ pub(crate) fn run(config: Config) -> seconder::Result<()> {
     }
 }
 
-/// What `seconder serve` does with the settings of a file.
+/// Returns the options of `seconder serve` that a file sets.
 ///
 /// # Errors
-/// All that is wrong with the file.
+/// All errors in the file.
 pub(crate) fn of(file: &Path) -> seconder::Result<Serve> {
     of_text(&text(file).map_err(|wrong| invalid(file, vec![wrong]))?, file)
 }
@@ -161,7 +161,7 @@ pub(crate) fn serve_again() -> seconder::Result<(Serve, Values)> {
 /// The command line of this process, with the settings of the file that it names.
 fn arguments() -> seconder::Result<Vec<OsString>> {
     let given: Vec<OsString> = std::env::args_os().collect();
-    // What is wrong with the options is reported by the second reading: the file may complete them.
+    // Errors in the options are reported by the second reading: the file may complete them.
     let read_once = Program::command().ignore_errors(true).try_get_matches_from(&given);
     let Some((path, leaf, matches)) = read_once.as_ref().ok().and_then(innermost) else {
         return Ok(given);
@@ -273,7 +273,7 @@ fn checked_text(file: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not a text in UTF-8".to_owned())
 }
 
-/// Who can write the file decides where codes are sent.
+/// Rejects a file that others can write, because its writer decides where codes are sent.
 #[cfg(unix)]
 fn refuse_what_others_can_write(file: &std::fs::File) -> Result<(), String> {
     use std::os::unix::fs::PermissionsExt;

@@ -267,7 +267,7 @@ fn shown(request: &PendingRequest) -> Value {
     serde_json::from_str(&request.shown).unwrap_or_default()
 }
 
-/// What an application has sent must neither control a terminal nor look like something else.
+/// Replaces characters of an application by which a text could control a terminal or look like something else.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if misleads(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
@@ -292,7 +292,7 @@ fn respond(
     };
     let request =
         request.ok_or_else(|| invalid("UUID", "is that of no open request".to_owned()))?;
-    // The only one that is open may be that of somebody else, who made it in this moment.
+    // The only one that is open may have been made by an attacker in this moment.
     let typed = match (&which.uuid, response) {
         (None, ApprovalResponse::Approve) => confirm(&request, number)?,
         _ => None,

@@ -78,7 +78,7 @@ fn shown(findings: &[Finding]) -> String {
     text
 }
 
-/// What the machine leaves to the service.
+/// Checks the resources that the machine leaves to the service.
 #[cfg(unix)]
 fn of_machine(database: &Database) -> Vec<Finding> {
     use rustix::process::{Resource, getrlimit};
@@ -87,7 +87,7 @@ fn of_machine(database: &Database) -> Vec<Finding> {
         findings.extend(of_disk(path));
         findings.extend(of_mode(path));
     }
-    // Those that a process may have at most: the service raises its own limit to that.
+    // The hard limit: the service raises its own limit to that.
     let descriptors = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     findings.push(match descriptors < DESCRIPTORS {
         true => Finding::warning(

@@ -1,4 +1,4 @@
-//! The limits in docs/operations.md are those of the code.
+//! Checks that the limits in docs/operations.md agree with the code.
 
 use crate::wrong_tries::NETWORKS;
 use crate::{bodies, edge, journal, network, protocols, server, wrong_tries};

@@ -29,12 +29,12 @@ use seconder::http::{
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How much of a body is read, 8 MiB. Of a body that is too large, the rest up to this is
-/// discarded, so that the client can finish sending and read the reply. If it sends even more, the
-/// connection is closed.
+/// The most bytes of a body that are read, 8 MiB. Of a body that is too large, the rest up to this
+/// is discarded, so that the client can finish sending and read the reply. If it sends even more,
+/// the connection is closed.
 const DISCARD: usize = 8 * BODY_LIMIT;
-/// How long a client may take to send a body, so that a slow client cannot hold a connection for
-/// ever.
+/// The time that a client may take to send a body, so that a slow client cannot hold a connection
+/// indefinitely.
 pub(crate) const BODY_TIME: Duration = Duration::from_secs(15);
 /// After what time a client may try again, if there were too many calls.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -50,7 +50,7 @@ struct Inner {
     calls: Calls,
     used: OnceLock<Used>,
     pools: Pools,
-    /// What is served beside the calls, by network.
+    /// The endpoints besides the calls, by network.
     beside: Beside,
     /// Given back when the connection is closed and its last call has ended.
     held: Held,
@@ -64,7 +64,7 @@ enum Held {
 }
 
 impl Edge {
-    /// Handles the requests of whoever comes by network.
+    /// Handles the requests of clients by network.
     pub(crate) fn network(
         (source, beside): (Source, Beside),
         journal: Arc<Journal>,
@@ -90,7 +90,7 @@ impl Edge {
         Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, beside, held }))
     }
 
-    /// Whose request this is, if it comes by network.
+    /// Returns the client of this request, if it comes by network.
     fn client(&self, headers: &HeaderMap) -> Option<Client> {
         match &self.0.held {
             Held::Network(connection) => Some(connection.client(headers)),
@@ -108,8 +108,8 @@ impl Edge {
         }
     }
 
-    /// Who sends a request, for the log: other programs, whose addresses whoever looks for an attack needs.
-    /// Those of users are parameters, and are not logged.
+    /// Returns the sender of a request, for the log: a program, whose address is needed to investigate an attack. The
+    /// addresses of users are parameters, and are not logged.
     fn name(&self, client: Option<Client>) -> String {
         match (&self.0.caller, client) {
             #[cfg(unix)]
@@ -135,7 +135,7 @@ impl Edge {
         let mut kept = self.buffer(client);
         let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
         if expected > DISCARD {
-            // It says so itself: nobody has to wait for it.
+            // The announced length suffices: no byte of the body has to arrive.
             return Ok(Err(BodyError::TooLarge));
         }
         if kept.is_limited() && expected > UNKNOWN_BODY_LIMIT {
@@ -161,7 +161,7 @@ impl Edge {
         Ok(if length <= BODY_LIMIT { Ok(kept) } else { Err(BodyError::TooLarge) })
     }
 
-    /// Checks the key of whoever sends a body of at least this length.
+    /// Checks the key of the client that sends a body of at least this length.
     async fn admit(
         &self,
         routed: &Arc<RoutedRequest>,
@@ -208,7 +208,7 @@ impl Edge {
         }
     }
 
-    /// Handles a call, all of which has arrived.
+    /// Handles a call that has arrived completely.
     async fn reply(
         &self,
         routed: RoutedRequest,
@@ -311,7 +311,7 @@ impl Edge {
         }
     }
 
-    /// How long a client has to wait that has sent too many.
+    /// Returns the time that a client has to wait after too many wrong keys; `None` if it need not.
     fn wait_of(&self, client: Option<Client>) -> Option<Duration> {
         self.wrong_keys()?.wait(client?, Instant::now())
     }
@@ -386,8 +386,8 @@ async fn handle(
     for (name, value) in &head.headers {
         raw = raw.header(name.as_str(), value.as_bytes());
     }
-    // Nobody waits for the body of a request that no call can use, except by HTTP/2: some clients do not read
-    // the response to a request that is cut off, although they should (RFC 9113, 8.1).
+    // The body of a request that no call can use is not waited for, except by HTTP/2: some clients do not read the
+    // response to a request that is cut off, although they should (RFC 9113, 8.1).
     let routed = match http::route(&edge.0.source, raw) {
         Ok(routed) => routed,
         Err(reply) => {

@@ -15,10 +15,10 @@ use seconder::{Error, Result, Service, Verdict};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 
-/// How many codes may be typed.
+/// The number of codes that may be typed.
 const TRIES: u32 = 3;
-/// How an enrolment ends without a right code. The service keeps the new key until the next
-/// enrolment, and a code of it would still enrol the app.
+/// The error of an enrolment that ends without a right code. The service keeps the new key until
+/// the next enrolment, and a code of it would still enrol the app.
 const NOT_ENROLLED: &str = "no app was enrolled by this, and one that was enrolled before stays \
                             valid. The key that was shown is valid until the next enrolment: run \
                             this command again if somebody else may have seen it";
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Enrol) -> Result<()> {
                       use --json";
         return Err(invalid("standard input or output", reason.to_owned()));
     }
-    // Whoever can write the database, or has the API key, can change every account anyway.
+    // A user who can write the database, or has the API key, can change every account anyway.
     let for_any = getuid().is_root() || !options.target.is_socket();
     let login = login_name(options.login.as_ref(), getuid(), for_any)?;
     let service = options.target.open_to_call()?;
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Enrol) -> Result<()> {
             return Err(invalid("login", reason));
         }
     };
-    // Whoever finds the terminal unlocked must not add to what protects the account, nor replace it.
+    // A person who finds the terminal unlocked must not add to what protects the account, nor replace it.
     if is_protected(&found) && !for_any {
         let by = if found.authenticator { "an authenticator app" } else { "a second factor" };
         let reason =
@@ -95,7 +95,7 @@ fn is_protected(user: &FoundUser) -> bool {
     user.confirmed || user.authenticator || !user.devices.is_empty() || user.recovery_codes_left > 0
 }
 
-/// The name that was given, or that of the user who runs the command.
+/// Returns the name that was given, or the name of the user who runs the command.
 fn login_name(given: Option<&LoginName>, uid: Uid, for_any: bool) -> Result<LoginName> {
     let own = User::from_uid(uid).ok().flatten().map(|user| user.name);
     match given {

@@ -16,13 +16,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How many calls wait for the other service at once: of the threads that handle calls, this leaves half for
-/// users who are here, also while it hangs.
+/// The most calls that wait for the other service at once: of the threads that handle calls, this leaves half for users
+/// who are here, also while it hangs.
 const MOST: usize = 64;
 /// After what time a client may try again, if there are more.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How long the other service may take to say what a user has there, while the user waits for another reply.
+/// The time within which the other service has to return the status of a user, while the user waits for another reply.
 const QUESTION: Duration = Duration::from_secs(2);
 
 /// An engine, and the service before it. Clones are the same.
@@ -62,7 +62,8 @@ impl Forward {
         reply.map_err(worded)
     }
 
-    /// What the other service says of a user, while another call for the user waits; `None` if it does not.
+    /// Returns the status of a user at the other service, while another call for the user waits; `None` if it does not
+    /// respond in time.
     fn status(&self, user_id: UserId) -> Option<UserStatusReply> {
         let _place = Waiting::begin(&self.waiting).ok()?;
         let asked = self.old.with_timeout(QUESTION).handle(&UserStatus::new(user_id));
@@ -92,8 +93,8 @@ impl Backend for Forward {
         self.engine.user_with_login(login)
     }
 
-    /// What protects an account that is at the other service is not known here, so changes of it are for
-    /// the application to make.
+    /// The protection of an account that is at the other service is not known here, so changes of it are for the
+    /// application to make.
     fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
         if call.changes_protection() && self.known.user_is_there(user_id)? {
             return Err(rejected(
@@ -200,8 +201,7 @@ where
 
 /// A call, as far as it is passed on.
 trait Passed: Call + Clone {
-    /// Whether the other service has the call, for users who are there. A call for one of them that does not
-    /// say so is rejected.
+    /// True if the other service has the call, for users who are there. Otherwise, a call for one of them is rejected.
     const IS_FORWARDED: bool = false;
 
     /// Returns whether the other service handles it.
@@ -218,7 +218,7 @@ trait Passed: Call + Clone {
         Ok(self.clone())
     }
 
-    /// What a reply says of a user.
+    /// Returns the user of a reply, and the facts about the user that can be learnt from it.
     fn seen<'a>(&'a self, _reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
         self.user().map(|user_id| (user_id, Learned::User))
     }
@@ -232,7 +232,7 @@ trait Passed: Call + Clone {
         here()
     }
 
-    /// The reply to parameters that are none of this call, if the user need not be known for it.
+    /// Returns the reply to parameters that do not fit this call, if the user need not be known for it.
     fn malformed() -> Option<Self::Reply> {
         None
     }
@@ -272,7 +272,7 @@ impl Passed for CreateApproval {
 }
 
 impl Passed for CreateUser {
-    /// Who is new is created there first, so that nobody has the id of somebody else.
+    /// New users are created there first, so that no two users have the same id.
     fn is_there(&self, forward: &Forward) -> Result<bool> {
         let is_there =
             forward.known.number_is_there(self.user.country_code, &self.user.cellphone)?;
@@ -300,7 +300,7 @@ impl Passed for CreateUser {
 impl Passed for RequestSms {
     const IS_FORWARDED: bool = true;
 
-    /// What is learnt depends on it, so the default of the other service must not decide.
+    /// The facts that are learnt depend on `force`, so the default of the other service must not decide.
     fn as_passed(&self, forward: &Forward, engine: &Engine) -> Result<RequestSms> {
         let force = forward.known.force(engine, seconder::calls::Channel::Sms, self.force)?;
         Ok(RequestSms { force: Some(force), ..self.clone() })
@@ -315,7 +315,7 @@ impl Passed for RequestSms {
 impl Passed for RequestCall {
     const IS_FORWARDED: bool = true;
 
-    /// What is learnt depends on it, so the default of the other service must not decide.
+    /// The facts that are learnt depend on `force`, so the default of the other service must not decide.
     fn as_passed(&self, forward: &Forward, engine: &Engine) -> Result<RequestCall> {
         let force = forward.known.force(engine, seconder::calls::Channel::Call, self.force)?;
         Ok(RequestCall { force: Some(force), ..self.clone() })
@@ -340,7 +340,7 @@ impl Passed for Verify {
         Some((self.user_id, Learned::Checked(reply.verdict, self.user_ip)))
     }
 
-    /// What is no code is nobody's.
+    /// An invalid code belongs to no user, so it is wrong for all of them.
     fn malformed() -> Option<Verification> {
         Some(Verification::default())
     }
@@ -355,13 +355,13 @@ impl Passed for UserStatus {
 }
 
 impl Passed for EnrolAuthenticator {
-    /// Whoever gets a new app gets it here, if enough is known.
+    /// A user who gets a new app gets it here, if enough is known.
     fn is_there(&self, forward: &Forward) -> Result<bool> {
         let known = &forward.known;
         if !known.user_is_there(self.user_id)? {
             return Ok(false);
         }
-        // Whoever is confirmed there has to be so here.
+        // A user who is confirmed there has to be so here.
         let Some(status) = forward.status(self.user_id) else { return Ok(true) };
         known.learn(&status)?;
         Ok(!known.take_for_new_app(self.user_id)?)
@@ -373,7 +373,7 @@ impl Passed for EnrolAuthenticator {
 }
 
 impl Passed for DeleteUser {
-    /// A user is deleted there first: otherwise whoever is deleted here would be there again.
+    /// A user is deleted there first: otherwise a user who is deleted here would be there again.
     fn is_there(&self, _forward: &Forward) -> Result<bool> {
         Ok(false)
     }
@@ -384,7 +384,7 @@ impl Passed for DeleteUser {
                 forward.known.count(false)?;
                 Some(done)
             }
-            // Whatever its code is: the interface has none for it.
+            // The code of the error does not matter: the interface has none for it.
             Err(Error::Rejected(why)) if why.status == 404 => None,
             Err(error) => return Err(error),
         };

@@ -1,7 +1,6 @@
-//! Where requests of HTTP/1 begin and end. A proxy in front of the service may decide that differently, where a
-//! request leaves it open, and could then be made to pass on a second request in the body of a first. So a
-//! request that can be read in two ways is rejected, although servers may accept some of them (RFC 9112, 2.2,
-//! 3.2.2, 6.1 and 11.2).
+//! Boundaries of HTTP/1 requests. A proxy in front of the service may find other boundaries, where a request leaves
+//! them open, and could then be made to pass on a second request in the body of a first. So a request that can be read
+//! in two ways is rejected, although servers may accept some of them (RFC 9112, 2.2, 3.2.2, 6.1 and 11.2).
 
 use axum::http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use axum::http::request::Parts;
@@ -11,10 +10,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How much of a line is kept: enough for a header that says how long the body is.
+/// The number of bytes of a line that are kept: enough for a header with the length of the body.
 const LONGEST: usize = 128;
 
-/// What is wrong with the head of a request, if its host or its length can be read in two ways.
+/// Returns the error in the head of a request, if its host or its length can be read in two ways.
 pub(crate) fn ambiguity(head: &Parts) -> Option<&'static str> {
     if !names_its_host(head) {
         return Some("The request must name one host, in one header Host.\n");
@@ -24,7 +23,7 @@ pub(crate) fn ambiguity(head: &Parts) -> Option<&'static str> {
     (!codings.all(is_chunked)).then_some("The only Transfer-Encoding is chunked.\n")
 }
 
-/// Whether the connection ends with the response to a request with this head: [`Framing`] does not follow
+/// Returns whether the connection ends with the response to a request with this head: [`Framing`] does not follow
 /// chunks, so it does not know where the next request begins.
 pub(crate) fn is_last(headers: &HeaderMap) -> bool {
     headers.contains_key(TRANSFER_ENCODING)
@@ -50,9 +49,9 @@ fn names_its_host(head: &Parts) -> bool {
 pub(crate) struct Framing<S> {
     stream: S,
     lines: Lines,
-    /// What is passed on next.
+    /// The bytes that are passed on next.
     end: &'static [u8],
-    /// Called when a request is rejected, of which the handlers of requests know nothing.
+    /// Called when a request is rejected that never reaches the handlers of requests.
     rejected: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -62,21 +61,21 @@ impl<S> Framing<S> {
     }
 }
 
-/// What was read of a connection so far.
+/// The lines of a connection that were read so far.
 #[derive(Debug, Default)]
 struct Lines {
     part: Part,
     /// The beginning of the current line of the head.
     line: Vec<u8>,
-    /// Whether the line is longer.
+    /// Set if the line is longer.
     is_cut: bool,
     /// The last byte of it.
     last: u8,
-    /// How the body of the current request ends, once there is a request line.
+    /// The framing of the body of the current request, once its request line was read.
     body: Option<Body>,
 }
 
-/// What the head says so far of how the body ends.
+/// The framing of the body, as far as it is known from the head.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Body {
     Unsaid,
@@ -88,9 +87,9 @@ enum Body {
 enum Part {
     #[default]
     Head,
-    /// The body, of which so much is to come.
+    /// The body, with the number of bytes that are to come.
     Body(u64),
-    /// What is no head: frames of HTTP/2, or what follows the last request.
+    /// Bytes that are no head: frames of HTTP/2, or bytes after the last request.
     Rest,
 }
 

@@ -1,7 +1,7 @@
 //! Gateways: how the program sends messages, by the providers that its operator has chosen.
 //!
-//! The settings of a gateway are a JSON object, as an operator writes it. Whoever makes a gateway of
-//! them gets all that is wrong with them at once, and never a gateway that is half configured.
+//! The settings of a gateway are a JSON object, as an operator writes it. A caller that makes a gateway of them gets
+//! all errors in them at once, and never a gateway that is half configured.
 
 mod fields;
 pub(crate) mod http;
@@ -40,22 +40,22 @@ pub struct Outgoing<'a> {
     pub text: &'a str,
     /// Its language, as in BCP 47: `en-GB`, `ar`.
     pub language: &'a str,
-    /// The code on its own. Empty if there is none.
+    /// The code on its own. Empty if the message has no code.
     pub code: &'a str,
     /// The sender, as the route has it. Empty if it has none.
     pub from: &'a str,
-    /// How it is delivered.
+    /// The channel by which it is delivered.
     pub channel: Channel,
-    /// Where the provider reaches this service.
+    /// The URLs by which the provider reaches this service.
     pub urls: Urls<'a>,
 }
 
-/// Where a provider reaches this service because of a message. They are secrets.
+/// The URLs by which a provider reaches this service because of a message. They are secrets.
 #[derive(Clone, Copy, Default)]
 pub struct Urls<'a> {
-    /// Where it reports what became of the message. Empty if it cannot.
+    /// The URL to which it reports the outcome of the message. Empty if it cannot.
     pub receipt: &'a str,
-    /// Where it fetches the document that [`Gateway::document`] has made. Empty if there is none.
+    /// The URL from which it fetches the document that [`Gateway::document`] has made. Empty if there is no document.
     pub document: &'a str,
 }
 
@@ -70,9 +70,9 @@ impl fmt::Debug for Outgoing<'_> {
 
 /// Sends messages to a provider.
 pub trait Gateway: Send + Sync {
-    /// Tries once to send a message, and waits for the provider, but no longer than the gateway's own
-    /// setting `timeout`. What went wrong is written for operators: it has neither the code, nor the
-    /// text, nor the whole number, nor a credential, whatever the provider answers ([`reason`]).
+    /// Tries once to send a message, and waits for the provider, but no longer than the gateway's own setting
+    /// `timeout`. The reason of a failure is written for operators: it has neither the code, nor the text, nor the
+    /// whole number, nor a credential, even if the response of the provider does ([`reason`]).
     fn send(&self, message: &Outgoing<'_>) -> Outcome;
 
     /// The document that the provider fetches to send a message, if the gateway works like that, for
@@ -99,12 +99,12 @@ pub trait Gateway: Send + Sync {
         Err("the gateway takes none".to_owned())
     }
 
-    /// Has the receipts that arrive by the gateway's own connection given to this function, on a thread
-    /// of the gateway. A receipt is acknowledged if the function returns `true`; otherwise, and if
-    /// the process ends meanwhile, the provider delivers it again. Default: there are none.
+    /// Has the receipts that arrive by the gateway's own connection given to this function, on a thread of the gateway.
+    /// A receipt is acknowledged if the function returns `true`; otherwise, and if the process ends meanwhile, the
+    /// provider delivers it again. Default: no receipts arrive.
     fn set_receiver(&self, _take: TakeReceipt) {}
 
-    /// What an operator can do if receipts match none of the messages that were sent.
+    /// Returns the advice for an operator if receipts match none of the messages that were sent.
     fn when_unmatched(&self) -> &'static str {
         "see whether another program sends by the same account"
     }
@@ -117,17 +117,17 @@ pub trait Gateway: Send + Sync {
         Ok(())
     }
 
-    /// Ends the connections that the gateway keeps. Default: there are none.
+    /// Ends the connections that the gateway keeps. Default: it keeps no connections.
     fn stop(&self) {}
 }
 
-/// The names of the gateways, one of which the setting `gateway` has.
+/// Returns the names of the gateways, one of which the setting `gateway` has.
 pub fn names() -> Vec<&'static str> {
     let presets = presets::PRESETS.iter().map(|preset| preset.name);
     std::iter::once("http").chain(presets).chain(["smpp", "smtp"]).collect()
 }
 
-/// The settings of a gateway. None if there is none of this name.
+/// Returns the settings of a gateway; `None` if no gateway has this name.
 pub fn fields(gateway: &str) -> Option<Vec<Field>> {
     match gateway {
         "http" => Some(http::FIELDS.to_vec()),

@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use std::fs;
 use std::io::Read;
 
-/// What is shown in place of a secret.
+/// The text that is shown in place of a secret.
 const SEALED: &str = "(sealed)";
 /// More bytes than any settings have.
 const LONGEST: u64 = 256 * 1024;
 
-/// The settings of a gateway, of which this function knows the fields.
+/// The settings of a gateway, whose fields this function knows.
 pub(crate) struct Given {
     pub(crate) fields: fn(&str) -> Option<Vec<Field>>,
     pub(crate) check: fn(&str) -> std::result::Result<(), Vec<Problem>>,
@@ -74,7 +74,7 @@ impl Given {
                 || own.iter().any(|field| field.name == key.as_str() && !field.sealed);
             let value = match key.as_str() {
                 _ if !is_open => SEALED.into(),
-                // Whatever is written there may be a credential.
+                // Any text in them may be a credential.
                 "headers" | "body" => without_literals(value),
                 "url" => value.as_str().map_or(Value::Null, |url| without_query(url).into()),
                 _ => value.clone(),
@@ -94,7 +94,7 @@ pub(crate) fn check_number(number: &str) -> Result<()> {
     if is_number { Ok(()) } else { Err(invalid("NUMBER", reason.to_owned())) }
 }
 
-/// What may be shown of a setting that was not understood.
+/// Returns the part of a setting that may be shown if it was not understood.
 fn key_of(setting: &str) -> &str {
     setting.split(['@', ':']).next().unwrap_or_default()
 }
@@ -104,7 +104,7 @@ fn value_of(key: &str, value: &str) -> Result<Value> {
         Some(file) => return Ok(Value::String(read(key, file)?.trim_end_matches('\n').to_owned())),
         None => value,
     };
-    // A number that begins with + is none in JSON, and neither is one with a leading 0.
+    // A number that begins with + is not a number of JSON, and neither is one with a leading 0.
     match serde_json::from_str::<IgnoredAny>(text) {
         Ok(_) => json::read(text.as_bytes()).map_err(|_| Error::InvalidArgument {
             parameter: key.to_owned().into(),

@@ -1,6 +1,6 @@
-//! How long a connection may have no call: a client could keep it for ever otherwise, with pings of HTTP/2,
-//! with a response that it does not take, or before it has said which version of HTTP it speaks. And the end of
-//! a connection without a response, for tests.
+//! Limits the time for which a connection has no call: a client could keep it indefinitely otherwise, with pings of
+//! HTTP/2, with a response that it does not take, or before it has sent the version of HTTP. Also ends a connection
+//! without a response, for tests.
 
 use std::future::Future;
 use std::io;
@@ -20,7 +20,7 @@ struct State {
     calls: usize,
     /// When the last one ended, or the connection was made.
     last: Instant,
-    /// Whether nothing more is to be written.
+    /// Set if nothing more is to be written.
     is_cut: bool,
 }
 
@@ -52,7 +52,7 @@ impl Activity {
         }
     }
 
-    /// Since when there is none.
+    /// Returns the time since which the connection has had no call; `None` while it has one.
     fn idle_since(&self) -> Option<Instant> {
         let state = self.state();
         (state.calls == 0).then_some(state.last)

@@ -1,5 +1,5 @@
-//! What is asked for beside the calls: by the phones of users, which have the approver, and by providers, which
-//! report what became of a message, and fetch what a voice reads out. Everything else is left to the calls of the
+//! Requests besides the calls: from the phones of users, which have the approver, and from providers, which report the
+//! outcome of a message, and fetch the document that a voice reads out. Everything else is left to the calls of the
 //! service, which know no such path: so a wrong secret is answered as any other path that does not exist.
 
 use crate::approver::Approver;
@@ -23,12 +23,12 @@ use std::time::Duration;
 
 /// No receipt has more bytes.
 pub(crate) const LONGEST: usize = 64 * 1024;
-/// How much of a larger body is read, so that the provider can finish sending and read the response.
+/// The most bytes of a larger body that are read, so that the provider can finish sending and read the response.
 const DISCARD: usize = 8 * LONGEST;
-/// How long a provider may take to send a body.
+/// The time that a provider may take to send a body.
 const BODY_TIME: Duration = Duration::from_secs(15);
 
-/// Why nothing of a body is kept.
+/// The reason why nothing of a body is kept.
 #[derive(Debug)]
 pub(crate) enum Unread {
     /// It did not arrive, or is too large.
@@ -43,7 +43,7 @@ impl From<BodyError> for Unread {
     }
 }
 
-/// What a server responds to by network beside the calls.
+/// The endpoints of a server by network, besides the calls.
 #[derive(Clone, Default)]
 pub(crate) struct Beside {
     pub(crate) inbound: Option<Inbound>,
@@ -51,7 +51,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// What a server of this source and these routes responds to.
+    /// Returns the endpoints of a server with this source and these routes.
     pub(crate) fn of(
         source: &Source,
         routes: Option<&Routes>,
@@ -94,7 +94,7 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    /// What providers of these routes ask for; none if there are no routes.
+    /// Returns the endpoints for the providers of these routes; `None` if there are no routes.
     pub(crate) fn of(
         routes: Option<&Routes>,
         journal: &Arc<Journal>,
@@ -178,7 +178,7 @@ impl Inbound {
         empty(status)
     }
 
-    /// A document; none if there is none, or none any more.
+    /// Returns a document as a response; `None` if it does not exist, or no longer does.
     async fn document(&self, route: RouteRef, token: Secret) -> Option<Response> {
         let (routes, name) = (self.routes.clone(), route.name().to_owned());
         let fetch = move || {

@@ -9,7 +9,7 @@ use seconder::engine::operator::RunJobs;
 use seconder::engine::{Engine, JobEntry, JobFilter, JobKind, JobState, JobStatus};
 use seconder_server::PublicUrl;
 
-/// How many jobs are read at once.
+/// The number of jobs that are read at once.
 const PAGE: u32 = 500;
 
 #[derive(Subcommand)]
@@ -261,7 +261,7 @@ fn line(entry: &JobEntry) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What is known of a job, in order.
+/// Returns the known facts of a job, in order.
 fn fields(entry: &JobEntry) -> Vec<(&'static str, String)> {
     let optional = |name, value: Option<String>| value.map(|value| (name, value));
     let time = |time: i64| format!("{}.{:03}", time.div_euclid(1000), time.rem_euclid(1000));

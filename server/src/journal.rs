@@ -1,5 +1,5 @@
-//! What the operator learns while the server runs. The number of lines is limited, because peers
-//! cause them, and so is that of requests that anybody can make.
+//! The operator's log of a running server. The number of lines is limited, because peers cause
+//! them; the lines about requests that anybody can make have limits of their own.
 
 use crate::log::Logger;
 use crate::metrics::Requests;
@@ -15,11 +15,11 @@ const LINES: usize = 30;
 pub(crate) const STRANGERS: usize = 300;
 /// The lines within `TIME` about requests of strangers that failed in the service. The others leave room for them.
 pub(crate) const FAILURES: usize = 300;
-/// Those of one client among the lines about strangers.
+/// The lines of one client among the lines about strangers.
 pub(crate) const STRANGER: usize = 30;
 pub(crate) const TIME: Duration = Duration::from_secs(10);
 
-/// What receives the lines.
+/// The function that receives the lines.
 pub(crate) type Sink = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Passes lines on, but not too many.
@@ -61,7 +61,7 @@ impl LineLimit {
         let recent = &mut *recent;
         let since = *recent.since.get_or_insert(now);
         if now.saturating_duration_since(since) >= TIME {
-            // Those that were left out are still to be reported.
+            // The number of lines that were left out is still to be reported.
             *recent = Recent { since: Some(now), left_out: recent.left_out, ..Recent::default() };
         }
         let own = recent.by_client.get(client).copied().unwrap_or_default();
@@ -75,7 +75,7 @@ impl LineLimit {
         has_room
     }
 
-    /// How many lines were left out before the last `TIME`, which is returned once.
+    /// Returns the number of lines that were left out before the last `TIME`, once.
     fn left_out(&self, now: Instant) -> Option<u64> {
         let mut recent = self.lock();
         let is_over = now.saturating_duration_since(recent.since?) >= TIME;
@@ -114,18 +114,18 @@ impl Journal {
         self
     }
 
-    /// What sends spans of the requests, if anything does.
+    /// Returns the exporter of spans of the requests, if there is one.
     #[cfg(feature = "otlp")]
     pub(crate) fn traces(&self) -> Option<&Traces> {
         self.traces.as_ref()
     }
 
-    /// What counts the requests.
+    /// Returns the counters of the requests.
     pub(crate) fn requests(&self) -> &Requests {
         &self.requests
     }
 
-    /// What logs the requests, if anything does.
+    /// Returns the logger of the requests, if there is one.
     pub(crate) fn logger(&self) -> Option<&Logger> {
         self.logger.as_ref()
     }
@@ -146,7 +146,8 @@ impl Journal {
         self.strangers.take(client, now)
     }
 
-    /// Whether a request that anybody can make, and that failed in the service, is logged. If not, it is counted.
+    /// Returns whether a request that anybody can make, and that failed in the service, is logged. If not, it is
+    /// counted.
     pub(crate) fn may_log_failure(&self) -> bool {
         let now = Instant::now();
         self.report_left_out(now);

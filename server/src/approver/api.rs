@@ -1,4 +1,4 @@
-//! What devices ask for, and the replies, as JSON.
+//! The requests of devices and the replies to them, as JSON.
 
 use super::logo::Logos;
 use crate::inbound::LONGEST;
@@ -22,7 +22,7 @@ use std::hash::{Hash, Hasher};
 
 pub(super) const JSON: &str = "application/json; charset=utf-8";
 
-/// What is asked for, by the path.
+/// The resource that a path names.
 pub(super) enum Resource {
     /// To register a device.
     Devices,
@@ -44,7 +44,8 @@ pub(super) struct Reply {
 }
 
 impl Resource {
-    /// What a path below that of the approver asks for; none if it is that of a file.
+    /// Returns the resource at a path below the path of the approver; `None` if it is the path of a
+    /// file.
     pub(super) fn of(path: &str) -> Option<Resource> {
         let steps: Vec<&str> = path.strip_prefix("api/")?.split('/').collect();
         Some(match steps.as_slice() {
@@ -289,7 +290,7 @@ fn shown(request: &ShownRequest) -> Value {
     })
 }
 
-/// What a device reads and changes of itself.
+/// Handles the calls by which a device reads, changes and removes itself.
 fn of_itself(device: SignedDevice, method: &Method, body: &[u8]) -> Result<Reply, Refused> {
     if method == Method::DELETE {
         device.remove()?;

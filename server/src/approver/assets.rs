@@ -9,18 +9,18 @@ use std::collections::HashMap;
 
 /// The path of all of them, as the log has it.
 pub(super) const PATH: &str = "/-/approver/{file}";
-/// How much of a hash a name carries. It distinguishes versions of one program, and the names are part of the
-/// first load.
+/// The number of hash characters in a name. The hash distinguishes versions of one program, and the names are part of
+/// the first load.
 const HASH: usize = 8;
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 const REVALIDATED: &str = "no-cache";
 
-/// What the page may do: nothing from anywhere else, nothing inline, and in no frame. A script cannot write HTML.
+/// The content security policy: nothing from other origins, nothing inline, and no frames. A script cannot write HTML.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
                       connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types seconder";
-/// What a browser must not let it use.
+/// The browser features that the page must not use.
 const PERMISSIONS: &str =
     "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()";
 
@@ -117,7 +117,7 @@ impl Assets {
     }
 }
 
-/// What is shorter in style sheets. In their selectors, no space follows a colon.
+/// Replacements that shorten style sheets. In their selectors, no space follows a colon.
 const SHORTER_STYLES: &[(&str, &str)] = &[
     ("\n", ""),
     (" > ", ">"),
@@ -130,7 +130,7 @@ const SHORTER_STYLES: &[(&str, &str)] = &[
     (", ", ","),
 ];
 
-/// What is shorter in scripts. No line of code ends with a comment, and no text has any of these.
+/// Replacements that shorten scripts. No line of code ends with a comment, and no text has any of these.
 const SHORTER_SCRIPTS: &[(&str, &str)] =
     &[("{\n", "{"), (",\n", ","), (";\n", ";"), (" => ", "=>"), (" = ", "=")];
 
@@ -209,8 +209,8 @@ pub(super) fn empty(status: StatusCode) -> Response {
 mod tests {
     use super::*;
 
-    /// What is between quotes or backticks. The quotes in a regular expression would be taken for those of a text: the
-    /// texts that follow would have line breaks then.
+    /// Returns the texts between quotes or backticks. The quotes in a regular expression would be taken for the quotes
+    /// of a text: the texts that follow would have line breaks then.
     fn literals(script: &str) -> Vec<String> {
         let code = |line: &&str| !line.trim_start().starts_with("//");
         let code = script.lines().filter(code).collect::<Vec<_>>().join("\n");

@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ureq::http::Request;
 use zeroize::Zeroizing;
 
-/// How long the service may take to respond.
+/// The time within which the service has to respond.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A device that is registered.
@@ -29,7 +29,7 @@ pub struct ApproverDevice {
     client: Client,
 }
 
-/// What a device keeps.
+/// The stored state of a device.
 #[derive(Clone, Serialize, Deserialize)]
 struct Stored {
     /// The public URL of the service.
@@ -50,7 +50,7 @@ struct Codes {
     period: u64,
 }
 
-/// What the service replies to a device that has registered.
+/// The reply of the service to a device that has registered.
 #[derive(Deserialize)]
 struct Registered {
     device: String,
@@ -65,11 +65,11 @@ struct Registered {
 pub struct PendingRequest {
     /// Its id.
     pub uuid: ApprovalId,
-    /// What a device shows and signs.
+    /// The text that a device shows and signs.
     pub shown: String,
     /// When it expires, in Unix seconds; `None` means never.
     pub expires: Option<u64>,
-    /// How many digits the number has that has to be given to approve it; 0 for none.
+    /// The number of digits of the number that has to be given to approve it; 0 for none.
     pub number_digits: usize,
 }
 
@@ -77,8 +77,8 @@ impl ApproverDevice {
     /// Registers a device by the link of an invitation.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the link is none, [`Error::Rejected`] if the invitation is of no use any more,
-    /// [`Error::Unavailable`] if the service is not reached.
+    /// [`Error::InvalidArgument`] if it is not an invitation link, [`Error::Rejected`] if the invitation can no longer
+    /// be used, [`Error::Unavailable`] if the service is not reached.
     pub fn register(link: &Secret, name: &str, ca_file: Option<&Path>) -> Result<ApproverDevice> {
         let wrong = || invalid("link", "must be that of an invitation: https://…/-/approver/#CODE");
         let (page, code) = link.expose().split_once('#').ok_or_else(wrong)?;
@@ -138,7 +138,7 @@ impl ApproverDevice {
         Ok(ApproverDevice { stored, key, client })
     }
 
-    /// What has to be kept of it, which nobody else may read.
+    /// Returns the state that has to be stored, which must stay private.
     pub fn written(&self) -> Secret {
         Secret::new(serde_json::to_string(&self.stored).unwrap_or_default())
     }
@@ -185,7 +185,7 @@ impl ApproverDevice {
     /// Responds to a request that it has shown.
     ///
     /// # Errors
-    /// [`Error::Rejected`] if the request cannot be responded to any more, or the number is wrong;
+    /// [`Error::Rejected`] if the request can no longer be responded to, or the number is wrong;
     /// [`Error::Unavailable`] if the service is not reached.
     pub fn respond(
         &self,

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// The largest picture, in bytes.
 const LARGEST: usize = 256 * 1024;
 
-/// How long others wait for whoever fetches the same picture. Without it, a device shows the initial of the
-/// application.
+/// The time for which a thread waits for another one that fetches the same picture. Without the picture, a device shows
+/// the initial of the application.
 const WAIT: Duration = Duration::from_secs(3);
 
 /// Fetches pictures, each by one thread at a time: the first notification of a request has all devices of many users
@@ -24,14 +24,14 @@ pub(super) struct Logos {
     fetched: Condvar,
 }
 
-/// That nobody else fetches a picture.
+/// The exclusive right to fetch a picture.
 struct Turn<'a> {
     logos: &'a Logos,
     url: &'a str,
 }
 
 impl Logos {
-    /// The picture at a URL, which is fetched if nobody has done so before. It blocks.
+    /// Returns the picture at a URL, which is fetched unless it is cached. It blocks.
     pub(super) fn reply(&self, engine: &Engine, url: Option<String>) -> Result<Reply, Refused> {
         let url = url.ok_or(Refused::NotFound)?;
         let fetch = || seconder::remote::fetch_picture(&url, LARGEST).ok();
@@ -60,8 +60,8 @@ impl Logos {
         Ok(fetched)
     }
 
-    /// The right to fetch a picture; `None` for whoever has waited for another one, which nobody does twice: what
-    /// cannot be kept would be fetched by each in turn.
+    /// Returns the right to fetch a picture; `None` for a thread that has waited for another one. A thread waits at
+    /// most once: a picture that cannot be cached would be fetched by each in turn.
     fn turn<'a>(&'a self, url: &'a str) -> Option<Turn<'a>> {
         let mut fetching = self.lock();
         if fetching.insert(url.to_owned()) {
@@ -74,7 +74,7 @@ impl Logos {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
-        // What it protects is complete at all times.
+        // The data in the lock is complete at all times.
         self.fetching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,7 +117,7 @@ mod tests {
             };
             logos.find(engine, url, fetch).unwrap().map(|logo| logo.media_type)
         };
-        // One that there is, one that there is not, and one that is none.
+        // A picture that exists, one that does not, and a file that is no picture.
         for (number, content) in [Some(PNG), None, Some(&b"<svg/>"[..])].into_iter().enumerate() {
             let wanted = (content == Some(PNG)).then(|| "image/png".to_owned());
             let url = format!("https://app.example/{number}.png");
@@ -137,7 +137,7 @@ mod tests {
         let engine = service.engine().unwrap();
         let logos = Logos::default();
         let hanging = logos.turn("https://slow.example/a.png").unwrap();
-        // Whoever waits for it gives up, and fetches nothing.
+        // The thread that waits for it gives up, and fetches nothing.
         let waiting = logos.find(engine, "https://slow.example/a.png", || panic!("twice"));
         assert!(waiting.unwrap().is_none());
         let other = logos.find(engine, "https://app.example/a.png", || Some(PNG.to_vec()));

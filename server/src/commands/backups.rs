@@ -42,7 +42,7 @@ fn spent(json: Json) -> Result<()> {
     )
 }
 
-/// What is shown at a terminal, each percent once.
+/// The progress that a terminal shows, each percent once.
 #[derive(Default)]
 struct Progress {
     all: u64,

@@ -1,5 +1,5 @@
-//! How the program sends messages: by the routes of the database, or to a spool folder if there are
-//! none.
+//! Sends messages of the program: by the routes of the database, or to a spool folder if the
+//! database has no routes.
 
 use crate::arguments::Database;
 use crate::{log, log_trouble};
@@ -106,7 +106,7 @@ fn delivered_by(
 ) -> (Settings, Option<Routes>) {
     let beside = match database.path() {
         Some(path) => path,
-        // In the folder of the process, because there is none next to the database.
+        // The spool is in the folder of the process, because no folder is next to the database.
         None if database.is_on_server() => Path::new("seconder.db"),
         None => return (settings, None),
     };

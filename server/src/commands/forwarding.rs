@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a call to the other service may take. Clients wait for 10 seconds, so they learn what is wrong.
+/// The time that a call to the other service may take. Clients wait for 10 seconds, so they learn what is wrong.
 const TIMEOUT: Duration = Duration::from_secs(8);
 /// For how long a connection to it is kept without a call.
 const IDLE: Duration = Duration::from_secs(15);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a service may take: it may have to wait for its database.
+/// The time that a service may take: it may have to wait for its database.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// More bytes than an id has.
 const LONGEST_ID: u64 = 32;
@@ -84,7 +84,7 @@ impl Drop for PidFile {
     }
 }
 
-/// Where the answer to a reload is.
+/// Returns the path of the file with the response to a reload.
 fn answer_file(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".reload");
@@ -148,7 +148,7 @@ fn holder(file: &File) -> Option<Pid> {
     fcntl_getlk(file, &Flock::from(FlockType::WriteLock)).ok()??.pid
 }
 
-/// What a service has answered last: how many reloads there were, whether it was done, and the lines.
+/// The last response of a service: the number of reloads, their success, and the lines.
 fn answer(path: &Path) -> Option<(u64, bool, String)> {
     let file = part::open_plain(&answer_file(path), File::options().read(true)).ok()?;
     let mut text = String::new();

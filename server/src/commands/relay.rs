@@ -29,7 +29,7 @@ pub(crate) fn relay(options: Relay) -> Result<()> {
     let mut signals = server.signals()?;
     log(&format!("calls are passed on to {}", options.url));
     options.local.show();
-    // Whether the service behind it responds is for those who call it.
+    // The callers find out whether the service behind it responds.
     let supervision = Supervision::start(&server, || Ok(()))?;
     serve::run(server, &mut signals, &supervision, reload::of_certificate);
     Ok(())
@@ -76,8 +76,8 @@ fn open(options: &Relay) -> Result<Service> {
     servers.fold(settings, |settings, address| settings.name_server(address)).open()
 }
 
-/// Reads a secret from a file that only root, this user and a group can read. Root may have given it
-/// to a group, as that of the user `seconder`, but never to everybody.
+/// Reads a secret from a file that only root, this user and a group can read. Root may have given it to a group, such
+/// as the group of the user `seconder`, but never to everybody.
 fn private_secret(parameter: &'static str, file: &Path) -> Result<Secret> {
     let cannot = |error| invalid(parameter, format!("{} cannot be read: {error}", file.display()));
     let opened = File::open(file).map_err(cannot)?;

@@ -1,4 +1,4 @@
-//! What SIGHUP changes in a running service.
+//! Applies changed options to a running service on SIGHUP.
 
 use super::serve::configured;
 use crate::arguments::{Serve, of_option};
@@ -15,10 +15,10 @@ fn is_setting(option: &str) -> bool {
 
 const LOG_LEVEL: &str = "log-level";
 
-/// What became of it, in lines for the operator.
+/// The outcome of a reload, in lines for the operator.
 pub(crate) struct Reloaded {
     pub(crate) lines: Vec<String>,
-    /// Whether the last line says why something stays as it was.
+    /// Set if the last line says why something stays as it was.
     pub(crate) failed: bool,
 }
 
@@ -56,7 +56,7 @@ impl Reloading {
                 return Reloaded { lines, failed: true };
             }
         };
-        // What has failed is last.
+        // Failures come last.
         let mut parts: Vec<_> = workers.map(of_routes).into_iter().collect();
         parts.push(of_certificate(server));
         parts.sort_by_key(|part| part.failed);
@@ -70,7 +70,7 @@ impl Reloading {
         let is_stored = |name: &str| is_setting(name) && !self.started.database.is_sandbox();
         let applies = |name: &str| is_stored(name) || name == LOG_LEVEL;
         if !self.started.database.is_sandbox() {
-            // What a program that starts now would do, with the database that this one has.
+            // Checks the options as a program that starts now would, with the database that this one has.
             let settings = self.started.database.settings()?.must_exist(true);
             drop(configured(settings, &now)?.open()?);
             engine.read_settings_again();

@@ -17,7 +17,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where HTTPS is served unless the options say otherwise.
+/// The default address of HTTPS.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8443));
 
 pub(crate) fn serve(options: Serve) -> Result<()> {
@@ -38,7 +38,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     database.ring_file().map_or(Ok(()), |file| check_keyring(&file, database.is_on_server()))?;
     #[cfg(unix)]
     let pid_file = options.pid_file.as_deref().map(PidFile::create).transpose()?;
-    // What can be wrong with the options is known by now: this may create a database.
+    // All errors in the options were found above, because this may create a database.
     let service = settings.open()?;
     let engine = &service.require_engine()?.clone();
     publish(engine, &options)?;
@@ -147,7 +147,7 @@ fn show_delivery(routes: &Routes) {
     }
 }
 
-/// Where the options say that the server listens.
+/// Returns the listeners that the options ask for.
 pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
     let listeners = match options.metrics {

@@ -50,7 +50,7 @@ fn sent(result: std::io::Result<()>) {
     }
 }
 
-/// Nobody asks for it on this system.
+/// The supervision of a system without systemd, which does nothing.
 #[cfg(not(unix))]
 pub(super) struct Supervision;
 

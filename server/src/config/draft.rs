@@ -30,7 +30,7 @@ impl Draft {
     /// # Errors
     /// [`seconder::Error::InvalidArgument`] for a setting that does not exist, or does not accept the value.
     pub(crate) fn add(&mut self, setting: &str) -> Result<()> {
-        // What is no name could be read as more than one line.
+        // A text that is no name could be read as more than one line.
         let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         let pair = setting.split_once('=').filter(|(name, _)| is_name(name));
         let Some((name, value)) = pair else {

@@ -1,4 +1,4 @@
-//! Whether the files that a configuration names can be used.
+//! Checks that the files that a configuration names can be used.
 
 use super::problems::{Place, Problem};
 use super::settings::{IN_MEMORY, Setting, reason};
@@ -14,8 +14,8 @@ use std::path::Path;
 /// Checks a file.
 type Check<'a> = &'a dyn Fn(&Path) -> Result<()>;
 
-/// What is wrong with them. Of a setting that is invalid itself, nothing is read. The places of sockets and of the
-/// process id are not looked at: systemd creates their folder when it starts the service.
+/// Returns the errors in the files. Of a setting that is invalid itself, nothing is read. The places of sockets and of
+/// the process id are not looked at: systemd creates their folder when it starts the service.
 pub(super) fn problems(settings: &[Setting]) -> Vec<Problem> {
     let mut wrong = certificate(settings);
     let on_server = value(settings, "database").is_some_and(|(url, _)| is_on_server(url));

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration file, and where.
+//! Errors in a configuration file, and their positions.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,12 +6,12 @@ use std::ops::Range;
 /// A line and a column, from 1.
 pub(super) type Place = (usize, usize);
 
-/// Where the lines of a text begin.
+/// The beginnings of the lines of a text.
 pub(super) struct Places<'a> {
     text: &'a str,
 }
 
-/// What is wrong, and what is accepted.
+/// An error, and the values that are accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// None if it is about the whole file.
@@ -24,7 +24,7 @@ impl<'a> Places<'a> {
         Places { text }
     }
 
-    /// Where a part of the text begins.
+    /// Returns the position at which a part of the text begins.
     pub(super) fn place(&self, at: &Range<usize>) -> Place {
         let before = self.text.get(..at.start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
@@ -32,7 +32,7 @@ impl<'a> Places<'a> {
         (line, column)
     }
 
-    /// What is wrong at a place in the text.
+    /// Returns an error at a place in the text.
     pub(super) fn problem(&self, at: &Range<usize>, wrong: impl Into<String>) -> Problem {
         Problem::at(self.place(at), wrong)
     }
@@ -47,11 +47,11 @@ impl Problem {
         Problem { place: None, wrong }
     }
 
-    /// What is wrong with all settings together. It names options, which are the settings.
+    /// Returns the error of all settings together. It names options, which are the settings.
     pub(super) fn of_all(error: &clap::Error) -> Problem {
         let text = error.to_string();
         let text = text.strip_prefix("error: ").unwrap_or(&text);
-        // What follows is about the command line.
+        // The text after that is about the command line.
         let lines = text.lines().take_while(|line| !line.starts_with("Usage:"));
         let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
         Problem { place: None, wrong: words.join(" ") }

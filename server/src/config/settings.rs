@@ -25,11 +25,11 @@ pub(super) const IN_MEMORY: &str = "sandbox:";
 pub(super) struct Setting {
     /// The option, without its hyphens.
     pub(super) name: String,
-    /// Where its name is.
+    /// The position of its name.
     pub(super) place: Place,
-    /// Whether it says something, valid or not: an empty list does not, nor an option that is off.
+    /// Set if it has a value, valid or not: an empty list has none, nor has an option that is off.
     pub(super) is_given: bool,
-    /// Those that are valid.
+    /// The values that are valid.
     pub(super) values: Vec<Value>,
 }
 
@@ -140,7 +140,7 @@ fn setting(
     Setting { name, place, is_given: !values.is_empty() || wrong.len() > before, values }
 }
 
-/// What an option takes.
+/// The kind of value that an option takes.
 enum Kind {
     Flag,
     One,
@@ -204,7 +204,7 @@ fn text(arg: &Arg, value: &DeValue<'_>) -> Result<String, String> {
 /// Rejects a value that the option does not accept, and says why.
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
     if arg.get_long() == Some("database") {
-        // What is rejected may be a password.
+        // The rejected value may be a password.
         return check_database(value).and_then(|()| valid("database", value));
     }
     accepted(arg, value)
@@ -251,7 +251,7 @@ fn of_application(setting: &AppSetting, value: &str) -> seconder::Result<()> {
     Settings::new(IN_MEMORY).app_settings(given).check()
 }
 
-/// What is wrong, without the name of a parameter.
+/// Returns the text of an error, without the name of a parameter.
 pub(super) fn reason(error: seconder::Error) -> String {
     match error {
         seconder::Error::InvalidArgument { reason, .. } => reason.into_owned(),
@@ -282,7 +282,7 @@ fn accepted(arg: &Arg, value: &str) -> Result<(), String> {
     })
 }
 
-/// How a setting looks, for the example: its default, or its kind.
+/// Returns the value of a setting for the example: its default, or its kind.
 pub(super) fn shown(arg: &Arg) -> String {
     let default = arg.get_default_values().first().map(|value| value.to_string_lossy());
     let names = arg.get_value_names().unwrap_or_default();

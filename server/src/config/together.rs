@@ -1,4 +1,4 @@
-//! Whether the settings of a file fit together.
+//! Checks that the settings of a file fit together.
 
 use super::option;
 use super::problems::{Place, Problem};
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 /// The group of options. Every service has one of them.
 const REACHED: &str = "listener";
-/// What is said of a file without one of them.
+/// The position of the error that a file lacks a setting.
 const BEGIN: Place = (1, 1);
 
 /// The settings that exclude each other.
@@ -69,8 +69,8 @@ fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
         && (one.ip() == other.ip() || is_every && same_kind)
 }
 
-/// The settings without another one that they require, and what every file requires, unless it is given `beside`
-/// the file.
+/// Returns an error for each setting without another one that it requires, and for the settings that every file
+/// requires, unless `beside` reports that they are given outside the file.
 pub(super) fn lacks(
     settings: &[Setting],
     serve: &Command,
@@ -101,7 +101,8 @@ fn one_of(names: &[String]) -> String {
     if keys.len() == 1 { keys.concat() } else { format!("one of {}", keys.join(", ")) }
 }
 
-/// What a command lacks with this setting alone: of each list of options, one. Only its parser knows.
+/// Returns the options that a command lacks with this setting alone: of each list of options, one. Only its parser
+/// knows.
 fn required(mut serve: Command, setting: Option<&Setting>) -> Vec<Vec<String>> {
     let program = std::iter::once(OsString::from(serve.get_name()));
     let arguments = program.chain(setting.into_iter().flat_map(Setting::arguments));

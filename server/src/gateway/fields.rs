@@ -10,11 +10,11 @@ use std::ops::RangeInclusive;
 pub struct Field {
     /// Its name.
     pub name: &'static str,
-    /// What is accepted, as a message says it: "a number of seconds, 1 to 60".
+    /// The accepted values, as a message states them: "a number of seconds, 1 to 60".
     pub accepted: &'static str,
-    /// What applies if it is not given, as the table says it. Empty for a setting that is required.
+    /// The default, as the table states it. Empty for a setting that is required.
     pub default: &'static str,
-    /// Whether it is stored sealed, and never shown.
+    /// Set if it is stored sealed, and never shown.
     pub sealed: bool,
 }
 
@@ -40,9 +40,9 @@ impl Field {
 pub struct Problem {
     /// The setting's name.
     pub field: String,
-    /// What is wrong with it: "is 90", "is missing".
+    /// The error: "is 90", "is missing".
     pub wrong: String,
-    /// What is accepted.
+    /// The accepted values.
     pub accepted: String,
 }
 
@@ -179,7 +179,7 @@ pub(super) fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) 
     (near.0 <= (word.len() / 3).max(1)).then_some(near.1)
 }
 
-/// How many letters must be added, removed or replaced to make one word of the other.
+/// Returns the number of letters that must be added, removed or replaced to turn one word into the other.
 fn distance(word: &[char], known: &str) -> usize {
     let mut row: Vec<usize> = (0..=word.len()).collect();
     for (line, letter) in (1..).zip(known.chars()) {

@@ -41,19 +41,19 @@ pub struct Http {
     target: Template,
     headers: Vec<(String, Template)>,
     body: Option<(Place, Body)>,
-    /// What is sent if nothing is to be reported, where that is something else.
+    /// The request if nothing is to be reported, where that is a different one.
     unreported: Option<Unreported>,
     authorization: Option<Secret>,
     signing_key: Option<ApiKey>,
     id_header: Option<String>,
     rules: Rules,
     receipts: Option<Receipts>,
-    /// What the provider fetches, in XML.
+    /// The document that the provider fetches, in XML.
     document: Option<Template>,
     client: Client,
     /// The values of placeholders for settings.
     settings: Vec<Secret>,
-    /// What no reason may repeat.
+    /// The texts that no reason may repeat.
     secrets: Vec<Secret>,
 }
 

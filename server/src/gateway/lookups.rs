@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 /// The settings for one interface.
 struct LookupPreset {
-    /// Those of the request.
+    /// The settings of the request.
     request: Preset,
-    /// Where the facts are in a response, in JSON.
+    /// The places of the facts in a response, in JSON.
     answer: &'static str,
 }
 
@@ -54,7 +54,8 @@ const PRESETS: &[LookupPreset] = &[
                 "reason_pointer": "/status_message"
             }"#,
         },
-        // What Vonage says if it knows nothing of a number: it is not valid, or nothing was found.
+        // The statuses of Vonage if it knows nothing of a number: it is not valid, or nothing was
+        // found.
         answer: r#"{
             "rejected_codes": [3, 5, 43, 44, 45],
             "carrier_pointer": "/current_carrier/name",
@@ -64,13 +65,13 @@ const PRESETS: &[LookupPreset] = &[
     },
 ];
 
-/// The names of the providers, one of which the setting `gateway` has.
+/// Returns the names of the providers, one of which the setting `gateway` has.
 pub fn lookup_names() -> Vec<&'static str> {
     let presets = PRESETS.iter().map(|preset| preset.request.name);
     std::iter::once("http").chain(presets).collect()
 }
 
-/// The settings of a provider of look-ups. None if there is none of this name.
+/// Returns the settings of a provider of look-ups; `None` if no provider has this name.
 pub fn lookup_settings(gateway: &str) -> Option<Vec<Field>> {
     match gateway {
         "http" => Some(lookup_fields()),

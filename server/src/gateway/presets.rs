@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 /// The default of a setting in whose place a value of the message stands.
 const OF_TEXT: &str = "that of the text";
-/// What stands for a URL that is missing, while the other settings are checked.
+/// The placeholder for a URL that is missing, while the other settings are checked.
 const SAMPLE_URL: &str = "https://example.com";
-/// What stands for another setting that is missing.
+/// The placeholder for another setting that is missing.
 const SAMPLE: &str = "sample";
 /// The settings of the gateway that every preset has too.
 const COMMON: [&str; 3] = ["timeout", "ca_file", "allow_http"];
@@ -17,9 +17,8 @@ const COMMON: [&str; 3] = ["timeout", "ca_file", "allow_http"];
 /// The settings for one interface.
 pub(super) struct Preset {
     pub(super) name: &'static str,
-    /// Its own settings, whose values stand where `settings` has them as placeholders; `language`
-    /// stands for `voice_language`. A default is the text itself, `none` for an empty one, or that of
-    /// the message.
+    /// Its own settings, whose values stand where `settings` has them as placeholders; `language` stands for
+    /// `voice_language`. A default is the text itself, `none` for an empty one, or the default of the message.
     pub(super) own: &'static [Field],
     /// The settings of the gateway, in JSON.
     pub(super) settings: &'static str,
@@ -261,7 +260,7 @@ impl Preset {
         }
         for name in ["url", "username", "password", "signing_key"] {
             let Some(Value::String(text)) = expanded.get_mut(name) else { continue };
-            // What follows the first placeholder of a URL stays a template, whose values are escaped.
+            // A URL stays a template from its first placeholder on, whose values are escaped.
             let own = values.iter().find_map(|(own, value)| {
                 let rest = text.strip_prefix(&format!("{{{{{own}}}}}"))?;
                 let value = if *own == "base_url" { value.trim_end_matches('/') } else { value };

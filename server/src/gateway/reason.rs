@@ -1,4 +1,4 @@
-//! What went wrong, as an operator reads it: in one short line, without what must not be in a log.
+//! Reasons of failures, for operators: one short line, without anything that must not be in a log.
 
 use super::Outgoing;
 use seconder::engine::Outcome;

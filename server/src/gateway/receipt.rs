@@ -1,4 +1,4 @@
-//! What a provider reports of a message that it has accepted.
+//! Reports of a provider about messages that it has accepted.
 
 pub use seconder::engine::Delivery;
 
@@ -9,7 +9,7 @@ pub struct Receipt {
     /// The id that the provider gave the message, as in
     /// [`Outcome::Sent`](seconder::engine::Outcome::Sent).
     pub id: String,
-    /// What became of the message.
+    /// The outcome of the message.
     pub state: Delivery,
 }
 
@@ -18,7 +18,7 @@ pub struct Receipt {
 pub struct Posted<'a> {
     /// The query of the URL, without `?`.
     pub query: &'a str,
-    /// The header `Content-Type`; empty if there is none.
+    /// The header `Content-Type`; empty if it is absent.
     pub content_type: &'a str,
     /// The body.
     pub body: &'a [u8],

@@ -25,9 +25,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long an SMSC that accepts no more for now is left alone.
+/// The pause after which a message is repeated to an SMSC that accepts no more for now.
 const THROTTLED: Duration = Duration::from_secs(1);
-/// How long the rest of a text waits for an SMSC that has accepted its beginning.
+/// The pause before the next part of a text is repeated to an SMSC that has accepted its beginning.
 const NEXT_PART: Duration = Duration::from_millis(200);
 
 /// Sends text messages to an SMSC.
@@ -93,7 +93,7 @@ impl Smpp {
     }
 }
 
-/// What a reply to the first part, of which nothing was accepted before, means for the message.
+/// Returns the outcome of the message for a reply to its first part, before which nothing was accepted.
 fn first(reply: Reply) -> Result<String, Outcome> {
     Err(match reply {
         Reply::Accepted(id) => return Ok(id),
@@ -131,7 +131,7 @@ fn next(
     }
 }
 
-/// What an SMSC delivers by the body of this command, if it is a receipt. For the fuzzer.
+/// Reads the receipt that an SMSC delivers by the body of this command; `None` if it is no receipt. For the fuzzer.
 #[doc(hidden)]
 pub fn receipt_in(command: u32, body: &[u8]) -> Option<Receipt> {
     receipts::read(&pdu::Delivered::read(command, body).ok()?, receipts::Ids::Same)
@@ -151,7 +151,7 @@ impl Gateway for Smpp {
 
     /// Only before the gateway connects.
     fn set_receiver(&self, take: TakeReceipt) {
-        // Whoever was set first stays.
+        // The receiver that was set first stays.
         let _ = self.receiver.set(take);
     }
 

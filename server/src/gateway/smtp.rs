@@ -15,10 +15,10 @@ use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A connection that was idle for longer is not used any more, because servers close them.
+/// The time after which an idle connection is no longer used, because servers close such connections.
 const LONGEST_IDLE: Duration = Duration::from_secs(20);
 
-/// How long it may take to end a connection.
+/// The time that it may take to end a connection.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Sends messages by e-mail.
@@ -31,7 +31,7 @@ pub struct Smtp {
 /// The connections.
 #[derive(Default)]
 struct Pool {
-    /// How many attempts are made.
+    /// The number of attempts in progress.
     busy: usize,
     idle: Vec<Connection>,
 }
@@ -96,7 +96,7 @@ impl Smtp {
             }
         }
         let retry = |reason: String| Outcome::Retry { after: None, reason };
-        // What is refused here is refused to everybody, and not for the sake of the message.
+        // A refusal at this point concerns every message, and not this one alone.
         let mut connection =
             Connection::open(&self.config, deadline).map_err(|fault| match fault {
                 Fault::Refused(status, text) => {

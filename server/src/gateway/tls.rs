@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where systems keep the certificates of the authorities that they trust.
+/// The paths where systems keep the certificates of the authorities that they trust.
 pub(super) const BUNDLES: [&str; 7] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
@@ -19,11 +19,11 @@ pub(super) const BUNDLES: [&str; 7] = [
     "/etc/openssl/certs/ca-certificates.crt",
 ];
 
-/// TLS 1.2 and 1.3 with the authorities of a file, or with those of the system.
+/// Returns a configuration of TLS 1.2 and 1.3 with the authorities of a file, or of the system.
 ///
 /// # Errors
-/// What is wrong with the file: "cannot be read". Without a file: that one is missing, where the system
-/// has no bundle of authorities.
+/// The error in the file: "cannot be read". Without a file: the error that one is missing, where the system has no
+/// bundle of authorities.
 pub(super) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let roots = match ca_file {
         Some(file) => match std::fs::read(file) {
@@ -43,7 +43,7 @@ pub(super) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>,
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-/// Why a connection has no TLS.
+/// Returns the reason why a connection has no TLS.
 pub(super) fn failed(error: &io::Error) -> String {
     let wrong = certificate_problem(error).unwrap_or_else(|| error.to_string());
     format!("TLS failed: {wrong}")

@@ -7,7 +7,7 @@ const VOICES: &str = "ar-XA bg-BG bn-IN ca-ES cs-CZ da-DK de-DE el-GR en-US en-G
     ja-JP kn-IN ko-KR lt-LT lv-LV ml-IN mr-IN ms-MY nb-NO nl-NL nl-BE pa-IN pl-PL pt-BR pt-PT ro-RO \
     ru-RU sk-SK sl-SI sr-RS sv-SE ta-IN te-IN th-TH tr-TR uk-UA ur-IN vi-VN zh-CN zh-HK zh-TW";
 
-/// Countries whose Spanish is nearer to that of Mexico than to that of Spain.
+/// Countries whose Spanish is nearer to the Spanish of Mexico than to the Spanish of Spain.
 const AMERICA: &str = "AR BO CL CO CR CU DO EC GT HN NI PA PE PR PY SV UY VE 419";
 
 /// The language of the voice for a text in this language, with a region: `en-US` for `en`.

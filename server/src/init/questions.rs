@@ -1,4 +1,4 @@
-//! What `seconder init` asks at a terminal.
+//! The questions of `seconder init` at a terminal.
 
 use crate::commands::{invalid, print};
 use crate::config::Draft;
@@ -6,11 +6,11 @@ use crate::prompt;
 use seconder::Result;
 use std::path::Path;
 
-/// Where the database is unless it is said.
+/// The default database.
 pub(super) const DATABASE: &str = "database=sqlite:seconder.db";
-/// Where metrics are read unless it is said: a service whose metrics nobody can read is one that nobody watches.
+/// The default address of metrics: a service whose metrics cannot be read is not watched.
 pub(super) const METRICS: &str = "metrics=127.0.0.1:9464";
-/// The settings of which one at least says how the service is reached.
+/// The settings that decide how the service is reached, of which at least one is needed.
 pub(super) const REACHED: [&str; 4] = ["certificate", "self_signed", "unix", "socket_activation"];
 
 /// Asks for what is not given. Each answer is checked before the next question.

@@ -1,4 +1,4 @@
-//! How a gateway presents its credentials, and which texts no reason may repeat.
+//! Credentials of a gateway, and the texts that no reason may repeat.
 
 use super::signed;
 use super::template::{Place, Template};
@@ -117,7 +117,8 @@ pub(super) fn signing_key(
     Some(key)
 }
 
-/// What no reason may repeat: the credentials, as they are written anywhere in the request.
+/// Returns the texts that no reason may repeat: the credentials, as they are written anywhere in
+/// the request.
 pub(super) fn secrets(
     constants: &Constants,
     headers: &[(String, Template)],

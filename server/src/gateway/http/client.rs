@@ -18,18 +18,18 @@ use ureq::{Agent, Error};
 
 /// The most bytes of a response that are read.
 const LONGEST: u64 = 64 * 1024;
-/// How many connections are kept for further messages.
+/// The number of connections that are kept for further messages.
 const IDLE: usize = 8;
 /// For how long they are kept. Most servers close them later.
 const IDLE_AGE: Duration = Duration::from_secs(15);
 
 thread_local! {
-    /// Whether something of the request was written, in the call of this thread. A call does all its
-    /// writing on the thread that makes it.
+    /// Set once something of the request was written, in the call of this thread. A call does all its writing on the
+    /// thread that makes it.
     static WRITTEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Why there is no response. The reasons have no URL, which may have a credential in it.
+/// The reason why there is no response. The reasons have no URL, which may have a credential in it.
 pub(crate) enum Failure {
     /// Nothing was sent.
     NotSent(String),
@@ -40,7 +40,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Why, whatever was sent.
+    /// Returns the reason, regardless of what was sent.
     pub(crate) fn reason(self) -> String {
         match self {
             Failure::NotSent(reason) | Failure::Lost(reason) | Failure::Unsendable(reason) => {
@@ -54,7 +54,7 @@ impl Failure {
 pub(crate) struct Client(Agent);
 
 impl Client {
-    /// A client that trusts these authorities, and makes requests without TLS if there are none.
+    /// Returns a client that trusts these authorities, and makes requests without TLS if `roots` is `None`.
     pub(crate) fn new(timeout: Duration, roots: Option<&[Certificate<'static>]>) -> Client {
         let tls = TlsConfig::builder()
             .root_certs(RootCerts::new_with_certs(roots.unwrap_or_default()))
@@ -116,10 +116,10 @@ impl Client {
     }
 }
 
-/// The authorities of a file, or those of the system.
+/// Returns the authorities of a file, or the authorities of the system.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// The error in the file.
 pub(crate) fn roots(file: Option<&str>) -> Result<Vec<Certificate<'static>>, String> {
     let Some(file) = file else { return system() };
     let pem = std::fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
@@ -137,7 +137,7 @@ fn system() -> Result<Vec<Certificate<'static>>, String> {
     found.ok_or_else(|| "is required: this system has no bundle of certificates".to_owned())
 }
 
-/// The certificates in PEM that can be those of authorities. A system's bundle may have others.
+/// Returns the certificates in PEM that can belong to authorities. A system's bundle may have others.
 fn usable(pem: &[u8]) -> Option<Vec<Certificate<'static>>> {
     let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().ok()?;
     let is_usable = |der: &CertificateDer<'_>| {

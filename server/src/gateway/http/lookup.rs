@@ -34,10 +34,10 @@ const OF_REQUEST: [&str; 19] = [
     "code_pointer",
     "reason_pointer",
 ];
-/// What a request of a look-up has, in place of a message.
+/// The placeholders of a look-up request, in place of the ones of a message.
 const PLACEHOLDERS: [&str; 5] = ["to", "to_digits", "username", "password", "token"];
-/// A look-up holds up a call, and clients wait for a call for 10 s by default, of which the message itself
-/// takes some.
+/// The time limit of a look-up. It holds up a call, and clients wait for a call for 10 s by default, including the time
+/// for the message itself.
 const TIMEOUT: Field = Field::new("timeout", "seconds, 1 to 4", "3");
 const LONGEST_TIMEOUT: u64 = 4;
 const SHORT_TIMEOUT: u64 = 3;
@@ -54,7 +54,7 @@ const OF_ANSWER: &[Field] = &[
     Field::new("ported_pointer", "a JSON pointer", "none"),
 ];
 
-/// What providers write for the types of lines, in lower case and without anything but letters.
+/// The providers' words for the types of lines, in lower case and with letters only.
 const TYPES: [(&str, LineType); 17] = [
     ("mobile", LineType::Mobile),
     ("cell", LineType::Mobile),
@@ -106,7 +106,7 @@ pub struct HttpLookup {
     answer: Facts,
 }
 
-/// Where the facts are in a response.
+/// The places of the facts in a response.
 pub(in crate::gateway) struct Facts {
     unknown: Statuses,
     rejected: Statuses,
@@ -118,7 +118,7 @@ pub(in crate::gateway) struct Facts {
     ported: Option<Pointer>,
 }
 
-/// Why a number was not looked up, for operators: without the number and the credentials.
+/// The reason why a number was not looked up, for operators: without the number and the credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LookupError {
     /// The provider works, and rejects this number.
@@ -258,7 +258,7 @@ impl Http {
     }
 }
 
-/// What a status means that says nothing of a number.
+/// Returns the meaning of a status that says nothing of a number.
 fn why(response: &Response) -> String {
     match response.status {
         300..=399 => {

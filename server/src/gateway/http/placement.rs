@@ -1,4 +1,5 @@
-//! Where placeholders may stand: where a parser of the body reads their value, whatever it is.
+//! Checks that placeholders stand only where a parser of the body reads their value, regardless of
+//! the value.
 
 use super::template::{Part, Place, Template};
 
@@ -42,7 +43,7 @@ fn json(template: &Template) -> Result<(), String> {
     read.map(drop).map_err(|_| "is not JSON".to_owned())
 }
 
-/// Where a body in XML is.
+/// The part of the XML that a position in a body belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Markup {
     Text,
@@ -58,7 +59,7 @@ fn xml(template: &Template) -> Result<(), String> {
     const RAW: [(&str, &str); 4] =
         [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")];
     let mut markup = Markup::Text;
-    // Whether a reference such as `&amp;` has begun and not ended.
+    // Set while a reference such as `&amp;` has begun and not ended.
     let mut reference = false;
     for part in template.parts() {
         let Part::Literal(text) = part else {
@@ -101,7 +102,7 @@ fn xml(template: &Template) -> Result<(), String> {
     Ok(())
 }
 
-/// What surrounds placeholders must be encoded as it is sent.
+/// Rejects a form with text around placeholders that is not encoded as it is sent.
 fn form(template: &Template) -> Result<(), String> {
     let plain = |part: &Part| match part {
         Part::Literal(text) => text.bytes().all(|byte| byte.is_ascii_graphic()),

@@ -20,7 +20,8 @@ impl Pointer {
         }
     }
 
-    /// What the pointer leads to: several values if it goes through the items of a list.
+    /// Returns the values that the pointer leads to: several if it goes through the items of a
+    /// list.
     pub(super) fn all<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
         self.0.iter().fold(vec![value], |found, step| {
             found.into_iter().flat_map(|value| next(value, step)).collect()

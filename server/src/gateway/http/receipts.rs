@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 const LONGEST_ID: usize = 128;
 const RECEIPT_URL: &str = "receipt_url";
 
-/// How the receipts of a provider are understood.
+/// The rules by which the receipts of a provider are read.
 pub(super) struct Receipts {
     id: (String, Pointer),
     state: (String, Pointer),
     reason: Option<Pointer>,
     delivered: Vec<String>,
     failed: Vec<String>,
-    /// Whether receipts have the id of Seconder's own.
+    /// Set if receipts have the id of Seconder's own.
     pub(super) own_id: bool,
 }
 
@@ -81,8 +81,8 @@ impl Receipts {
         Ok(Receipt { id, state })
     }
 
-    /// Why a message did not arrive, without numbers that may be that of a phone, or the code of the message,
-    /// which is not known here.
+    /// Returns the reason why a message did not arrive, without numbers that may belong to a phone, or the code of the
+    /// message, which is not known here.
     fn why(&self, state: &str, found: impl Fn(&Pointer) -> Option<String>) -> String {
         let message = Outgoing {
             id: "",
@@ -144,8 +144,8 @@ fn body(posted: &Posted<'_>) -> Result<Value, String> {
     Ok(Value::Object(form))
 }
 
-/// The settings without the parameters that have `{{receipt_url}}`: those of the query, of a form and of
-/// an object. None if there is no such parameter.
+/// Returns the settings without the parameters that have `{{receipt_url}}`, in the query, in a form and in an object;
+/// `None` if there is no such parameter.
 pub(super) fn without_url(settings: &Map<String, Value>) -> Option<Map<String, Value>> {
     let mut without = settings.clone();
     if let Some(Value::String(url)) = without.get_mut("url") {

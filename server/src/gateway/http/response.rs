@@ -1,4 +1,4 @@
-//! What the response of a provider means.
+//! The meaning of a provider's response.
 
 use super::pointer::{Pointer, text};
 use super::statuses::Statuses;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Ids of messages are shorter. What is longer is not one, and would fill the database.
 const LONGEST_ID: usize = 128;
-/// A text of more parts is none that Seconder sends.
+/// The most parts of a text that Seconder sends.
 const MOST_PARTS: usize = 20;
 /// A provider that asks for more does not know when it can send: the route decides then.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
@@ -26,7 +26,7 @@ pub(crate) struct Response {
     pub(crate) body: Result<Vec<u8>, &'static str>,
 }
 
-/// How the responses of a provider are understood.
+/// The rules by which the responses of a provider are read.
 pub(super) struct Rules {
     pub(super) success: Statuses,
     pub(super) permanent: Statuses,
@@ -41,7 +41,7 @@ pub(super) struct Rules {
     pub(super) reason: Option<Pointer>,
 }
 
-/// Whether the body of a response with a status of success says that the message was accepted.
+/// The result of checking the body of a response with a status of success for the acceptance of the message.
 pub(super) enum Accepted {
     Yes,
     No,
@@ -49,7 +49,7 @@ pub(super) enum Accepted {
 }
 
 impl Rules {
-    /// What became of the message. The reason may repeat what the provider wrote.
+    /// Returns the outcome of the message. The reason may repeat what the provider wrote.
     pub(super) fn outcome(&self, response: &Response) -> Outcome {
         let body = response.body.as_ref().ok();
         let json = body.and_then(|body| json::read(body).ok());

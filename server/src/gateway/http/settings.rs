@@ -126,7 +126,7 @@ pub(super) fn read(
     })
 }
 
-/// What a provider fetches.
+/// Reads the template of the document that a provider fetches.
 fn document(fields: &mut Fields<'_>, constants: &Constants) -> Option<Template> {
     let used = ["url", "body"].into_iter().filter_map(|name| fields.value(name));
     let is_used = used.map(Value::to_string).any(|text| has(&text, "document_url"));
@@ -146,7 +146,7 @@ fn document(fields: &mut Fields<'_>, constants: &Constants) -> Option<Template> 
     read.map_err(|wrong| fields.problem("document", wrong)).ok()
 }
 
-/// The target and the body for a message of which nothing is to be reported.
+/// Returns the target and the body for a message without a report.
 fn unreported(
     without: &Map<String, Value>,
     constants: &Constants,
@@ -339,7 +339,7 @@ pub(super) fn codes(fields: &mut Fields<'_>, name: &str) -> Vec<String> {
     })
 }
 
-/// Statuses, by default those of the table.
+/// Reads statuses, which are by default the ones of the table.
 pub(super) fn statuses(fields: &mut Fields<'_>, known: &[Field], name: &str) -> Option<Statuses> {
     let default = known.iter().find(|field| field.name == name)?.default;
     let given = fields.value(name).map(|value| text(value).unwrap_or_default());

@@ -4,7 +4,7 @@ use super::values::{NAMES, Name, Values};
 use crate::gateway::fields::{nearest, shown};
 use seconder::wire::form;
 
-/// Where a text stands in a request, which decides how values in it are escaped.
+/// The place of a text in a request, which decides how values in it are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// In the path or the query of the URL.
@@ -21,8 +21,8 @@ pub(super) enum Place {
     Text,
 }
 
-/// What a value is escaped for before it is escaped for its place, such as XML in a parameter of a
-/// form: `{{text|xml}}`.
+/// The formats for which a value is escaped before it is escaped for its place, such as XML in a
+/// parameter of a form: `{{text|xml}}`.
 const INNER: [(&str, Place); 3] = [("json", Place::Json), ("url", Place::Url), ("xml", Place::Xml)];
 
 /// A value has control characters, which a header cannot hold.
@@ -40,10 +40,11 @@ pub(super) enum Part {
 }
 
 impl Template {
-    /// Reads a text. The placeholders are those of messages, and these settings of the gateway.
+    /// Reads a text. The placeholders are the placeholders of messages, and these settings of the
+    /// gateway.
     ///
     /// # Errors
-    /// What is wrong, without more of the text than a placeholder.
+    /// The error, without more of the text than a placeholder.
     pub(super) fn read(text: &str, settings: &[&str]) -> Result<Template, String> {
         let mut parts = Vec::new();
         let mut rest = text;

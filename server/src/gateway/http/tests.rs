@@ -1,4 +1,4 @@
-//! Whatever the values are, what surrounds them is read as it was written.
+//! Checks that the text around values is read as it was written, for any values.
 
 use super::placement;
 use super::template::{Place, Template, Unsendable};
@@ -105,7 +105,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// What XML can hold of a text (XML 1.0, 2.2).
+/// Returns the characters of a text that XML can hold (XML 1.0, 2.2).
 fn in_xml(text: &str) -> String {
     let holds = |c: &char| {
         matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')

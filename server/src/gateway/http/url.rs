@@ -12,7 +12,7 @@ pub(super) struct Url {
     pub(super) origin: String,
     /// The path and the query.
     pub(super) target: Template,
-    /// Whether it is without TLS.
+    /// Set if it is without TLS.
     pub(super) is_plain: bool,
 }
 

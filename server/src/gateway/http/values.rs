@@ -26,7 +26,7 @@ pub(super) enum Name {
     DocumentUrl,
     SpokenSsml,
     SpokenTextSsml,
-    /// That of a setting of the gateway.
+    /// The value of a setting of the gateway.
     Setting(usize),
 }
 

@@ -1,6 +1,6 @@
-//! How a text is encoded for an SMSC, and cut into parts that phones join.
+//! Encodes a text for an SMSC, and cuts it into parts that phones join.
 
-/// How texts are encoded.
+/// The encoding of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// In the alphabet of GSM where it has every character, otherwise in UCS-2.
@@ -37,7 +37,7 @@ const EXTENDED: [(char, u8); 10] = [
 ];
 const ESC: u8 = 0x1b;
 
-/// What a message holds: alone, and as one of several, whose header takes the rest. In GSM's alphabet
+/// The units that fit into a message: alone, and as one of several, whose header takes the rest. In GSM's alphabet
 /// these are characters of 7 bits, each of which takes a byte on the way to the SMSC.
 const GSM_LIMITS: (usize, usize) = (160, 153);
 const BYTE_LIMITS: (usize, usize) = (140, 134);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
-/// How long is waited before the second attempt to bind, and at most.
+/// The pause before the second attempt to bind, and the longest pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A session that lasted so long was a good one, so the next attempt is made soon.
@@ -19,7 +19,7 @@ const GOOD_SESSION: Duration = Duration::from_secs(30);
 /// Receipts that may wait for the function that takes them. The SMSC repeats further ones.
 const RECEIPTS: usize = 1024;
 
-/// What became of a message that was given to the link.
+/// The outcome of a message that was given to the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     /// The SMSC has accepted it, with this id.
@@ -36,11 +36,11 @@ enum State {
     Waiting,
     Written,
     Done(Reply),
-    /// Whoever waited has given up before it was written.
+    /// The sender has given up before it was written.
     Abandoned,
 }
 
-/// What a sender and the link share of a message.
+/// The state of a message that a sender and the link share.
 struct Ticket {
     state: Mutex<State>,
     changed: Condvar,
@@ -113,7 +113,7 @@ impl Drop for Submit {
     }
 }
 
-/// How the link is, for those who wait for it.
+/// The state of the link, for the senders that wait for it.
 pub(super) struct Status {
     now: Mutex<Now>,
 }
@@ -147,7 +147,7 @@ impl Status {
         "the SMSC takes no further messages in time".clone_into(&mut now.wrong);
     }
 
-    /// How long the link will not be bound, if that is known to be beyond a deadline.
+    /// Returns the time for which the link will not be bound, if that is known to be beyond a deadline.
     fn unbound_beyond(&self, deadline: Instant) -> Option<Duration> {
         let now = self.lock();
         let next = now.next.filter(|next| !now.bound && *next > deadline)?;
@@ -162,7 +162,7 @@ pub(super) struct Delivered {
     pub(super) receipt: Receipt,
 }
 
-/// Which message of which session had a receipt.
+/// The message of a session that had a receipt.
 #[derive(Clone, Copy)]
 pub(super) struct Origin {
     pub(super) session: u64,
@@ -170,13 +170,13 @@ pub(super) struct Origin {
     pub(super) sequence: u32,
 }
 
-/// What a session needs of its link.
+/// The parts of a link that its session needs.
 pub(super) struct Context {
     pub(super) config: Arc<Config>,
     pub(super) status: Arc<Status>,
     pub(super) submits: UnboundedReceiver<Submit>,
     pub(super) stop: watch::Receiver<bool>,
-    /// Where receipts go, if somebody takes them.
+    /// The channel for receipts; `None` if they are not taken.
     pub(super) receipts: Option<SyncSender<Delivered>>,
     /// The receipts that were handled.
     pub(super) handled: UnboundedReceiver<Handled>,
@@ -238,7 +238,7 @@ impl Link {
         ticket.wait(deadline, &self.status)
     }
 
-    /// How long the SMSC will not be asked, if that is beyond a deadline, and why.
+    /// Returns the time for which the SMSC will not be asked, if that is beyond a deadline, and the reason.
     pub(super) fn unbound_beyond(&self, deadline: Instant) -> Option<(Duration, String)> {
         self.status.unbound_beyond(deadline).map(|pause| (pause, self.status.wrong()))
     }

@@ -3,7 +3,7 @@
 //! The crate `rusmpp` has all messages of version 5, but ends a connection at the first deviation from
 //! the text of the standard, which real SMSCs have many of, and shows passwords in `Debug`.
 
-/// Whether a message is a response.
+/// The bit of a command that marks a response.
 const RESPONSE: u32 = 0x8000_0000;
 pub(super) const GENERIC_NACK: u32 = RESPONSE;
 pub(super) const BIND_TRANSMITTER: u32 = 0x02;
@@ -41,7 +41,7 @@ pub(super) struct Pdu {
     pub(super) body: Vec<u8>,
 }
 
-/// What was received is not SMPP.
+/// The error that the received bytes are not SMPP.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -156,7 +156,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What an SMSC delivers: a receipt, or a message from a phone.
+/// A delivery of an SMSC: a receipt, or a message from a phone.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Delivered<'a> {
     pub(super) esm_class: u8,
@@ -170,7 +170,7 @@ pub(super) struct Delivered<'a> {
 impl Delivered<'_> {
     /// Reads the body of a `deliver_sm` or a `data_sm`.
     pub(super) fn read(command: u32, body: &[u8]) -> Result<Delivered<'_>, Malformed> {
-        /// Whether the text has a header, with its length in the first byte.
+        /// The flag of a text with a header, which has its length in the first byte.
         const HAS_HEADER: u8 = 0x40;
         let mut fields = Fields(body);
         fields.text();

@@ -3,7 +3,7 @@
 use super::pdu::Delivered;
 use crate::gateway::receipt::{Delivery, Receipt};
 
-/// How an SMSC writes the id of a message in its receipts. Some write one number in two ways.
+/// The format of a message's id in the receipts of an SMSC. Some write one number in two ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ids {
     /// As in its responses.
@@ -88,17 +88,17 @@ fn text(bytes: &[u8]) -> String {
     }
 }
 
-/// What a word for a state means. The protocol's words have seven letters, and vendors have longer ones
-/// and some of their own.
+/// Returns the meaning of a word for a state. The protocol's words have seven letters, and vendors have longer ones and
+/// some of their own.
 fn state(word: &str) -> Delivery {
-    /// How the words begin that say that a message will not arrive.
+    /// Beginnings of the words for a message that will not arrive.
     const FAILED: [&str; 7] =
         ["UNDELIV", "REJECT", "EXPIRED", "DELETED", "FAIL", "SKIPPED", "CANCEL"];
     let word = word.to_ascii_uppercase();
     match word.as_str() {
         "DELIVRD" | "DELIVERED" => Delivery::Delivered,
         failed if FAILED.iter().any(|begin| failed.starts_with(begin)) => {
-            // Digits could be those of the message.
+            // Digits could belong to the message.
             let shown = |c: &char| c.is_ascii_uppercase() || "_-".contains(*c);
             Delivery::Failed(word.chars().filter(shown).take(20).collect())
         }
@@ -224,7 +224,7 @@ mod tests {
         };
         let found = read(&delivered, Ids::Same).unwrap();
         assert_eq!((found.id.as_str(), found.state), ("77", failed("UNDELIV, error 69")));
-        // What is no state and no id of the protocol says nothing.
+        // A value that is no state and no id of the protocol means nothing.
         let odd = Delivered { state: Some(200), receipted_id: Some(b""), ..delivered };
         let found = read(&odd, Ids::Same).unwrap();
         assert_eq!((found.id.as_str(), found.state), ("0123abcd", Delivery::Delivered));

@@ -14,12 +14,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-/// How long the end of a session waits for the responses to messages, and for that to `unbind`.
+/// The time for which the end of a session waits for the responses to messages, and for the
+/// response to `unbind`.
 const LAST_RESPONSES: Duration = Duration::from_secs(5);
 const LAST_WORD: Duration = Duration::from_secs(2);
 /// Numbers of messages are positive as signed numbers.
 const LAST_NUMBER: u32 = 0x7fff_ffff;
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const CHUNK: usize = 4096;
 const CLOSED: &str = "the SMSC has closed the connection";
 
@@ -31,7 +32,7 @@ pub(super) struct Session {
     number: u64,
     reader: ReadHalf<Box<dyn Stream>>,
     received: Vec<u8>,
-    /// What is to be written, and the task that writes it.
+    /// The channel for bytes to write, and the task that writes them.
     output: UnboundedSender<Vec<u8>>,
     writer: JoinHandle<()>,
     sequence: u32,
@@ -40,7 +41,7 @@ pub(super) struct Session {
     /// When something was received last, and since when `enquire_link` has no response.
     heard: Instant,
     enquired: Option<Instant>,
-    /// Whether the SMSC has responded to anything in this session.
+    /// Set once the SMSC has responded to anything in this session.
     useful: bool,
     unbound: bool,
 }
@@ -174,7 +175,7 @@ impl Session {
 
     fn on_timer(&mut self, config: &Config) -> Result<(), String> {
         let now = Instant::now();
-        // Nobody waits for these any more, so they leave their places in the window to others.
+        // Their senders have stopped waiting, so they leave their places in the window to others.
         for (_, submit) in self.waiting.extract_if(|_, submit| submit.deadline <= now) {
             submit.done(Reply::Lost("the SMSC did not respond in time".to_owned()));
         }
@@ -200,7 +201,7 @@ impl Session {
     }
 
     fn acknowledge(&self, handled: &Handled) {
-        // What an earlier session has delivered is delivered again.
+        // A receipt of an earlier session is delivered again.
         let Origin { session, command, sequence } = handled.of;
         if session == self.number {
             let status = if handled.taken { 0 } else { status::DELIVER_LATER };
@@ -258,7 +259,7 @@ impl Session {
         let receipt = receipts::read(&delivered, context.config.receipt_ids);
         let Some(receipt) = receipt else { return self.deliver_response(pdu, 0) };
         let Some(receipts) = &context.receipts else {
-            // Nobody here stores it. Another session may.
+            // This session cannot store it. Another session may.
             return self.deliver_response(pdu, status::DELIVER_LATER);
         };
         let (command, sequence) = (pdu.command, pdu.sequence);
@@ -281,7 +282,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whatever it sends, the SMSC is there.
+    /// Notes that the SMSC is alive, which anything that it sends shows.
     fn note_alive(&mut self) {
         self.heard = Instant::now();
         self.enquired = None;
@@ -305,7 +306,7 @@ impl Drop for Session {
     }
 }
 
-/// What a response says of a message.
+/// Returns the reply to a message that a response means.
 fn reply(pdu: &Pdu, config: &Config) -> Reply {
     if pdu.status != 0 || pdu.command == pdu::GENERIC_NACK {
         return Reply::Refused(pdu.status);

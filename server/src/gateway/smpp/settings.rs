@@ -41,7 +41,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new("reference", "true or false", "true"),
 ];
 
-/// How a text that does not fit into one message is sent.
+/// The way in which a text is sent that does not fit into one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Multipart {
     /// In several messages, with a header in their texts.

@@ -1,6 +1,6 @@
-//! What the statuses of SMPP mean for a message.
+//! The meaning of SMPP statuses for a message.
 
-/// What to do with a message that was not accepted.
+/// The action for a message that was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// The SMSC accepts no more for now.
@@ -17,9 +17,9 @@ use Meaning::{Permanent, Temporary, Throttled};
 pub(super) const WRONG_STATE: u32 = 0x04;
 /// The command is not known.
 pub(super) const UNKNOWN_COMMAND: u32 = 0x03;
-/// What was delivered should be delivered again later.
+/// The status that asks for another delivery later.
 pub(super) const DELIVER_LATER: u32 = 0x64;
-/// What was delivered should not be delivered again.
+/// The status that asks for no further delivery.
 pub(super) const DELIVER_NEVER: u32 = 0x65;
 
 #[rustfmt::skip]

@@ -21,16 +21,16 @@ use std::time::{Duration, Instant};
 /// The longest response, in bytes, so that a server cannot fill the memory.
 const LONGEST_RESPONSE: usize = 16 * 1024;
 
-/// Why a step failed.
+/// The reason why a step failed.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The server has refused it, with this status: its response.
     Refused(u16, String),
-    /// The connection cannot be used any more: why.
+    /// The connection can no longer be used, for this reason.
     Broken(String),
 }
 
-/// What the server has responded.
+/// A response of the server.
 struct Response {
     status: u16,
     text: String,
@@ -180,7 +180,7 @@ impl Connection {
             return Err(Fault::Broken("the mail server does not offer STARTTLS".to_owned()));
         }
         self.command("STARTTLS")?.require(220)?;
-        // Whoever is between could have written it, and it would count as written by the server.
+        // A man in the middle could have written it, and it would count as written by the server.
         if !self.received.is_empty() {
             return Err(Fault::Broken("something was received before STARTTLS".to_owned()));
         }
@@ -285,7 +285,7 @@ fn connect(config: &Config, deadline: Instant) -> Result<TcpStream, String> {
     let mut wrong = "its name has no address".to_owned();
     let local_only = matches!(config.security, Security::None);
     for address in resolve(&config.host, config.port, deadline)? {
-        // Whatever the name stands for: without TLS, nothing leaves this machine.
+        // Without TLS, nothing leaves this machine, even if the name has other addresses.
         if local_only && !address.ip().is_loopback() {
             continue;
         }
@@ -311,7 +311,7 @@ fn resolve(host: &str, port: u16, deadline: Instant) -> Result<Vec<SocketAddr>, 
     let (found, addresses) = channel();
     let name = (host.to_owned(), port);
     let look_up = move || {
-        // Nobody may wait for it any more.
+        // The caller may have stopped waiting for it.
         let _ = found.send(name.to_socket_addrs().map(Iterator::collect));
     };
     Builder::new().name("seconder-resolver".to_owned()).spawn(look_up).map_err(failed)?;

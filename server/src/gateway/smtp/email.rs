@@ -6,7 +6,7 @@ use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Message, SinglePart};
 use seconder::calls::Channel;
 
-/// Whom an e-mail is to, and its text as it is transferred.
+/// The sender and the recipient of an e-mail, and its text as it is transferred.
 pub(super) struct Email {
     pub(super) from: String,
     pub(super) to: String,
@@ -44,7 +44,8 @@ pub(super) fn is_address(text: &str) -> bool {
         && text.parse::<lettre::Address>().is_ok()
 }
 
-/// The address for this recipient; none if the template needs a number, and it is none.
+/// Returns the address for this recipient; `None` if the template needs a number, and the recipient
+/// is not one.
 fn filled(template: &str, to: &str) -> Option<String> {
     let digits = to.strip_prefix('+').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     if digits.is_none() && template.contains(TO_DIGITS) {

@@ -30,7 +30,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new("timeout", "1 to 60 seconds", "30"),
 ];
 
-/// How a connection is secured.
+/// The security of a connection.
 #[derive(Clone)]
 pub(super) enum Security {
     /// By `STARTTLS`, without which nothing is sent.
