@@ -1,4 +1,4 @@
-//! Where a server listens.
+//! Addresses and sockets that a server listens on.
 
 use crate::invalid;
 use crate::journal::{Journal, Sink};
@@ -16,7 +16,7 @@ use seconder::Result;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-/// Where a server listens: at addresses for HTTPS, and on local sockets.
+/// The listeners of a server: addresses for HTTPS, and local sockets.
 #[must_use = "listeners do nothing before Server::serve()"]
 #[derive(Default)]
 pub struct Listeners {
@@ -32,7 +32,7 @@ pub struct Listeners {
     pub(crate) metrics: Option<Metrics>,
     pub(crate) routes: Option<Routes>,
     pub(crate) proxies: Proxies,
-    /// Instead of that of the server.
+    /// The limit in place of the one of the server.
     pub(crate) write_limit: Option<Duration>,
 }
 
@@ -68,22 +68,22 @@ impl Listeners {
         Ok(self)
     }
 
-    /// What monitors read.
+    /// Sets the metrics that monitors read.
     pub fn metrics(mut self, metrics: Metrics) -> Listeners {
         self.metrics = Some(metrics);
         self
     }
 
-    /// What the providers of these routes ask for, which they do by HTTPS: to report what became of
-    /// messages, and to fetch what a voice reads out. Nobody can by a local socket.
+    /// Serves the requests of these routes' providers, by HTTPS: reports on messages, and documents
+    /// that a voice reads out. A local socket does not serve them.
     pub fn routes(mut self, routes: Routes) -> Listeners {
         self.routes = Some(routes);
         self
     }
 
-    /// The networks of proxies, which say in `X-Forwarded-For` whose requests they pass on; and whether every
-    /// connection by network is from one of them, and begins with a header of the PROXY protocol, version 2,
-    /// that says whose it is. Default: none, and nobody is believed.
+    /// Sets the networks of proxies, which name the client of a request in `X-Forwarded-For`. If `announced` is set,
+    /// every connection by network must come from one of them, and begin with a header of the PROXY protocol, version
+    /// 2, which names the client. Default: no proxies are trusted.
     pub fn proxies(mut self, networks: Vec<IpNet>, announced: bool) -> Listeners {
         self.proxies = Proxies::new(networks, announced);
         self
@@ -95,7 +95,7 @@ impl Listeners {
         self
     }
 
-    /// How long a client may leave a response unread, so that tests need not wait.
+    /// Sets the time that a client may leave a response unread, so that tests need not wait.
     #[cfg(test)]
     pub(crate) fn write_limit(mut self, limit: Duration) -> Listeners {
         self.write_limit = Some(limit);
@@ -109,27 +109,27 @@ impl Listeners {
         self
     }
 
-    /// What receives lines for the operator, such as what a peer may not do. At most a few each
-    /// second are passed on. Default: nothing.
+    /// Sets the function that receives lines for the operator, such as rejected actions of a peer.
+    /// At most a few each second are passed on. Default: no function.
     pub fn log(mut self, log: impl Fn(&str) + Send + Sync + 'static) -> Listeners {
         self.log = Some(Box::new(log));
         self
     }
 
-    /// What receives a line for each request. Default: nothing.
+    /// Sets the logger that receives a line for each request. Default: no logger.
     pub fn requests(mut self, logger: Option<Logger>) -> Listeners {
         self.logger = logger;
         self
     }
 
-    /// What sends a span for each request. Default: nothing.
+    /// Sets the exporter that sends a span for each request. Default: no exporter.
     #[cfg(feature = "otlp")]
     pub fn traces(mut self, traces: Option<Traces>) -> Listeners {
         self.traces = traces;
         self
     }
 
-    /// What reports what happens to the operator, as far as it was set.
+    /// Returns the operator's log, with the parts that were set.
     pub(crate) fn journal(&mut self) -> Journal {
         let log = self.log.take().unwrap_or_else(|| Box::new(|_| {}));
         let journal = Journal::new(log).with_requests(self.logger.take());
@@ -143,8 +143,8 @@ impl Listeners {
     /// other threads are started. Returns how many there are for HTTPS.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if there are none, or one is of
-    /// another kind.
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if no sockets were passed, or
+    /// one is of another kind.
     #[cfg(unix)]
     pub fn activated(mut self, rules: &PeerRules) -> Result<(Listeners, usize)> {
         let mut passed = listenfd::ListenFd::from_env();

@@ -30,11 +30,11 @@ impl LocalSocket {
     /// Listens on a socket at this path, with these options, for peers that these rules allow. The
     /// file is removed when the server stops.
     ///
-    /// A socket on which nobody listens any more is replaced. Any other file stays, and is an error.
+    /// A socket without a listener is replaced. Any other file stays, and is an error.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if somebody listens there, if
-    /// the file is not a socket, if others can write to its folder, or if it cannot be created.
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if another process listens there, if the file is
+    /// not a socket, if others can write to its folder, or if it cannot be created.
     pub fn bind(path: &Path, options: SocketOptions, rules: PeerRules) -> Result<LocalSocket> {
         let (listener, file) = SocketFile::bind(path, options)
             .map_err(|reason| invalid("unix", format!("{} {reason}", path.display())))?;

@@ -1,6 +1,6 @@
-//! The log of the program: lines with a level and with fields, written by one thread, so that nobody waits
-//! for whoever reads them. Only lines of this program are in it. No other crate can write to it, since those
-//! for HTTP log headers and bodies, which hold keys and codes.
+//! The log of the program: lines with a level and with fields, written by one thread, so that a slow reader holds up no
+//! request. Only lines of this program are in it. No other crate can write to it, since those for HTTP log headers and
+//! bodies, which hold keys and codes.
 
 mod format;
 #[cfg(unix)]
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, SystemTime};
 use writer::Writer;
 
-/// How long the end of the program waits for whoever reads the log.
+/// The time that the end of the program waits for a slow reader of the log.
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// How much a line matters. Those of a level and of all before it are logged.
@@ -135,14 +135,14 @@ impl Logger {
         level as u8 <= self.0.level.load(Ordering::Relaxed)
     }
 
-    /// Logs a line. It never waits: if nobody reads the log, the line is only counted.
+    /// Logs a line. It never waits: if the log is not read, the line is only counted.
     pub fn log(&self, line: Entry) {
         if self.has(line.level) {
             self.0.writer.write(line);
         }
     }
 
-    /// How many lines were lost, because whoever reads the log was too slow.
+    /// Returns the number of lines that were lost, because the reader of the log was too slow.
     pub fn lost(&self) -> u64 {
         self.0.writer.lost()
     }

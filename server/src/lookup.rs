@@ -102,7 +102,7 @@ fn test(database: &Database, number: &str, json: Json) -> Result<()> {
         None => "unknown",
     };
     let kind = line.kind.map(LineType::name);
-    // What a provider writes must not control a terminal.
+    // The text of a provider must not control a terminal.
     let carrier = line.carrier.map(|name| name.chars().filter(|c| !c.is_control()).collect());
     let object = json!({ "carrier": carrier, "type": kind, "ported": line.ported });
     let carrier: String = carrier.unwrap_or_else(|| "unknown".to_owned());

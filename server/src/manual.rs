@@ -64,7 +64,7 @@ fn commands() -> Vec<(Vec<String>, Command)> {
 }
 
 fn collect(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Command)>) {
-    // One for all calls, whose parameters are those of the interface.
+    // One page for all calls, whose parameters are the parameters of the interface.
     if words == ["call"] {
         let mut any = super::call::any();
         any.build();

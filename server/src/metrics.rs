@@ -1,5 +1,5 @@
-//! What a running server measures of what it handles and sends, as Prometheus reads it. Nothing of it is
-//! secret: the labels are names of calls, routes, kinds and outcomes.
+//! Metrics of a running server about requests and messages, in the format of Prometheus. They hold no secrets: the
+//! labels are names of calls, routes, kinds and outcomes.
 
 mod listener;
 mod requests;
@@ -34,7 +34,7 @@ const READY_EVERY: Duration = Duration::from_secs(1);
 const BOUNDS: [f64; 13] =
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
-/// What a server measures. Clones are the same.
+/// The metrics of a server. Clones are the same.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
@@ -104,7 +104,7 @@ impl EncodeLabelValue for BreakerState {
 }
 
 impl Metrics {
-    /// What is sent of this engine's jobs, by these routes.
+    /// Returns metrics of this engine's jobs, which are sent by these routes.
     pub fn new(engine: Engine, routes: Option<Routes>) -> Metrics {
         let new: fn() -> Histogram = || Histogram::new(BOUNDS);
         Metrics(Arc::new(Inner {
@@ -151,7 +151,7 @@ impl Metrics {
         let outcome = match outcome {
             Outcome::Sent(_) => "sent",
             Outcome::Retry { .. } => "retry",
-            // What was not attempted says nothing of the gateway.
+            // An outcome without an attempt says nothing of the gateway.
             Outcome::NotAttempted { .. } => return,
             Outcome::Permanent(_) => "permanent",
             Outcome::Ambiguous(_) => "ambiguous",
@@ -225,7 +225,7 @@ impl Metrics {
         registry.register("route_breaker", help, breakers);
     }
 
-    /// How far the move from another service has come, if there is one.
+    /// Registers the progress of the move from another service, if there is one.
     fn of_the_move(&self, registry: &mut Registry) {
         let forwarded = ForwardStatus {}.carry_out(&self.0.engine);
         let Some(forwarded) = forwarded.ok().filter(|forwarded| forwarded.since.is_some()) else {
@@ -261,8 +261,8 @@ impl Metrics {
     }
 }
 
-/// What was read of the database, so that whoever asks often reads little. While somebody reads, the others wait
-/// for that.
+/// Values that were read from the database, kept so that frequent queries cause few reads. While one thread reads, the
+/// others wait for the result.
 struct Recent<T>(Mutex<Option<(Instant, T)>>);
 
 impl<T: Clone> Recent<T> {
@@ -285,7 +285,7 @@ impl<T> Default for Recent<T> {
     }
 }
 
-/// How many API keys come that no application has.
+/// Registers the number of unknown API keys.
 fn of_the_keys(keys: &WrongTries, registry: &mut Registry) {
     let (sent, refused) = keys.counts();
     let counted = |count| {
@@ -298,7 +298,7 @@ fn of_the_keys(keys: &WrongTries, registry: &mut Registry) {
     registry.register("wrong_keys_refused", help, counted(refused));
 }
 
-/// How busy the threads for calls are.
+/// Registers the load of the threads for calls.
 fn of_the_threads(pools: &Pools, registry: &mut Registry) {
     let refused = Family::<PoolName, Counter>::default();
     let (queued, threads) =
@@ -316,7 +316,7 @@ fn of_the_threads(pools: &Pools, registry: &mut Registry) {
     registry.register("call_threads", "Threads that handle calls, or have just done so", threads);
 }
 
-/// What every process on the database shows alike: as `seconder jobs status` does.
+/// Registers the values that are the same for every process on the database: as in `seconder jobs status`.
 fn of_the_database(counted: &[JobStatus], registry: &mut Registry) {
     let jobs = Family::<Jobs, Gauge>::default();
     let oldest = Family::<Queue, Gauge<f64, AtomicU64>>::default();

@@ -64,6 +64,6 @@ const FIELDS: [&str; 11] = [
     "devices",
 ];
 
-/// Those that others may write instead: the number of a country, and the one authenticator app of a user.
+/// The fields that others may write instead: the number of a country, and the one authenticator app of a user.
 const OTHER_FIELDS: [&str; 7] =
     ["country_code", "secret", "digits", "period", "algorithm", "last_step", "label"];

@@ -1,5 +1,5 @@
-//! How many connections by network a server accepts, so that strangers cannot take the descriptors that
-//! the logins of this machine need.
+//! Limits the connections by network, so that strangers cannot take the descriptors that the logins of this machine
+//! need.
 
 use crate::bodies::Bodies;
 use crate::calls::Calls;
@@ -35,21 +35,21 @@ const FEWEST: usize = 32;
 /// Descriptors for the database, deliveries, callbacks, and what the runtime opens.
 #[cfg(unix)]
 const OWN: usize = 128;
-/// What the system keeps of responses until a client takes them, in bytes: for a slow client, it would
-/// let this grow to megabytes on each connection.
+/// The most bytes of responses that the system keeps until a client takes them: for a slow client, it would let this
+/// grow to megabytes on each connection.
 #[cfg(unix)]
 const SEND_BUFFER: usize = 128 * 1024;
-/// How long a client may take for the TLS handshake.
+/// The time that a client may take for the TLS handshake.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long a connection may have no call.
+/// The time that a connection may have no call.
 pub(crate) const NO_CALL: Duration = Duration::from_secs(30);
 
-/// What is known of those who come by network, on all listeners of a server together.
+/// The state of the clients by network, shared by all listeners of a server.
 #[derive(Clone)]
 pub(crate) struct Clients {
     places: Arc<Places>,
     proxies: Arc<Proxies>,
-    /// Those of calls.
+    /// The bodies of calls.
     pub(crate) bodies: Arc<Bodies>,
     pub(crate) wrong_keys: Arc<WrongTries>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Connection {
     _place: Place,
     pub(crate) activity: Activity,
     pub(crate) clients: Clients,
-    /// Whose it is.
+    /// The address of the peer, or of the client that its proxy names.
     from: IpAddr,
 }
 
@@ -76,7 +76,7 @@ impl Clients {
 }
 
 impl Connection {
-    /// Whose request this is.
+    /// Returns the client of this request.
     pub(crate) fn client(&self, headers: &HeaderMap) -> Client {
         Client::of(self.clients.proxies.client(self.from, headers))
     }
@@ -173,7 +173,7 @@ pub(crate) fn places(_: bool, _: &Journal) -> Arc<Places> {
     Places::new(MOST)
 }
 
-/// How many files this process may open.
+/// Returns the number of files that this process may open.
 #[cfg(unix)]
 fn descriptors() -> usize {
     use rustix::process::{Resource, getrlimit};

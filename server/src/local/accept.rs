@@ -1,4 +1,4 @@
-//! Who is at the other end of each connection.
+//! Identifies the peer of each connection.
 
 use super::{PeerRules, Slots};
 use crate::calls::Calls;
@@ -18,10 +18,9 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
 
-/// How long the user database may take for the name and the groups of a peer.
+/// The time that the user database may take for the name and the groups of a peer.
 const LOOK_UP: Duration = Duration::from_secs(5);
-/// How many look-ups may be under way. Each has a thread until the database responds, and calls need
-/// threads too.
+/// The most look-ups that may be under way. Each has a thread until the database responds, and calls need threads too.
 const LOOK_UPS: usize = 32;
 
 /// Finds the rights of each connection's peer, and closes those beyond the limits.
@@ -97,8 +96,8 @@ impl PeerAcceptor {
     }
 }
 
-/// The reply on a connection beyond the limits. It has no code, because that of a wait is for what was
-/// decided about a user, such as that there were too many wrong codes.
+/// Returns the reply on a connection beyond the limits. It has no code, because the code of a wait is for decisions
+/// about a user, such as too many wrong codes.
 fn too_many(reason: &str) -> Vec<u8> {
     let body = serde_json::json!({
         "message": reason, "success": false, "errors": {"message": reason},

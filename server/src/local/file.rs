@@ -1,5 +1,5 @@
-//! The file of a local socket: it appears with its owner and mode, and takes the place of nothing but
-//! a socket that nobody listens on.
+//! The file of a local socket: it appears with its owner and mode, and replaces nothing but a socket without a
+//! listener.
 
 use super::folder::check_folder;
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ const LONGEST: usize = 107;
 /// The socket within the private folder in which it is made.
 const NAME: &str = "s";
 
-/// The owner, group and mode of a socket's file. By default, those of this process, and 0600.
+/// The owner, group and mode of a socket's file. By default, the owner and group of this process, and 0600.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
     owner: Option<u32>,
@@ -23,7 +23,7 @@ pub struct SocketOptions {
     mode: Option<u32>,
 }
 
-/// The file of a socket, which is removed when this is dropped, unless it is somebody else's by then.
+/// The file of a socket, which is removed when this is dropped, unless another process has replaced it.
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
@@ -34,12 +34,12 @@ pub(crate) struct SocketFile {
 type FileId = (u64, u64);
 
 impl SocketOptions {
-    /// The options by the names or numbers of a user and a group, and a mode in octal. Without a
-    /// mode, a socket with a group has 0660, and one without 0600: whoever may open a socket may at
-    /// least occupy the server, so it is closed unless somebody opens it.
+    /// Reads the options from the names or numbers of a user and a group, and a mode in octal.
+    /// Without a mode, a socket with a group has 0660, and one without 0600: a user who may open a
+    /// socket may at least occupy the server, so access has to be granted explicitly.
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// All errors.
     pub fn parse(
         owner: Option<&str>,
         group: Option<&str>,
@@ -146,7 +146,8 @@ impl Drop for SocketFile {
 /// A folder that only this user can enter, until it is dropped.
 struct Private {
     path: PathBuf,
-    /// What may be removed from it: the new socket, and the stale one. Anything else is somebody's.
+    /// The files that may be removed from it: the new socket, and the stale one. Any other file belongs to another
+    /// process.
     own: Vec<FileId>,
 }
 
@@ -176,7 +177,7 @@ impl Drop for Private {
     }
 }
 
-/// The socket at this path on which nobody listens; `None` if there is no file.
+/// Returns the socket at this path that has no listener; `None` if there is no file.
 fn stale(path: &Path) -> Result<Option<FileId>, String> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -230,7 +231,7 @@ fn place(made: &Path, path: &Path, stale: Option<FileId>) -> Result<(), String> 
     }
 }
 
-/// Where files cannot be exchanged. A link does not replace anything either.
+/// Places the socket on systems that cannot exchange files. A link does not replace anything either.
 fn link(made: &Path, path: &Path) -> Result<(), String> {
     match fs::hard_link(made, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(CREATED.into()),
@@ -240,7 +241,7 @@ fn link(made: &Path, path: &Path) -> Result<(), String> {
 
 const CREATED: &str = "was created by another process just now";
 
-/// What a file that is moved does to one that has its name.
+/// The effect of moving a file to the path of an existing one.
 #[derive(Clone, Copy)]
 enum Replace {
     Nothing,
@@ -281,7 +282,7 @@ pub(super) fn cannot(what: &str) -> impl FnOnce(io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// Two sockets on which nobody listens, and their folder.
+    /// Returns two sockets without listeners, and their folder.
     fn sockets() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let (made, path) = (folder.path().join("made"), folder.path().join("path"));

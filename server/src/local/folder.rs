@@ -1,4 +1,4 @@
-//! The folders that lead to a socket: nobody else may be able to put something of theirs in its place.
+//! The folders that lead to a socket: no other user may be able to replace the socket or a folder.
 
 use super::file::cannot;
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
     check(&reached, &found, names.is_empty())?;
     while let Some(name) = names.pop_front() {
         if name == ".." {
-            // What was reached has no links, so this is where the system goes.
+            // The path so far has no links, so the system goes to the same folder.
             reached.pop();
             found = look(&reached)?;
         } else {
@@ -66,7 +66,7 @@ fn look(path: &Path) -> Result<Metadata, String> {
 /// also one in which they can create files.
 fn check(folder: &Path, found: &Metadata, is_last: bool) -> Result<(), String> {
     check_owner(folder, found)?;
-    // Nobody but its owner moves what is in a folder such as /tmp.
+    // Only the owner of a file can move it in a folder such as /tmp.
     let is_sticky = found.uid() == 0 && found.mode() & 0o1000 != 0 && !is_last;
     if found.mode() & 0o022 != 0 && !is_sticky {
         return Err(format!(
@@ -118,7 +118,7 @@ mod tests {
         assert!(!with(folder.path(), 0o770) && with(folder.path(), 0o700));
     }
 
-    /// Whoever owns a folder or a link of the path can lead it to a socket of their own.
+    /// The owner of a folder or a link of the path can lead it to a socket of their own.
     #[test]
     fn links_belong_to_nobody_else_and_are_in_no_folder_of_theirs() {
         let world = tempfile::tempdir().unwrap();

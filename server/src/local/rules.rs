@@ -1,15 +1,15 @@
-//! Which peers of a local socket have which rights.
+//! Maps peers of a local socket to their rights.
 
 use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 use seconder::http::{Peer, Right, Rights};
 use std::ffi::CString;
 
-/// The user and the group that stand for all those of another user namespace that have no number in
-/// this one: such a peer may be anybody.
+/// The user and the group that stand for all users and groups of another user namespace without a
+/// number in this one: such a peer may be anybody.
 const OVERFLOW: u32 = 65534;
 
-/// Which peers of a local socket have which rights. A peer has the rights of all rules that apply to
-/// it, and none without a rule.
+/// The rights of the peers of a local socket. A peer has the rights of all rules that apply to it, and no rights
+/// without a rule.
 ///
 /// The groups of a peer are the one that its process runs as, and those that the user database lists
 /// for its user: the supplementary groups of the process itself cannot be read safely.

@@ -1,4 +1,4 @@
-//! How many connections a local socket accepts, so that no user of the machine can keep logins from
+//! Limits the connections of a local socket, so that no user of the machine can keep logins from
 //! being checked.
 
 use nix::unistd::Uid;

@@ -1,4 +1,4 @@
-//! How lines are written to standard error.
+//! The format of lines on standard error.
 
 use super::{Entry, Level, Value};
 use std::fmt::Write;

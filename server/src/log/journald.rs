@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
-/// Where the journal listens.
+/// The socket of the journal.
 pub(super) const SOCKET: &str = "/run/systemd/journal/socket";
 
 /// A connection to the journal.

@@ -1,4 +1,4 @@
-//! What is written, and that nobody waits for it.
+//! Checks the written lines, and that writing never waits.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Condvar, Mutex};
 
-/// What was written, by a stream that waits as long as it is held.
+/// The text that a stream has written, which waits as long as it is held.
 #[derive(Clone, Default)]
 struct Stream(Arc<(Mutex<(String, bool)>, Condvar)>);
 

@@ -11,17 +11,17 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
-/// How many lines wait at most: a few megabytes.
+/// The most lines that wait: a few megabytes.
 const WAITING: usize = 8192;
-/// How many bytes are written at once, as long as lines wait.
+/// The most bytes that are written at once, as long as lines wait.
 const TOGETHER: usize = 32 * 1024;
-/// How soon a write is repeated that would have to wait, because standard error is shared with a process
-/// that does not wait.
+/// The pause before a write is repeated that would have to wait, because standard error is shared with a process that
+/// does not wait.
 const PAUSE: Duration = Duration::from_millis(10);
 
 type Format = fn(&Entry, &mut String);
 
-/// Where lines are written.
+/// The destination of lines.
 pub(super) enum Output {
     Stream(Format, Box<dyn Write + Send>),
     /// The journal that listens there, once a line was sent; standard error if none does.
@@ -32,8 +32,8 @@ pub(super) enum Output {
 /// Writes lines in the order in which they come.
 pub(super) struct Writer {
     queue: SyncSender<Task>,
-    /// What the thread needs, until it is started with the first line: what systemd passes is taken before
-    /// there are threads.
+    /// The state of the thread, until it is started with the first line: the sockets that systemd passes are taken
+    /// before there are threads.
     idle: Mutex<Option<(Receiver<Task>, Output)>>,
     started: Once,
     lost: Arc<AtomicU64>,
@@ -98,7 +98,7 @@ impl Writer {
     }
 }
 
-/// Writes lines until nobody can send more.
+/// Writes lines until all senders are gone.
 fn write_all(lines: &Receiver<Task>, mut output: Output, lost: &AtomicU64) {
     let (mut text, mut flushes, mut reported) = (String::new(), Vec::new(), 0);
     while let Ok(first) = lines.recv() {
@@ -121,7 +121,7 @@ fn write_all(lines: &Receiver<Task>, mut output: Output, lost: &AtomicU64) {
             output.write(&mut text);
             reported = all;
         }
-        // Whoever waits may have stopped waiting.
+        // The receiver may have stopped waiting.
         for reached in flushes.drain(..) {
             let _ = reached.try_send(());
         }

@@ -44,7 +44,7 @@ pub(crate) fn help(arg: &Arg) -> String {
     help.map(ToString::to_string).unwrap_or_default()
 }
 
-/// What a value can be, unless the help says so.
+/// Returns the possible values, unless the help names them.
 fn one_of(arg: &Arg) -> String {
     let (help, values) = (help(arg), arg.get_possible_values());
     let values: Vec<_> =
@@ -55,7 +55,7 @@ fn one_of(arg: &Arg) -> String {
     }
 }
 
-/// What applies where an option is not given.
+/// Returns the default of an option that is not given.
 pub(crate) fn default(arg: &Arg) -> String {
     let defaults: Vec<_> = arg.get_default_values().iter().map(|v| v.to_string_lossy()).collect();
     match arg.get_action().takes_values() && !defaults.is_empty() {

@@ -1,4 +1,4 @@
-//! Where Prometheus and the probes of a supervisor ask: plain HTTP, apart from the calls.
+//! The endpoint for Prometheus and the probes of a supervisor: plain HTTP, apart from the calls.
 
 use super::Metrics;
 use crate::places::{Place, Places};
@@ -77,7 +77,7 @@ async fn respond(
                 (StatusCode::SERVICE_UNAVAILABLE, "the database does not respond\n").into_response()
             }
         },
-        // Whoever reads this knows that the process handles connections.
+        // A client that reads this knows that the process handles connections.
         "/healthz" => "ok\n".into_response(),
         _ => (StatusCode::NOT_FOUND, "see /metrics, /healthz and /readyz\n").into_response(),
     }

@@ -1,4 +1,4 @@
-//! What became of requests: how many of each call, and how long they took.
+//! Counts of requests by call and outcome, and their durations.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The bounds of the histogram, in seconds: from a decision that changes nothing to a gateway that hangs.
 const BOUNDS: [f64; 13] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
-/// The call of a request whose path is that of none.
+/// The label of a request whose path belongs to no call.
 const NO_CALL: &str = "none";
 
 /// The requests of a server. Clones are the same.
@@ -43,8 +43,8 @@ impl Default for Requests {
 }
 
 impl Requests {
-    /// Counts a request. The labels are names of calls, so there are few of them whatever clients send. That
-    /// it has failed does not follow from its status: limits respond with 503 too.
+    /// Counts a request. The labels are names of calls, so their number does not depend on the clients. A failure does
+    /// not follow from the status: limits respond with 503 too.
     pub(crate) fn count(
         &self,
         call: Option<&'static str>,

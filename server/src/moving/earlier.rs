@@ -1,5 +1,5 @@
-//! The users of the lines before, for a dry run: nothing of them is in the database, where an import finds
-//! them. It keeps some 30 bytes for each name of a user, whatever they are, and 4 for what else is compared.
+//! Users of earlier lines, for a dry run: they are not in the database, where an import finds them. Each name of a user
+//! takes some 30 bytes, independent of its length, and each other value that is compared takes 4.
 
 use super::fields::Problem;
 use seconder::engine::UserRecord;
@@ -16,7 +16,7 @@ pub(super) struct Earlier {
     names: HashMap<u64, u64>,
 }
 
-/// What a line is beside those before it.
+/// The relation of a line to the lines before it.
 pub(super) enum Place {
     New,
     Again,
@@ -24,7 +24,8 @@ pub(super) enum Place {
 }
 
 impl Earlier {
-    /// What a line is whose user came before, whatever the database says beside the lines around it.
+    /// Returns the relation of a line whose user came before; `None` if the user is new. The database does not matter
+    /// for it.
     pub(super) fn again(&self, user: &UserRecord) -> Option<Place> {
         let (earlier, before) = self.users.get(&self.hash(("id", user.user_id.get())))?;
         Some(match self.parts(user).iter().all(|part| before.contains(part)) {
@@ -50,7 +51,7 @@ impl Earlier {
         Place::New
     }
 
-    /// What an import compares with a user who is here, who may have more than this.
+    /// Returns the hashes of the values that an import compares with an existing user, who may have more than these.
     fn parts(&self, user: &UserRecord) -> Box<[u32]> {
         let emails = user.earlier_emails.iter().chain([&user.email]);
         let apps = user.authenticators.iter();

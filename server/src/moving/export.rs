@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// How many users are read at once.
+/// The number of users that are read at once.
 const PAGE: u32 = 500;
 
 #[derive(Args)]
@@ -38,7 +38,8 @@ pub(crate) struct Export {
     file: PathBuf,
 }
 
-/// What was written, and what was left out: for want of --secrets, or because it stays here.
+/// The numbers of users, apps and devices that were written, or that were left out: for want of --secrets, or because
+/// they stay here.
 #[derive(Default)]
 struct Counts {
     users: u64,

@@ -1,5 +1,5 @@
-//! How a user is read from the fields of a line. Everything that is wrong with it is found at once, and
-//! none of what is reported repeats a value, which may be a secret or somebody's number.
+//! Reads a user from the fields of a line. All errors are found at once, and no message repeats a value, which may be a
+//! secret or the number of a user.
 
 use super::{FIELDS, OTHER_FIELDS};
 use seconder::engine::{AuthenticatorRecord, DeviceRecord, DeviceType, LockedFactors, UserRecord};
@@ -12,12 +12,12 @@ use std::str::FromStr;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// What is wrong with a field of a line.
+/// An error in a field of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     /// Empty for the line itself.
     pub(super) field: String,
-    /// What is wrong, and what is accepted.
+    /// The error, and the accepted values.
     pub(super) reason: String,
 }
 
@@ -105,7 +105,7 @@ fn phone(fields: &mut Fields<'_>) -> Option<(Option<CountryCode>, PhoneNumber)> 
     }
 }
 
-/// The app whose fields are those of the line.
+/// Reads the app whose fields are fields of the line itself.
 fn only_authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
     let others = ["digits", "period", "algorithm", "last_step", "label"];
     if fields.has("secret") {
@@ -208,7 +208,7 @@ fn device_type(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceType> {
 /// The fields that are left of a line, or of an object in it.
 struct Fields<'a> {
     left: Map<String, Value>,
-    /// What comes before the names of these fields.
+    /// The prefix of the names of these fields.
     place: String,
     problems: &'a mut Vec<Problem>,
 }
@@ -227,7 +227,7 @@ impl<'a> Fields<'a> {
         self.left.get(name).is_some_and(|value| !is_empty(value))
     }
 
-    /// What CSV has in an empty column is not there.
+    /// An empty column of CSV counts as absent.
     fn take(&mut self, name: &str) -> Option<Value> {
         let has = self.has(name);
         self.left.remove(name).filter(|_| has)

@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// How many users share a transaction: a login waits for no longer than one of them takes.
+/// The number of users that share a transaction: a login waits for no longer than one of them takes.
 const BATCH: usize = 500;
 /// RFC 4226, section 4, requires secrets of as many bytes. Apps of other services have shorter ones.
 const REQUIRED_SECRET: usize = 16;
-/// How many batches are read ahead.
+/// The number of batches that are read ahead.
 const AHEAD: usize = 4;
 
 #[derive(Args)]
@@ -65,7 +65,7 @@ enum OnConflict {
     Skip,
 }
 
-/// What became of the lines.
+/// The counts of lines by outcome.
 #[derive(Default)]
 struct Tally {
     created: u64,
@@ -84,7 +84,7 @@ enum Item {
 
 struct Batch {
     items: Vec<(u64, Item)>,
-    /// How far in the file it ends.
+    /// The offset in the file at which it ends.
     bytes: u64,
 }
 
@@ -132,20 +132,20 @@ fn open(path: &Path) -> Result<(Input, Option<u64>)> {
     Ok((Box::new(file), about.is_file().then_some(about.len())))
 }
 
-/// Reads the lines, on a thread of its own, until nobody wants more of them.
+/// Reads the lines, on a thread of its own, until the receiver is gone.
 fn read(mut lines: Lines<Input>, engine: &Engine, to: &SyncSender<Result<Batch>>) {
     loop {
         let (batch, end) = batch(&mut lines, engine);
         let is_last = batch.items.len() < BATCH;
         if to.send(Ok(batch)).is_err() || is_last {
-            // What comes before an error is imported.
+            // The lines before an error are imported.
             drop(end.map(|error| to.send(Err(error))));
             return;
         }
     }
 }
 
-/// The next lines, and why there are none after them, unless that is the end of the file.
+/// Returns the next lines, and the error that ended them, if one did.
 fn batch(lines: &mut Lines<Input>, engine: &Engine) -> (Batch, Option<Error>) {
     let (mut items, mut end) = (Vec::with_capacity(BATCH), None);
     while items.len() < BATCH {
@@ -227,7 +227,7 @@ fn add(report: &mut Report, progress: &mut Progress, line: u64, problem: &Proble
     report.add(line, problem)
 }
 
-/// What the line is, if not only the database counts.
+/// Returns the outcome of the line, with the lines before it taken into account.
 fn place(
     outcome: Imported,
     line: u64,

@@ -14,7 +14,7 @@ use std::io::{self, BufRead, BufReader, Read};
 /// More bytes than any line has. A quote that is not closed must not fill the memory.
 const LONGEST: u64 = 1024 * 1024;
 const TOO_LONG: &str = "is longer than 1 MiB";
-/// What is read at once.
+/// The number of bytes that are read at once.
 const BUFFER: usize = 256 * 1024;
 
 pub(super) type Parsed = std::result::Result<Map<String, Value>, Problem>;
@@ -54,7 +54,7 @@ impl<R: Read> Lines<R> {
         Ok(Lines { source, ignored: ignored.to_vec() })
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes that were read.
     pub(super) fn bytes(&self) -> u64 {
         match &self.source {
             Source::Jsonl { bytes, .. } => *bytes,
@@ -188,7 +188,7 @@ fn row<R: Read>(
     from: &mut csv::Reader<Bounded<R>>,
     columns: &[String],
 ) -> Result<Option<(u64, Parsed)>> {
-    // What is read ahead belongs to the rows that follow.
+    // The bytes that are read ahead belong to the rows that follow.
     let end = from.position().byte().saturating_add(LONGEST + BUFFER as u64);
     from.get_mut().end = end;
     let mut record = ByteRecord::new();
@@ -229,7 +229,7 @@ fn of_csv(error: &csv::Error) -> Error {
     }
 }
 
-/// A file of which no more is read than to a place that moves on with the rows.
+/// A file that is read only up to an offset that moves on with the rows.
 struct Bounded<R> {
     from: R,
     read: u64,

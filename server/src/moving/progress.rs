@@ -1,9 +1,9 @@
-//! How far an import has come, on a terminal.
+//! The progress of an import, on a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How often the line is written anew.
+/// The interval at which the line is written again.
 const APART: Duration = Duration::from_millis(200);
 const WIDTH: u64 = 24;
 

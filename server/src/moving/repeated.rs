@@ -12,7 +12,7 @@ pub(super) fn name(text: &[u8]) -> Option<String> {
     found
 }
 
-/// Where the name is put.
+/// The destination of the name.
 struct Checked<'a>(&'a mut Option<String>);
 
 impl<'de> DeserializeSeed<'de> for Checked<'_> {

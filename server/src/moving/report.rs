@@ -1,4 +1,4 @@
-//! What was wrong with which line: the first of it on standard error, all of it in a file.
+//! Reports the errors in lines: the first ones on standard error, all of them in a file.
 
 use super::fields::Problem;
 use crate::commands::invalid;
@@ -8,9 +8,9 @@ use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
-/// How many are shown.
+/// The number of errors that are shown.
 const SHOWN: u64 = 20;
-/// What every report begins with.
+/// The beginning of every report.
 const BEGIN: &[u8] = b"{\"line\":";
 
 pub(super) struct Report {
@@ -68,7 +68,8 @@ impl Report {
     }
 }
 
-/// Whether nothing is lost with what is in a file: a mistyped name may be that of the database, or of its keys.
+/// Returns whether a file can be replaced without loss: a mistyped name may be the name of the database, or of its
+/// keys.
 fn may_be_replaced(file: &Path) -> std::io::Result<bool> {
     let mut begin = Vec::new();
     match file.metadata() {
@@ -76,7 +77,7 @@ fn may_be_replaced(file: &Path) -> std::io::Result<bool> {
             File::open(file)?.take(BEGIN.len() as u64).read_to_end(&mut begin)?;
             Ok(begin.is_empty() || begin == BEGIN)
         }
-        // Nothing is lost by writing to a device or a pipe, and reading could wait for ever.
+        // Nothing is lost by writing to a device or a pipe, and reading could wait indefinitely.
         Ok(_) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
         Err(error) => Err(error),

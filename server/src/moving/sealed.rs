@@ -12,7 +12,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// What a file begins with. Before its first chunk, the nonces' random part follows.
+/// The beginning of a file. Before its first chunk, the nonces' random part follows.
 const MAGIC: &[u8; 18] = b"seconder sealed 1\n";
 const PREFIX: usize = 7;
 const HEADER: usize = MAGIC.len() + PREFIX;
@@ -26,7 +26,7 @@ pub(super) type Input = Box<dyn Read + Send>;
 pub(super) struct SealKey(Box<Aes256Gcm>);
 
 impl SealKey {
-    /// Reads a key of 64 hexadecimal digits from a file that nobody else can read.
+    /// Reads a key of 64 hexadecimal digits from a file that others cannot read.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the file cannot be read, may be known to others, or holds something else.
@@ -151,7 +151,7 @@ impl<W: Write> Write for Sealer<W> {
     }
 }
 
-/// What is in a file, which is sealed if there is a key, and plain otherwise.
+/// Returns the contents of a file, which is sealed if there is a key, and plain otherwise.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if it is otherwise, was sealed with another key, or cannot be read.
@@ -174,10 +174,10 @@ pub(super) fn opened(mut from: Input, key: Option<SealKey>) -> Result<Input> {
 struct Opener {
     from: Input,
     chunks: Chunks,
-    /// What was read beyond the chunk that is open.
+    /// The bytes that were read beyond the chunk that is open.
     ahead: Vec<u8>,
     open: Zeroizing<Vec<u8>>,
-    /// How much of it was taken.
+    /// The number of bytes of it that were taken.
     taken: usize,
     is_last: bool,
 }
@@ -223,7 +223,7 @@ impl Opener {
     }
 }
 
-/// What is wrong with a file that cannot be opened from a place on.
+/// Returns the reason why a file cannot be opened from an offset on.
 fn not_sealed(place: u64) -> String {
     if place == 0 {
         return "it was sealed with another key, or was changed since".to_owned();

@@ -1,4 +1,4 @@
-//! How a user is written, so that `fields.rs` reads the same.
+//! Writes a user in the format that `fields.rs` reads.
 
 use super::FIELDS;
 use seconder::engine::{AuthenticatorRecord, DeviceRecord, UserRecord};
@@ -67,9 +67,9 @@ fn present<'a>(fields: impl IntoIterator<Item = (&'a str, Value)>) -> Map<String
 /// The characters at which programs divide a file of CSV: a comma in some countries, and a semicolon in others.
 const SEPARATORS: [char; 5] = [',', ';', '\t', '\r', '\n'];
 
-/// A value as a column of CSV: what is not plain text is JSON. A formula gets an apostrophe, by which a spreadsheet
-/// takes it for text, also after what the spreadsheet may take for a separator, whatever is quoted: users choose their
-/// addresses, and others open the file.
+/// Returns a value as a column of CSV: anything but plain text is JSON. A formula gets an apostrophe, by which a
+/// spreadsheet takes it for text, also after any character that the spreadsheet may take for a separator, even in
+/// quotes: users choose their addresses, and others open the file.
 pub(super) fn column(value: Option<&Value>) -> String {
     let text = match value {
         None => String::new(),
