@@ -22,9 +22,8 @@ const DYING: Duration = Duration::from_secs(2);
 /// Runs the program and returns the id that it prints for a login name; `None` if it prints [`NOBODY`].
 ///
 /// The program gets nothing but the name: no environment, no input, a process group of its own. Its status is not known
-/// where the host process ignores SIGCHLD or reaps every child itself. What it printed then counts alone, which is why
-/// it must be a whole line in any case: a user who may lower the limits of a process, or end the program, must not
-/// count as unknown.
+/// where the host process ignores SIGCHLD or reaps every child itself. Its output then decides alone, and so must be a
+/// whole line in any case: a user who may lower the limits of a process, or end the program, must not count as unknown.
 ///
 /// # Errors
 /// The reason why there is no result.

@@ -53,7 +53,7 @@ pub(crate) struct Audit {
     follow: bool,
 }
 
-/// How many decisions are read at once.
+/// The number of decisions that are read at once.
 const PAGE: u32 = 500;
 
 pub(crate) fn run(options: &Audit) -> Result<()> {
@@ -95,9 +95,9 @@ pub(crate) fn run(options: &Audit) -> Result<()> {
     if as_table { print(&table(&HEADINGS, &rows)) } else { Ok(()) }
 }
 
-/// How often decisions are looked for.
+/// The interval at which new decisions are looked for.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How much later than others, in milliseconds, a decision of another process can appear.
+/// The most milliseconds by which a decision of another process can appear later than others.
 const LATE: i64 = 30_000;
 
 /// The time of a decision, and what distinguishes it from others of that time.
@@ -126,7 +126,7 @@ fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> 
             }
         }
         sleep(PAUSE);
-        // Where few or none fit the filter, all would be read each time.
+        // If few decisions or none fit the filter, all would be read each time.
         filter.since = options.since.max(from);
         from = newest(engine)?;
         latest = recent(engine, &filter, &seen, 0)?;
@@ -181,7 +181,7 @@ fn json(entry: &AuditEntry) -> String {
 
 const HEADINGS: [&str; 8] =
     ["TIME", "USER", "CALL", "VERDICT", "FACTOR", "NUMBER", "ADDRESS", "MORE"];
-/// The widths while decisions are followed, when those of later ones are not known.
+/// The widths while decisions are followed, before the widths of later ones are known.
 const WIDTHS: [usize; 8] = [23, 7, 19, 13, 13, 16, 15, 0];
 
 /// A decision in a row of a table.

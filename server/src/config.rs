@@ -1,5 +1,5 @@
-//! The configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, by their
-//! names with underscores, so there is one list of them. Those of the database apply to other commands too.
+//! The configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, by their names with
+//! underscores, so there is one list of them. The settings of the database apply to other commands too.
 
 mod draft;
 mod files;

@@ -121,7 +121,7 @@ pub trait Gateway: Send + Sync {
     fn stop(&self) {}
 }
 
-/// Returns the names of the gateways, one of which the setting `gateway` has.
+/// Returns the names of the gateways, which are the values of the setting `gateway`.
 pub fn names() -> Vec<&'static str> {
     let presets = presets::PRESETS.iter().map(|preset| preset.name);
     std::iter::once("http").chain(presets).chain(["smpp", "smtp"]).collect()

@@ -68,7 +68,7 @@ pub(crate) fn run(pam: &Pam) -> Result<()> {
     }
 }
 
-/// Gives up the rights of root for those of a user, with the groups that the user has.
+/// Gives up the rights of root for the rights of a user, with the groups that the user has.
 fn act_as(name: &str) -> Result<()> {
     let wrong = |reason: String| invalid("as", reason);
     let user = User::from_name(name).map_err(|error| wrong(error.to_string()))?;

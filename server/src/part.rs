@@ -10,11 +10,10 @@ use std::path::{Path, PathBuf};
 /// Attempts to make a file that others remove.
 const ATTEMPTS: u32 = 100;
 
-/// A new file for its owner alone, beside the one that it is going to be. It is removed unless it becomes that one.
+/// A new file for its owner alone, next to the one that it is going to be. It is removed unless it becomes that one.
 pub(crate) struct Part {
     path: PathBuf,
-    /// Locked until this process is done with the file or ends: one that nobody has locked was left by a process
-    /// that was killed.
+    /// Locked until this process is done with the file or ends: an unlocked one was left by a process that was killed.
     file: File,
 }
 
@@ -125,7 +124,7 @@ fn busy(path: &Path) -> Error {
 /// Opens a file, but no link to one, and waits for no pipe.
 ///
 /// # Errors
-/// Those of the system, and [`ErrorKind::InvalidInput`] for what is no file.
+/// The errors of the system, and [`ErrorKind::InvalidInput`] if it is not a file.
 pub(crate) fn open_plain(path: &Path, options: &mut OpenOptions) -> Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, not_led_astray());
@@ -152,10 +151,10 @@ fn of_link(error: Error) -> Error {
 }
 
 /// Opens a file to be written from its beginning, a new one or one that exists; or a device or a pipe that is being
-/// read. A link is followed if it is of root or of this user, as that of /dev/stdout is, or of the user of the file.
+/// read. A link is followed if it belongs to root or to this user, as /dev/stdout does, or to the user of the file.
 ///
 /// # Errors
-/// Those of the system, and [`ErrorKind::InvalidInput`] for other links and for a file with several names.
+/// The errors of the system, and [`ErrorKind::InvalidInput`] for other links and for a file with several names.
 pub(crate) fn open_to_replace(path: &Path) -> Result<File> {
     let file = open_followed(path)?;
     if file.metadata()?.is_file() {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many connections there may be, and which are open.
+/// The limit of connections, and the open ones.
 #[derive(Debug)]
 pub(crate) struct Places {
     all: usize,
@@ -18,18 +18,18 @@ struct Open {
     by_client: HashMap<Client, usize>,
 }
 
-/// Whose connections are counted together: those of an address of IPv4, or of a /64 of IPv6, of which
-/// any customer of a provider has every address; or those of the network around it.
+/// The address or network whose connections are counted together: an address of IPv4; a /64 of IPv6, whose addresses
+/// are all available to any customer of a provider; or the network around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Client {
     address: IpAddr,
-    /// How many of its bits are the same for all of them.
+    /// The number of leading bits that its addresses share.
     bits: u8,
 }
 
 /// The bits of the largest network of IPv6 that one customer usually has.
 const SITE: u8 = 48;
-/// How many times as many places such a network may have as one client, so that a client of a provider which shares
+/// The factor by which such a network may have more places than one client, so that a client of a provider which shares
 /// one out among its customers cannot take the places of the others.
 const OF_A_SITE: usize = 2;
 
@@ -37,11 +37,11 @@ const OF_A_SITE: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Place {
     places: Arc<Places>,
-    /// `None` for a proxy: its connections are those of many clients.
+    /// `None` for a proxy: its connections come from many clients.
     client: Option<Client>,
 }
 
-/// Why there is no place for a connection.
+/// The reason why there is no place for a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     /// All places are taken.
@@ -55,11 +55,11 @@ impl Places {
         Arc::new(Places { all, open: Mutex::default() })
     }
 
-    /// Takes a place for a connection from this address. One that has as many as are left takes no more: the
+    /// Takes a place for a connection from this address. An address that has as many as are left takes no more: the
     /// first has half of all, and a few together leave some for everybody else.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no place.
     pub(crate) fn take(self: &Arc<Places>, address: IpAddr) -> Result<Place, Full> {
         self.take_of(Some(Client::of(address)))
     }
@@ -68,7 +68,7 @@ impl Places {
     /// is in.
     ///
     /// # Errors
-    /// That there is none.
+    /// [`Full::All`].
     pub(crate) fn take_any(self: &Arc<Places>) -> Result<Place, Full> {
         self.take_of(None)
     }
@@ -109,7 +109,7 @@ impl Drop for Place {
     }
 }
 
-/// What a connection of this client is counted for, and the share of each.
+/// Returns the client and the network that a connection of this client is counted for, and the share of each.
 fn counted(client: Option<Client>, share: usize) -> impl Iterator<Item = (Client, usize)> {
     let site = client.and_then(|client| client.within(SITE));
     let site = site.map(|site| (site, share.saturating_mul(OF_A_SITE)));
@@ -190,7 +190,7 @@ mod tests {
         }
         let full = take(&places, "192.0.2.10").unwrap_err();
         assert_eq!(full, "there are too many connections by network");
-        // Those that took more have to give back more before they take others.
+        // Addresses with more connections have to give back more before they take others.
         held.remove(0);
         assert!(take(&places, "192.0.2.7").is_err());
         held.push(take(&places, "192.0.2.10").unwrap());

@@ -12,13 +12,13 @@ use std::thread::{Builder, Thread};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How many calls use the database at once. Those that arrive while one batch of changes is written form the
+/// The most calls that use the database at once. The calls that arrive while one batch of changes is written form the
 /// next one, so fewer threads would mean more commits; more of them only wait.
 const CALLS: usize = 64;
-/// How many calls wait for others at once: for gateways, of which each has few threads, for look-ups, of
-/// which there are 32, or for the service behind a relay.
+/// The most calls that wait for others at once: for gateways, which have few threads each, for look-ups, of which there
+/// are 32, or for the service behind a relay.
 const WAITING: usize = 128;
-/// How many calls may wait for a thread.
+/// The most calls that may wait for a thread.
 const QUEUED: usize = 1024;
 /// For how long the first of them may have waited before further ones are refused.
 const LATE: Duration = Duration::from_secs(2);
@@ -32,7 +32,7 @@ pub(crate) struct Pools {
     calls: Pool,
     /// For what may wait for others too, so that none of them holds up the rest.
     waiting: Pool,
-    /// Whether all calls wait for others.
+    /// Set if all calls wait for others.
     relays: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Lane {
     Network,
 }
 
-/// Why a thread has not handled something.
+/// The reason why a thread has not handled something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unhandled {
     /// There was none for it.
@@ -53,14 +53,14 @@ pub(crate) enum Unhandled {
     Panicked,
 }
 
-/// What the threads do, for monitors.
+/// The load of the threads, for monitors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// How many calls were refused.
+    /// The number of calls that were refused.
     pub(crate) refused: u64,
-    /// How many threads there are.
+    /// The number of threads.
     pub(crate) threads: usize,
-    /// How many calls wait for one.
+    /// The number of calls that wait for a thread.
     pub(crate) queued: usize,
 }
 
@@ -115,8 +115,8 @@ struct State {
     local: VecDeque<Task>,
     network: VecDeque<Task>,
     threads: usize,
-    /// Those that have nothing to do, the one that has had something to do last at the end: it goes first,
-    /// and the others end.
+    /// The threads with nothing to do, ordered by the time of their last work. The last one is woken first, and the
+    /// others end.
     idle: Vec<Thread>,
 }
 
@@ -157,11 +157,10 @@ impl Pool {
         is_full
     }
 
-    /// Does this on one of the threads. What nobody waits for any more, because the client has gone, is not
-    /// begun.
+    /// Runs this on one of the threads. Work whose client has gone before it began is not begun.
     ///
     /// # Errors
-    /// Why there is no outcome.
+    /// The reason why there is no outcome.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -182,7 +181,7 @@ impl Pool {
         let mut state = self.0.state();
         state.queue(lane).push_back(task);
         if let Some(idle) = state.idle.pop() {
-            // Who wakes up needs the lock.
+            // The woken thread needs the lock.
             drop(state);
             idle.unpark();
             return Ok(());
@@ -216,7 +215,7 @@ impl Pool {
 }
 
 impl Shared {
-    /// What a thread does, until there was nothing to do for a while.
+    /// Runs tasks on a thread, until there was nothing to do for a while.
     fn work(self: Arc<Shared>) {
         loop {
             let mut state = self.state();
@@ -231,7 +230,7 @@ impl Shared {
                 std::thread::park_timeout(IDLE);
                 state = self.state();
                 if let Some(at) = state.idle.iter().position(|idle| idle.id() == id) {
-                    // Nobody has asked for it.
+                    // The time has passed without a wake-up.
                     state.idle.remove(at);
                     let Some(task) = state.next() else {
                         state.threads -= 1;
@@ -241,13 +240,13 @@ impl Shared {
                 }
             };
             drop(state);
-            // Whoever waits for it learns of it, because nothing is sent.
+            // The caller learns of a panic, because nothing is sent.
             let _ = catch_unwind(AssertUnwindSafe(task.work));
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What it protects is complete at all times.
+        // The data in the lock is complete at all times.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

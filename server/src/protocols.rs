@@ -4,21 +4,21 @@ use axum_server::{Address, Server};
 use hyper_util::rt::TokioTimer;
 use std::time::Duration;
 
-/// How long a client of HTTP/1 may take to send the head of a request. It also limits how long such a
-/// connection may be idle; for HTTP/2, `idle_timeout` does.
+/// The time that a client of HTTP/1 may take to send the head of a request. It also limits how long such a connection
+/// may be idle; for HTTP/2, `idle_timeout` does.
 pub(crate) const HEAD: Duration = Duration::from_secs(30);
-/// How much of a request of HTTP/1 is read at a time, in bytes. It also limits the size of its head. Each of
-/// many connections may have one.
+/// The bytes of a request of HTTP/1 that are read at a time. It also limits the size of its head. Each of many
+/// connections may have one.
 pub(crate) const BUFFER: usize = 64 * 1024;
-/// How large the head of a request of HTTP/2 may be, when it is no longer compressed. Few bytes stand for many,
-/// so a stranger who sends little could have much kept.
+/// The largest head of a request of HTTP/2, in bytes, when it is no longer compressed. Few bytes stand for many, so a
+/// stranger who sends little could have much kept.
 pub(crate) const HEADERS: u32 = 8 * 1024;
-/// How many requests of a connection there may be at once.
+/// The most concurrent requests of a connection.
 pub(crate) const STREAMS: u32 = 32;
-/// How much a client may send before it is read: of one request, and of all of a connection.
+/// The bytes that a client may send before they are read: of one request, and of all of a connection.
 const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 256 * 1024;
-/// How much of a response waits until its client takes it.
+/// The bytes of a response that wait until its client takes them.
 const SEND_BUFFER: usize = 64 * 1024;
 
 /// The same server, for HTTP/1 alone.
@@ -31,7 +31,7 @@ pub(crate) fn http1_and_2<A: Address, Acceptor>(
     server: Server<A, Acceptor>,
 ) -> Server<A, Acceptor> {
     let mut server = limited(server);
-    // How many requests a client may take back is limited by default.
+    // The number of requests that a client may take back is limited by default.
     server
         .http_builder()
         .http2()

@@ -1,5 +1,6 @@
-//! The proxies in front of the service, which say whose requests they pass on: in the header `X-Forwarded-For`,
-//! or at the beginning of a connection with the PROXY protocol, version 2. Nobody else is believed.
+//! The proxies in front of the service, which name the client of a request that they pass on: in the header
+//! `X-Forwarded-For`, or at the beginning of a connection with the PROXY protocol, version 2. Other peers are not
+//! trusted.
 
 use axum::http::HeaderMap;
 use ipnet::IpNet;
@@ -8,18 +9,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How long a proxy may take for the header of a connection.
+/// The time that a proxy may take for the header of a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What the header of version 2 of the PROXY protocol begins with.
+/// The first bytes of the header in version 2 of the PROXY protocol.
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 /// The longest header that is read: the addresses of a Unix socket, and some room for what is not used here.
 const LONGEST: usize = 4096;
 
-/// Which addresses are those of proxies.
+/// The addresses of proxies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proxies {
     networks: Vec<IpNet>,
-    /// Whether each connection begins with a header of the PROXY protocol.
+    /// Set if each connection begins with a header of the PROXY protocol.
     announced: bool,
 }
 
@@ -33,10 +34,10 @@ impl Proxies {
         self.networks.iter().any(|network| network.contains(&address))
     }
 
-    /// Whose connection this is: the peer's, or what the proxy says at its beginning.
+    /// Returns the client of a connection: the peer, or the address that the proxy gives at its beginning.
     ///
     /// # Errors
-    /// Why the connection is closed: it should begin with a header, and does not, or is not a proxy's.
+    /// The reason why the connection is closed: it should begin with a header, and does not, or is not a proxy's.
     pub(crate) async fn begin(
         &self,
         peer: IpAddr,
@@ -52,8 +53,8 @@ impl Proxies {
         Ok(read.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??.unwrap_or(peer))
     }
 
-    /// Whose request this is: that of the one who made the connection, or, if it is a proxy, of the last one
-    /// in `X-Forwarded-For` that is none. What comes before that one anybody can have written.
+    /// Returns the client of a request: the peer of the connection, or, if that is a proxy, the last address in
+    /// `X-Forwarded-For` that is not a proxy. The addresses before that one may be forged.
     pub(crate) fn client(&self, from: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = from;
         let lines = headers.get_all("x-forwarded-for").iter().rev();

@@ -1,4 +1,4 @@
-//! Where others reach this service.
+//! The URL by which others reach this service.
 
 use crate::invalid;
 use axum::http::Uri;
@@ -56,7 +56,7 @@ fn is_dots(segment: &str) -> bool {
     matches!(&*segment.to_ascii_lowercase().replace("%2e", "."), "." | "..")
 }
 
-/// Whether browsers take a host for what it looks like, but for capitals: besides four decimal numbers, they read
+/// Returns whether browsers read a host as it is written, except for capitals: besides four decimal numbers, they read
 /// `127.1` and `0x7f000001`, say, as addresses of IPv4.
 fn is_written_the_same(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[') {

@@ -1,4 +1,4 @@
-//! Whether a server still does anything.
+//! The liveness probe of a server.
 
 use tokio::runtime::Handle;
 
@@ -11,8 +11,8 @@ impl Pulse {
         Pulse(runtime)
     }
 
-    /// Waits until one of its threads has done something new, for ever if all of them hang. Returns false if
-    /// it has stopped. It is for threads of others.
+    /// Waits until one of its threads has done something new, indefinitely if all of them hang. Returns false if it has
+    /// stopped. It is for threads of others.
     pub fn beats(&self) -> bool {
         self.0.block_on(self.0.spawn(async {})).is_ok()
     }

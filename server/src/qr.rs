@@ -5,20 +5,20 @@ use std::fmt::Write;
 
 /// The light border that readers need, in modules.
 const BORDER: usize = 4;
-/// Black on white, whatever colours the terminal has by default: of the palette of 256, these two are
-/// not for themes to change.
+/// Black on white, independent of the colours of the terminal: of the palette of 256, these two are not for themes to
+/// change.
 const DARK_ON_LIGHT: &str = "\x1b[38;5;16;48;5;231m";
 const LIGHT_ON_DARK: &str = "\x1b[38;5;231;48;5;16m";
 const END: &str = "\x1b[0m";
 
-/// What a terminal can show.
+/// The abilities of a terminal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screen {
-    /// How many columns there are.
+    /// The number of columns.
     pub(crate) columns: usize,
-    /// Whether it shows characters beyond ASCII.
+    /// Set if it shows characters beyond ASCII.
     pub(crate) unicode: bool,
-    /// Whether it has colours.
+    /// Set if it has colours.
     pub(crate) colours: bool,
 }
 

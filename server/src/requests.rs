@@ -19,15 +19,15 @@ const LONGEST: usize = 64;
 /// The status of a request whose client went away before the response, as other servers log it. No client
 /// ever receives it.
 const CLIENT_GONE: u16 = 499;
-/// How much of the text of an error is logged, in characters: that of another service may be of any length.
+/// The most characters of an error's text that are logged: the text of another service may be of any length.
 const LONGEST_ERROR: usize = 500;
 
-/// Why a request failed whose thread panicked.
+/// The reason for the failure of a request whose thread panicked.
 pub(crate) const PANICKED: &str = "a thread panicked, please report it";
 
-/// A request that is being handled. Clones are the same. One of which the last clone is dropped without a
-/// response is counted and logged too: its client went away, or the server stops. A call that goes on meanwhile
-/// holds one, so the line says what became of it.
+/// A request that is being handled. Clones are the same. A request whose last clone is dropped without a response is
+/// counted and logged too: its client went away, or the server stops. A call that goes on meanwhile holds one, so the
+/// line has its outcome.
 #[derive(Clone)]
 pub(crate) struct Record(Arc<Inner>);
 
@@ -38,25 +38,25 @@ struct Inner {
     method: Method,
     id: String,
     call: OnceLock<&'static Route>,
-    /// The path, where it is not that of a call.
+    /// The path, if it does not belong to a call.
     path: OnceLock<&'static str>,
     outcome: OnceLock<Outcome>,
     is_ended: AtomicBool,
-    /// Whether it is not for everybody to make such a request, as far as this is known before its outcome.
+    /// Set if only some clients can make such a request, as far as this is known before its outcome.
     admitted: AtomicBool,
     /// The span of the client.
     #[cfg(feature = "otlp")]
     parent: Option<opentelemetry::Context>,
 }
 
-/// What a response says of its call, for the log: nothing of it is secret.
+/// The facts about a call in its response, for the log. They hold no secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Outcome {
     call: Option<&'static Route>,
     verdict: Option<Verdict>,
     code: Option<String>,
     failure: Option<Box<str>>,
-    /// Whether it is not for everybody to make such a request.
+    /// Set if only some clients can make such a request.
     admitted: bool,
 }
 
@@ -116,7 +116,7 @@ impl Record {
         let _ = self.0.call.set(call);
     }
 
-    /// Notes that an application has the API key of the request, so that it has a line whatever becomes of it.
+    /// Notes that an application has the API key of the request, so that it is logged in any case.
     pub(crate) fn note_admitted(&self) {
         self.0.admitted.store(true, Ordering::Relaxed);
     }

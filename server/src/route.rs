@@ -202,7 +202,7 @@ fn shown(route: &StoredRoute) -> Option<Map<String, Value>> {
     Some(GIVEN.shown(route.settings.as_ref()?))
 }
 
-/// What applies where a route has no setting of this name.
+/// Returns the default of a setting of routes.
 fn default_of(key: &str) -> &'static str {
     let field = routes::FIELDS.iter().find(|field| field.name == key);
     field.map_or("", |field| field.default)

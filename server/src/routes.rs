@@ -35,10 +35,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// What an attempt takes beside the time that the gateway allows itself.
+/// The time that an attempt takes in addition to the gateway's own limit.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// How long messages wait for a route that cannot be used.
+/// The time that messages wait for a route that cannot be used.
 const UNUSABLE: Duration = Duration::from_secs(30);
 
 /// Takes a line for the operator.
@@ -63,10 +63,10 @@ struct Route {
     name: String,
     /// As they are stored, to notice that they were changed. None for one that was removed.
     stored: Option<Secret>,
-    /// Why they cannot be read. Another process may have the key.
+    /// The reason why they cannot be read. Another process may have the key.
     unreadable: Option<String>,
-    /// What is wrong with one that cannot be used, and nothing of one that was removed: those who wait
-    /// for it take another one.
+    /// The errors of one that cannot be used; empty for one that was removed: messages that wait for it take another
+    /// one.
     open: std::result::Result<OpenRoute, Vec<String>>,
 }
 
@@ -88,7 +88,7 @@ impl Route {
         self.stored.is_none() && self.unreadable.is_none()
     }
 
-    /// What is wrong with it, with its name.
+    /// Returns its errors, with its name.
     fn problems(&self) -> Vec<String> {
         let problems = self.open.as_ref().err().into_iter().flatten();
         problems.map(|problem| format!("{}: {problem}", self.name)).collect()
@@ -96,7 +96,7 @@ impl Route {
 }
 
 impl Drop for OpenRoute {
-    /// Once nobody sends by it any more: an attempt that is cut off may have sent its message.
+    /// Runs once the last attempt by it has ended: an attempt that is cut off may have sent its message.
     fn drop(&mut self) {
         self.gateway.stop();
     }
@@ -149,7 +149,7 @@ impl Routes {
         locked(&self.0.unsent).clone()
     }
 
-    /// Reads one route, whatever is wrong with the others.
+    /// Reads one route, regardless of errors in the others.
     ///
     /// # Errors
     /// As [`Routes::load`].
@@ -182,8 +182,8 @@ impl Routes {
         Ok(())
     }
 
-    /// Reads the routes again. Those that were not changed keep their connections. One that cannot be
-    /// used any more is logged, and its messages take other routes.
+    /// Reads the routes again. Those that were not changed keep their connections. One that can no longer be used is
+    /// logged, and its messages take other routes.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read: then everything stays as it was.
@@ -279,7 +279,7 @@ impl Routes {
         self.all().iter().filter_map(state).collect()
     }
 
-    /// Makes one attempt by a gateway, whatever its breaker says.
+    /// Makes one attempt by a gateway, regardless of its breaker.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if there is no such route.
@@ -298,7 +298,7 @@ impl Routes {
 
     fn send(&self, name: &str, open: &OpenRoute, message: &Message) -> Outcome {
         let now = Instant::now();
-        // The breaker last: whatever it admits has to be noted.
+        // The breaker last: an attempt that it admits has to be noted.
         let admitted = locked(&open.rate)
             .admit(now)
             .map_err(|after| (after, "its rate is used up"))
@@ -327,7 +327,7 @@ impl Routes {
             resume_unwind(panic)
         });
         let (good, what, reason) = match &outcome {
-            // What the provider has to fetch could not be stored: that says nothing of it.
+            // The document for the provider could not be stored, which says nothing of the provider.
             Outcome::NotAttempted { .. } => {
                 locked(&open.breaker).give_back();
                 return outcome;
@@ -436,7 +436,7 @@ impl Deliver for Routes {
 }
 
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What it protects is complete at all times.
+    // The data in the lock is complete at all times.
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -449,7 +449,7 @@ fn draw(weight: u64) -> f64 {
     -uniform.ln() / weight as f64
 }
 
-/// What a log may show of a number.
+/// Returns the digits of a number that a log may show.
 pub fn last_two(number: &str) -> &str {
     number.get(number.len().saturating_sub(2)..).unwrap_or_default()
 }

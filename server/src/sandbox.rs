@@ -1,5 +1,5 @@
-//! A sandbox over HTTPS: an engine in memory, of which a test in any language controls the time, the phones,
-//! the devices and the faults, by paths of its own.
+//! A sandbox over HTTPS: an engine in memory. A test in any language controls its time, its phones, its devices and its
+//! faults, by paths of its own.
 
 mod clock;
 mod faults;
@@ -26,8 +26,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 type Configure = Box<dyn Fn(&str) -> Result<Settings> + Send + Sync>;
 
 /// A service in memory for the tests of applications in any language, with the operations of
-/// [`SANDBOX_OPERATIONS`](seconder::http::SANDBOX_OPERATIONS) beside the calls of the interface. Nothing
-/// of it is kept. Clones are the same.
+/// [`SANDBOX_OPERATIONS`](seconder::http::SANDBOX_OPERATIONS) besides the calls of the interface. Nothing of it is
+/// kept. Clones are the same.
 #[derive(Clone)]
 pub struct Sandbox(Arc<Inner>);
 
@@ -37,7 +37,7 @@ struct Inner {
     world: RwLock<Arc<World>>,
 }
 
-/// What a reset replaces.
+/// The state that a reset replaces.
 pub(crate) struct World {
     pub(crate) engine: Engine,
     clock: SandboxClock,
@@ -48,7 +48,7 @@ impl Sandbox {
     /// Opens one, with the settings that this function gives for a `sandbox:` URL.
     ///
     /// # Errors
-    /// Those of [`Settings::open`].
+    /// The errors of [`Settings::open`].
     pub fn open(
         configure: impl Fn(&str) -> Result<Settings> + Send + Sync + 'static,
     ) -> Result<Sandbox> {
@@ -83,7 +83,7 @@ impl Sandbox {
         Ok(operations::shown_clock(&world))
     }
 
-    /// What becomes of a call, by the faults that were injected.
+    /// Returns the fate of a call, by the faults that were injected.
     pub(crate) async fn fate(&self, routed: &RoutedRequest) -> Fate {
         let world = self.world();
         // A stranger's call must not use up the fault that a test has injected for its own.

@@ -33,17 +33,17 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// How long a client may leave what was written to it, such as a response.
+/// The time that a client may leave bytes that were written to it, such as a response.
 pub(crate) const WRITE: Duration = Duration::from_secs(30);
-/// How often the messages of expired codes are removed.
+/// The interval at which the messages of expired codes are removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(5);
-/// How long calls in progress may continue when the server stops.
+/// The time for which calls in progress may continue when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The most threads that read requests and write responses, however many processors there are.
 const MOST_WORKERS: usize = 16;
-/// The most threads for what may block besides calls: the user database, for the names of local peers, of which
-/// 32 are looked up at once; what monitors ask for; certificates; housekeeping.
+/// The most threads for work that may block besides calls: look-ups in the user database, for the names of local peers,
+/// 32 of them at once; requests of monitors; certificates; housekeeping.
 const MOST_BLOCKING: usize = 80;
 
 /// A server in front of an engine or a remote service, on separate threads. It stops when it is
@@ -294,9 +294,9 @@ impl Server {
         Ok(Pulse::of(runtime.handle().clone()))
     }
 
-    /// Reads the files of the certificate and its key again, and presents them to every client that
-    /// connects from now on. That also happens a few seconds after they have changed. Returns false if there
-    /// are none, because the certificate is self-signed or there is no HTTPS.
+    /// Reads the files of the certificate and its key again, and presents them to every client that connects from now
+    /// on. That also happens a few seconds after they have changed. Returns false if there are no files, because the
+    /// certificate is self-signed or there is no HTTPS.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the files are invalid; the
@@ -321,8 +321,8 @@ impl Server {
             // for stale ones and replaces them, which would then be removed.
             self.files.iter().for_each(SocketFile::remove);
         }
-        // What arrives now stays in the queue of a socket that another process holds too, such as systemd. A
-        // connection that was accepted and has had no call would be closed by what follows.
+        // A connection that arrives now stays in the queue of a socket that another process holds too, such as systemd.
+        // A connection that was accepted and has had no call would be closed by the next steps.
         let since = Instant::now();
         self.accepting.iter().for_each(JoinHandle::abort);
         runtime.block_on(self.calls.0.begun(since, || {

@@ -3,7 +3,7 @@
 use seconder::Result;
 use tokio::runtime::Handle;
 
-/// What a signal asks for.
+/// The action that a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signal {

@@ -1,4 +1,5 @@
-//! What a server passes requests to: an engine in this process, a sandbox, or a remote service.
+//! The destination of a server's requests: an engine in this process, a sandbox, or a remote
+//! service.
 
 use crate::forwarding::Forward;
 use crate::sandbox::{Fate, Sandbox};
@@ -11,7 +12,7 @@ use seconder::{Result, Service};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// How long the deletion of what has expired may take at a time.
+/// The time that one deletion of expired data may take.
 const BUDGET: Duration = Duration::from_secs(1);
 
 /// An engine, an engine to which an application moves, a sandbox, or a relay to a remote service.
@@ -39,7 +40,7 @@ impl Source {
         }
     }
 
-    /// What becomes of a call, which only a sandbox decides before it is handled.
+    /// Returns the fate of a call, which only a sandbox decides before it is handled.
     pub(crate) async fn fate(&self, routed: &RoutedRequest) -> Fate {
         match self {
             Source::Sandbox(sandbox) => sandbox.fate(routed).await,
@@ -47,16 +48,16 @@ impl Source {
         }
     }
 
-    /// What is done from time to time. It may block. Where it fails, the next time tries again.
+    /// Does periodic work. It may block. After a failure, the next time tries again.
     ///
     /// # Errors
-    /// What the operator should know: of damaged rows, no call may ever say anything.
+    /// Failures for the operator: of damaged rows, no call may ever say anything.
     pub(crate) fn housekeep(&self) -> Result<()> {
         match self {
             Source::Engine(engine) => engine.maintain(BUDGET).map(drop),
             Source::Sandbox(sandbox) => sandbox.world().engine.maintain(BUDGET).map(drop),
             Source::Forward(forward) => forward.engine().maintain(BUDGET).map(drop),
-            // The next login then finds a connection. If there is none, its call says why.
+            // The next login then finds a connection. Otherwise its call returns the reason.
             Source::Relay(relay) => {
                 drop(relay.service().keep_warm());
                 Ok(())

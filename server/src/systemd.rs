@@ -1,5 +1,5 @@
-//! What systemd learns of this process, over the socket that it names: sd_notify(3). Anything else that
-//! starts the program and binds such a socket learns the same.
+//! Reports the state of this process to systemd, over the socket that it names: sd_notify(3). Any other program that
+//! starts this one and binds such a socket gets the same reports.
 
 use crate::invalid;
 use crate::pulse::Pulse;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// How long a message may wait while the receiver is busy.
+/// The time that a message may wait while the receiver is busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends the messages; without a socket, none. The variables stay as they are, because this program starts
@@ -33,7 +33,7 @@ pub struct Watchdog {
 }
 
 impl Notifier {
-    /// That of the variables `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
+    /// Returns the notifier of the variables `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the socket cannot be used.
@@ -89,9 +89,9 @@ impl Notifier {
 }
 
 impl Watchdog {
-    /// Starts a thread for it, if somebody wants to know. The service works while it handles connections, and
-    /// while this look at the database ends. One that fails does not count against it: starting anew brings no
-    /// database back.
+    /// Starts a thread for it, if systemd has asked for a watchdog. The service works while it handles connections, and
+    /// while this look at the database ends. A look that fails does not count against it: a restart brings no database
+    /// back.
     ///
     /// # Errors
     /// If the thread cannot be started.

@@ -1,4 +1,4 @@
-//! What commands print: tables for people, and JSON for programs.
+//! The output of commands: tables for people, and JSON for programs.
 
 use crate::commands::print;
 use clap::Args;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// How long before its end a certificate should be renewed.
+/// The time before its end at which a certificate should be renewed.
 pub const CERTIFICATE_RENEWAL: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// The source of a server's certificate.
@@ -33,7 +33,7 @@ pub enum Tls {
 
 /// A certificate, and the configuration that presents it.
 pub(crate) struct Identity {
-    /// What clients trust it by, if it is self-signed.
+    /// The certificate by which clients trust it, if it is self-signed.
     pub(crate) certificate_pem: String,
     pub(crate) config: Arc<ServerConfig>,
     /// When it expires.
@@ -59,7 +59,7 @@ impl Tls {
 }
 
 /// Generates a certificate. It is marked as not being an authority, because rustls rejects the
-/// certificate of an authority as that of a server.
+/// certificate of an authority as a server's.
 fn self_signed() -> Result<Identity> {
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let failed = |_| internal("a certificate could not be generated");

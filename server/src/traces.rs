@@ -18,9 +18,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// How long a collector may take to accept spans.
+/// The time that a collector may take to accept spans.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the end of the process waits until the last spans are sent.
+/// The time for which the end of the process waits until the last spans are sent.
 const FLUSH: Duration = Duration::from_secs(2);
 
 /// Sends spans to a collector, on a thread of its own. Clones are the same.
@@ -36,12 +36,12 @@ pub(crate) struct Ended<'a> {
     pub(crate) parent: &'a Context,
     pub(crate) took: Duration,
     pub(crate) method: &'static str,
-    /// The template of the path, if it is that of a call.
+    /// The template of the path, if it belongs to a call.
     pub(crate) route: Option<&'static str>,
     pub(crate) status: u16,
     /// Further attributes, by their names.
     pub(crate) more: Vec<(&'static str, String)>,
-    /// What failed in the service.
+    /// The failure in the service.
     pub(crate) failure: Option<String>,
 }
 
@@ -134,7 +134,7 @@ impl Traces {
 
     /// Sends what is left, for a moment at most.
     pub(crate) fn end(&self) {
-        // Nobody reads an error at the end of the process.
+        // An error at the end of the process is not read.
         let _ = self.provider.shutdown_with_timeout(FLUSH);
     }
 }
@@ -142,7 +142,7 @@ impl Traces {
 /// The client of the exporter, which waits on the thread that the exporter has for it.
 struct Collector {
     client: Client,
-    /// Whether it did not accept the latest spans.
+    /// Set if it did not accept the latest spans.
     fails: AtomicBool,
     log: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -160,7 +160,7 @@ impl Collector {
         Ok(Response::builder().status(response.status).body(Bytes::from(response.body?))?)
     }
 
-    /// Reports the first failure, and that there is none any more.
+    /// Reports the first failure, and the end of failures.
     fn note(&self, failure: Option<&str>) {
         match (failure, self.fails.swap(failure.is_some(), Ordering::Relaxed)) {
             (Some(reason), false) => {

@@ -299,9 +299,10 @@ pub(crate) fn run(command: User) -> Result<()> {
     }
 }
 
-/// Creates a user with a phone number and its calling code. A login name that somebody else has is
+/// Creates a user with a phone number and its calling code. A login name of another user is
 /// reported before anything is created. A number that a user has already is an error, because that
-/// user's codes would let in whoever gets the login name; `use_known` says that this user is meant.
+/// user's codes would let in the person who gets the login name; `use_known` states that this user
+/// is meant.
 pub(crate) fn create(
     service: &Service,
     email: &str,
@@ -354,7 +355,7 @@ fn of_known_number(error: Error, user_id: UserId) -> Error {
     }
 }
 
-/// The user with a login name; `None` if nobody has it.
+/// Returns the user with a login name; `None` if no user has it.
 pub(crate) fn find(service: &Service, login: &LoginName) -> Result<Option<FoundUser>> {
     FindUser::found(service.find_user(login))
 }

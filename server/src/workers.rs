@@ -1,6 +1,6 @@
-//! Threads that send what the calls of a server have decided. Each route has its own, so that one that
-//! hangs holds up neither API calls nor other routes. Push messages have some threads, and so have callbacks, of
-//! which one application can occupy only a part.
+//! Threads that send messages, callbacks and push messages for the calls of a server. Each route has its own, so that
+//! one that hangs holds up neither API calls nor other routes. Push messages have some threads, and so have callbacks;
+//! one application can occupy only a part of these.
 
 use crate::metrics::Metrics;
 use crate::routes::{Attached, Log, Routes};
@@ -14,24 +14,24 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often the database is searched for jobs whose next attempt is due.
+/// The interval at which the database is searched for jobs whose next attempt is due.
 const SEARCH: Duration = Duration::from_secs(1);
-/// How often the routes are read again.
+/// The interval at which the routes are read again.
 const RELOAD: Duration = Duration::from_secs(5);
-/// How many callbacks are posted at once, and how many of one application.
+/// The most callbacks that are posted at once, and the most of one application.
 const CALLBACKS: usize = 8;
 const CALLBACKS_OF_ONE: usize = 2;
-/// How many push messages are sent at once. A push service takes some tenths of a second.
+/// The most push messages that are sent at once. A push service takes some tenths of a second.
 const PUSHES: usize = 4;
-/// How many jobs are leased at a time, for each that can be sent at once.
+/// The number of jobs that are leased at a time, for each that can be sent at once.
 const AHEAD: usize = 2;
-/// How long jobs that are being sent may take when the server stops.
+/// The time that jobs which are being sent may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The threads. They end when this is dropped.
 pub struct Workers {
     shared: Arc<Shared>,
-    /// What the engine knows of them.
+    /// The engine's view of them.
     _known: Arc<dyn engine::Workers>,
     keeper: Option<JoinHandle<()>>,
     attached: Option<Attached>,
@@ -58,16 +58,16 @@ struct Pool {
 struct Queue {
     state: Mutex<State>,
     ready: Condvar,
-    /// How many jobs of a lane are sent at once.
+    /// The most jobs of a lane that are sent at once.
     most: usize,
-    /// Whether the last search left some.
+    /// Set if the last search left some.
     more: AtomicBool,
 }
 
 #[derive(Default)]
 struct State {
     waiting: VecDeque<LeasedJob>,
-    /// How many of each lane are being sent.
+    /// The number of jobs of each lane that are being sent.
     busy: BTreeMap<String, usize>,
     idle: usize,
     /// When one of the threads began to search the database.
@@ -174,7 +174,7 @@ impl Shared {
     /// Starts and ends threads as the routes ask for.
     fn fit(self: &Arc<Shared>) -> Result<()> {
         let mut wanted: BTreeMap<String, usize> = self.routes.workers().into_iter().collect();
-        // Jobs of the fallback are sent by their calls; those of a process that was killed are left.
+        // Jobs of the fallback are sent by their calls; the jobs of a process that was killed are left.
         for lane in engine::Deliver::all_routes(&self.routes) {
             wanted.entry(lane).or_insert(1);
         }
@@ -294,7 +294,7 @@ impl Shared {
     }
 }
 
-/// What a thread of a pool does.
+/// Runs a thread of a pool.
 fn work(shared: &Weak<Shared>, queue: &Queue, name: &str) {
     loop {
         match queue.next() {
@@ -334,7 +334,7 @@ impl Queue {
         let mut state = locked(&self.state);
         let busy = state.busy.get(job.lane()).copied().unwrap_or(0);
         if state.stop || state.waiting.len() >= state.idle || busy >= self.most {
-            // Nobody searches for it within the second otherwise.
+            // Otherwise no thread searches for it within the second.
             self.more.store(true, Ordering::Relaxed);
             return Err(job);
         }
@@ -422,6 +422,6 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle
 }
 
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What it protects is complete at all times.
+    // The data in the lock is complete at all times.
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! How long a client may leave what the server writes to it: without a limit, one that sends requests
-//! and reads no response would keep its connection for ever.
+//! Limits the time for which a client may leave bytes that the server has written to it. Without a limit, a client that
+//! sends requests and reads no response would keep its connection indefinitely.
 
 use std::future::Future;
 use std::io;

@@ -1,21 +1,21 @@
-//! How often an address may try what it does not know: API keys, so that whoever tries them, or repeats one that
-//! was changed, costs little; and the codes of invitations, of which somebody else's would be found otherwise.
+//! Limits wrong API keys and invitation codes per address. A client that guesses keys, or repeats one that was changed,
+//! then costs little; and without a limit, a guess would find the code of another user's invitation.
 
 use crate::places::Client;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many API keys that no application has an address may send at once.
+/// The number of unknown API keys that an address may send at once.
 pub(crate) const KEYS: u32 = 30;
 /// After what time it may send another one.
 pub(crate) const EACH_KEY: Duration = Duration::from_secs(2);
 /// The networks of IPv6 that one customer may have, by their bits, and how many times as many each may send as one
 /// address: so one customer neither fills the tables nor has more tries than a few addresses.
 pub(crate) const NETWORKS: [(u8, u32); 2] = [(56, 4), (48, 16)];
-/// The most addresses that are counted, and networks of each size. Of API keys, whoever has more costs a look-up
-/// for each try. Of codes, one more takes the place of the address that has the least to wait, with all that this one
-/// has sent: so nobody gets rid of a count by means of other addresses.
+/// The most addresses that are counted, and networks of each size. Of API keys, each try of a further address costs a
+/// look-up. Of codes, one more takes the place of the address that has the least to wait, with all that this one has
+/// sent: so a client cannot get rid of a count by means of other addresses.
 const MOST: usize = 8192;
 
 /// The addresses that have sent some lately.
@@ -25,7 +25,7 @@ pub(crate) struct WrongTries {
 
 struct Counts {
     addresses: Table,
-    /// Those of [`NETWORKS`].
+    /// The tables of [`NETWORKS`].
     networks: [Table; NETWORKS.len()],
     sent: u64,
     refused: u64,
@@ -33,7 +33,7 @@ struct Counts {
 
 /// Addresses, or networks of one size.
 struct Table {
-    /// How many one may send at once.
+    /// The number of tries that one may send at once.
     burst: u32,
     /// After what time it may send another one.
     each: Duration,
@@ -63,7 +63,7 @@ impl Table {
         self.due.len() < MOST || self.due.contains_key(&client)
     }
 
-    /// How long one has to wait, if it has to.
+    /// Returns the time that one has to wait; `None` if it need not.
     fn wait(&self, client: Client, now: Instant) -> Option<Duration> {
         let early = (*self.due.get(&client)? + self.each)
             .saturating_duration_since(now)
@@ -120,7 +120,7 @@ impl WrongTries {
         WrongTries { counts: Mutex::new(Counts { addresses, networks, sent: 0, refused: 0 }) }
     }
 
-    /// How long this address has to wait before another one is looked up, if it has to.
+    /// Returns the time that this address has to wait before another one is looked up; `None` if it need not.
     pub(crate) fn wait(&self, client: Client, now: Instant) -> Option<Duration> {
         self.lock().wait(client, now)
     }
@@ -174,14 +174,14 @@ impl WrongTries {
         self.lock().refused += 1;
     }
 
-    /// How many were sent, and how many requests were refused because of them.
+    /// Returns the number of wrong tries, and the number of requests that were refused because of them.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let counts = self.lock();
         (counts.sent, counts.refused)
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        // What it protects is complete at all times.
+        // The data in the lock is complete at all times.
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -229,11 +229,11 @@ mod tests {
         let most = u32::try_from(MOST).unwrap();
         let sends = |number| codes.reserve(client(number), now) == Ok(Reserved::Counted);
         assert_eq!([0; 3].map(sends), [true, true, false]);
-        // One each, so the first address is none of those that make room.
+        // One each, so the first address is not one of the addresses that make room.
         assert!((1..most).all(sends));
         assert!(sends(most), "with the count of another address");
         assert_eq!([0, most].map(sends), [false; 2]);
-        // Each place has room for one more, whoever takes it; then all addresses wait.
+        // Each place has room for one more, by any address; then all addresses wait.
         assert_eq!((1..most).filter(|number| sends(*number)).count(), MOST - 2);
         assert_eq!(codes.reserve(client(0), now), Err(each));
         assert_eq!(codes.reserve(client(9 * most), now), Ok(Reserved::NoRoom));

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connection to the service may be idle before a new one replaces it. One that the
+/// The time that a connection to the service may be idle before a new one replaces it. One that the
 /// service has closed by then is noticed, and not used; a firewall that drops one silently takes
 /// minutes.
 const IDLE: Duration = Duration::from_secs(15);

@@ -65,7 +65,7 @@ const PRESETS: &[LookupPreset] = &[
     },
 ];
 
-/// Returns the names of the providers, one of which the setting `gateway` has.
+/// Returns the names of the providers, which are the values of the setting `gateway`.
 pub fn lookup_names() -> Vec<&'static str> {
     let presets = PRESETS.iter().map(|preset| preset.request.name);
     std::iter::once("http").chain(presets).collect()

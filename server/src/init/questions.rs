@@ -10,7 +10,7 @@ use std::path::Path;
 pub(super) const DATABASE: &str = "database=sqlite:seconder.db";
 /// The default address of metrics: a service whose metrics cannot be read is not watched.
 pub(super) const METRICS: &str = "metrics=127.0.0.1:9464";
-/// The settings that decide how the service is reached, of which at least one is needed.
+/// The settings that decide how the service is reached. At least one is needed.
 pub(super) const REACHED: [&str; 4] = ["certificate", "self_signed", "unix", "socket_activation"];
 
 /// Asks for what is not given. Each answer is checked before the next question.

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 /// After how many failures in a row it opens.
 const FAILURES: u32 = 5;
-/// How long nothing is sent by an open one.
+/// The time for which an open one sends nothing.
 const OPEN: Duration = Duration::from_secs(30);
-/// How long others wait for the attempt that decides.
+/// The time that others wait for the attempt that decides.
 const TRIAL: Duration = Duration::from_secs(1);
 
 /// A circuit breaker.
@@ -16,11 +16,11 @@ pub(super) struct Breaker {
     failures: u32,
     /// Until when nothing is sent.
     until: Option<Instant>,
-    /// Whether the one attempt is being made that decides whether it closes.
+    /// Set while the one attempt is made that decides whether it closes.
     on_trial: bool,
 }
 
-/// What a breaker does with messages.
+/// The state of a breaker, which decides about messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// It passes all on.

@@ -1,5 +1,5 @@
-//! What providers ask for once they have a message: to report what became of it, and to fetch what a
-//! voice reads out. Their secrets are in the paths.
+//! Requests of providers after they have a message: reports of its outcome, and fetches of the document that a voice
+//! reads out. Their secrets are in the paths.
 
 use super::{OpenRoute, Route, Routes, locked};
 use crate::PublicUrl;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// For how long a message waits whose document could not be stored.
 const UNSTORED: Duration = Duration::from_secs(5);
-/// How long a message may take to be known after the receipt for it.
+/// The time that a message may take to be known after the receipt for it.
 const EARLY: Duration = Duration::from_secs(5);
 /// After how many receipts in a row that match nothing this is logged. Single ones are of messages whose jobs are
 /// forgotten, or of other programs that share the account.
@@ -25,7 +25,7 @@ const IN_A_ROW: u32 = 3;
 /// After what time it is logged again.
 const LOGGED_AGAIN: Duration = Duration::from_secs(60 * 60);
 
-/// Which receipts are counted together.
+/// The labels by which receipts are counted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct ReceiptKind {
     route: String,
@@ -33,23 +33,23 @@ pub(crate) struct ReceiptKind {
     state: &'static str,
 }
 
-/// What a process has beside its routes to receive what providers send.
+/// The state besides its routes that a process needs for the requests of providers.
 pub(super) struct Inbound {
     public_url: Option<PublicUrl>,
-    /// Where receipts and documents are stored. The engine would never be closed if the routes, which it has
-    /// for its messages, had it for good.
+    /// The engine that stores receipts and documents. It would never be closed if the routes, which it has for its
+    /// messages, had it for good.
     engine: Mutex<Option<Engine>>,
     receipts: Family<ReceiptKind, Counter>,
     /// The receipts that matched nothing, by their routes.
     unmatched: Mutex<HashMap<String, Unmatched>>,
-    /// Routes of which the log says that a receipt could not be read.
+    /// Routes with a receipt that could not be read, which was logged.
     unreadable: Mutex<HashSet<String>>,
 }
 
 /// The receipts of a route that matched no message.
 #[derive(Default)]
 struct Unmatched {
-    /// How many there were since one matched.
+    /// The number of them since one matched.
     in_a_row: u32,
     /// Set while the latest one may still match.
     is_looked_at: bool,
@@ -77,7 +77,7 @@ impl Drop for Attached {
     }
 }
 
-/// What a provider may ask for by the path of a URL.
+/// The resource that a provider may request by the path of a URL.
 pub(crate) enum Endpoint {
     /// To report on a message.
     Receipt(RouteRef),
@@ -118,7 +118,7 @@ impl Routes {
         engine.ok_or_else(|| crate::internal("the routes are not attached to an engine"))
     }
 
-    /// What takes the receipts of a gateway.
+    /// Returns the function that takes the receipts of a gateway.
     pub(super) fn receiver(&self, name: &str) -> TakeReceipt {
         let (inner, name) = (Arc::downgrade(&self.0), name.to_owned());
         Arc::new(move |receipt| {
@@ -127,7 +127,7 @@ impl Routes {
         })
     }
 
-    /// How many receipts arrived.
+    /// Returns the numbers of receipts.
     pub(crate) fn receipts(&self) -> Family<ReceiptKind, Counter> {
         self.0.inbound.receipts.clone()
     }
@@ -250,8 +250,8 @@ impl Routes {
         ));
     }
 
-    /// What a path asks for: `/receipts/ROUTE/SECRET` or `/voice/ROUTE/TOKEN`. None for all others, a wrong
-    /// secret among them.
+    /// Returns the endpoint at a path: `/receipts/ROUTE/SECRET` or `/voice/ROUTE/TOKEN`. `None` for any other path, a
+    /// wrong secret included.
     pub(crate) fn endpoint(&self, path: &str) -> Option<Endpoint> {
         let mut steps = path.strip_prefix('/')?.split('/');
         let (what, name, secret) = (steps.next()?, steps.next()?, steps.next()?);
@@ -334,7 +334,7 @@ impl Routes {
         open.gateway.send(&Outgoing { urls, ..outgoing })
     }
 
-    /// The routes whose provider has to fetch what a voice reads out, if nobody knows from where.
+    /// Returns the routes whose provider has to fetch documents for a voice, if the service has no public URL.
     pub fn without_public_url(&self) -> Vec<String> {
         let fetched = |route: &Arc<Route>| {
             let open = route.open.as_ref().ok()?;
@@ -364,8 +364,7 @@ impl Routes {
         }
     }
 
-    /// Where a provider reports to a route; none if it does not, or nobody knows where it reaches this
-    /// service.
+    /// Returns the URL by which a provider reports to a route; `None` if it does not, or the service has no public URL.
     fn receipt_url(&self, name: &str, open: &OpenRoute) -> Option<String> {
         let public = self.0.inbound.public_url.as_ref()?;
         let secret = open.settings.receipt_secret.as_ref()?;
@@ -373,7 +372,7 @@ impl Routes {
     }
 }
 
-/// Where a provider reports to a route of a service.
+/// Returns the URL by which a provider reports to a route of a service.
 pub fn receipt_url(service: &str, name: &str, secret: &Secret) -> String {
     format!("{service}/receipts/{name}/{}", secret.expose())
 }

@@ -11,21 +11,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
-/// How many look-ups wait for a provider at once. Each holds up a thread that other calls need.
+/// The most look-ups that wait for a provider at once. Each holds up a thread that other calls need.
 const MOST_WAITING: usize = 32;
 
 /// The provider, if there is one.
 #[derive(Default)]
 pub(super) struct Lookups {
     provider: RwLock<Option<Arc<Provider>>>,
-    /// How many look-ups there are at the moment.
+    /// The number of look-ups at the moment.
     waiting: Arc<AtomicUsize>,
 }
 
 struct Provider {
     /// As they are stored, to notice that they were changed.
     stored: Secret,
-    /// What is wrong with one that cannot be used.
+    /// The errors of one that cannot be used.
     open: std::result::Result<HttpLookup, Vec<String>>,
     breaker: Mutex<Breaker>,
 }
@@ -161,9 +161,9 @@ impl Drop for Place {
 struct Admitted {
     provider: Arc<Provider>,
     log: Log,
-    /// Whether it decides whether the breaker closes.
+    /// Set if its outcome decides whether the breaker closes.
     on_trial: bool,
-    /// Whether the provider works, once it was asked.
+    /// True if the provider works; `None` until it was asked.
     good: Option<bool>,
 }
 

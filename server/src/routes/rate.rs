@@ -1,4 +1,4 @@
-//! How many messages a second a route takes.
+//! Limits the messages per second of a route.
 
 use std::time::{Duration, Instant};
 

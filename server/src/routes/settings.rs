@@ -6,7 +6,7 @@ use seconder::model::Secret;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// What `channels` accepts.
+/// The values that `channels` accepts.
 const CHANNELS: [(&str, Channel); 2] = [("sms", Channel::Sms), ("call", Channel::Call)];
 /// As long an attempt takes at most if its gateway is not known.
 const TIMEOUT: u64 = 60;
@@ -23,7 +23,7 @@ pub const FIELDS: &[Field] = &[
     Field::new("receipt_secret", "16 to 64 letters, digits, - and _", "a new one").secret(),
 ];
 
-/// What decides which messages take a route.
+/// The settings that decide which messages take a route.
 #[derive(Clone)]
 pub(crate) struct RouteSettings {
     pub(crate) priority: u64,
@@ -34,14 +34,14 @@ pub(crate) struct RouteSettings {
     pub(crate) rate: u32,
     pub(crate) workers: usize,
     pub(crate) from: String,
-    /// What a provider that reports to this route knows.
+    /// The secret of a provider that reports to this route.
     pub(crate) receipt_secret: Option<Secret>,
     pub(crate) timeout: Duration,
 }
 
 impl RouteSettings {
-    /// Reads the settings of a route, and returns those of its gateway apart. What is wrong with them is
-    /// added to the problems.
+    /// Reads the settings of a route, and returns the settings of its gateway apart. Errors in them are added to the
+    /// problems.
     pub(crate) fn read(
         settings: &Map<String, Value>,
         problems: &mut Vec<Problem>,
@@ -81,7 +81,7 @@ impl RouteSettings {
     }
 }
 
-/// The texts of a list, of which each is accepted.
+/// Returns the texts of a list, if each is accepted.
 fn list<T>(
     fields: &mut Fields<'_>,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! What becomes of a route whose gateway panics.
+//! Checks that a route survives a panic of its gateway.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 

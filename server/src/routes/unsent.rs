@@ -1,20 +1,20 @@
-//! What a command says of the message that it has caused.
+//! The report of a command about a message that it has caused.
 
 use seconder::engine::{AfterAttempt, Outcome};
 use std::fmt;
 
-/// A message that was attempted, and of which it is not known that it was sent. `Display` says what became of it.
+/// A message that was attempted, and may not have been sent. `Display` writes its state.
 #[derive(Clone, Debug)]
 pub struct Unsent {
     reason: String,
-    /// Whether an attempt may have sent it nevertheless.
+    /// Set if an attempt may have sent it nevertheless.
     may_be_sent: bool,
-    /// Whether further attempts are made.
+    /// Set if further attempts are made.
     is_repeated: bool,
 }
 
 impl Unsent {
-    /// What is known of a message after another attempt; `None` if it was sent.
+    /// Returns the state of a message after another attempt; `None` if it was sent.
     pub(super) fn after(
         before: Option<Unsent>,
         outcome: &Outcome,

@@ -9,14 +9,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(super) struct SandboxClock(Arc<Mutex<State>>);
 
 enum State {
-    /// It passes as that of the machine, so far ahead of it, or behind.
+    /// It passes as the clock of the machine does, so far ahead of it, or behind.
     Running { ahead: Duration, behind: Duration },
     /// It passes by requests alone.
     Still(Duration),
 }
 
 impl SandboxClock {
-    /// One that shows this time, or that of the machine.
+    /// Returns a clock that shows this time, or the time of the machine.
     pub(super) fn new(now: Option<Duration>, still: bool) -> SandboxClock {
         let machine = machine();
         let now = now.unwrap_or(machine);

@@ -20,17 +20,17 @@ pub(crate) struct Fault {
     kind: SandboxFault,
     /// The calls that it is limited to; none means all.
     calls: Vec<String>,
-    /// How many calls it is to meet; none means no limit.
+    /// The number of calls that it is to meet; `None` means no limit.
     times: Option<u64>,
     retry_after: Duration,
-    /// How long a call takes that it delays.
+    /// The time by which it delays a call.
     latency: Duration,
     status: u16,
     met: Mutex<u64>,
     ended: watch::Sender<bool>,
 }
 
-/// What a test asks for.
+/// A fault that a test asks for.
 pub(super) struct Wanted {
     pub(super) fault: String,
     pub(super) calls: Vec<String>,
@@ -44,7 +44,7 @@ fn storage_failure() -> Error {
     Error::Storage { message: "the sandbox was asked to fail".to_owned() }
 }
 
-/// What becomes of a call.
+/// The fate of a call.
 pub(crate) enum Fate {
     /// It is handled.
     Handled,
@@ -89,7 +89,7 @@ impl Faults {
         });
     }
 
-    /// Those that there are and were, in the order in which they were injected.
+    /// Returns all faults, ended ones included, in the order in which they were injected.
     pub(super) fn shown(&self) -> Vec<Value> {
         self.all().iter().map(|fault| fault.shown()).collect()
     }
@@ -132,7 +132,7 @@ impl Fault {
         })
     }
 
-    /// What becomes of a call that meets it.
+    /// Returns the fate of a call that meets it.
     pub(super) async fn fate(&self, routed: &RoutedRequest, backend: &impl Backend) -> Fate {
         let replied = |error| Fate::Replied(Box::new(routed.failure(backend, &error)));
         match self.kind {

@@ -1,4 +1,4 @@
-//! What a test does with a sandbox, apart from the waits for messages.
+//! The operations of a test on a sandbox, apart from the waits for messages.
 
 use super::params::{Params, invalid};
 use super::records::{Records, SentMessage};
@@ -13,7 +13,7 @@ use seconder::{Error, Handle, Rejection, Result};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long one run of the jobs may take.
+/// The time that one run of the jobs may take.
 const JOBS: Duration = Duration::from_secs(20);
 const STATUS: &str = "must be a status of HTTP, 200 to 599";
 
@@ -59,7 +59,7 @@ impl Search {
         Ok(Search { user_id, digits, via, limit: 1, wait, codes_only: true })
     }
 
-    /// Those that match, the newest first.
+    /// Returns the messages that match, the newest first.
     pub(super) fn run(&self, records: &Records) -> Vec<Value> {
         let matches = |sent: &&SentMessage| {
             let SentMessage { user_id, message } = sent;
@@ -156,7 +156,7 @@ fn register(world: &World, user_id: UserId, kind: DeviceType) -> Result<DeviceRe
     Ok(device)
 }
 
-/// The device of a user, after one was registered if there is none.
+/// Returns the device of a user, and registers one if the user has no device.
 fn device(world: &World, user_id: UserId) -> Result<DeviceRegistered> {
     let known = world.records.kept().devices.get(&user_id).cloned();
     known.map_or_else(|| register(world, user_id, DeviceType::Android), Ok)

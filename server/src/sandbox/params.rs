@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The longest time that passes or is waited for, in seconds: ten years.
 const LONGEST: f64 = 315_360_000.0;
 
-/// The parameters of a request, of which each is known.
+/// The parameters of a request, each of them a known one.
 pub(super) struct Params(Map<String, Value>);
 
 pub(super) fn invalid(
@@ -83,7 +83,7 @@ impl Params {
         }
     }
 
-    /// A time in seconds, of which no part is negative.
+    /// Reads a time in seconds, with no negative part.
     pub(super) fn seconds(&self, name: &'static str) -> Result<Option<Duration>> {
         let seconds: Option<f64> = self.parsed(name, "must be a number of seconds")?;
         let checked = seconds.map(|seconds| match (0.0..=LONGEST).contains(&seconds) {

@@ -1,4 +1,4 @@
-//! What a sandbox remembers: messages, callbacks, calls, and what the phones of users store.
+//! The records of a sandbox: messages, callbacks, calls, and the state of the users' phones.
 
 use super::faults::Faults;
 use seconder::Error;
@@ -13,13 +13,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// How many messages, callbacks and calls are remembered, the latest of each: a sandbox that nobody resets may
+/// The most messages, callbacks and calls that are remembered, the latest of each: a sandbox that is never reset may
 /// run for long.
 const MOST: usize = 10_000;
 /// The arguments of calls that are secrets.
 const SECRETS: [&str; 4] = ["token", "code", "verification_code", "device_secret"];
 
-/// What a sandbox remembers.
+/// The records of a sandbox.
 #[derive(Default)]
 pub(super) struct Records {
     pub(super) faults: Faults,

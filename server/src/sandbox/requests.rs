@@ -111,7 +111,7 @@ fn find(path: &str, method: &str) -> Result<&'static SandboxOperation> {
     }
 }
 
-/// The messages that match, of which the first is waited for.
+/// Returns the messages that match, and waits for the first one.
 async fn found(world: &Arc<World>, search: &Search) -> Vec<Value> {
     let mut sent = world.records.sent.subscribe();
     let found = async {
@@ -138,7 +138,7 @@ fn failed(error: &Error) -> Response {
         _ => 500,
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // What advises a client of the interface would not fit.
+    // Advice for a client of the interface would not fit.
     let message = match error {
         Error::Rejected(rejection) => rejection.message.clone(),
         other => other.to_string(),

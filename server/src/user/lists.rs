@@ -33,7 +33,7 @@ pub(super) fn users(database: &Database, limit: usize, json: bool) -> Result<()>
     print(&table(&["ID", "E-MAIL", "NUMBER", "CONFIRMED", "CREATED", "LOGIN"], &rows))
 }
 
-/// How many to ask for at once.
+/// Returns the number of entries to ask for at once.
 fn most(left: usize) -> u32 {
     u32::try_from(left).unwrap_or(u32::MAX).min(1000)
 }

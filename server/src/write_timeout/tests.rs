@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
 
-/// What the servers of these tests have for the limit.
+/// The limit of the servers in these tests.
 const LIMIT: Duration = Duration::from_millis(300);
 /// More than a server with that limit needs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -132,7 +132,7 @@ async fn a_client_that_takes_a_byte_now_and_then_is_disconnected() {
         assert!(written < 100, "the server kept writing");
     };
     assert!(error.kind() == io::ErrorKind::TimedOut && written > 1, "{error} {written}");
-    // Each response has the time anew.
+    // The time begins again with each response.
     let mut stream = WriteTimeout::new(Trickle { wait: false }, LIMIT);
     let started = Instant::now();
     while started.elapsed() < 3 * LIMIT {

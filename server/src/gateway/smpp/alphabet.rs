@@ -38,7 +38,7 @@ const EXTENDED: [(char, u8); 10] = [
 const ESC: u8 = 0x1b;
 
 /// The units that fit into a message: alone, and as one of several, whose header takes the rest. In GSM's alphabet
-/// these are characters of 7 bits, each of which takes a byte on the way to the SMSC.
+/// these are characters of 7 bits, and each takes a byte on the way to the SMSC.
 const GSM_LIMITS: (usize, usize) = (160, 153);
 const BYTE_LIMITS: (usize, usize) = (140, 134);
 
