@@ -15,7 +15,7 @@ pub trait Backend {
     /// # Errors
     /// See [`Error`].
     fn find_user(&self, login: &str) -> Result<Option<UserId>>;
-    /// The service's record of the user.
+    /// Returns the service's record of the user.
     ///
     /// # Errors
     /// See [`Error`].

@@ -5,20 +5,21 @@ const LONGEST: usize = 400;
 /// The most characters of a name that are shown.
 const LONGEST_NAME: usize = 64;
 
-/// The text without what could change how a terminal or a log shows the rest: control characters,
-/// with which escape sequences begin, line and paragraph separators, and characters that change the
-/// direction of text or cannot be seen. Each is shown as `?`. What is longer is cut off.
+/// Returns the text without anything that could change how a terminal or a log shows the rest:
+/// control characters, with which escape sequences begin, line and paragraph separators, and
+/// characters that change the direction of text or cannot be seen. Each is shown as `?`. What is
+/// longer is cut off.
 pub(crate) fn clean(text: &str) -> String {
     clean_to(text, LONGEST)
 }
 
-/// As [`clean`], for the names of users, machines and programs.
+/// Cleans like [`clean`], for the names of users, machines and programs.
 pub(crate) fn short(text: &str) -> String {
     clean_to(text, LONGEST_NAME)
 }
 
-/// As [`short`], for a place in a line of the log that programs read: one word, in which only letters,
-/// digits and what host names and addresses have are shown.
+/// Cleans like [`short`], for a place in a line of the log that programs read: one word, in which only letters, digits
+/// and what host names and addresses have are shown.
 pub(crate) fn word(text: &str) -> String {
     let may_be = |c: char| c.is_ascii_alphanumeric() || "._-+@%/:[]".contains(c);
     short(&text.replace(|c| !may_be(c), "?"))

@@ -113,9 +113,9 @@ pub(crate) enum FirstPass {
 pub struct Offline {
     /// The folder that holds what is needed for it.
     pub cache: PathBuf,
-    /// For how many days after the last login for which the service prepared codes.
+    /// The number of days after the last login for which the service prepared codes.
     pub days: u32,
-    /// For how many logins since the last code that the service accepted.
+    /// The number of logins since the last code that the service accepted.
     pub logins: u32,
 }
 
@@ -143,7 +143,7 @@ impl Config {
         Config::of(entries, overriding, problems)
     }
 
-    /// The configuration that a text describes, as if it were in this file.
+    /// Parses the configuration that a text describes, as if it were in this file.
     ///
     /// # Errors
     /// As [`Config::read`].
@@ -167,8 +167,8 @@ impl Config {
         }
     }
 
-    /// Every key that is in effect, with its value and where it was set: for the operator. A secret is
-    /// not shown.
+    /// Returns every key that is in effect, with its value and the place where it was set: for the operator. A secret
+    /// is not shown.
     pub fn effective(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.effective.iter().map(|(key, value, place)| (*key, value.as_str(), place.as_str()))
     }
@@ -182,7 +182,7 @@ pub fn count(problems: &[Problem]) -> String {
     }
 }
 
-/// The URL of a proxy may have a password, which other users must not read.
+/// Checks the file of a proxy's URL, which may have a password that other users must not read.
 fn check_proxy(file: &Path, entries: &Entries, problems: &mut Vec<Problem>) {
     let Some(entry) = entries.get("proxy").filter(|entry| entry.value.contains('@')) else {
         return;

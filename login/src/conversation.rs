@@ -42,7 +42,7 @@ pub type Typed = Result<Secret, Silent>;
 /// The kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// For information.
+    /// A piece of information.
     Info,
     /// About something that failed.
     Error,
@@ -76,7 +76,7 @@ impl Conversation for Nobody {
 
 /// Reaches the operator, such as syslog. No text holds a secret or a line feed.
 pub trait Journal {
-    /// An error that the operator has to mend.
+    /// Reports an error that the operator has to mend.
     fn error(&mut self, text: &str);
     /// Reports the decision and its reason: one line for each login.
     fn notice(&mut self, text: &str);

@@ -96,7 +96,7 @@ pub fn log_in(
     }
 }
 
-/// As [`log_in`], with calls that go to `backend`.
+/// Logs a user in like [`log_in`], with calls that go to `backend`.
 pub fn log_in_with(
     config: &Config,
     backend: &dyn Backend,
@@ -192,11 +192,11 @@ fn decide(
     end
 }
 
-/// The service's user; and how the login would end without the cache, if the service was not reached
-/// and the cache says who the user is.
+/// Returns the service's user; and the outcome of the login without the cache, if the service was not reached and the
+/// cache has the user.
 ///
 /// # Errors
-/// How the login ends.
+/// The outcome of the login.
 fn find_user(
     config: &Config,
     backend: &dyn Backend,

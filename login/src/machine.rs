@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The machine that users log in to, as far as offline logins depend on it.
 pub trait Machine: fmt::Debug {
-    /// The time in Unix seconds.
+    /// Returns the time in Unix seconds.
     fn now(&self) -> u64;
 
     /// Returns a value that no other machine has.
@@ -32,7 +32,7 @@ impl Machine for ThisMachine {
     }
 }
 
-/// The name of this machine, as users and the service's records see it.
+/// Returns the name of this machine, as users and the service's records see it.
 pub(crate) fn host_name() -> String {
     short(&rustix::system::uname().nodename().to_string_lossy())
 }

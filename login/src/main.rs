@@ -115,7 +115,7 @@ impl Program {
     }
 }
 
-/// The table of the exit statuses.
+/// Returns the table of the exit statuses.
 fn statuses() -> String {
     let rows = EXIT_STATUSES.iter().map(|(status, text)| format!("  {status:>2}  {text}\n"));
     format!("Exit status:\n{}", rows.collect::<String>())

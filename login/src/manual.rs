@@ -53,7 +53,7 @@ fn page(name: &str) -> String {
     text
 }
 
-/// The date of the other pages.
+/// Returns the date of the other pages.
 fn date() -> String {
     let other = read("seconder.3");
     other.lines().find_map(|line| line.strip_prefix(".Dd ")).unwrap_or_default().into()

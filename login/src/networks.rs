@@ -12,8 +12,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// The network that a text names. One with bits beyond its prefix is mistyped, and one of all
-    /// addresses would except everybody.
+    /// Parses the network that a text names. One with bits beyond its prefix is mistyped, and one
+    /// of all addresses would except everybody.
     pub(crate) fn parse(text: &str) -> Option<Network> {
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
@@ -57,8 +57,8 @@ fn mapped(address: IpAddr) -> u128 {
     }
 }
 
-/// The address that a program names as the remote machine: an IP address, which may have a zone
-/// (`fe80::1%eth0`).
+/// Parses the address that a program names as the remote machine: an IP address, which may have a
+/// zone (`fe80::1%eth0`).
 pub(crate) fn address_of(remote: Option<&str>) -> Option<IpAddr> {
     let remote = remote?;
     let address: IpAddr = match remote.split_once('%') {

@@ -74,7 +74,7 @@ pub enum OfflineVerdict {
     },
     /// The code is wrong, or was used.
     Wrong,
-    /// There were too many wrong codes: the user may try again after this time.
+    /// Too many wrong codes were typed: the user may try again after this time.
     Locked(Duration),
     /// No code can be accepted.
     Refused(Problem),
@@ -106,7 +106,7 @@ pub enum Problem {
 /// The logins that the service has not acknowledged yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reports {
-    /// For [`seconder::calls::ReportOffline`].
+    /// The id for [`seconder::calls::ReportOffline`].
     pub authenticator_id: u64,
     /// The logins, oldest first.
     pub logins: Vec<OfflineLogin>,
@@ -296,7 +296,7 @@ impl Offline {
         self.folder.remove(&self.seal.file_of_login(login))
     }
 
-    /// The user of a login name that was remembered.
+    /// Returns the user of a login name that was remembered.
     pub fn remembered(&self, login: &str) -> Option<UserId> {
         let name = self.seal.file_of_login(login);
         let sealed = self.folder.read(&name).ok()??;
@@ -328,8 +328,8 @@ pub fn reread(text: &[u8]) -> Option<Vec<u8>> {
     state::parse(text).map(|state| state.write().to_vec())
 }
 
-/// The seconds to wait after wrong codes in a row, as with the service: none after the first three,
-/// then 2, 4, 8 … 32, 60, and 15 minutes from the tenth on.
+/// Returns the seconds to wait after wrong codes in a row, as with the service: none after the
+/// first three, then 2, 4, 8 … 32, 60, and 15 minutes from the tenth on.
 fn wait_after(wrong_in_a_row: u32) -> u64 {
     match wrong_in_a_row {
         0..=3 => 0,

@@ -57,7 +57,7 @@ impl Outcome {
         Outcome::Trouble(Trouble::Internal),
     ];
 
-    /// The outcome in the log.
+    /// Returns the text of the outcome in the log.
     pub fn text(self) -> &'static str {
         match self {
             Outcome::Accepted => "accepted",
@@ -124,7 +124,7 @@ pub const EXIT_STATUSES: [(u8, &str); 12] = [
     (15, "an internal error"),
 ];
 
-/// The exit status of `seconder-login`: see [`EXIT_STATUSES`].
+/// Returns the exit status of `seconder-login`: see [`EXIT_STATUSES`].
 pub fn exit_status(outcome: Outcome) -> u8 {
     match outcome {
         Outcome::Accepted => 0,

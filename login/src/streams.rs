@@ -115,7 +115,7 @@ fn text(line: &[u8]) -> Result<Zeroizing<String>, Silent> {
     Ok(Zeroizing::new(text.trim_end_matches('\r').to_owned()))
 }
 
-/// The next byte of the input, unless it ended.
+/// Returns the next byte of the input, unless it ended.
 fn byte(input: &Stdin, until: Instant) -> Result<Option<u8>, Silent> {
     loop {
         let left = until.saturating_duration_since(Instant::now());

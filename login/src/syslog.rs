@@ -23,12 +23,12 @@ pub(crate) struct Syslog {
 }
 
 impl Syslog {
-    /// Each line begins with the program's name.
+    /// Opens the log. Each line begins with the program's name.
     pub(crate) fn open(program: &'static str) -> Syslog {
         Syslog { program, socket: connect().ok(), otherwise: StandardError::new(program) }
     }
 
-    /// The line has no time: syslog takes the time at which it arrives.
+    /// Writes a line without a time: syslog takes the time at which it arrives.
     fn write(&self, severity: u8, text: &str) -> bool {
         let line =
             format!("<{}>{}[{}]: {text}", AUTHPRIV | severity, self.program, std::process::id());

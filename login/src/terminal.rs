@@ -193,7 +193,7 @@ pub struct StandardError {
 }
 
 impl StandardError {
-    /// Each line begins with the program's name.
+    /// Returns a journal on standard error. Each line begins with the program's name.
     pub fn new(program: &'static str) -> StandardError {
         StandardError { program }
     }

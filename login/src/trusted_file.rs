@@ -15,10 +15,10 @@ const LONGEST: u64 = 65_536;
 const OTHERS_WRITE: u32 = 0o022;
 /// Everybody who is neither the owner nor in the group.
 const OTHERS: u32 = 0o007;
-/// In a folder with this bit, only the owner of a file may rename or remove it.
+/// The sticky bit: in a folder with it, only the owner of a file may rename or remove it.
 const STICKY: u32 = 0o1000;
 
-/// To look at a folder, the right to search it suffices.
+/// The flags to look at a folder, for which the right to search it suffices.
 #[cfg(target_os = "linux")]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 #[cfg(not(target_os = "linux"))]

@@ -65,7 +65,8 @@ impl Config {
     }
 }
 
-/// The map of login names to the service's users that a text describes, as if it were in this file.
+/// Parses the map of login names to the service's users that a text describes, as if it were in
+/// this file.
 ///
 /// # Errors
 /// Everything that is wrong.

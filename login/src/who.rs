@@ -8,9 +8,9 @@ use std::ffi::CString;
 
 /// The account that a login name is of.
 pub(crate) enum Account {
-    /// One of this machine.
+    /// A user of this machine.
     Known(User),
-    /// None of this machine, or one that could not be looked up.
+    /// A user who is unknown to this machine, or could not be looked up.
     Unknown,
 }
 
@@ -30,8 +30,8 @@ pub(crate) fn account(login: &str, journal: &mut dyn Journal) -> Account {
 }
 
 impl Account {
-    /// The name by which everything is decided: the account's own. What was typed may differ from it
-    /// where directories ignore case or have aliases, and would be somebody else in a list of users.
+    /// Returns the name by which everything is decided: the account's own. The typed name may differ from it where
+    /// directories ignore case or have aliases, and would mean another user in a list of users.
     pub(crate) fn name<'a>(&'a self, typed: &'a str) -> &'a str {
         match self {
             Account::Known(user) => &user.name,

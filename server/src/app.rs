@@ -147,7 +147,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
     }
 }
 
-/// The service of another application than that with this id, because none can remove itself.
+/// Opens the service of another application than the one with this id, because no application can remove itself.
 fn beside(database: &Database, id: i64) -> Result<Service> {
     let service = database.existing()?;
     if service.operate(&ShowApp { app_id: None })?.app_id != id {

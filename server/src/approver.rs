@@ -31,9 +31,9 @@ use std::time::{Duration, Instant};
 
 /// The number of invalid invitation codes that an address may send at once.
 const TRIES: u32 = 5;
-/// After what time it may send another one, so that there are no more in any minute.
+/// The time after which it may send another one, so that there are no more in any minute.
 const EACH: Duration = Duration::from_secs(60);
-/// After what time a device may try again, if there were too many requests.
+/// The time after which a device may try again, if there were too many requests.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 const TOO_MANY: &str = "there were too many requests: try again later";
@@ -74,7 +74,7 @@ impl Approver {
         }))))
     }
 
-    /// The response to a request for something below the path of the approver, or the request of somebody else.
+    /// Handles a request for a path below the path of the approver. Returns the request if it is for another path.
     pub(crate) async fn handle(
         &self,
         client: Client,
@@ -175,7 +175,7 @@ impl Approver {
         problem(status, refused.name(), &refused.to_string())
     }
 
-    /// The reasons of what failed in the service are for its operator alone.
+    /// Returns the response to a failure, whose reasons in the service are for its operator alone.
     fn failed(&self, refused: &Refused, error: &seconder::Error) -> Response {
         if let seconder::Error::InvalidArgument { .. } = error {
             return problem(StatusCode::BAD_REQUEST, refused.name(), &refused.to_string());
@@ -207,7 +207,7 @@ fn unread(error: BodyError, longest: usize) -> Response {
     }
 }
 
-/// The response with a reply. What a device has already is not sent again.
+/// Returns the response with a reply. Content that a device has already is not sent again.
 fn written(reply: Reply, asked: &HeaderMap) -> Response {
     let Reply { status, media_type, body, tag } = reply;
     let known = asked.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
@@ -225,7 +225,7 @@ fn written(reply: Reply, asked: &HeaderMap) -> Response {
     response
 }
 
-/// A response of the API that is an error.
+/// Returns a response of the API that is an error.
 fn problem(status: StatusCode, name: &str, message: &str) -> Response {
     let body = serde_json::json!({ "error": name, "message": message }).to_string();
     let mut response = Response::new(Body::from(body));

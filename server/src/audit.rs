@@ -137,14 +137,14 @@ fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> 
     }
 }
 
-/// The time in Unix seconds from which on new decisions are, as far as any one shows it.
+/// Returns the Unix time in seconds from which on decisions count as new, as far as a decision shows it.
 fn newest(engine: &Engine) -> Result<Option<u64>> {
     let page = engine.audit(&AuditFilter::default(), None, 1)?;
     let newest = page.entries.first().map(|entry| (entry.time - LATE) / 1000);
     Ok(newest.and_then(|seconds| u64::try_from(seconds).ok()))
 }
 
-/// The decisions that were not seen, the latest first: all of the last while, and so many in any case.
+/// Returns the decisions that were not shown yet, the latest first: all of the last while, and so many in any case.
 fn recent(
     engine: &Engine,
     filter: &AuditFilter,
@@ -184,7 +184,7 @@ const HEADINGS: [&str; 8] =
 /// The widths while decisions are followed, before the widths of later ones are known.
 const WIDTHS: [usize; 8] = [23, 7, 19, 13, 13, 16, 15, 0];
 
-/// A decision in a row of a table.
+/// Returns a decision in a row of a table.
 fn row(entry: &AuditEntry) -> Vec<String> {
     let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
     let more = [
@@ -205,7 +205,7 @@ fn row(entry: &AuditEntry) -> Vec<String> {
     ]
 }
 
-/// A decision in one line, of words that have no spaces.
+/// Returns a decision in one line, of words that have no spaces.
 fn line(entry: &AuditEntry) -> String {
     let mut line = format!("{}.{:03}", entry.time / 1000, entry.time.rem_euclid(1000));
     if let Some(user) = entry.user_id {

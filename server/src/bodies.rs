@@ -87,7 +87,7 @@ impl BodyBuffer {
         }
     }
 
-    /// The bytes, for an owner that wipes them.
+    /// Returns the bytes, for an owner that wipes them.
     pub(crate) fn take(mut self) -> Vec<u8> {
         std::mem::take(&mut *self.bytes)
     }

@@ -62,7 +62,7 @@ where
     Ok(Made { fields: C::write(&reply).body, is_right: verified && recognised })
 }
 
-/// One call, as it was given.
+/// A call, with the arguments that were given.
 pub(crate) struct Given {
     target: Target,
     call: &'static Declared,
@@ -71,7 +71,7 @@ pub(crate) struct Given {
     secrets: Vec<(&'static str, String)>,
 }
 
-/// The option of a parameter: a user's id is `--user-id` in each call.
+/// Returns the option of a parameter: a user's id is `--user-id` in each call.
 fn option(parameter: &str) -> String {
     match parameter == USER_ID_ON_THE_WIRE {
         true => USER_ID.to_owned(),
@@ -79,7 +79,7 @@ fn option(parameter: &str) -> String {
     }
 }
 
-/// The parameters of a call, with the object that each is in.
+/// Returns the parameters of a call, with the object that each is in.
 fn options(call: &Declared) -> impl Iterator<Item = (Option<&'static str>, &'static str)> {
     (call.parameters)().iter().flat_map(|name| match *name {
         USER => parameters::<NewUser>().iter().map(|inner| (Some(USER), *inner)).collect(),
@@ -87,7 +87,7 @@ fn options(call: &Declared) -> impl Iterator<Item = (Option<&'static str>, &'sta
     })
 }
 
-/// The id of an option, which no other option of the command has.
+/// Returns the id of an option, which no other option of the command has.
 fn id(parameter: &str) -> String {
     format!("parameter-{parameter}")
 }
@@ -118,7 +118,7 @@ fn command(call: &Declared) -> Command {
     Target::augment_args(command).about(format!("{method} {path}")).long_about(None)
 }
 
-/// A command that stands for all of them in the manual.
+/// Returns a command that stands for all of them in the manual.
 #[cfg(test)]
 pub(crate) fn any() -> Command {
     let about = "Make a call of the interface, and print the reply as JSON. The name is that of the call \

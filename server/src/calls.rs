@@ -23,7 +23,7 @@ struct State {
     handled: usize,
     /// The number of connections that have had a call.
     used: usize,
-    /// When the last one ended.
+    /// The time at which the last one ended.
     last: Instant,
 }
 
@@ -48,13 +48,13 @@ impl Default for Calls {
 }
 
 impl Calls {
-    /// One that begins: the head of its request has arrived.
+    /// Counts a call that begins: the head of its request has arrived.
     pub(crate) fn begin(&self) -> Call {
         self.state().arriving += 1;
         Call { calls: self.clone(), has_arrived: false }
     }
 
-    /// A connection whose first call begins.
+    /// Counts a connection whose first call begins.
     pub(crate) fn first(&self) -> Used {
         self.state().used += 1;
         Used(self.clone())
@@ -86,7 +86,7 @@ impl Calls {
 }
 
 impl Call {
-    /// All of its request is there.
+    /// Notes that all of its request has arrived.
     pub(crate) fn arrived(&mut self) {
         if !self.has_arrived {
             let mut state = self.calls.state();

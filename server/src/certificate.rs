@@ -31,7 +31,7 @@ struct State {
     warned: Option<Instant>,
 }
 
-/// Enough of a file to notice that it was replaced.
+/// The metadata of a file that shows that it was replaced.
 type Stamp = Option<(SystemTime, u64)>;
 
 impl Certificate {
@@ -63,12 +63,12 @@ impl Certificate {
         Ok((certificate, certificate_pem))
     }
 
-    /// The configuration that always presents the latest one.
+    /// Returns the configuration that always presents the latest one.
     pub(crate) fn config(&self) -> RustlsConfig {
         self.config.clone()
     }
 
-    /// When clients begin to reject it.
+    /// Returns the time from which on clients reject it.
     pub(crate) fn ends(&self) -> SystemTime {
         self.state().ends
     }

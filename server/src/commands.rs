@@ -88,7 +88,7 @@ impl Database {
         self.settings_at(&self.url)
     }
 
-    /// The settings of another database than the options name.
+    /// Returns the settings of another database than the options name.
     fn settings_at(&self, url: &str) -> Result<Settings> {
         let settings = Settings::new(&with_password(url)?);
         let settings = match self.names()? {
@@ -109,17 +109,17 @@ impl Database {
         })
     }
 
-    /// The keyring that the options name, or that systemd has passed.
+    /// Returns the keyring that the options name, or that systemd has passed.
     pub(crate) fn ring_file(&self) -> Option<PathBuf> {
         self.keyring.clone().or_else(|| credential("keyring").filter(|_| !self.is_sandbox()))
     }
 
-    /// The names that the options give; `None` if there is no such option.
+    /// Returns the names that the options give; `None` if there is no such option.
     pub(crate) fn names(&self) -> Result<Option<Names>> {
         self.single_names.beside(self.names.as_deref())
     }
 
-    /// The file of a database that is one.
+    /// Returns the file of a database that is a file.
     pub(crate) fn path(&self) -> Option<&Path> {
         database_file(&self.url)
     }
@@ -138,7 +138,7 @@ impl Database {
         self.existing_settings()?.open()
     }
 
-    /// The same, for the application with this id.
+    /// Opens the service like `existing`, for the application with this id.
     pub(crate) fn existing_of(&self, id: i64) -> Result<Service> {
         let key = key_of(&self.existing()?, id)?;
         self.existing_settings()?.api_key(key.expose()).open()
@@ -169,7 +169,7 @@ pub(crate) fn check_database_url(url: &str) -> Result<()> {
     Settings::new(url).check()
 }
 
-/// The file of a database, by its URL.
+/// Returns the file of a database, by its URL.
 pub(crate) fn database_file(url: &str) -> Option<&Path> {
     let (scheme, path) = Scheme::split(url)?;
     let path = Path::new(path.strip_prefix("//").unwrap_or(path));
@@ -200,7 +200,7 @@ pub(crate) fn check_keyring(file: &Path, must_exist: bool) -> Result<()> {
     Err(invalid("keyring", reason))
 }
 
-/// The API key of the application with this id.
+/// Returns the API key of the application with this id.
 fn key_of(service: &Service, id: i64) -> Result<Secret> {
     let shown = service.operate(&ShowAppKey { app_id: Some(id) });
     shown.map(|shown| shown.api_key).map_err(|error| match error {
@@ -213,7 +213,8 @@ fn key_of(service: &Service, id: i64) -> Result<Secret> {
 }
 
 impl SingleNames {
-    /// The names with this word for `svc`, but those that are given; `None` if nothing is.
+    /// Returns the names with this word for `svc`, except for names that are given; `None` if neither the word nor a
+    /// name is.
     fn beside(&self, word: Option<&str>) -> Result<Option<Names>> {
         let options = [&self.push_path, &self.id_field, &self.chrome_device, &self.header_prefix];
         if word.is_none() && options.iter().all(|option| option.is_none()) {
@@ -246,7 +247,8 @@ pub(crate) fn is_engine(url: &str) -> bool {
     Scheme::of(url).is_some_and(Scheme::is_engine)
 }
 
-/// The URL of a database on a server, with the password that systemd has passed, unless it names a file with it.
+/// Returns the URL of a database on a server, with the password that systemd has passed, unless it names a file with
+/// it.
 fn with_password(url: &str) -> Result<String> {
     let names_file = url.contains("passfile=");
     let file = credential("database-password").filter(|_| is_on_server(url) && !names_file);
@@ -257,7 +259,7 @@ fn with_password(url: &str) -> Result<String> {
     Ok(format!("{url}{mark}password={}", encoded.collect::<String>()))
 }
 
-/// A credential of a service of systemd, if there is one of this name.
+/// Returns a credential of a service of systemd, if there is one of this name.
 #[allow(clippy::disallowed_methods, reason = "systemd passes the folder by this variable alone")]
 pub(crate) fn credential(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("CREDENTIALS_DIRECTORY").filter(|folder| !folder.is_empty())?;

@@ -34,7 +34,7 @@ const INIT: &str = "init";
 const SHARED: [&str; 2] = ["pid-file", "public-url"];
 /// The option that names the file.
 const OPTION: &str = "config";
-/// More than any file has: of what is not one, no more is read.
+/// More than any file has: of anything larger, no more is read.
 const LONGEST: u64 = 1024 * 1024;
 
 /// The values of options, by their names without hyphens.
@@ -81,10 +81,10 @@ pub(crate) fn of(file: &Path) -> seconder::Result<Serve> {
     of_text(&text(file).map_err(|wrong| invalid(file, vec![wrong]))?, file)
 }
 
-/// The same, of the text that a file is to have.
+/// Returns the options like [`of`], for the text that a file is to have.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// All errors in it.
 pub(crate) fn of_text(text: &str, file: &Path) -> seconder::Result<Serve> {
     let (settings, wrong) = read(text);
     complete(file, &settings, wrong)
@@ -101,7 +101,7 @@ fn check(file: &Path) -> seconder::Result<Vec<&'static str>> {
     complete(file, &settings, wrong).map(|_| files::credentials(&settings))
 }
 
-/// The settings of a text, and all that is wrong with them.
+/// Reads the settings of a text, and all errors in them.
 fn read(text: &str) -> (Vec<Setting>, Vec<Problem>) {
     let serve = serve();
     let (settings, mut wrong, is_whole) = settings::read(text, &serve);
@@ -125,20 +125,21 @@ fn complete(file: &Path, settings: &[Setting], wrong: Vec<Problem>) -> seconder:
     }
 }
 
-/// The command of a process, with the settings of the file that its options name. An option on the
-/// command line overrides the setting of that name, and those that it cannot be used with.
+/// Reads the command of a process, with the settings of the file that its options name. An option
+/// on the command line overrides the setting of that name, and the settings that it cannot be used
+/// with.
 ///
 /// # Errors
-/// All that is wrong with the file.
+/// All errors in the file.
 pub(crate) fn command() -> seconder::Result<Program> {
     arguments().map(Program::parse_from)
 }
 
-/// The options of `seconder serve` as this process would be started with them now, and their values as text:
-/// the file may have changed since it was.
+/// Reads the options of `seconder serve` as this process would be started with them now, and their values as text: the
+/// file may have changed since it was.
 ///
 /// # Errors
-/// All that is wrong with the file.
+/// All errors in the file.
 pub(crate) fn serve_again() -> seconder::Result<(Serve, Values)> {
     let unusable = |error: &clap::Error| Error::InvalidArgument {
         parameter: OPTION.into(),
@@ -158,7 +159,7 @@ pub(crate) fn serve_again() -> seconder::Result<(Serve, Values)> {
     Ok((serve, values))
 }
 
-/// The command line of this process, with the settings of the file that it names.
+/// Returns the command line of this process, with the settings of the file that it names.
 fn arguments() -> seconder::Result<Vec<OsString>> {
     let given: Vec<OsString> = std::env::args_os().collect();
     // Errors in the options are reported by the second reading: the file may complete them.
@@ -200,7 +201,7 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
     Ok(all.collect())
 }
 
-/// The command that was given, with its options, and how many words name it.
+/// Returns the command that was given, with its options, and the number of words that name it.
 fn innermost(matches: &ArgMatches) -> Option<(usize, Command, &ArgMatches)> {
     let (mut command, mut matches, mut words) = (Program::command(), matches, 0);
     command.build();
@@ -233,14 +234,14 @@ fn option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
     command.get_arguments().find(|arg| arg.get_long() == Some(name))
 }
 
-/// The command whose options are the settings.
+/// Returns the command whose options are the settings.
 pub(crate) fn serve() -> Command {
     let mut program = Program::command();
     program.build();
     program.find_subcommand(SERVE).cloned().unwrap_or_default()
 }
 
-/// The options that are settings, in the order of `--help`.
+/// Returns the options that are settings, in the order of `--help`.
 pub(crate) fn options(serve: &Command) -> impl Iterator<Item = &Arg> {
     // A file that names a database would otherwise be one line away from a sandbox.
     let no_settings = [OPTION, "sandbox", "help", "version"];
@@ -249,7 +250,7 @@ pub(crate) fn options(serve: &Command) -> impl Iterator<Item = &Arg> {
         .filter(move |arg| arg.get_long().is_some_and(|long| !no_settings.contains(&long)))
 }
 
-/// The name of a setting in the file.
+/// Returns the name of a setting in the file.
 pub(crate) fn key(arg: &Arg) -> String {
     arg.get_long().unwrap_or_default().replace('-', "_")
 }

@@ -199,7 +199,7 @@ fn enrol(this: &This, link: &Secret, name: &str, ca_file: Option<&Path>, json: J
     json.print(&object, &format!("device {} of {account} at {application}", device.id()))
 }
 
-/// A new file for its owner alone: a key that exists is not replaced.
+/// Creates a file for its owner alone: a key that exists is not replaced.
 fn new_file(path: &Path) -> Result<std::fs::File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -236,7 +236,7 @@ fn pending(device: &ApproverDevice, as_json: bool) -> Result<()> {
     print(&table(&["UUID", "APPLICATION", "MESSAGE", "DETAILS", "NUMBER", "EXPIRES"], &rows))
 }
 
-/// The application of a request, its message and its details.
+/// Returns the application of a request, its message and its details.
 fn texts(request: &PendingRequest) -> [String; 3] {
     let shown = shown(request);
     let text = |name: &str| one_line(shown[name].as_str().unwrap_or_default());
@@ -253,7 +253,7 @@ fn expires(request: &PendingRequest) -> String {
     request.expires.map_or_else(|| "never".to_owned(), utc)
 }
 
-/// A request in a few lines.
+/// Returns a request in a few lines.
 fn described(request: &PendingRequest) -> String {
     let [application, message, details] = texts(request);
     let details = if details.is_empty() { details } else { format!("\ndetails      {details}") };

@@ -36,7 +36,7 @@ const DISCARD: usize = 8 * BODY_LIMIT;
 /// The time that a client may take to send a body, so that a slow client cannot hold a connection
 /// indefinitely.
 pub(crate) const BODY_TIME: Duration = Duration::from_secs(15);
-/// After what time a client may try again, if there were too many calls.
+/// The time after which a client may try again, if there were too many calls.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Handles the requests of a connection.
@@ -99,8 +99,8 @@ impl Edge {
         }
     }
 
-    /// A body of this client, which takes room until it is known whose it is. Connections of a local socket need
-    /// none: they are few, and their peers are known.
+    /// Returns a body of this client, which takes room until its client is known. Connections of a local socket need no
+    /// room: they are few, and their peers are known.
     fn buffer(&self, client: Option<Client>) -> BodyBuffer {
         match (&self.0.held, client) {
             (Held::Network(connection), Some(client)) => connection.clients.bodies.body(client),
@@ -118,7 +118,7 @@ impl Edge {
         }
     }
 
-    /// The library matches the path and the method itself.
+    /// Returns a router that passes everything on: the library matches the path and the method itself.
     pub(crate) fn router(self) -> Router {
         Router::new().fallback(logged).with_state(self)
     }

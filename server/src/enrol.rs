@@ -267,7 +267,7 @@ fn ask(prompt: &str) -> Result<Option<Secret>> {
     Ok(prompt::ask(prompt)?.map(Secret::new))
 }
 
-/// The error for an input that has ended too early.
+/// Returns the error for an input that has ended too early.
 fn ended(so: &str) -> Error {
     invalid("standard input", format!("has ended: {so}"))
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The most calls that wait for the other service at once: of the threads that handle calls, this leaves half for users
 /// who are here, also while it hangs.
 const MOST: usize = 64;
-/// After what time a client may try again, if there are more.
+/// The time after which a client may try again, if there are more.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The time within which the other service has to return the status of a user, while the user waits for another reply.
@@ -137,7 +137,7 @@ impl Backend for Forward {
     }
 }
 
-/// One of the calls that wait for the other service.
+/// A call that waits for the other service.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl Waiting<'_> {
@@ -213,7 +213,7 @@ trait Passed: Call + Clone {
         }
     }
 
-    /// The call as it is passed on, if the settings of the application here allow it.
+    /// Returns the call as it is passed on, if the settings of the application here allow it.
     fn as_passed(&self, _forward: &Forward, _engine: &Engine) -> Result<Self> {
         Ok(self.clone())
     }
@@ -445,7 +445,7 @@ fn is_failure(error: &Error) -> bool {
     }
 }
 
-/// The error for the client, who knows nothing of the other service and its key.
+/// Returns the error for the client, which knows nothing of the other service and its key.
 fn worded(error: Error) -> Error {
     let failed = |status, what: &str, why: String| {
         let message = format!("The service to which calls are forwarded {what}: {why}");

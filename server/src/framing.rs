@@ -234,7 +234,7 @@ mod tests {
 
     const HEAD: &str = "GET / HTTP/1.1\r\nHost: a\r\n";
 
-    /// The bytes as they are passed on, when they arrive so many at a time.
+    /// Returns the bytes as they are passed on, when they arrive so many at a time.
     fn passed(text: &str, at_a_time: usize) -> String {
         let mut lines = Lines::default();
         let mut bytes = text.as_bytes().to_vec();

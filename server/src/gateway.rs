@@ -75,13 +75,13 @@ pub trait Gateway: Send + Sync {
     /// whole number, nor a credential, even if the response of the provider does ([`reason`]).
     fn send(&self, message: &Outgoing<'_>) -> Outcome;
 
-    /// The document that the provider fetches to send a message, if the gateway works like that, for
-    /// which [`Urls::document`] is made. Default: none.
+    /// Returns the document that the provider fetches to send a message, if the gateway works like that.
+    /// [`Urls::document`] is made for it. Default: no document.
     fn document(&self, _message: &Outgoing<'_>) -> Option<Secret> {
         None
     }
 
-    /// The media type of such a document; none if the gateway has none. Default: none.
+    /// Returns the media type of such a document; `None` if the gateway has no documents, which is the default.
     fn document_type(&self) -> Option<&'static str> {
         None
     }

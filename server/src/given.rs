@@ -22,7 +22,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// The settings of a file, with those that are given one by one in their place.
+    /// Reads the settings of a file, with the settings that are given one by one in their place.
     pub(crate) fn read(&self, file: Option<String>, settings: &[String]) -> Result<Secret> {
         let mut all = match file {
             Some(file) => object(&read("file", &file)?)?,
@@ -142,7 +142,7 @@ fn object(text: &str) -> Result<Map<String, Value>> {
     }
 }
 
-/// A value in which only placeholders are shown.
+/// Returns a value in which only placeholders are shown.
 fn without_literals(value: &Value) -> Value {
     match value {
         Value::String(text) if is_placeholder(text) => value.clone(),
@@ -160,7 +160,7 @@ fn is_placeholder(text: &str) -> bool {
     inner.is_some_and(|name| !name.contains(['{', '}']))
 }
 
-/// A URL without what may be a credential.
+/// Returns a URL without the parts that may be a credential.
 fn without_query(url: &str) -> String {
     let (path, query) = url.split_once('?').map_or((url, ""), |(path, _)| (path, "?"));
     let sealed = if query.is_empty() { "" } else { SEALED };

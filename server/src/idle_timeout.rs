@@ -18,7 +18,7 @@ pub(crate) struct Activity(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     calls: usize,
-    /// When the last one ended, or the connection was made.
+    /// The time at which the last one ended, or the connection was made.
     last: Instant,
     /// Set if nothing more is to be written.
     is_cut: bool,
@@ -33,7 +33,7 @@ impl Activity {
         Activity(Arc::new(Mutex::new(State { calls: 0, last: Instant::now(), is_cut: false })))
     }
 
-    /// One that begins: the head of its request has arrived.
+    /// Counts a call that begins: the head of its request has arrived.
     pub(crate) fn begin(&self) -> Active {
         self.state().calls += 1;
         Active(self.clone())
@@ -77,7 +77,7 @@ pub(crate) struct IdleTimeout<S> {
     stream: S,
     activity: Activity,
     limit: Duration,
-    /// When to look next whether there was one.
+    /// The timer of the next check for a call.
     look: Pin<Box<Sleep>>,
 }
 
@@ -89,7 +89,7 @@ impl<S> IdleTimeout<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for IdleTimeout<S> {
-    /// HTTP reads all the time, also to notice that a client has gone.
+    /// Reads. HTTP does so all the time, also to notice that a client has gone.
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -64,7 +64,7 @@ impl Beside {
         })
     }
 
-    /// The response, or the request if it is one for the calls.
+    /// Handles a request that is not a call. Returns the request if it is one for the calls.
     pub(crate) async fn handle(
         &self,
         client: Client,
@@ -125,7 +125,7 @@ impl Inbound {
         }
     }
 
-    /// The response to a provider, or the request of somebody else.
+    /// Handles a request of a provider. Returns the request of any other client.
     async fn handle(&self, client: Client, request: Request) -> Result<Response, Request> {
         if ![Method::GET, Method::POST].contains(request.method()) {
             return Err(request);

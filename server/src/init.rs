@@ -75,7 +75,7 @@ fn create_with(file: &Path, text: &str, serve: &Serve, owner: Option<&User>) -> 
     part.publish(file).map_err(failed)
 }
 
-/// The text of a new file, and what `seconder serve` does with it.
+/// Returns the text of a new file, and the options of `seconder serve` that it sets.
 fn drafted(options: &Init, file: &Path) -> Result<(String, Serve)> {
     let mut draft = config::Draft::new();
     let wrong = options.settings.iter().filter_map(|setting| draft.add(setting).err());
@@ -105,8 +105,8 @@ fn drafted(options: &Init, file: &Path) -> Result<(String, Serve)> {
     Ok((text, serve))
 }
 
-/// The user whom the folder of a database file belongs to, if that is not root, who runs this. The service runs as that
-/// user, and could not open what belongs to root.
+/// Returns the user who owns the folder of a database file, if that is not root, who runs this. The service runs as
+/// that user, and could not open files of root.
 fn owner(serve: &Serve) -> Result<Option<User>> {
     let Some(folder) = serve.database.path().and_then(Path::parent) else { return Ok(None) };
     if !geteuid().is_root() {
@@ -206,7 +206,7 @@ fn show(options: &Init, file: &Path, serve: &Serve, owner: Option<&User>) -> Res
     ))
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
     match word.chars().all(is_plain) {

@@ -252,7 +252,7 @@ fn document(entry: &JobEntry) -> String {
     serde_json::to_string(entry).unwrap_or_default()
 }
 
-/// A job in one line, of words that have no spaces.
+/// Returns a job in one line, of words that have no spaces.
 fn line(entry: &JobEntry) -> String {
     let words = fields(entry).into_iter().map(|(name, value)| match name {
         "id" | "kind" | "state" => value,

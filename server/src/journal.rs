@@ -101,13 +101,13 @@ impl Journal {
         }
     }
 
-    /// The same, with a log of the requests.
+    /// Returns the journal with a log of the requests.
     pub(crate) fn with_requests(mut self, logger: Option<Logger>) -> Journal {
         self.logger = logger;
         self
     }
 
-    /// The same, with spans of the requests.
+    /// Returns the journal with spans of the requests.
     #[cfg(feature = "otlp")]
     pub(crate) fn with_traces(mut self, traces: Option<Traces>) -> Journal {
         self.traces = traces;

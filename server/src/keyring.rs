@@ -114,7 +114,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
     }
 }
 
-/// The keyring that the options name, without a look at the database.
+/// Returns the keyring that the options name, without a look at the database.
 fn ring(database: &Database) -> Result<Keyring> {
     match (database.ring_file(), database.path()) {
         (Some(file), _) => Ok(Keyring::at(file)),

@@ -37,19 +37,18 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// None.
+    /// Returns no listeners.
     pub fn new() -> Listeners {
         Listeners::default()
     }
 
-    /// The certificate for HTTPS.
+    /// Sets the certificate for HTTPS.
     pub fn tls(mut self, tls: Tls) -> Listeners {
         self.tls = Some(tls);
         self
     }
 
-    /// HTTPS at this address. Port 0 selects a free port, which [`Server::addr`](crate::Server::addr)
-    /// returns.
+    /// Serves HTTPS at this address. Port 0 selects a free port, which [`Server::addr`](crate::Server::addr) returns.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the address cannot be bound.
@@ -57,9 +56,9 @@ impl Listeners {
         Ok(self.passed(bound("listen", addr)?))
     }
 
-    /// The metrics of [`Listeners::metrics`] at this address, for Prometheus, and whether the service works,
-    /// for those who supervise it, by plain HTTP: `/metrics`, `/healthz` and `/readyz`. Port 0 selects a
-    /// free port, which [`Server::monitors_addr`](crate::Server::monitors_addr) returns.
+    /// Serves the metrics of [`Listeners::metrics`] at this address, for Prometheus, and the health of the service, for
+    /// its supervisors, by plain HTTP: `/metrics`, `/healthz` and `/readyz`. Port 0 selects a free port, which
+    /// [`Server::monitors_addr`](crate::Server::monitors_addr) returns.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the address cannot be bound.
@@ -89,7 +88,7 @@ impl Listeners {
         self
     }
 
-    /// HTTPS on a socket that another process listens on and passed on.
+    /// Serves HTTPS on a socket that another process listens on and passed on.
     pub fn passed(mut self, listener: TcpListener) -> Listeners {
         self.tcp.push(listener);
         self
@@ -102,7 +101,7 @@ impl Listeners {
         self
     }
 
-    /// A local socket.
+    /// Serves a local socket.
     #[cfg(unix)]
     pub fn local(mut self, socket: LocalSocket) -> Listeners {
         self.local.push(socket);
@@ -138,9 +137,9 @@ impl Listeners {
         journal
     }
 
-    /// The sockets that systemd passes to this process: those for TCP serve HTTPS, and local ones
-    /// have these rules. The variables that announce them are removed, so this is called before
-    /// other threads are started. Returns how many there are for HTTPS.
+    /// Takes the sockets that systemd passes to this process: TCP sockets serve HTTPS, and local
+    /// ones have these rules. The variables that announce them are removed, so this is called
+    /// before other threads are started. Returns the number of sockets for HTTPS.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if no sockets were passed, or

@@ -41,8 +41,8 @@ impl LocalSocket {
         Ok(LocalSocket { listener, file: Some(file), rules })
     }
 
-    /// A socket that another process listens on and passed on, such as systemd. That process creates
-    /// and removes its file.
+    /// Takes a socket that another process listens on and passed on, such as systemd. That process creates and removes
+    /// its file.
     pub fn passed(listener: UnixListener, rules: PeerRules) -> LocalSocket {
         LocalSocket { listener, file: None, rules }
     }

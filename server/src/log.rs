@@ -160,7 +160,7 @@ impl fmt::Debug for Logger {
 }
 
 impl Entry {
-    /// A line of this level.
+    /// Returns a line of this level.
     #[allow(
         clippy::disallowed_methods,
         reason = "operators compare it with the clock of the machine"
@@ -169,7 +169,7 @@ impl Entry {
         Entry { time: SystemTime::now(), level, message: message.into(), fields: Vec::new() }
     }
 
-    /// A line of the level that it begins with, as `warning: `; otherwise of `level`.
+    /// Returns a line of the level that it begins with, such as `warning: `; otherwise of `level`.
     pub fn reported(text: &str, level: Level) -> Entry {
         let of = |level: Level| Some((level, text.strip_prefix(level.name())?.strip_prefix(": ")?));
         let (level, message) =

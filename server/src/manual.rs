@@ -48,13 +48,13 @@ fn page(name: &str) -> String {
     text
 }
 
-/// The date of the other pages.
+/// Returns the date of the other pages.
 fn date() -> String {
     let other = read("seconder.3");
     other.lines().find_map(|line| line.strip_prefix(".Dd ")).unwrap_or_default().into()
 }
 
-/// All commands, each with the words that invoke it.
+/// Returns all commands, each with the words that invoke it.
 fn commands() -> Vec<(Vec<String>, Command)> {
     let mut program = super::Program::command();
     program.build();
@@ -82,7 +82,7 @@ fn collect(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Co
     }
 }
 
-/// The settings of the configuration file, each with what its option says.
+/// Returns the settings of the configuration file, each with the text of its option.
 fn settings() -> String {
     let serve = crate::config::serve();
     let described = |arg| {

@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// For how long the jobs that were counted are shown, however often somebody asks: up to 10 000 of each
+/// The time for which the jobs that were counted are shown, independent of the number of requests: up to 10 000 of each
 /// queue are read.
 const COUNTED_EVERY: Duration = Duration::from_secs(10);
 const READY_EVERY: Duration = Duration::from_secs(1);
@@ -162,7 +162,7 @@ impl Metrics {
         self.0.durations.get_or_create(&Queue { route, kind }).observe(took.as_secs_f64());
     }
 
-    /// All of it, in the text format of OpenMetrics. Without the database, what this process knows.
+    /// Returns all metrics, in the text format of OpenMetrics. Without the database, only the ones of this process.
     pub fn text(&self) -> String {
         let counted = self.counted();
         let mut registry = Registry::with_prefix("seconder");
@@ -254,7 +254,7 @@ impl Metrics {
         registry.register("forwarded_users", help, users);
     }
 
-    /// The jobs; none if they cannot be read.
+    /// Returns the jobs; `None` if they cannot be read.
     fn counted(&self) -> Option<Arc<Vec<JobStatus>>> {
         let count = || self.0.engine.job_status().ok().map(Arc::new);
         self.0.counted.get(COUNTED_EVERY, count)

@@ -4,16 +4,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::format_description::well_known::Rfc3339;
 use time::{Date, OffsetDateTime, format_description};
 
-/// The time of this machine.
+/// Returns the time of this machine.
 #[allow(clippy::disallowed_methods, reason = "commands show times to those who see this clock")]
 pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// A time in Unix seconds: given so, as a date with or without a time, or as how long ago it was.
+/// Parses a time in Unix seconds: given so, as a date with or without a time, or as the time that
+/// has passed since.
 ///
 /// # Errors
-/// What is accepted, for anything else.
+/// The accepted forms, for anything else.
 pub(crate) fn read(text: &str) -> Result<u64, String> {
     let now = now().duration_since(UNIX_EPOCH).unwrap_or_default();
     read_at(text, now).ok_or_else(|| {

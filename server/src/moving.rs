@@ -30,7 +30,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format that an option gives, or the name of the file, which may end in .sealed after that.
+    /// Returns the format that an option gives, or the name of the file, which may end in .sealed after that.
     fn of(given: Option<Format>, file: &Path) -> Result<Format> {
         let is_sealed = file.extension().is_some_and(|extension| extension == "sealed");
         let named = if is_sealed { file.file_stem().map(Path::new) } else { Some(file) };

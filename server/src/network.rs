@@ -69,7 +69,7 @@ impl Clients {
         Clients { places, proxies: Arc::new(proxies), bodies: Arc::default(), wrong_keys }
     }
 
-    /// A place for a connection. A proxy may have all of them.
+    /// Takes a place for a connection. A proxy may have all of them.
     fn place(&self, peer: IpAddr) -> Result<Place, Full> {
         if self.proxies.has(peer) { self.places.take_any() } else { self.places.take(peer) }
     }
@@ -150,8 +150,8 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
     }
 }
 
-/// The places for all listeners of a server together: what is left of the descriptors of the process
-/// when those for local sockets, if there are any, and for its own work are set aside.
+/// Returns the places for all listeners of a server together: the descriptors of the process that are left when the
+/// ones for local sockets, if there are any, and for its own work are set aside.
 #[cfg(unix)]
 pub(crate) fn places(has_local: bool, journal: &Journal) -> Arc<Places> {
     let descriptors = descriptors();

@@ -91,7 +91,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
     }
 }
 
-/// The token alone, so that it can be written to a file.
+/// Prints the token alone, so that it can be written to a file.
 fn show(token: &OperatorToken, json: bool) -> Result<()> {
     match json {
         true => print_json(serde_json::to_string(token)),

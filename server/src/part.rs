@@ -18,7 +18,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The name says whose file it is, because one that was left is removed.
+    /// Creates the file. Its name shows which file it is for, because one that was left is removed.
     pub(crate) fn create(of: &Path) -> Result<Part> {
         let mut path = of.as_os_str().to_owned();
         path.push(".seconder-part");
@@ -141,7 +141,7 @@ fn not_led_astray() -> i32 {
     (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
 }
 
-/// The message of the system is of too many links.
+/// Replaces the message of the system for a link, which is about too many links.
 fn of_link(error: Error) -> Error {
     #[cfg(unix)]
     if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
@@ -222,7 +222,7 @@ fn open_followed(path: &Path) -> Result<File> {
     File::options().write(true).create(true).truncate(false).open(path)
 }
 
-/// Another name of a file is like a link to it.
+/// Rejects a file with another name, which is like a link to it.
 #[cfg(unix)]
 fn require_one_name(file: &File) -> Result<()> {
     match std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) {

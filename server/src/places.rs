@@ -129,7 +129,7 @@ impl Client {
         Client { address: Ipv6Addr::from_bits(address.to_bits() & mask).into(), bits }
     }
 
-    /// The network of IPv6 with so many bits that it is in, if it has an address of IPv6.
+    /// Returns the network of IPv6 with so many bits that it is in; `None` if it has no address of IPv6.
     pub(crate) fn within(self, bits: u8) -> Option<Client> {
         match self.address {
             IpAddr::V6(address) => Some(Client::network(address, bits)),

@@ -20,26 +20,26 @@ const CALLS: usize = 64;
 const WAITING: usize = 128;
 /// The most calls that may wait for a thread.
 const QUEUED: usize = 1024;
-/// For how long the first of them may have waited before further ones are refused.
+/// The time that the first of them may have waited before further ones are refused.
 const LATE: Duration = Duration::from_secs(2);
-/// After how long a thread without anything to do ends.
+/// The time after which a thread without anything to do ends.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// The threads of a server. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Pools {
-    /// For what uses the database alone.
+    /// The threads for work that uses the database alone.
     calls: Pool,
-    /// For what may wait for others too, so that none of them holds up the rest.
+    /// The threads for work that may wait for others too, so that it does not hold up the rest.
     waiting: Pool,
     /// Set if all calls wait for others.
     relays: bool,
 }
 
-/// In whose place in the queue something waits.
+/// The place in the queue in which work waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// Before all others: the logins of this machine, whose number is limited.
+    /// Ahead of all others: the logins of this machine, whose number is limited.
     Local,
     Network,
 }
@@ -47,7 +47,7 @@ pub(crate) enum Lane {
 /// The reason why a thread has not handled something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unhandled {
-    /// There was none for it.
+    /// No thread was free for it.
     Full,
     /// It ended with a panic.
     Panicked,
@@ -71,17 +71,17 @@ impl Pools {
         Pools { calls, waiting, relays }
     }
 
-    /// The threads for a call.
+    /// Returns the threads for a call.
     pub(crate) fn of(&self, call: &MatchedCall) -> &Pool {
         if self.relays || call.waits_for_others() { &self.waiting } else { &self.calls }
     }
 
-    /// The threads for what uses the database alone.
+    /// Returns the threads for work that uses the database alone.
     pub(crate) fn of_database(&self) -> &Pool {
         &self.calls
     }
 
-    /// The threads for what may wait for others too.
+    /// Returns the threads for work that may wait for others too.
     pub(crate) fn of_waiting(&self) -> &Pool {
         &self.waiting
     }

@@ -21,12 +21,12 @@ const CONNECTION_WINDOW: u32 = 256 * 1024;
 /// The bytes of a response that wait until its client takes them.
 const SEND_BUFFER: usize = 64 * 1024;
 
-/// The same server, for HTTP/1 alone.
+/// Limits a server to HTTP/1.
 pub(crate) fn http1<A: Address, Acceptor>(server: Server<A, Acceptor>) -> Server<A, Acceptor> {
     limited(server).http1_only()
 }
 
-/// The same server, for HTTP/1 and HTTP/2. A connection is to be limited in time until it says which.
+/// Lets a server accept HTTP/1 and HTTP/2. A connection is to be limited in time until its version is known.
 pub(crate) fn http1_and_2<A: Address, Acceptor>(
     server: Server<A, Acceptor>,
 ) -> Server<A, Acceptor> {

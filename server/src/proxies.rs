@@ -67,7 +67,7 @@ impl Proxies {
     }
 }
 
-/// An address, with a port or without.
+/// Parses an address, with a port or without.
 fn address(hop: &str) -> Option<IpAddr> {
     let hop = hop.trim();
     let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']')).unwrap_or(hop);

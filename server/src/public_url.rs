@@ -81,7 +81,7 @@ fn has_port(uri: &Uri) -> bool {
     !port.contains(':') || uri.port_u16().is_some_and(|port| port > 0)
 }
 
-/// Without a slash at its end.
+/// Writes the URL without a slash at its end.
 impl fmt::Display for PublicUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -23,7 +23,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// The screen of standard output, as far as its variables and its size say.
+    /// Returns the screen of standard output, as far as its variables and its size show it.
     #[allow(clippy::disallowed_methods, reason = "only these variables describe a terminal")]
     pub(crate) fn of_output() -> Screen {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -41,8 +41,8 @@ impl Screen {
     }
 }
 
-/// The text as a QR code, two modules in each character; `None` if the screen cannot show it. With
-/// `invert`, dark and light are exchanged.
+/// Draws the text as a QR code, two modules in each character; `None` if the screen cannot show it.
+/// With `invert`, dark and light are exchanged.
 pub(crate) fn draw(text: &str, screen: Screen, invert: bool) -> Option<String> {
     // The lowest level of correction makes the smallest code, and a screen is not dirty.
     let code = QRBuilder::new(text).ecl(ECL::L).build().ok()?;

@@ -68,13 +68,13 @@ impl Outcome {
     }
 }
 
-/// The response to a request which is no call, of a phone or a provider that the service knows.
+/// Marks the response to a request which is no call, of a phone or a provider that the service knows.
 pub(crate) fn admitted(mut response: Response) -> Response {
     response.extensions_mut().insert(Outcome { admitted: true, ..Outcome::default() });
     response
 }
 
-/// The response to a request which is no call, and which failed in the service.
+/// Marks the response to a request which is no call, and which failed in the service.
 pub(crate) fn failed(mut response: Response, why: &str) -> Response {
     let failure = Some(why.into());
     response.extensions_mut().insert(Outcome { failure, ..Outcome::default() });
@@ -148,7 +148,7 @@ impl Record {
 }
 
 impl Inner {
-    /// The path without ids and codes, as far as it is known.
+    /// Returns the path without ids and codes, as far as it is known.
     fn path(&self, call: Option<&'static Route>) -> Option<&'static str> {
         call.map(|call| call.path).or(self.path.get().copied())
     }
@@ -236,7 +236,7 @@ impl Drop for Inner {
     }
 }
 
-/// The name of a method that HTTP has. Any other is a text of the client's, of any length.
+/// Returns the name of a method that HTTP has. Any other is a text of the client's, of any length.
 fn known(method: &Method) -> &'static str {
     let all = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
     all.into_iter().find(|known| method == known).unwrap_or("other")
@@ -255,7 +255,7 @@ fn is_well_formed(id: &str) -> bool {
     (1..=LONGEST).contains(&id.len()) && id.bytes().all(is_allowed)
 }
 
-/// An id that no other request has, of this process or, as far as chance goes, of any.
+/// Returns an id that no other request has, of this process or, as far as chance goes, of any.
 fn generated() -> String {
     static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
     static NEXT: AtomicU64 = AtomicU64::new(0);

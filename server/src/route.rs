@@ -152,14 +152,14 @@ fn set(database: &Database, name: &str, mut settings: Secret, json: Json) -> Res
     json.print(&json!({ "name": name, "settings": GIVEN.shown(&settings) }), &text)
 }
 
-/// The settings of a route with this gateway.
+/// Returns the settings of a route with this gateway.
 fn fields(gateway: &str) -> Option<Vec<Field>> {
     let mut fields = gateway::fields(gateway)?;
     fields.extend(routes::FIELDS);
     Some(fields)
 }
 
-/// The secret of a route's receipts, if its settings have one.
+/// Returns the secret of a route's receipts, if its settings have one.
 fn secret_in(settings: &Secret) -> Option<Secret> {
     let settings: Map<String, Value> = serde_json::from_str(settings.expose()).ok()?;
     settings.get(RECEIPT_SECRET).and_then(Value::as_str).map(Secret::new)

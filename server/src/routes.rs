@@ -61,7 +61,7 @@ struct Inner {
 /// A route.
 struct Route {
     name: String,
-    /// As they are stored, to notice that they were changed. None for one that was removed.
+    /// The settings as they are stored, to notice that they were changed. `None` for a route that was removed.
     stored: Option<Secret>,
     /// The reason why they cannot be read. Another process may have the key.
     unreadable: Option<String>,
@@ -103,9 +103,9 @@ impl Drop for OpenRoute {
 }
 
 impl Routes {
-    /// No routes yet: [`Routes::load`] reads them from the database, which is opened with this as its
-    /// delivery. Without any, messages go to the fallback. Providers reach the service at the public URL,
-    /// if it has one.
+    /// Returns an empty set of routes: [`Routes::load`] reads them from the database, which is opened with this as its
+    /// delivery. Without any, messages go to the fallback. Providers reach the service at the public URL, if it has
+    /// one.
     pub fn new(
         fallback: impl Deliver + 'static,
         log: Log,
@@ -144,7 +144,7 @@ impl Routes {
         Ok(())
     }
 
-    /// The message that was attempted last, unless it was sent. For a process that makes one call.
+    /// Returns the message that was attempted last, unless it was sent. For a process that makes one call.
     pub fn unsent(&self) -> Option<Unsent> {
         locked(&self.0.unsent).clone()
     }
@@ -216,8 +216,8 @@ impl Routes {
         Ok(())
     }
 
-    /// The routes as they are now. One that could not be used before may have become usable, such as
-    /// when a file is there again.
+    /// Opens the routes as they are now. One that could not be used before may have become usable, such as when a file
+    /// is there again.
     fn open_all(&self, stored: Vec<StoredRoute>) -> Vec<Arc<Route>> {
         let before = self.all();
         let mut routes = Vec::new();
@@ -257,7 +257,7 @@ impl Routes {
         *self.0.routes.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(routes);
     }
 
-    /// The names of the routes that are used, with how many messages each sends at once.
+    /// Returns the names of the routes that are used, with the number of messages that each sends at once.
     pub(crate) fn workers(&self) -> Vec<(String, usize)> {
         let all = self.all();
         let workers = |route: &Route| route.open.as_ref().map_or(1, |open| open.settings.workers);
@@ -269,7 +269,7 @@ impl Routes {
         self.all().iter().any(|route| route.name == name)
     }
 
-    /// The states of the circuit breakers.
+    /// Returns the states of the circuit breakers.
     pub fn states(&self) -> Vec<(String, State)> {
         let now = Instant::now();
         let state = |route: &Arc<Route>| {
@@ -440,8 +440,8 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A random number by which routes of one priority are sorted: a route of twice the weight is first
-/// twice as often. It protects nothing, so the randomness of hash maps is good enough.
+/// Returns a random number by which routes of one priority are sorted: a route of twice the weight
+/// is first twice as often. It protects nothing, so the randomness of hash maps is good enough.
 fn draw(weight: u64) -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 11;
     // More than 0 and at most 1, so that the logarithm is finite.

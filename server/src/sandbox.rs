@@ -58,12 +58,12 @@ impl Sandbox {
         Ok(Sandbox(Arc::new(Inner { configure, names, world })))
     }
 
-    /// The settings of its application.
+    /// Returns the settings of its application.
     pub fn application_settings(&self) -> ApplicationSettings {
         self.world().engine.application_settings()
     }
 
-    /// The names in its requests and replies.
+    /// Returns the names in its requests and replies.
     pub fn names(&self) -> &Names {
         &self.0.names
     }

@@ -248,28 +248,28 @@ impl Server {
         Ok(self)
     }
 
-    /// The address that the server listens on with HTTPS, the first if there are several; without
-    /// any, 0.0.0.0:0.
+    /// Returns the address that the server listens on with HTTPS, the first if there are several;
+    /// without any, 0.0.0.0:0.
     pub fn addr(&self) -> SocketAddr {
         self.addrs.first().copied().unwrap_or((Ipv4Addr::UNSPECIFIED, 0).into())
     }
 
-    /// All addresses that the server listens on with HTTPS.
+    /// Returns all addresses that the server listens on with HTTPS.
     pub fn addrs(&self) -> &[SocketAddr] {
         &self.addrs
     }
 
-    /// The address for monitors, if there is one.
+    /// Returns the address for monitors, if there is one.
     pub fn monitors_addr(&self) -> Option<SocketAddr> {
         self.monitors_addr
     }
 
-    /// The base URL for clients by HTTPS.
+    /// Returns the base URL for clients by HTTPS.
     pub fn url(&self) -> String {
         format!("https://{}", self.addr())
     }
 
-    /// The certificate in PEM, if it is self-signed: clients trust it by their setting `ca_file`. Otherwise
+    /// Returns the certificate in PEM, if it is self-signed: clients trust it by their setting `ca_file`. Otherwise
     /// empty.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
@@ -364,8 +364,8 @@ impl Server {
     }
 }
 
-/// The threads that read requests and write responses. None of them waits for anything else, so there is no
-/// use for more of them than processors.
+/// Starts the threads that read requests and write responses. They wait for nothing else, so there is no use for more
+/// of them than processors.
 fn runtime() -> std::io::Result<Runtime> {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -373,7 +373,7 @@ fn runtime() -> std::io::Result<Runtime> {
     runtime.thread_name("seconder-io").enable_all().build()
 }
 
-/// The addresses of listeners, which do not block from now on.
+/// Returns the addresses of listeners, which do not block from now on.
 fn addresses(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>> {
     let address = |listener: &TcpListener| {
         listener.set_nonblocking(true)?;

@@ -7,11 +7,11 @@ use tokio::runtime::Handle;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signal {
-    /// To stop: SIGTERM, SIGINT (Ctrl-C), or SIGQUIT.
+    /// Stop: SIGTERM, SIGINT (Ctrl-C), or SIGQUIT.
     Stop,
-    /// To read the certificate again: SIGHUP.
+    /// Read the certificate again: SIGHUP.
     Reload,
-    /// Nothing that a server does: the signal of this name. By default it would end the process.
+    /// A signal of this name, for which a server has no action. By default it would end the process.
     Other(&'static str),
 }
 

@@ -30,7 +30,7 @@ impl Source {
         matches!(self, Source::Forward(_) | Source::Relay(_))
     }
 
-    /// The engine in this process, if there is one.
+    /// Returns the engine in this process, if there is one.
     pub(crate) fn engine(&self) -> Option<Engine> {
         match self {
             Source::Engine(engine) => Some(engine.clone()),

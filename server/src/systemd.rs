@@ -53,16 +53,17 @@ impl Notifier {
         Ok(Notifier { socket: Some(Arc::new(socket)), watchdog })
     }
 
-    /// The service accepts calls: after the start, and after [`Notifier::reloading`], with what went wrong then.
+    /// Reports that the service accepts calls: after the start, and after [`Notifier::reloading`], with the problem, if
+    /// there was one.
     ///
     /// # Errors
-    /// If the message was not sent, here and in what follows.
+    /// If the message was not sent, here and in the functions below.
     pub fn ready(&self, problem: Option<&str>) -> io::Result<()> {
         let problem = problem.map_or(String::new(), |text| format!("; {}", one_line(text)));
         self.send(&format!("READY=1\nSTATUS=accepts calls{problem}"))
     }
 
-    /// The settings are read again.
+    /// Reports that the settings are read again.
     ///
     /// # Errors
     /// As above.
@@ -72,7 +73,7 @@ impl Notifier {
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={now}\nSTATUS=reads its settings again"))
     }
 
-    /// The service lets calls in progress finish, and then ends.
+    /// Reports that the service lets calls in progress finish, and then ends.
     ///
     /// # Errors
     /// As above.
@@ -135,12 +136,12 @@ fn watch(
     }
 }
 
-/// A text as a part of a line.
+/// Returns a text as a part of a line.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-/// A socket that sends to a name, which is a path, or begins with @ for one that is in no folder.
+/// Connects a socket to a name, which is a path, or begins with @ for one that is in no folder.
 fn connected(name: &OsString) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     match name.as_bytes() {

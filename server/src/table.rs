@@ -26,7 +26,7 @@ impl Json {
     }
 }
 
-/// A table: each column as wide as its widest value. Nothing for a value that is not there.
+/// Formats a table: each column as wide as its widest value. A missing value stays empty.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let headings: Vec<String> = headings.iter().map(|heading| (*heading).to_owned()).collect();
     let all = || std::iter::once(&headings).chain(rows);
@@ -37,8 +37,8 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     all().map(|row| aligned(row, &widths)).collect::<Vec<_>>().join("\n")
 }
 
-/// A row of a table whose columns have these widths. What is wider moves the columns after it. What others have
-/// written, such as a provider's response, breaks no line and controls no terminal.
+/// Formats a row of a table whose columns have these widths. A wider value moves the columns after it. Text of others,
+/// such as a provider's response, breaks no line and controls no terminal.
 pub(crate) fn aligned(row: &[String], widths: &[usize]) -> String {
     let plain = row.iter().map(|value| value.replace(char::is_control, " "));
     let padded = plain.zip(widths).map(|(value, width)| format!("{value:width$}"));
@@ -50,7 +50,7 @@ pub(crate) fn is_read_by_people() -> bool {
     stdout().is_terminal()
 }
 
-/// A name and a value in each line, without the values that are not there.
+/// Formats a name and a value in each line, without the values that are missing.
 pub(crate) fn lines(values: &[(&str, Option<String>)]) -> String {
     let there: Vec<_> =
         values.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).collect();
@@ -64,13 +64,13 @@ pub(crate) fn print_json(written: serde_json::Result<String>) -> Result<()> {
     print(&written.unwrap_or_default())
 }
 
-/// A time that is shown: a date and a time of UTC.
+/// Formats a time: a date and a time of UTC.
 pub(crate) fn utc(seconds: u64) -> String {
     let (minute, _) = utc_parts(seconds);
     format!("{minute} UTC")
 }
 
-/// A time in Unix milliseconds, shown with its seconds, and 0 for one before 1970.
+/// Formats a time in Unix milliseconds, with its seconds; 0 stands for one before 1970.
 pub(crate) fn utc_of_millis(millis: i64) -> String {
     let (minute, second) = utc_parts(u64::try_from(millis / 1000).unwrap_or_default());
     format!("{minute}:{second:02} UTC")

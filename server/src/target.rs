@@ -64,7 +64,7 @@ impl Target {
         }
     }
 
-    /// The same, for a call that may cause a message.
+    /// Opens the target like `open`, for a call that may cause a message.
     pub(crate) fn open_to_call(&self) -> Result<Calling> {
         match self.of_service()? {
             Some(service) => Ok(service.into()),
@@ -72,7 +72,7 @@ impl Target {
         }
     }
 
-    /// The service that runs; `None` for a database.
+    /// Opens the service that runs; `None` for a database.
     fn of_service(&self) -> Result<Option<Service>> {
         let Some(url) = self.service.as_deref() else { return Ok(None) };
         let (ca_file, user) = (self.ca_file.as_ref(), self.service_user.as_deref());
@@ -86,7 +86,7 @@ impl LocalTarget {
         self.service.as_deref().is_some_and(|url| Scheme::of(url) == Some(Scheme::Unix))
     }
 
-    /// For calls that may cause a message.
+    /// Opens the target for calls that may cause a message.
     pub(crate) fn open_to_call(&self) -> Result<Calling> {
         let Some(url) = self.service.as_deref() else { return self.database.existing_to_call() };
         // Only root can have made the folder of this socket.

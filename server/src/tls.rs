@@ -36,12 +36,12 @@ pub(crate) struct Identity {
     /// The certificate by which clients trust it, if it is self-signed.
     pub(crate) certificate_pem: String,
     pub(crate) config: Arc<ServerConfig>,
-    /// When it expires.
+    /// The time at which it expires.
     pub(crate) ends: SystemTime,
 }
 
 impl Tls {
-    /// When the certificate expires. It can be used with its key now.
+    /// Returns the time at which the certificate expires. It can be used with its key now.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the files are invalid, or do not fit each
@@ -93,7 +93,7 @@ fn from_files(certificate: &Path, key: &Path) -> Result<Identity> {
     Ok(Identity { certificate_pem: String::new(), config, ends })
 }
 
-/// When a certificate expires.
+/// Returns the time at which a certificate expires.
 fn ends(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
     let seconds = u64::try_from(certificate.validity().not_after.timestamp()).ok()?;

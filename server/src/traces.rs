@@ -81,7 +81,7 @@ impl Traces {
         Ok(Traces { provider, tracer })
     }
 
-    /// The span of the client (W3C Trace Context).
+    /// Returns the span of the client (W3C Trace Context).
     pub(crate) fn parent(headers: &axum::http::HeaderMap) -> Context {
         let given = TraceContextPropagator::new()
             .extract_with_context(&Context::new(), &HeaderExtractor(headers));

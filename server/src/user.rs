@@ -208,14 +208,14 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    /// The service, and its user.
+    /// Opens the service, and returns it with its user.
     fn of(&self, target: &Target) -> Result<(Service, UserId)> {
         let service = target.open()?;
         let (user_id, _) = self.find(&service)?;
         Ok((service, user_id))
     }
 
-    /// The user, with what the directory of login names has, if a name was given.
+    /// Returns the user, with the entry of the directory of login names, if a name was given.
     fn find(&self, service: &Service) -> Result<(UserId, Option<FoundUser>)> {
         match (self.user, &self.login) {
             (Some(user), _) => Ok((user, None)),
@@ -331,7 +331,7 @@ pub(crate) fn create(
     Ok(user_id)
 }
 
-/// The error for a number that a user has already, where a new user is wanted.
+/// Returns the error for a number that a user has already, where a new user is wanted.
 fn of_unwanted_user(error: Error) -> Error {
     match error {
         Error::Rejected(rejection) if rejection.status == 409 => {
@@ -343,7 +343,7 @@ fn of_unwanted_user(error: Error) -> Error {
     }
 }
 
-/// The error for a number whose user has another login name.
+/// Returns the error for a number whose user has another login name.
 fn of_known_number(error: Error, user_id: UserId) -> Error {
     match error {
         Error::Rejected(rejection) if rejection.status == 409 => {
@@ -360,13 +360,13 @@ pub(crate) fn find(service: &Service, login: &LoginName) -> Result<Option<FoundU
     FindUser::found(service.find_user(login))
 }
 
-/// Recovery codes in groups, which are easier to copy from paper; they are typed without the spaces.
+/// Formats recovery codes in groups, which are easier to copy from paper; they are typed without the spaces.
 pub(crate) fn lines(codes: &RecoveryCodes) -> String {
     let grouped = |code: &str| groups(code, 4);
     codes.codes.iter().map(|code| grouped(code.as_str())).collect::<Vec<_>>().join("\n")
 }
 
-/// A text of ASCII in groups of this length.
+/// Splits a text of ASCII into groups of this length.
 pub(crate) fn groups(text: &str, length: usize) -> String {
     let mut out = String::new();
     for (at, character) in text.chars().enumerate() {
@@ -378,13 +378,13 @@ pub(crate) fn groups(text: &str, length: usize) -> String {
     out
 }
 
-/// The name by which the application of a database calls a type of devices. A service says it itself.
+/// Returns the application's name for a type of devices, if the target is a database. A service uses it itself.
 fn device_type(service: &Service, name: &str) -> String {
     let engine = service.engine();
     engine.map_or(name, |engine| DeviceType::shown(name, engine.names())).to_owned()
 }
 
-/// The status of a user, with these names.
+/// Returns the status of a user, with these names.
 fn status_of(service: &Service, user_id: UserId) -> Result<UserStatusReply> {
     let mut status = service.user_status(user_id)?;
     let devices = status.factors.iter_mut().flat_map(|factors| &mut factors.devices);
@@ -394,7 +394,7 @@ fn status_of(service: &Service, user_id: UserId) -> Result<UserStatusReply> {
     Ok(status)
 }
 
-/// The factors of a user, one in each line.
+/// Returns the factors of a user, one in each line.
 fn listed(factors: Option<&Factors>) -> Result<String> {
     let factors = factors.ok_or_else(|| {
         let reason = "does not say what protects an account: only a service of Seconder does";

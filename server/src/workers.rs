@@ -70,7 +70,7 @@ struct State {
     /// The number of jobs of each lane that are being sent.
     busy: BTreeMap<String, usize>,
     idle: usize,
-    /// When one of the threads began to search the database.
+    /// The time at which one of the threads began to search the database.
     searched: Option<Instant>,
     stop: bool,
 }
@@ -159,7 +159,7 @@ fn keep(shared: &Weak<Shared>, stop: &(Mutex<bool>, Condvar)) {
 }
 
 impl Shared {
-    /// A gateway that panics must not end the thread that reads the routes, nor the service.
+    /// Reads the routes again. A gateway that panics must not end the thread that reads the routes, nor the service.
     fn reload(self: &Arc<Shared>) -> Result<()> {
         let _alone = locked(&self.reloading);
         let read = || {

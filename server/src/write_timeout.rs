@@ -77,7 +77,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         self.stream.is_write_vectored()
     }
 
-    /// HTTP and TLS flush when they have written all that they hold.
+    /// Flushes, which HTTP and TLS do when they have written all that they hold.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_flush(cx);
         if outcome.is_ready() {

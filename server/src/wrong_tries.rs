@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// The number of unknown API keys that an address may send at once.
 pub(crate) const KEYS: u32 = 30;
-/// After what time it may send another one.
+/// The time after which it may send another one.
 pub(crate) const EACH_KEY: Duration = Duration::from_secs(2);
 /// The networks of IPv6 that one customer may have, by their bits, and how many times as many each may send as one
 /// address: so one customer neither fills the tables nor has more tries than a few addresses.
@@ -35,9 +35,9 @@ struct Counts {
 struct Table {
     /// The number of tries that one may send at once.
     burst: u32,
-    /// After what time it may send another one.
+    /// The time after which it may send another one.
     each: Duration,
-    /// When all that one has sent would be due.
+    /// The time at which all tries of one would be due.
     due: HashMap<Client, Instant>,
 }
 
@@ -97,7 +97,7 @@ impl Table {
 }
 
 impl Counts {
-    /// The tables in which a client is counted, and what it is counted as in each.
+    /// Returns the tables in which a client is counted, and the address or network that it is counted as in each.
     fn tables(&mut self, client: Client) -> impl Iterator<Item = (&mut Table, Client)> {
         std::iter::once((&mut self.addresses, client)).chain(networks(&mut self.networks, client))
     }
@@ -107,7 +107,7 @@ impl Counts {
     }
 }
 
-/// The tables of the networks that a client is in, and these networks.
+/// Returns the tables of the networks that a client is in, and these networks.
 fn networks(tables: &mut [Table], client: Client) -> impl Iterator<Item = (&mut Table, Client)> {
     let tables = tables.iter_mut().zip(NETWORKS);
     tables.filter_map(move |(table, (bits, _))| Some((table, client.within(bits)?)))

@@ -16,22 +16,22 @@ const MOST_PROBLEMS: usize = 50;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) file: String,
-    /// From 1; 0 for arguments and whole files.
+    /// The line, from 1; 0 for arguments and whole files.
     pub(crate) line: usize,
 }
 
 impl Place {
-    /// The arguments of the module or program.
+    /// Returns the place of the arguments of the module or program.
     pub(crate) fn arguments() -> Place {
         Place { file: "arguments".into(), line: 0 }
     }
 
-    /// A file as a whole.
+    /// Returns the place of a file as a whole.
     pub(crate) fn file(path: &Path) -> Place {
         Place { file: clean(&path.display().to_string()), line: 0 }
     }
 
-    /// A problem at this place.
+    /// Returns a problem at this place.
     pub(crate) fn problem(&self, text: impl Into<String>) -> Problem {
         Problem { file: self.file.clone(), line: self.line, text: text.into() }
     }
@@ -57,7 +57,7 @@ pub(super) struct Entry {
 /// The keys that were given, by their names.
 pub(super) type Entries = BTreeMap<&'static str, Entry>;
 
-/// The lines `left = right` of a file; all others but comments are problems.
+/// Reads the lines `left = right` of a file; all others but comments are problems.
 pub(crate) fn lines<'a>(
     text: &'a str,
     path: &Path,
@@ -85,7 +85,7 @@ pub(crate) fn lines<'a>(
     found
 }
 
-/// The keys of a configuration's text.
+/// Reads the keys of a configuration's text.
 pub(super) fn of_text(text: &str, path: &Path, problems: &mut Vec<Problem>) -> Entries {
     let mut entries = Entries::new();
     for (name, value, place) in lines(text, path, problems) {
@@ -94,7 +94,7 @@ pub(super) fn of_text(text: &str, path: &Path, problems: &mut Vec<Problem>) -> E
     entries
 }
 
-/// The keys of arguments, and the file that `conf=` names.
+/// Reads the keys of arguments, and the file that `conf=` names.
 pub(super) fn of_arguments(
     arguments: &[&str],
     problems: &mut Vec<Problem>,

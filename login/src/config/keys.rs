@@ -22,15 +22,15 @@ pub struct Key {
 pub enum Needs {
     /// Everywhere.
     Nothing,
-    /// With an `https:` URL.
+    /// An `https:` URL.
     Https,
-    /// With a `unix:` URL.
+    /// A `unix:` URL.
     Unix,
-    /// With `users=command:`.
+    /// The setting `users=command:`.
     Command,
-    /// With `first_pass=with_code`.
+    /// The setting `first_pass=with_code`.
     WithCode,
-    /// With `offline=yes`.
+    /// The setting `offline=yes`.
     Offline,
 }
 
@@ -160,12 +160,12 @@ keys! {
         "How many times a user is let in until the service has accepted a code here again.";
 }
 
-/// The key of this name.
+/// Returns the key of this name.
 pub(super) fn key(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
-/// The key that a misspelt name most resembles, if it resembles one.
+/// Returns the key that a misspelt name most resembles, if it resembles one.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('-', "_");
     let distances = KEYS.iter().map(|key| (distance(&name, key.name), key.name));

@@ -24,8 +24,7 @@ impl Values<'_> {
         Values { entries, problems }
     }
 
-    /// The configuration. It is worth nothing if there are problems, to which everything is added that
-    /// is wrong with it.
+    /// Reads the configuration. It must not be used if there are problems, to which every error in it is added.
     pub(super) fn config(&mut self) -> Config {
         let url = self.value("url", url);
         let (https, unix) = match &url {
@@ -80,7 +79,7 @@ impl Values<'_> {
         config
     }
 
-    /// The value of a key, or its default. What cannot be read is a problem.
+    /// Reads the value of a key, or its default. A value that cannot be read is a problem.
     fn value<T>(&mut self, name: &'static str, read: fn(&str) -> Option<T>) -> Option<T> {
         if self.entries.contains_key(name) {
             return self.given(name, read);
@@ -89,7 +88,7 @@ impl Values<'_> {
         read(key.default)
     }
 
-    /// The value of a key that was given.
+    /// Reads the value of a key that was given.
     fn given<T>(&mut self, name: &str, read: fn(&str) -> Option<T>) -> Option<T> {
         let entry = self.entries.get(name)?;
         let value = read(&entry.value);
@@ -143,7 +142,7 @@ impl Values<'_> {
         })
     }
 
-    /// `None` if `offline=no`; `Some(None)` if it cannot be read.
+    /// Reads the settings of offline logins: `None` if `offline=no`; `Some(None)` if they cannot be read.
     fn offline(&mut self) -> Option<Option<Offline>> {
         let yes = self.value("offline", |text| match text {
             "yes" => Some(true),
@@ -203,7 +202,7 @@ impl Values<'_> {
         }
     }
 
-    /// A file that decides whom to trust, and is read by others.
+    /// Reads and checks the path of a file that decides whom to trust. Other code reads the file.
     fn trusted(&mut self, name: &str) -> Option<PathBuf> {
         let path = self.given(name, absolute)?;
         if let Err(reason) = trusted_file::open_trusted(&path) {
@@ -212,7 +211,7 @@ impl Values<'_> {
         Some(path)
     }
 
-    /// The program of `users=command:` is checked; the file is when it is read.
+    /// Checks the program of `users=command:`; a file is checked when it is read.
     fn checked(&mut self, users: Option<Users>) -> Users {
         let users = users.unwrap_or(Users::Directory);
         if let Users::Command(path) = &users
@@ -248,7 +247,7 @@ impl Values<'_> {
     }
 }
 
-/// Only digits: `parse` accepts a sign.
+/// Parses digits alone: `parse` accepts a sign.
 fn number(text: &str) -> Option<u32> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits)
@@ -328,7 +327,7 @@ fn networks(text: &str) -> Option<Vec<Network>> {
     text.split_whitespace().map(Network::parse).collect()
 }
 
-/// A template: only the three names in braces, and it can be sent to a phone.
+/// Checks a template: it has only the three names in braces, and can be sent to a phone.
 fn message(text: &str) -> Option<String> {
     let plain = ["{user}", "{host}", "{service}"]
         .iter()

@@ -27,7 +27,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Never asks.
+    /// Uses the typed text alone, and never asks.
     fn use_only(&mut self, typed: Option<&Secret>) -> Next {
         let denied = |why: &str| Next::Break(End::new(Outcome::Denied, why));
         let Some(typed) = typed else {

@@ -61,7 +61,7 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// The user of a login name, by what the service's directory said last.
+    /// Returns the user of a login name, by the last reply of the service's directory.
     pub(super) fn remembered(&self, login: &str) -> Option<UserId> {
         self.offline.remembered(login)
     }

@@ -47,7 +47,7 @@ pub(super) struct Dialogue<'a> {
     /// The last text that was no code.
     pub(super) no_code: Option<Secret>,
     pub(super) failures: u32,
-    /// For offline logins, if they are configured.
+    /// The cache for offline logins, if they are configured.
     pub(super) cache: Option<Cache<'a>>,
     /// Set if the service was not reached, so that the cache decides.
     pub(super) unreachable: bool,
@@ -406,7 +406,7 @@ impl Choice {
     }
 }
 
-/// `Code, or 1 for an SMS, 2 for a call: `
+/// Returns the prompt: `Code, or 1 for an SMS, 2 for a call: `
 fn prompt(choices: &[Choice]) -> String {
     let choices = choices.iter().zip(1..);
     let choices: Vec<String> =
@@ -417,7 +417,7 @@ fn prompt(choices: &[Choice]) -> String {
     }
 }
 
-/// A code with the spaces and dashes with which people write it.
+/// Parses a code with the spaces and dashes with which people write it.
 pub(super) fn lenient_code(typed: &Secret) -> Option<Token> {
     let digits = typed.expose().chars().filter(|c| !matches!(c, ' ' | '-' | '\t' | '\u{a0}'));
     // As long as what was typed, so that no reallocation leaves a copy behind.

@@ -52,7 +52,7 @@ impl Seal {
         self.name("login", login.as_bytes())
     }
 
-    /// A name that says nothing about whose file it is.
+    /// Returns a name that does not reveal the owner of the file.
     fn name(&self, kind: &str, of: &[u8]) -> String {
         let hash = mac(&self.names, &[kind.as_bytes(), b"\0", of]);
         let hex: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -96,7 +96,7 @@ fn bound(name: &str) -> Aad<Vec<u8>> {
     Aad::from([MAGIC, name.as_bytes()].concat())
 }
 
-/// The random part of the key, which is created at first use.
+/// Returns the random part of the key, which is created at first use.
 fn key(folder: &Folder, random: Random) -> Result<Zeroizing<[u8; 32]>> {
     let read = || -> Result<Option<Zeroizing<[u8; 32]>>> {
         let Some(bytes) = folder.read(KEY_FILE)?.map(Zeroizing::new) else { return Ok(None) };
@@ -148,7 +148,7 @@ pub fn machine_id() -> Result<Vec<u8>> {
     }
 }
 
-/// The randomness of the system.
+/// Fills a buffer with randomness of the system.
 pub fn system_random(buffer: &mut [u8]) -> bool {
     let mut filled = 0;
     while filled < buffer.len() {

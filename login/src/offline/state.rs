@@ -16,7 +16,7 @@ const SLACK: u64 = 24 * 60 * 60;
 /// The number of codes of unknown steps that are remembered, and the seconds for which they are.
 const MOST_USED: usize = 32;
 const USED_FOR: u64 = 24 * 60 * 60;
-/// By how many steps the clocks of this machine and of the service may differ.
+/// The number of steps by which the clocks of this machine and of the service may differ.
 const CLOCKS_DIFFER: u64 = 10;
 
 /// The cache of one user. All times are in Unix seconds.
@@ -59,7 +59,7 @@ struct Used {
 }
 
 impl State {
-    /// The state of a user for whom nothing is prepared.
+    /// Returns the state of a user for whom nothing is prepared.
     pub(super) fn empty() -> State {
         State {
             authenticator_id: 0,
@@ -80,7 +80,7 @@ impl State {
         }
     }
 
-    /// The state with codes that the service has prepared; `None` if they cannot be used.
+    /// Returns the state with codes that the service has prepared; `None` if they cannot be used.
     pub(super) fn new(
         user: UserId,
         reply: &OfflinePrepared,
@@ -175,8 +175,8 @@ impl State {
         code.as_str().len() as u64 == self.digits
     }
 
-    /// The step of a code, if it is shown at this time or within so many steps of it. The running
-    /// time does not depend on which it is.
+    /// Returns the step of a code, if it is shown at this time or within so many steps of it. The
+    /// running time does not depend on which it is.
     pub(super) fn find(&self, user: UserId, code: &Token, now: u64, within: u64) -> Option<u64> {
         if !self.has_length_of(code) {
             return None;

@@ -24,7 +24,7 @@ pub(super) const JSON: &str = "application/json; charset=utf-8";
 
 /// The resource that a path names.
 pub(super) enum Resource {
-    /// To register a device.
+    /// The registration of a device.
     Devices,
     Device,
     Requests,
@@ -39,7 +39,7 @@ pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) media_type: String,
     pub(super) body: Vec<u8>,
-    /// By which a device that has the same already says so.
+    /// The tag by which a device shows that it has the same content already.
     pub(super) tag: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl Resource {
         })
     }
 
-    /// The path, as the log has it.
+    /// Returns the path, as the log has it.
     pub(super) fn path(&self) -> &'static str {
         match self {
             Resource::Devices => "/-/approver/api/devices",
@@ -72,7 +72,7 @@ impl Resource {
         }
     }
 
-    /// The methods that it has, in the form of the header `Allow`.
+    /// Returns the methods that it has, in the form of the header `Allow`.
     pub(super) fn allowed(&self) -> &'static str {
         match self {
             Resource::Devices | Resource::Respond(_) => "POST",
@@ -87,7 +87,7 @@ impl Resource {
         matches!(self, Resource::Nothing) || allowed.any(|allowed| method == allowed)
     }
 
-    /// The most bytes of a body. Anybody can send one in order to register a device.
+    /// Returns the most bytes of a body. Anybody can send one in order to register a device.
     pub(super) fn longest_body(&self) -> usize {
         match self {
             Resource::Respond(_) | Resource::Device => LONGEST,
@@ -100,7 +100,7 @@ impl Resource {
     }
 }
 
-/// The reply to a device. It blocks.
+/// Returns the reply to a device. It blocks.
 pub(super) fn reply(
     engine: &Engine,
     logos: &Logos,
@@ -165,14 +165,14 @@ struct Changed {
     subscription: Option<Option<Subscription>>,
 }
 
-/// `null` is something else than nothing.
+/// Reads a value that may be absent, which differs from `null`.
 fn given<'de, D: Deserializer<'de>>(
     from: D,
 ) -> std::result::Result<Option<Option<Subscription>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
-/// An error about a body repeats nothing of it.
+/// Reads a body. An error about it repeats nothing of it.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     serde_json::from_slice(body).map_err(|error| {
         let reason = format!("is not the JSON of this request, at column {}", error.column());
@@ -229,7 +229,7 @@ fn respond(engine: &Engine, uuid: &str, body: &[u8]) -> Result<Reply, Refused> {
     Ok(object(StatusCode::OK, &json!({ "status": status })))
 }
 
-/// The device that has signed a request with its header `Authorization`.
+/// Returns the device that has signed a request with its header `Authorization`.
 fn signer(engine: &Engine, head: &Parts, body: &[u8]) -> Result<SignedDevice, Refused> {
     let (device, time, signature) = authorization(&head.headers).ok_or(Refused::Unauthorized)?;
     let target = head.uri.path_and_query().map_or("", |target| target.as_str());
@@ -243,7 +243,7 @@ fn signer(engine: &Engine, head: &Parts, body: &[u8]) -> Result<SignedDevice, Re
     })
 }
 
-/// `Seconder device=1.12, time=1790000000, signature=…`
+/// Parses the header `Authorization`: `Seconder device=1.12, time=1790000000, signature=…`
 fn authorization(headers: &HeaderMap) -> Option<(&str, u64, Vec<u8>)> {
     let mut all = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(one), None) = (all.next(), all.next()) else { return None };

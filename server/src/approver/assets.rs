@@ -89,7 +89,7 @@ impl Assets {
         Assets(files.collect())
     }
 
-    /// The response with the file of a path; the page for none.
+    /// Returns the response with the file of a path, or with the page.
     pub(super) fn response(&self, path: &str, method: &Method, asked: &HeaderMap) -> Response {
         if ![Method::GET, Method::HEAD].contains(method) {
             let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
@@ -134,8 +134,9 @@ const SHORTER_STYLES: &[(&str, &str)] = &[
 const SHORTER_SCRIPTS: &[(&str, &str)] =
     &[("{\n", "{"), (",\n", ","), (";\n", ";"), (" => ", "=>"), (" = ", "=")];
 
-/// A text without what only those who read it here need: indentation, comments in lines of their own, and spaces
-/// that mean nothing. No text in these files spans lines, and elements between which a space counts are in one.
+/// Returns a text without the parts that only readers of the source need: indentation, comments in lines of their own,
+/// and spaces that mean nothing. No text in these files spans lines, and elements between which a space counts are in
+/// one.
 fn compact(name: &str, text: &str) -> String {
     let kind = name.rsplit('.').next().unwrap_or_default();
     let is_comment = |line: &&str| match kind {
@@ -155,14 +156,14 @@ fn compact(name: &str, text: &str) -> String {
     shorter.iter().fold(text, |text, (from, to)| text.replace(from, to))
 }
 
-/// The name of a file in `assets/` as it is served.
+/// Returns the name of a file in `assets/` as it is served.
 fn hashed(name: &str, version: &str) -> Option<String> {
     let (stem, end) = name.strip_prefix("assets/")?.rsplit_once('.')?;
     Some(format!("assets/{stem}.{version}.{end}"))
 }
 
-/// The text of a file with the names of others as they are served: `"assets/NAME"`, and `"./NAME"` among those in
-/// `assets/`. The service worker has the version too, by which it knows what it has kept.
+/// Returns the text of a file with the names of others as they are served: `"assets/NAME"`, and `"./NAME"` among those
+/// in `assets/`. The service worker has the version too, by which it knows what it has kept.
 fn referring(text: &str, names: &[(&str, String)], version: &str) -> String {
     let text = text.replace("\"VERSION\"", &format!("\"{version}\""));
     names.iter().fold(text, |text, (from, to)| {

@@ -37,7 +37,7 @@ struct Stored {
     device: String,
     application: String,
     account: String,
-    /// As PKCS #8, in Base64.
+    /// The key as PKCS #8, in Base64.
     key: Secret,
     codes: Codes,
     ca_file: Option<PathBuf>,
@@ -67,7 +67,7 @@ pub struct PendingRequest {
     pub uuid: ApprovalId,
     /// The text that a device shows and signs.
     pub shown: String,
-    /// When it expires, in Unix seconds; `None` means never.
+    /// The time at which it expires, in Unix seconds; `None` means never.
     pub expires: Option<u64>,
     /// The number of digits of the number that has to be given to approve it; 0 for none.
     pub number_digits: usize,
@@ -124,7 +124,7 @@ impl ApproverDevice {
         Ok(ApproverDevice { stored, key, client })
     }
 
-    /// A device that was registered before, from what it has written.
+    /// Reads a device that was registered before, from its stored state.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if it is something else.
@@ -143,12 +143,12 @@ impl ApproverDevice {
         Secret::new(serde_json::to_string(&self.stored).unwrap_or_default())
     }
 
-    /// By what it is known.
+    /// Returns the id by which the service knows it.
     pub fn id(&self) -> &str {
         &self.stored.device
     }
 
-    /// The name of the application, and the e-mail of the user, masked.
+    /// Returns the name of the application, and the e-mail of the user, masked.
     pub fn account(&self) -> (&str, &str) {
         (&self.stored.application, &self.stored.account)
     }
@@ -156,7 +156,7 @@ impl ApproverDevice {
     /// The code that it shows now.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if what was kept of it is damaged.
+    /// [`Error::InvalidArgument`] if its stored state is damaged.
     pub fn code(&self) -> Result<Secret> {
         let Codes { secret, digits, period } = &self.stored.codes;
         let secret = URL_SAFE_NO_PAD.decode(secret.expose()).map(Zeroizing::new);
@@ -165,7 +165,7 @@ impl ApproverDevice {
         Ok(totp.code(now()))
     }
 
-    /// The requests that can be responded to, the oldest first.
+    /// Returns the requests that can be responded to, the oldest first.
     ///
     /// # Errors
     /// [`Error::Rejected`] if the device was removed, [`Error::Unavailable`] if the service is not reached.
@@ -263,7 +263,7 @@ fn send(client: &Client, request: ureq::http::request::Builder, body: Vec<u8>) -
     }
 }
 
-/// The error that the service has replied with.
+/// Returns the error that the service has replied with.
 fn rejected(status: u16, reply: &Value) -> Error {
     let text = |name: &str| reply[name].as_str().map(str::to_owned);
     let message = text("message").unwrap_or_else(|| format!("status {status}"));

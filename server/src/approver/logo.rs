@@ -86,7 +86,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A picture of a kind that browsers show without running anything, by its content.
+/// Returns a picture of a kind that browsers show without running anything, by its content.
 fn picture(content: Vec<u8>) -> Option<KeptLogo> {
     let media_type = match content.as_slice() {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => "image/png",

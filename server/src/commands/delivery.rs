@@ -133,7 +133,7 @@ impl Deref for Calling {
 }
 
 impl From<Service> for Calling {
-    /// A service that sends its messages itself.
+    /// Wraps a service that sends its messages itself.
     fn from(service: Service) -> Calling {
         Calling { routes: None, _attached: None, service }
     }

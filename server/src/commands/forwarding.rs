@@ -12,16 +12,16 @@ use std::time::Duration;
 
 /// The time that a call to the other service may take. Clients wait for 10 seconds, so they learn what is wrong.
 const TIMEOUT: Duration = Duration::from_secs(8);
-/// For how long a connection to it is kept without a call.
+/// The time for which a connection to it is kept without a call.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// Nothing is sent with it.
+/// A placeholder for a key, with which nothing is sent.
 const ANY_KEY: &str = "any";
 
-/// The client of the other service, if the options name one. Nothing is opened.
+/// Returns the settings of the other service's client, if the options name one. Nothing is opened.
 ///
 /// # Errors
-/// What is wrong with these options.
+/// The errors in these options.
 pub(super) fn client(options: &Serve) -> Result<Option<Settings>> {
     let Some(url) = &options.forward.forward else { return Ok(None) };
     check_forward_url(url)?;

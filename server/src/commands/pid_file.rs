@@ -91,7 +91,7 @@ fn answer_file(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// `seconder reload`.
+/// Runs `seconder reload`.
 pub(crate) fn reload(options: &Reload) -> Result<()> {
     let path = &options.pid_file;
     let wrong = |reason: String| invalid("pid-file", format!("{} {reason}", path.display()));
@@ -132,7 +132,7 @@ pub(crate) fn reload(options: &Reload) -> Result<()> {
     }
 }
 
-/// The id in a file; none if it is empty.
+/// Reads the id in a file; `None` if it is empty.
 fn read_id(file: &File) -> io::Result<Option<i32>> {
     let (mut text, mut file) = (String::new(), file);
     file.rewind()?;
@@ -143,12 +143,12 @@ fn read_id(file: &File) -> io::Result<Option<i32>> {
     }
 }
 
-/// The process that holds the lock of a file.
+/// Returns the process that holds the lock of a file.
 fn holder(file: &File) -> Option<Pid> {
     fcntl_getlk(file, &Flock::from(FlockType::WriteLock)).ok()??.pid
 }
 
-/// The last response of a service: the number of reloads, their success, and the lines.
+/// Reads the last response of a service: the number of reloads, their success, and the lines.
 fn answer(path: &Path) -> Option<(u64, bool, String)> {
     let file = part::open_plain(&answer_file(path), File::options().read(true)).ok()?;
     let mut text = String::new();

@@ -35,7 +35,7 @@ pub(crate) fn relay(options: Relay) -> Result<()> {
     Ok(())
 }
 
-/// The client of the remote service.
+/// Opens the client of the remote service.
 fn open(options: &Relay) -> Result<Service> {
     let url = &options.url;
     if is_engine(url) {

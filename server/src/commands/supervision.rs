@@ -15,7 +15,7 @@ pub(super) struct Supervision {
 
 #[cfg(unix)]
 impl Supervision {
-    /// With this look at the database.
+    /// Starts the supervision, with this look at the database.
     pub(super) fn start(
         server: &Server,
         look: impl Fn() -> Result<()> + Send + 'static,
@@ -29,7 +29,7 @@ impl Supervision {
         Ok(Supervision { notifier, _watchdog: watchdog })
     }
 
-    /// With what went wrong, if anything did.
+    /// Reports that the service is ready, with the problem, if there is one.
     pub(super) fn ready(&self, problem: Option<&str>) {
         sent(self.notifier.ready(problem));
     }

@@ -19,7 +19,7 @@ impl Draft {
         Draft { serve: serve(), given: Vec::new() }
     }
 
-    /// The values of a setting, as TOML.
+    /// Returns the values of a setting, as TOML.
     pub(crate) fn values(&self, name: &str) -> &[String] {
         let given = self.given.iter().find(|(given, _)| given == name);
         given.map_or(&[], |(_, values)| values)
@@ -56,7 +56,7 @@ impl Draft {
         Err(invalid("setting", wrong))
     }
 
-    /// A value that names a file, as it is understood in every folder.
+    /// Returns a value that names a file in a form that has the same meaning in every folder.
     fn absolute(&self, name: &str, value: &str) -> String {
         let is_file = |arg: &Arg| {
             let names = arg.get_value_names().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Draft {
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
     }
 
-    /// The text of the file: every setting, explained, and commented out unless it is given.
+    /// Returns the text of the file: every setting, explained, and commented out unless it is given.
     pub(crate) fn text(&self) -> String {
         let mut text = "# The configuration of seconder: seconder.conf(5).\n".to_owned();
         for arg in options(&self.serve) {
@@ -103,7 +103,7 @@ fn line(name: &str, values: &[String]) -> String {
     }
 }
 
-/// A text as comments.
+/// Returns a text as comments.
 fn wrapped(text: &str) -> String {
     let (mut lines, mut line) = (String::new(), "#".to_owned());
     for word in text.split_whitespace() {

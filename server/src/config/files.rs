@@ -44,7 +44,7 @@ pub(super) fn problems(settings: &[Setting]) -> Vec<Problem> {
     wrong
 }
 
-/// The credentials without which a service with these settings does not start, unless they are passed to this
+/// Returns the credentials without which a service with these settings does not start, unless they are passed to this
 /// process.
 pub(super) fn credentials(settings: &[Setting]) -> Vec<&'static str> {
     let is_given = |name: &str| value(settings, name).is_some();
@@ -58,7 +58,7 @@ pub(super) fn credentials(settings: &[Setting]) -> Vec<&'static str> {
     missing.map(|(name, _)| name).collect()
 }
 
-/// The text of a setting, unless it is empty, and where it is.
+/// Returns the text of a setting, unless it is empty, and its position.
 fn value<'a>(settings: &'a [Setting], name: &str) -> Option<(&'a str, Place)> {
     let setting = settings.iter().find(|setting| setting.name == name)?;
     let value = setting.values.first()?;

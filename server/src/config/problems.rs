@@ -14,7 +14,7 @@ pub(super) struct Places<'a> {
 /// An error, and the values that are accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// None if it is about the whole file.
+    /// The position; `None` if it is about the whole file.
     pub(super) place: Option<Place>,
     pub(super) wrong: String,
 }

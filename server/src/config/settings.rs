@@ -34,7 +34,7 @@ pub(super) struct Setting {
 }
 
 pub(super) struct Value {
-    /// None for an option without a value.
+    /// The text; `None` for an option without a value.
     pub(super) text: Option<String>,
     pub(super) place: Place,
 }
@@ -159,7 +159,7 @@ fn kind(arg: &Arg) -> Kind {
     }
 }
 
-/// A limit that a list has twice, as a table cannot. The command line may override one of the file.
+/// Returns a limit that a list has twice, which a table cannot have. The command line may override one of the file.
 fn repeated<'a>(arg: &Arg, earlier: &[Value], text: Option<&'a str>) -> Option<&'a str> {
     let text = text.filter(|_| arg.get_long() == Some("limit"))?;
     let earlier = earlier.iter().filter_map(|value| value.text.as_deref());
@@ -167,7 +167,7 @@ fn repeated<'a>(arg: &Arg, earlier: &[Value], text: Option<&'a str>) -> Option<&
     limit_names(text).find(|name| !known.insert(name))
 }
 
-/// The names in a list of limits, such as `sends=3,tries=4`.
+/// Returns the names in a list of limits, such as `sends=3,tries=4`.
 fn limit_names(text: &str) -> impl Iterator<Item = &str> {
     let pairs = text.split(|c: char| c == ',' || c.is_whitespace());
     pairs.filter_map(|pair| Some(pair.split_once('=')?.0))
@@ -181,7 +181,7 @@ fn flag(value: &DeValue<'_>) -> Result<bool, String> {
     }
 }
 
-/// A value as the option has it.
+/// Returns a value in the form of the option.
 fn text(arg: &Arg, value: &DeValue<'_>) -> Result<String, String> {
     let takes_yes = arg.get_value_parser().type_id() == ValueParser::bool().type_id();
     let is_pairs = matches!(kind(arg), Kind::Pairs);
@@ -259,7 +259,7 @@ pub(super) fn reason(error: seconder::Error) -> String {
     }
 }
 
-/// The problems of the file of a socket, which begin with the option.
+/// Checks the options of a socket's file. The problems begin with the option.
 #[cfg(unix)]
 fn socket(options: Result<SocketOptions, Vec<String>>) -> Result<(), String> {
     let without_option = |problem: String| match problem.split_once(' ') {

@@ -13,7 +13,7 @@ const REACHED: &str = "listener";
 /// The position of the error that a file lacks a setting.
 const BEGIN: Place = (1, 1);
 
-/// The settings that exclude each other.
+/// Returns an error for each pair of settings that exclude each other.
 pub(super) fn conflicts(settings: &[Setting], serve: &Command) -> Vec<Problem> {
     let excludes = |one: &Arg, other: &Arg| {
         serve.get_arg_conflicts_with(one).iter().any(|arg| arg.get_id() == other.get_id())
@@ -41,7 +41,7 @@ pub(super) fn conflicts(settings: &[Setting], serve: &Command) -> Vec<Problem> {
     wrong
 }
 
-/// The addresses that are listened on already.
+/// Returns an error for each address that is listened on already.
 fn same_addresses(given: &[(&Setting, &Arg)]) -> Vec<Problem> {
     let (mut wrong, mut taken) = (Vec::new(), Vec::<(SocketAddr, Place)>::new());
     let listening = given.iter().filter(|(it, _)| ["listen", "metrics"].contains(&&*it.name));

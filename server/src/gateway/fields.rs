@@ -19,17 +19,17 @@ pub struct Field {
 }
 
 impl Field {
-    /// A setting that may be left out.
+    /// Returns a setting that may be left out.
     pub const fn new(name: &'static str, accepted: &'static str, default: &'static str) -> Field {
         Field { name, accepted, default, sealed: false }
     }
 
-    /// A setting that must be given.
+    /// Returns a setting that must be given.
     pub const fn required(name: &'static str, accepted: &'static str) -> Field {
         Field::new(name, accepted, "")
     }
 
-    /// The same, but stored sealed and never shown.
+    /// Returns the same setting, but stored sealed and never shown.
     pub const fn secret(self) -> Field {
         Field { sealed: true, ..self }
     }
@@ -66,13 +66,13 @@ impl<'a> Fields<'a> {
         Fields { settings, known: known.to_vec(), problems: Vec::new() }
     }
 
-    /// The value as it was written; none for one that is missing or null.
+    /// Reads the value as it was written; `None` if it is missing or null.
     pub fn value(&mut self, name: &str) -> Option<&'a Value> {
         debug_assert!(self.known.iter().any(|field| field.name == name), "{name} is not declared");
         self.settings.get(name).filter(|value| !value.is_null())
     }
 
-    /// A text that may be missing. An empty one is a problem.
+    /// Reads a text that may be missing. An empty one is a problem.
     pub fn text(&mut self, name: &str) -> Option<&'a str> {
         match self.value(name)? {
             Value::String(text) if text.is_empty() => self.problem(name, "is empty"),
@@ -82,7 +82,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// A text that must be given.
+    /// Reads a text that must be given.
     pub fn required_text(&mut self, name: &str) -> Option<&'a str> {
         if self.value(name).is_none() {
             self.problem(name, "is missing");
@@ -90,12 +90,12 @@ impl<'a> Fields<'a> {
         self.text(name)
     }
 
-    /// A secret that may be missing.
+    /// Reads a secret that may be missing.
     pub fn secret(&mut self, name: &str) -> Option<Secret> {
         self.text(name).map(Secret::new)
     }
 
-    /// A whole number in a range.
+    /// Reads a whole number in a range.
     pub fn number(&mut self, name: &str, range: RangeInclusive<u64>, default: u64) -> u64 {
         match self.value(name).map(|value| (value, value.as_u64())) {
             None => default,
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn flag(&mut self, name: &str, default: bool) -> bool {
         match self.value(name) {
             None => default,
@@ -123,7 +123,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// One of several words; none if it is missing or another one.
+    /// Reads one of several words; `None` if it is missing or another one.
     pub fn one_of(&mut self, name: &str, words: &[&'static str]) -> Option<&'static str> {
         let text = self.text(name)?;
         let found = words.iter().find(|word| **word == text).copied();
@@ -172,7 +172,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The word that was probably meant, if one differs by a few letters only.
+/// Returns the word that was probably meant, if one differs by a few letters only.
 pub(super) fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.to_ascii_lowercase().chars().take(64).collect();
     let near = words.into_iter().map(|known| (distance(&word, known), known)).min()?;
@@ -194,7 +194,7 @@ fn distance(word: &[char], known: &str) -> usize {
     row[word.len()]
 }
 
-/// A text that an operator wrote, for a message of one line.
+/// Quotes and shortens a text that an operator wrote, for a message of one line.
 pub(super) fn shown(text: &str) -> String {
     const MOST: usize = 40;
     let plain = text.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c });

@@ -78,15 +78,15 @@ pub(super) struct Constants {
 }
 
 impl Http {
-    /// A gateway with these settings.
+    /// Opens a gateway with these settings.
     ///
     /// # Errors
-    /// All that is wrong with them.
+    /// All errors in them.
     pub fn from_settings(settings: &Map<String, Value>) -> Result<Http, Vec<Problem>> {
         Http::with_constants(settings, Constants::default())
     }
 
-    /// The same, with further placeholders.
+    /// Opens a gateway like [`Http::from_settings`], with further placeholders.
     pub(super) fn with_constants(
         settings: &Map<String, Value>,
         constants: Constants,
@@ -94,10 +94,10 @@ impl Http {
         settings::read(settings, constants)
     }
 
-    /// The request for a message.
+    /// Returns the request for a message.
     ///
     /// # Errors
-    /// Why the message cannot be sent by this gateway.
+    /// The reason why the message cannot be sent by this gateway.
     fn request(&self, message: &Outgoing<'_>) -> Result<Request<Vec<u8>>, String> {
         let values = Values { message, settings: &self.settings };
         let unsendable = |_| "the URL cannot be made".to_owned();

@@ -213,7 +213,7 @@ impl Preset {
         self.own.iter().chain(common).copied().collect()
     }
 
-    /// The gateway with these settings.
+    /// Opens the gateway with these settings.
     pub(super) fn open(&self, settings: &Map<String, Value>) -> Result<Http, Vec<Problem>> {
         let known = self.fields();
         let mut fields = Fields::new(settings, &known);
@@ -246,7 +246,7 @@ impl Preset {
         }
     }
 
-    /// The settings of the gateway, with the URL and the credentials in their places.
+    /// Returns the settings of the gateway, with the URL and the credentials in their places.
     fn expanded(&self, values: &[(&'static str, String)]) -> Map<String, Value> {
         let mut expanded: Map<String, Value> =
             serde_json::from_str(self.settings).unwrap_or_default();
@@ -271,7 +271,7 @@ impl Preset {
         expanded
     }
 
-    /// A problem of the gateway, under the name of the preset's setting whose value it is about.
+    /// Returns a problem of the gateway, under the name of the preset's setting whose value it is about.
     fn of_own(&self, problem: Problem) -> Problem {
         let settings: Map<String, Value> = serde_json::from_str(self.settings).unwrap_or_default();
         let text = settings.get(&problem.field).and_then(Value::as_str).unwrap_or_default();
@@ -285,7 +285,7 @@ impl Preset {
     }
 }
 
-/// The value of a setting, its default, or a sample if it is required and missing.
+/// Reads the value of a setting, its default, or a sample if it is required and missing.
 fn own_value(fields: &mut Fields<'_>, field: &Field) -> String {
     let given = match field.default {
         "" => fields.required_text(field.name),

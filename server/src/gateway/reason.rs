@@ -4,7 +4,7 @@ use super::Outgoing;
 use seconder::engine::Outcome;
 
 const REDACTED: &str = "[redacted]";
-/// More would fill logs with what a provider sends.
+/// The longest reason. More would fill logs with the text of a provider.
 const LONGEST: usize = 200;
 /// A run of so many digits may be a phone number, also without its calling code.
 const NUMBER: usize = 7;
@@ -31,7 +31,7 @@ pub fn reason(wrong: &str, message: &Outgoing<'_>, secrets: &[&str]) -> String {
     without_numbers(&text, message.code).chars().map(plain).take(LONGEST).collect()
 }
 
-/// The same for what went wrong in an attempt.
+/// Removes secrets from the reason of an attempt's failure.
 pub(super) fn redacted(outcome: Outcome, message: &Outgoing<'_>, secrets: &[&str]) -> Outcome {
     let said = |wrong: String| reason(&wrong, message, secrets);
     match outcome {

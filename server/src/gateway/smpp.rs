@@ -41,10 +41,11 @@ impl Smpp {
     /// The settings that it has.
     pub const FIELDS: &'static [Field] = settings::FIELDS;
 
-    /// A gateway with these settings. It connects when it is started, or with the first message.
+    /// Opens a gateway with these settings. It connects when it is started, or with the first
+    /// message.
     ///
     /// # Errors
-    /// All that is wrong with the settings.
+    /// All errors in the settings.
     pub fn from_settings(settings: &Map<String, Value>) -> Result<Smpp, Vec<Problem>> {
         let config = Arc::new(Config::read(settings)?);
         Ok(Smpp { config, receiver: OnceLock::new(), link: Mutex::default() })
@@ -149,7 +150,7 @@ impl Gateway for Smpp {
          same account"
     }
 
-    /// Only before the gateway connects.
+    /// Sets the receiver, which has an effect only before the gateway connects.
     fn set_receiver(&self, take: TakeReceipt) {
         // The receiver that was set first stays.
         let _ = self.receiver.set(take);

@@ -40,10 +40,10 @@ impl Smtp {
     /// The settings that it has.
     pub const FIELDS: &'static [Field] = settings::FIELDS;
 
-    /// A gateway with these settings. It connects with the first message.
+    /// Opens a gateway with these settings. It connects with the first message.
     ///
     /// # Errors
-    /// All that is wrong with the settings.
+    /// All errors in the settings.
     pub fn from_settings(settings: &Map<String, Value>) -> Result<Smtp, Vec<Problem>> {
         let config = Config::read(settings)?;
         Ok(Smtp { config, pool: Mutex::default(), changed: Condvar::new() })
@@ -80,8 +80,8 @@ impl Smtp {
         }
     }
 
-    /// A connection that waits for the content. One that was idle may have been closed meanwhile, so
-    /// there is a second attempt with another one.
+    /// Returns a connection that waits for the content. One that was idle may have been closed meanwhile, so there is a
+    /// second attempt with another one.
     fn begun(&self, email: &Email, deadline: Instant) -> Result<Connection, Outcome> {
         if let Some(mut connection) = self.idle() {
             connection.set_deadline(deadline);
@@ -154,7 +154,7 @@ fn refused(status: u16, text: &str) -> Outcome {
     }
 }
 
-/// The id in `2.0.0 Ok: queued as 4Q2w3r4t5y`, which servers write in several ways.
+/// Returns the id in `2.0.0 Ok: queued as 4Q2w3r4t5y`, which servers write in several ways.
 fn queue_id(response: &str) -> Option<String> {
     const LONGEST: usize = 64;
     let (_, rest) = response.split_once("queued as ")?;

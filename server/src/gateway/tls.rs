@@ -49,7 +49,7 @@ pub(super) fn failed(error: &io::Error) -> String {
     format!("TLS failed: {wrong}")
 }
 
-/// The usable certificates of a file in PEM. A bundle may have some of kinds that are not supported.
+/// Returns the usable certificates of a file in PEM. A bundle may have some of kinds that are not supported.
 fn authorities(pem: &[u8]) -> Option<RootCertStore> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(pem).flatten());

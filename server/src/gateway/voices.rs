@@ -10,7 +10,7 @@ const VOICES: &str = "ar-XA bg-BG bn-IN ca-ES cs-CZ da-DK de-DE el-GR en-US en-G
 /// Countries whose Spanish is nearer to the Spanish of Mexico than to the Spanish of Spain.
 const AMERICA: &str = "AR BO CL CO CR CU DO EC GT HN NI PA PE PR PY SV UY VE 419";
 
-/// The language of the voice for a text in this language, with a region: `en-US` for `en`.
+/// Returns the language of the voice for a text in this language, with a region: `en-US` for `en`.
 pub(super) fn language(tag: &str) -> &str {
     let voices = || VOICES.split_whitespace();
     if let Some(exact) = voices().find(|voice| *voice == tag) {

@@ -86,7 +86,7 @@ fn setting(draft: &mut Draft, name: &str, question: &str, default: Option<&str>)
     }
 }
 
-/// The line that is typed.
+/// Reads the line that is typed.
 fn line(question: &str) -> Result<String> {
     let typed = prompt::ask(question)?.ok_or_else(|| {
         let reason = "has ended before every question was answered, so nothing was created";

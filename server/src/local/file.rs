@@ -66,7 +66,7 @@ impl SocketOptions {
         }
     }
 
-    /// The mode that the file has.
+    /// Returns the mode that the file has.
     pub fn mode(&self) -> u32 {
         self.mode.unwrap_or(if self.group.is_some() { 0o660 } else { 0o600 })
     }
@@ -131,7 +131,7 @@ impl SocketFile {
         }
     }
 
-    /// The path.
+    /// Returns the path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -198,7 +198,7 @@ fn stale(path: &Path) -> Result<Option<FileId>, String> {
     }
 }
 
-/// Without blocking: see above.
+/// Tries to connect without blocking: see above.
 fn try_to_connect(path: &Path) -> Result<(), Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -263,7 +263,7 @@ fn rename(_from: &Path, _to: &Path, _replace: Replace) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Some file systems cannot rename without replacing.
+/// Returns whether a rename is not supported: some file systems cannot rename without replacing.
 fn is_unsupported(error: &io::Error) -> bool {
     let unsupported = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP].map(Errno::raw_os_error);
     error.kind() == io::ErrorKind::Unsupported

@@ -7,7 +7,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// More symbolic links than a path needs. The system follows 40.
+/// The most symbolic links, more than a path needs. The system follows 40.
 const LINKS: u32 = 40;
 
 /// Rejects a folder in which others could put a socket of their own in the place of this one, which
@@ -51,7 +51,7 @@ pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The components of a path, without those that lead nowhere.
+/// Returns the components of a path, without the ones that lead nowhere.
 fn names(path: &Path) -> VecDeque<OsString> {
     let plain = |part| !matches!(part, Component::RootDir | Component::CurDir);
     let parts = path.components().filter(|part| plain(*part));

@@ -24,7 +24,7 @@ enum Who {
 }
 
 impl Default for PeerRules {
-    /// Root and the user of this process may make every call.
+    /// Lets root and the user of this process make every call.
     fn default() -> PeerRules {
         let own = Uid::effective().as_raw();
         let mut rules = vec![(Who::User(0), Right::Application)];
@@ -77,7 +77,7 @@ impl PeerRules {
         uid != OVERFLOW && !known.has(Right::Application) && self.0.iter().any(adds)
     }
 
-    /// The peer that runs as this user and group.
+    /// Returns the peer that runs as this user and group.
     pub(crate) fn peer(&self, uid: u32, gid: u32) -> Peer {
         let user = match self.need_names(uid) {
             true => User::from_uid(Uid::from_raw(uid)).ok().flatten(),
@@ -88,8 +88,8 @@ impl PeerRules {
         Peer::new(uid, user.map(|user| user.name), self.rights(uid, &groups))
     }
 
-    /// The peer that runs as this user and group, if its name and other groups could not be looked
-    /// up.
+    /// Returns the peer that runs as this user and group, if its name and other groups could not be
+    /// looked up.
     pub(crate) fn peer_without_names(&self, uid: u32, gid: u32) -> Peer {
         Peer::new(uid, None, self.rights(uid, &[gid]))
     }
@@ -105,7 +105,7 @@ impl PeerRules {
     }
 }
 
-/// The groups that the user database lists for a user.
+/// Returns the groups that the user database lists for a user.
 fn groups_of(user: &User) -> Vec<u32> {
     let Ok(name) = CString::new(user.name.as_str()) else { return Vec::new() };
     let groups = getgrouplist(&name, user.gid).unwrap_or_default();
@@ -131,18 +131,18 @@ fn rule(text: &str) -> Result<(Who, Right), String> {
     }
 }
 
-/// The number of a user of this machine, by name or number.
+/// Returns the number of a user of this machine, by name or number.
 ///
 /// # Errors
-/// What is wrong, to be read after the name of an option.
+/// The error, to be read after the name of an option.
 pub fn user_number(name: &str) -> Result<u32, String> {
     number("user", name, || Ok(User::from_name(name)?.map(|user| user.uid.as_raw())))
 }
 
-/// The number of a group, by name or number.
+/// Returns the number of a group, by name or number.
 ///
 /// # Errors
-/// What is wrong.
+/// The error.
 pub(crate) fn group_number(name: &str) -> Result<u32, String> {
     number("group", name, || Ok(Group::from_name(name)?.map(|group| group.gid.as_raw())))
 }

@@ -52,7 +52,7 @@ fn string(value: &str, text: &mut String) {
     *text += &serde_json::Value::from(value).to_string();
 }
 
-/// RFC 3339, with microseconds.
+/// Formats a time by RFC 3339, with microseconds.
 fn timestamp(time: SystemTime) -> String {
     let at = OffsetDateTime::from(time);
     format!(

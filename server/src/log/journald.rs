@@ -33,7 +33,7 @@ pub(super) fn is_standard_error() -> bool {
     found.is_ok_and(|found| stream == *found)
 }
 
-/// A line without its fields, with its priority, for a journal that reads standard error.
+/// Writes a line without its fields, with its priority, for a journal that reads standard error.
 pub(super) fn prefixed(line: &Entry, text: &mut String) {
     for part in line.message.lines() {
         *text += &format!("<{}>{part}", line.level.priority());

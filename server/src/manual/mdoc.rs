@@ -9,7 +9,7 @@ pub(crate) fn options(command: &Command) -> Vec<&Arg> {
     command.get_arguments().filter(shown).collect()
 }
 
-/// `Fl -listen Ar ADDRESS`, or the name of a positional argument.
+/// Returns `Fl -listen Ar ADDRESS`, or the name of a positional argument.
 pub(crate) fn usage(arg: &Arg) -> String {
     let values = arg.get_value_names().unwrap_or_default();
     let values: Vec<&str> = values.iter().map(|value| value.as_str()).collect();
@@ -25,7 +25,7 @@ pub(crate) fn usage(arg: &Arg) -> String {
     }
 }
 
-/// The options of a command as a list; nothing if it has none.
+/// Returns the options of a command as a list; an empty text if it has none.
 pub(crate) fn list(command: &Command) -> String {
     let options = options(command);
     if options.is_empty() {

@@ -57,7 +57,7 @@ impl<S> Accept<TcpStream, S> for Acceptor {
     }
 }
 
-/// The place is given back when the connection is closed.
+/// Responds to a request. The place is given back when the connection is closed.
 async fn respond(
     State((metrics, _place)): State<(Metrics, Arc<Place>)>,
     request: Request,
@@ -83,7 +83,7 @@ async fn respond(
     }
 }
 
-/// The database blocks, so it is read on a thread for that. None if that panicked.
+/// Runs a query on a thread for the database, which blocks. Returns `None` if that panicked.
 async fn of_database<T: Send + 'static>(metrics: Metrics, ask: fn(&Metrics) -> T) -> Option<T> {
     tokio::task::spawn_blocking(move || ask(&metrics)).await.ok()
 }

@@ -10,9 +10,9 @@ use std::hash::{BuildHasher, Hash};
 #[derive(Default)]
 pub(super) struct Earlier {
     hasher: RandomState,
-    /// By the hash of an id: the line, and the hashes of what the user has.
+    /// The line and the hashes of a user's values, by the hash of the id.
     users: HashMap<u64, (u64, Box<[u32]>)>,
-    /// By the hash of another name: the line.
+    /// The line, by the hash of another name.
     names: HashMap<u64, u64>,
 }
 

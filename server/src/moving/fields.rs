@@ -34,7 +34,7 @@ impl Problem {
     }
 }
 
-/// The user that a line is about.
+/// Reads the user that a line is about.
 pub(super) fn user(line: Map<String, Value>, names: &Names) -> Result<UserRecord, Vec<Problem>> {
     let mut problems = Vec::new();
     let user = read(&mut Fields::new(line, String::new(), &mut problems), names);
@@ -44,7 +44,7 @@ pub(super) fn user(line: Map<String, Value>, names: &Names) -> Result<UserRecord
     }
 }
 
-/// `None` if something that every user has is missing or wrong.
+/// Reads a user; `None` if something that every user has is missing or wrong.
 fn read(fields: &mut Fields<'_>, names: &Names) -> Option<UserRecord> {
     let id = fields.required::<UserId>("id");
     let email = fields.required::<Email>("email");
@@ -79,7 +79,7 @@ fn read(fields: &mut Fields<'_>, names: &Names) -> Option<UserRecord> {
     }
 }
 
-/// A number with its calling code, or one of a country.
+/// Reads a number with its calling code, or one of a country.
 fn phone(fields: &mut Fields<'_>) -> Option<(Option<CountryCode>, PhoneNumber)> {
     let country = fields.parsed::<CountryCode>("country_code");
     let text = fields.text("phone")?;
@@ -192,7 +192,7 @@ fn device(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceRecord> {
     Some(device)
 }
 
-/// By its name in the interface, or the one that the application has for it.
+/// Reads a type by its name in the interface, or the one that the application has for it.
 fn device_type(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceType> {
     let name = fields.text("type")?;
     match DeviceType::named(&name, names) {
@@ -227,7 +227,7 @@ impl<'a> Fields<'a> {
         self.left.get(name).is_some_and(|value| !is_empty(value))
     }
 
-    /// An empty column of CSV counts as absent.
+    /// Takes a value. An empty column of CSV counts as absent.
     fn take(&mut self, name: &str) -> Option<Value> {
         let has = self.has(name);
         self.left.remove(name).filter(|_| has)
@@ -242,7 +242,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A text or a number, as text; nothing if it is absent.
+    /// Reads a text or a number, as text; `None` if it is absent.
     fn word(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             Value::String(text) => Some(text),
@@ -289,7 +289,7 @@ impl<'a> Fields<'a> {
         number
     }
 
-    /// As JSON has it, and as databases and spreadsheets write it.
+    /// Reads a flag in the forms of JSON, and of databases and spreadsheets.
     fn flag(&mut self, name: &str) -> bool {
         let text = match self.take(name) {
             None => return false,
@@ -307,7 +307,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A time in milliseconds.
+    /// Reads a time in milliseconds.
     fn time(&mut self, name: &str) -> Option<i64> {
         let text = self.word(name)?;
         if let Ok(seconds) = text.parse::<i64>() {
@@ -322,7 +322,7 @@ impl<'a> Fields<'a> {
         time
     }
 
-    /// A list, also as text in a column of CSV: as JSON, or with spaces in between.
+    /// Reads a list, also as text in a column of CSV: as JSON, or with spaces in between.
     fn values(&mut self, name: &str) -> Vec<Value> {
         match self.take(name) {
             None => Vec::new(),
@@ -369,7 +369,7 @@ impl<'a> Fields<'a> {
         locked
     }
 
-    /// A list of objects, each read by this function.
+    /// Reads a list of objects, each with this function.
     fn objects<T>(&mut self, name: &str, read: impl Fn(&mut Fields<'_>) -> Option<T>) -> Vec<T> {
         let mut all = Vec::new();
         for (at, value) in self.values(name).into_iter().enumerate() {

@@ -121,7 +121,7 @@ pub(crate) fn run(options: &Import) -> Result<()> {
     tally.verdict(options)
 }
 
-/// The file, and how many bytes it has.
+/// Opens the file, and returns the number of its bytes, if it is known.
 fn open(path: &Path) -> Result<(Input, Option<u64>)> {
     if path == Path::new(STANDARD) {
         return Ok((Box::new(std::io::stdin()), None));
@@ -174,7 +174,7 @@ fn item(fields: super::lines::Parsed, engine: &Engine) -> Item {
     }
 }
 
-/// A problem of the field that the error names.
+/// Returns a problem of the field that the error names.
 fn about(error: &Error) -> Problem {
     match error {
         Error::InvalidArgument { parameter, .. } => Problem::of(error, parameter),

@@ -62,7 +62,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line with its number; `None` at the end.
+    /// Reads the next line with its number; `None` at the end.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the file cannot be read on.
@@ -139,7 +139,7 @@ fn known(name: &str) -> bool {
     FIELDS.contains(&name) || OTHER_FIELDS.contains(&name)
 }
 
-/// The names in the first row.
+/// Reads the names in the first row.
 fn columns<R: Read>(from: &mut csv::Reader<Bounded<R>>, ignored: &[String]) -> Result<Vec<String>> {
     let mut record = ByteRecord::new();
     from.read_byte_record(&mut record).map_err(|error| of_csv(&error))?;
@@ -173,8 +173,8 @@ fn columns<R: Read>(from: &mut csv::Reader<Bounded<R>>, ignored: &[String]) -> R
     }
 }
 
-/// The name of a column. Without a header, the first row has somebody's number and secret instead, which have
-/// digits or no small letters.
+/// Returns the name of a column. Without a header, the first row has the number and the secret of a user instead, which
+/// have digits or no small letters.
 fn shown((at, name): (usize, &String)) -> String {
     let is_part = |byte: u8| byte.is_ascii_alphabetic() || b"_- ".contains(&byte);
     let is_name = name.bytes().all(is_part) && name.bytes().any(|byte| byte.is_ascii_lowercase());

@@ -4,7 +4,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use std::collections::HashSet;
 use std::fmt;
 
-/// The name of a field that an object of this text has twice, at any depth; `None` also if it is no JSON.
+/// Returns the name of a field that an object of this text has twice, at any depth; `None` also if it is no JSON.
 pub(super) fn name(text: &[u8]) -> Option<String> {
     let mut found = None;
     let mut from = serde_json::Deserializer::from_slice(text);

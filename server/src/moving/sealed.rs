@@ -87,7 +87,7 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// The nonce of the next one.
+    /// Returns the nonce of the next one.
     fn nonce(&mut self, is_last: bool) -> io::Result<[u8; 12]> {
         let mut nonce = [0; 12];
         let (prefix, place) = nonce.split_at_mut(PREFIX);

@@ -6,8 +6,8 @@ use seconder::otp::encode_secret;
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 
-/// The fields of a user that are not empty, in order. Without secrets, what is of no use without them is
-/// left out too.
+/// Returns the fields of a user that are not empty, in order. Without secrets, fields that are of no use without them
+/// are left out too.
 pub(super) fn fields(user: &UserRecord, with_secrets: bool) -> Map<String, Value> {
     let locked = [
         (user.locked.codes, "codes"),
@@ -80,7 +80,7 @@ pub(super) fn column(value: Option<&Value>) -> String {
     cells.flat_map(|cell| [if is_formula(cell) { "'" } else { "" }, cell]).collect()
 }
 
-/// The text of a column, without the apostrophes that [`column`] has added.
+/// Returns the text of a column, without the apostrophes that [`column`] has added.
 pub(super) fn of_column(text: &str) -> String {
     let bare = |cell| str::strip_prefix(cell, '\'').filter(|_| is_formula(cell)).unwrap_or(cell);
     text.split_inclusive(SEPARATORS).map(bare).collect()
@@ -98,7 +98,7 @@ fn is_formula(cell: &str) -> bool {
         && !bare.strip_prefix('+').is_some_and(is_digits)
 }
 
-/// A time of milliseconds since the Unix epoch.
+/// Formats a time of milliseconds since the Unix epoch.
 fn time(milliseconds: i64) -> String {
     let seconds = milliseconds.div_euclid(1000);
     let date = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
@@ -113,7 +113,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of a SHA-256 hash in hexadecimal digits.
+/// Parses the bytes of a SHA-256 hash in hexadecimal digits.
 pub(super) fn of_hex(text: &str) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
     if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 /// Longer than any test takes.
 const AN_HOUR: Duration = Duration::from_secs(3600);
 
-/// Something that is under way until the other end is dropped.
+/// Returns work that is under way until the other end is dropped.
 fn blocked() -> (SyncSender<()>, impl FnOnce() + Send) {
     let (end, ended): (_, Receiver<()>) = sync_channel(0);
     let work = move || {

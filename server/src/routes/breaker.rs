@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-/// After how many failures in a row it opens.
+/// The number of failures in a row after which it opens.
 const FAILURES: u32 = 5;
 /// The time for which an open one sends nothing.
 const OPEN: Duration = Duration::from_secs(30);
@@ -14,7 +14,7 @@ const TRIAL: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
     failures: u32,
-    /// Until when nothing is sent.
+    /// The time until which nothing is sent.
     until: Option<Instant>,
     /// Set while the one attempt is made that decides whether it closes.
     on_trial: bool,
@@ -23,11 +23,11 @@ pub(super) struct Breaker {
 /// The state of a breaker, which decides about messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// It passes all on.
+    /// It passes all messages on.
     Closed,
-    /// It passes none on.
+    /// It passes no message on.
     Open,
-    /// It passes one on, which decides.
+    /// It passes one message on, which decides.
     HalfOpen,
 }
 
@@ -51,7 +51,7 @@ impl Breaker {
         }
     }
 
-    /// As if the time in which nothing is sent were over.
+    /// Ends the time in which nothing is sent.
     #[cfg(test)]
     pub(super) fn end_wait(&mut self) {
         self.until = self.until.map(|_| Instant::now());

@@ -15,14 +15,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
-/// For how long a message waits whose document could not be stored.
+/// The time that a message waits whose document could not be stored.
 const UNSTORED: Duration = Duration::from_secs(5);
 /// The time that a message may take to be known after the receipt for it.
 const EARLY: Duration = Duration::from_secs(5);
-/// After how many receipts in a row that match nothing this is logged. Single ones are of messages whose jobs are
-/// forgotten, or of other programs that share the account.
+/// The number of receipts in a row that match nothing after which this is logged. Single ones belong to messages whose
+/// jobs are forgotten, or to other programs that share the account.
 const IN_A_ROW: u32 = 3;
-/// After what time it is logged again.
+/// The time after which it is logged again.
 const LOGGED_AGAIN: Duration = Duration::from_secs(60 * 60);
 
 /// The labels by which receipts are counted.
@@ -68,7 +68,7 @@ impl Inbound {
     }
 }
 
-/// As long as there is one, what arrives is stored.
+/// The attachment to an engine: until it is dropped, received data is stored.
 pub struct Attached(Routes);
 
 impl Drop for Attached {
@@ -79,9 +79,9 @@ impl Drop for Attached {
 
 /// The resource that a provider may request by the path of a URL.
 pub(crate) enum Endpoint {
-    /// To report on a message.
+    /// A report on a message.
     Receipt(RouteRef),
-    /// To fetch a document.
+    /// A fetch of a document.
     Document(RouteRef, Secret),
 }
 
@@ -298,7 +298,7 @@ impl Routes {
         self.note(route.name(), receipt)
     }
 
-    /// A document, with its media type. It is gone then.
+    /// Takes a document, with its media type. It is gone then.
     pub(crate) fn fetch(
         &self,
         route: &RouteRef,

@@ -23,7 +23,7 @@ pub(super) struct Lookups {
 }
 
 struct Provider {
-    /// As they are stored, to notice that they were changed.
+    /// The settings as they are stored, to notice that they were changed.
     stored: Secret,
     /// The errors of one that cannot be used.
     open: std::result::Result<HttpLookup, Vec<String>>,
@@ -140,7 +140,7 @@ impl NumberLookup for Routes {
     }
 }
 
-/// One of the look-ups that wait for a provider at once.
+/// A look-up that waits for a provider.
 struct Place(Arc<AtomicUsize>);
 
 impl Place {

@@ -20,7 +20,7 @@ pub fn takes_receipts(settings: &str) -> bool {
     open(settings).is_ok_and(|open| open.gateway.takes_receipts())
 }
 
-/// The settings of a gateway.
+/// Parses the settings of a gateway.
 pub(super) fn object(settings: &str) -> std::result::Result<Map<String, Value>, Vec<Problem>> {
     serde_json::from_str(settings).map_err(|error| {
         vec![Problem {

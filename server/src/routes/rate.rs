@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 /// Lets so many through in each second, and as many at once.
 #[derive(Debug)]
 pub(super) struct Rate {
-    /// None if there is no limit.
+    /// The limit; `None` if there is no limit.
     per_second: Option<u32>,
-    /// When the next message may go, if those before had been spread evenly.
+    /// The time at which the next message may go, if the ones before had been spread evenly.
     next: Option<Instant>,
 }
 
 impl Rate {
-    /// 0 is no limit.
+    /// Returns a limit; 0 is no limit.
     pub(super) fn new(per_second: u32) -> Rate {
         Rate { per_second: Some(per_second).filter(|rate| *rate > 0), next: None }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The values that `channels` accepts.
 const CHANNELS: [(&str, Channel); 2] = [("sms", Channel::Sms), ("call", Channel::Call)];
-/// As long an attempt takes at most if its gateway is not known.
+/// The longest time of an attempt in seconds, if its gateway is not known.
 const TIMEOUT: u64 = 60;
 
 /// The settings of routes.

@@ -15,7 +15,7 @@ impl Gateway for Panics {
     }
 }
 
-/// A message, as an engine makes it.
+/// Returns a message, as an engine makes it.
 fn message() -> Message {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
@@ -35,7 +35,7 @@ fn state(routes: &Routes) -> State {
     routes.states()[0].1
 }
 
-/// As if this much time had passed.
+/// Lets the routes behave as if this much time had passed.
 fn later(routes: &Routes) {
     let all = routes.all();
     let mut breaker = locked(&all[0].open.as_ref().unwrap().breaker);

@@ -94,7 +94,7 @@ impl Faults {
         self.all().iter().map(|fault| fault.shown()).collect()
     }
 
-    /// The fault that a call meets, or the message of a call. The latest goes first.
+    /// Takes the fault that a call meets, or the message of a call. The latest goes first.
     pub(super) fn take(&self, call: &str, delivering: bool) -> Option<Arc<Fault>> {
         let all = self.all();
         all.iter().rev().find(|fault| fault.meets(call, delivering)).cloned()

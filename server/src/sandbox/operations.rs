@@ -267,7 +267,7 @@ fn end_fault(world: &World, params: &Params) -> Result<Value> {
     }
 }
 
-/// Nothing of what was asked for is there.
+/// Returns the error that nothing fits the request.
 pub(super) fn missing(message: String) -> Error {
     Error::Rejected(Box::new(Rejection { status: 404, message, ..Rejection::default() }))
 }

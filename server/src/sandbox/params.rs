@@ -50,7 +50,7 @@ impl Params {
         Ok(Params(params))
     }
 
-    /// A text, or a number as text.
+    /// Reads a text, or a number as text.
     pub(super) fn text(&self, name: &'static str) -> Result<Option<Cow<'_, str>>> {
         match self.0.get(name) {
             None => Ok(None),
@@ -93,7 +93,7 @@ impl Params {
         checked.transpose()
     }
 
-    /// A time in Unix seconds.
+    /// Reads a time in Unix seconds.
     pub(super) fn time(&self, name: &'static str) -> Result<Option<Duration>> {
         let what = "must be a time in Unix seconds, from 1970 to 2200";
         let seconds: Option<f64> = self.parsed(name, what)?;
@@ -105,7 +105,7 @@ impl Params {
         checked.transpose()
     }
 
-    /// A list of texts, as JSON or separated by commas.
+    /// Reads a list of texts, as JSON or separated by commas.
     pub(super) fn list(&self, name: &'static str) -> Result<Vec<String>> {
         let wrong = || invalid(name, "must be a list of names");
         match self.0.get(name) {

@@ -101,7 +101,7 @@ fn remember<T>(all: &mut Vec<T>, one: T) {
     all.push(one);
 }
 
-/// The outcome of a call, in the words of the log.
+/// Returns the outcome of a call, in the words of the log.
 fn outcome(status: u16, code: Option<&str>, checked: bool) -> &'static str {
     match (status, code) {
         (200, _) if checked => "ok",
@@ -115,7 +115,7 @@ fn outcome(status: u16, code: Option<&str>, checked: bool) -> &'static str {
     }
 }
 
-/// The arguments of a call by their names, without what is secret.
+/// Returns the arguments of a call by their names, without secrets.
 pub(super) fn arguments(call: &MatchedCall, params: &Map<String, Value>, names: &Names) -> Value {
     let mut shown = Map::new();
     for (name, value) in call.fields().iter().chain(params) {
@@ -145,7 +145,7 @@ pub(super) fn arguments(call: &MatchedCall, params: &Map<String, Value>, names: 
     shown.into()
 }
 
-/// The user whom a call concerns.
+/// Returns the user whom a call concerns.
 pub(super) fn user_of(arguments: &Value) -> Option<UserId> {
     arguments.get("user_id")?.as_u64()?.to_string().parse().ok()
 }

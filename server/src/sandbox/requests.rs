@@ -75,7 +75,7 @@ impl Sandbox {
         self.check_key(&self.world(), headers).is_ok()
     }
 
-    /// The reply to a client that has sent too many wrong keys.
+    /// Returns the reply to a client that has sent too many wrong keys.
     pub(crate) fn refused(wait: Duration) -> Response {
         let message = "Too many wrong API keys were sent from this address. Try again later.";
         let mut response = failed(&rejected(503, message));

@@ -12,7 +12,8 @@ use seconder::wire::form;
 
 /// A credential is longer, and so is what is redacted: shorter texts are parts of words.
 const SHORTEST: usize = 4;
-/// In headers and queries, most texts are no credentials.
+/// The length from which on a text in a header or query may be a credential. Most shorter texts are
+/// not.
 const SHORTEST_LITERAL: usize = 8;
 
 /// The credentials that are set.
@@ -47,7 +48,7 @@ impl Credentials {
         }
     }
 
-    /// The value of the header `Authorization`.
+    /// Reads the value of the header `Authorization`.
     pub(super) fn authorization(
         &self,
         fields: &mut Fields<'_>,
@@ -96,7 +97,7 @@ impl Credentials {
     }
 }
 
-/// The key with which bodies are signed.
+/// Reads the key with which bodies are signed.
 pub(super) fn signing_key(
     fields: &mut Fields<'_>,
     method: &str,

@@ -20,7 +20,7 @@ use ureq::{Agent, Error};
 const LONGEST: u64 = 64 * 1024;
 /// The number of connections that are kept for further messages.
 const IDLE: usize = 8;
-/// For how long they are kept. Most servers close them later.
+/// The time for which they are kept. Most servers close them later.
 const IDLE_AGE: Duration = Duration::from_secs(15);
 
 thread_local! {
@@ -130,7 +130,7 @@ pub(crate) fn roots(file: Option<&str>) -> Result<Vec<Certificate<'static>>, Str
     }
 }
 
-/// The system's bundle of certificates. The usual libraries let the environment replace it.
+/// Returns the system's bundle of certificates. The usual libraries let the environment replace it.
 fn system() -> Result<Vec<Certificate<'static>>, String> {
     let read = |file: &&str| usable(&std::fs::read(file).ok()?);
     let found = BUNDLES.iter().filter_map(read).find(|found| !found.is_empty());

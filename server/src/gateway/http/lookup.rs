@@ -75,7 +75,7 @@ const TYPES: [(&str, LineType); 17] = [
     ("throwaway", LineType::Disposable),
 ];
 
-/// The settings of look-ups by a provider of one's own choice.
+/// Returns the settings of look-ups by a provider of one's own choice.
 pub(in crate::gateway) fn fields() -> Vec<Field> {
     let of_http = FIELDS.iter().filter(|field| OF_REQUEST.contains(&field.name));
     let of_http = of_http.map(|field| match field.name {
@@ -338,7 +338,7 @@ fn types(fields: &mut Fields<'_>) -> Vec<(String, LineType)> {
     })
 }
 
-/// A placeholder of messages alone in some text of a value.
+/// Returns a placeholder in a value that only messages have.
 fn foreign(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => text.split("{{").skip(1).find_map(|rest| {

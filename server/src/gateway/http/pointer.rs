@@ -12,7 +12,7 @@ impl Pointer {
         Some(Pointer(steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect()))
     }
 
-    /// The same, or the name of a field.
+    /// Parses a pointer, or the name of a field.
     pub(super) fn or_name(text: &str) -> Option<Pointer> {
         match text.starts_with('/') {
             true => Pointer::read(text),
@@ -28,7 +28,7 @@ impl Pointer {
         })
     }
 
-    /// The first text or number that the pointer leads to.
+    /// Returns the first text or number that the pointer leads to.
     pub(super) fn text(&self, value: &Value) -> Option<String> {
         self.all(value).into_iter().find_map(text)
     }
@@ -45,7 +45,7 @@ fn next<'v>(value: &'v Value, step: &str) -> Vec<&'v Value> {
     }
 }
 
-/// A value as text: providers write `"0"`, `0` and `false` for one and the same thing.
+/// Returns a value as text: providers write `"0"`, `0` and `false` for one and the same thing.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

@@ -109,7 +109,7 @@ fn is_code(said: &str) -> bool {
     said.len() <= 5 && said.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A text with no more than two digits in a row.
+/// Returns a text with no more than two digits in a row.
 fn without_digits(text: &str) -> String {
     let mut left = String::new();
     for part in text.split_inclusive(|c: char| !c.is_ascii_digit()) {
@@ -125,7 +125,7 @@ fn without_digits(text: &str) -> String {
     left
 }
 
-/// A setting that names a parameter, or is a JSON pointer.
+/// Reads a setting that names a parameter, or is a JSON pointer.
 fn pointer(fields: &mut Fields<'_>, name: &str) -> Option<(String, Pointer)> {
     let text = fields.text(name)?;
     Some((text.to_owned(), Pointer::or_name(text)?))

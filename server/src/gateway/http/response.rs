@@ -124,8 +124,8 @@ impl Rules {
         }
     }
 
-    /// The provider's code of the failure. Where several parts of a message have one, it is the first
-    /// that is not the one of success.
+    /// Returns the provider's code of the failure. Where several parts of a message have one, it is the first that does
+    /// not mean success.
     pub(super) fn code(&self, json: Option<&Value>) -> Option<String> {
         let pointer = self.code.as_ref().or(self.pointer.as_ref())?;
         let codes = pointer.all(json?).into_iter().filter_map(text);
@@ -144,8 +144,8 @@ impl Rules {
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 
-    /// The reason: the status, what it means, the provider's code, and what it wrote. It is shortened
-    /// once the secrets are removed, because a part of one would not be recognised.
+    /// Returns the reason: the status, its meaning, the provider's code, and its text. It is shortened once the secrets
+    /// are removed, because a part of one would not be recognised.
     pub(super) fn wrong(&self, response: &Response, json: Option<&Value>, what: &str) -> String {
         let code = self.code(json).map(|code| format!(", code {code}")).unwrap_or_default();
         let body = || {

@@ -9,10 +9,10 @@ pub(super) const SIGNATURE: &str = "X-Svc-Signature";
 /// The header with the nonce: the time in Unix seconds, a dot, and digits that make it unique.
 pub(super) const NONCE: &str = "X-Svc-Signature-Nonce";
 
-/// The headers for a body in JSON that is posted to a URL. Each attempt has its own nonce.
+/// Returns the headers for a body in JSON that is posted to a URL. Each attempt has its own nonce.
 ///
 /// # Errors
-/// Why it cannot be signed.
+/// The reason why it cannot be signed.
 pub(super) fn headers(
     key: &ApiKey,
     url: &str,

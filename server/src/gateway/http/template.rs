@@ -7,17 +7,17 @@ use seconder::wire::form;
 /// The place of a text in a request, which decides how values in it are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the path or the query of the URL.
+    /// The path or the query of the URL.
     Url,
-    /// In a header. Control characters cannot be escaped there.
+    /// A header. Control characters cannot be escaped there.
     Header,
-    /// In a body that is a form.
+    /// A body that is a form.
     Form,
-    /// In a body in JSON, inside a string.
+    /// A body in JSON, inside a string.
     Json,
-    /// In a body in XML, as text or inside the value of an attribute.
+    /// A body in XML, as text or inside the value of an attribute.
     Xml,
-    /// In a body of plain text, where nothing has a meaning.
+    /// A body of plain text, where no character has a meaning.
     Text,
 }
 
@@ -60,12 +60,12 @@ impl Template {
         Ok(Template(parts))
     }
 
-    /// The parts, for checks of where placeholders stand.
+    /// Returns the parts, for checks of the places of placeholders.
     pub(super) fn parts(&self) -> &[Part] {
         &self.0
     }
 
-    /// The text, if it has no placeholder.
+    /// Returns the text, if it has no placeholder.
     pub(super) fn literal(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
@@ -74,7 +74,7 @@ impl Template {
         }
     }
 
-    /// The same for a form, with the literal text encoded.
+    /// Returns the same template for a form, with the literal text encoded.
     pub(super) fn encoded(mut self) -> Template {
         for part in &mut self.0 {
             if let Part::Literal(text) = part {
@@ -84,7 +84,7 @@ impl Template {
         self
     }
 
-    /// The text with an `x` for each value, for checks of what surrounds them.
+    /// Returns the text with an `x` for each value, for checks of the text around them.
     pub(super) fn sample(&self) -> String {
         let parts = self.0.iter().map(|part| match part {
             Part::Literal(text) => text.as_str(),
@@ -93,7 +93,7 @@ impl Template {
         parts.collect()
     }
 
-    /// The text with the values in it.
+    /// Returns the text with the values in it.
     pub(super) fn render(&self, place: Place, values: &Values<'_>) -> Result<String, Unsendable> {
         let mut out = String::new();
         for part in &self.0 {
@@ -154,8 +154,8 @@ fn escape(value: &str, place: Place, name: Name) -> Result<String, Unsendable> {
     })
 }
 
-/// A character in XML. Line breaks and tabs are written as references, because a parser changes them
-/// in attributes. What XML cannot hold is left out.
+/// Returns a character in XML. Line breaks and tabs are written as references, because a parser changes them in
+/// attributes. Characters that XML cannot hold are left out.
 pub(super) fn xml(c: char) -> String {
     match c {
         '&' => "&amp;".to_owned(),
@@ -169,7 +169,8 @@ pub(super) fn xml(c: char) -> String {
     }
 }
 
-/// The lines of a message are kept, because browsers look for codes in its last one.
+/// Returns whether a character is plain. The lines of a message are kept, because browsers look for codes in its last
+/// one.
 fn is_plain(c: char, name: Name) -> bool {
     !c.is_control() || (c == '\n' && matches!(name, Name::Text | Name::SpokenText))
 }

@@ -88,7 +88,7 @@ fn rendered(text: &str, place: Place, values: &Hostile) -> String {
     render(&template, place, values).unwrap()
 }
 
-/// The pairs of a form or a query, by the rules for forms (WHATWG URL, 5.1).
+/// Returns the pairs of a form or a query, by the rules for forms (WHATWG URL, 5.1).
 fn pairs(form: &str) -> Vec<(String, String)> {
     let pairs = form.split('&').map(|pair| pair.split_once('=').unwrap());
     pairs.map(|(name, value)| (decoded(name), decoded(value))).collect()
@@ -114,7 +114,7 @@ fn in_xml(text: &str) -> String {
     text.chars().filter(holds).collect()
 }
 
-/// The attributes and the text of a document that is one element, and nothing else.
+/// Returns the attributes and the text of a document that is one element, and nothing else.
 fn element(xml: &str) -> (Vec<(String, String)>, String) {
     let mut reader = quick_xml::Reader::from_str(xml);
     let Event::Start(start) = reader.read_event().unwrap() else { panic!("{xml}") };

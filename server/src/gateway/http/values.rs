@@ -55,7 +55,7 @@ pub(super) const NAMES: &[(&str, Name)] = &[
 /// The values of one message.
 pub(super) struct Values<'a> {
     pub(super) message: &'a Outgoing<'a>,
-    /// In the order of the names that the templates were read with.
+    /// The values in the order of the names that the templates were read with.
     pub(super) settings: &'a [Secret],
 }
 
@@ -99,7 +99,7 @@ impl Name {
     }
 }
 
-/// A code in SSML, each character by itself.
+/// Returns a code in SSML, each character by itself.
 fn ssml(code: &str) -> String {
     let characters: Vec<String> = code
         .chars()
@@ -112,7 +112,7 @@ fn escaped(text: &str) -> String {
     text.chars().map(xml).collect()
 }
 
-/// A code for a voice, which would read it as one large number otherwise.
+/// Returns a code for a voice, which would read it as one large number otherwise.
 fn spoken(code: &str) -> String {
     let digits: Vec<String> = code.chars().map(String::from).collect();
     digits.join(" … ")

@@ -3,11 +3,11 @@
 /// The encoding of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// In the alphabet of GSM where it has every character, otherwise in UCS-2.
+    /// The alphabet of GSM if it has every character, otherwise UCS-2.
     Auto,
-    /// In Latin-1 where it has every character, otherwise in UCS-2.
+    /// Latin-1 if it has every character, otherwise UCS-2.
     Latin1,
-    /// In UCS-2.
+    /// UCS-2.
     Ucs2,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn encode(text: &str, encoding: Encoding) -> Encoded {
     Encoded { coding, parts: cut(&units, limits) }
 }
 
-/// The bytes of each character, if the alphabet has all of them.
+/// Returns the bytes of each character, if the alphabet has all of them.
 fn units(text: &str, of: impl Fn(char) -> Option<Vec<u8>>) -> Option<Vec<Vec<u8>>> {
     text.chars().map(of).collect()
 }
@@ -76,7 +76,7 @@ fn latin1(character: char) -> Option<Vec<u8>> {
     u8::try_from(character).ok().map(|value| vec![value])
 }
 
-/// The characters beyond UCS-2 are pairs of UTF-16, which phones understand.
+/// Returns the units of UCS-2. The characters beyond it are pairs of UTF-16, which phones understand.
 fn units_of_ucs2(text: &str) -> Vec<Vec<u8>> {
     let bytes = |character: char| {
         let mut units = [0; 2];
@@ -85,7 +85,7 @@ fn units_of_ucs2(text: &str) -> Vec<Vec<u8>> {
     text.chars().map(bytes).collect()
 }
 
-/// No part ends within a character, because each would be shown wrongly alone.
+/// Cuts a text into parts. No part ends within a character, because each would be shown wrongly alone.
 fn cut(units: &[Vec<u8>], (alone, part): (usize, usize)) -> Vec<Vec<u8>> {
     if units.iter().map(Vec::len).sum::<usize>() <= alone {
         return vec![units.concat()];

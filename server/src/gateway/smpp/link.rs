@@ -26,9 +26,9 @@ pub(super) enum Reply {
     Accepted(String),
     /// The SMSC has refused it, with this status.
     Refused(u32),
-    /// It was not written: why.
+    /// It was not written, for this reason.
     NotWritten(String),
-    /// It was written, and no response arrived: why.
+    /// It was written, and no response arrived, for this reason.
     Lost(String),
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Status {
 
 struct Now {
     bound: bool,
-    /// When the next attempt to bind is made.
+    /// The time of the next attempt to bind.
     next: Option<Instant>,
     wrong: String,
 }
@@ -308,7 +308,7 @@ async fn run(mut context: Context) {
     context.status.set_wrong("the gateway was stopped");
 }
 
-/// Between half of it and all of it, so that processes that have lost one SMSC do not return at once.
+/// Returns a pause between half of it and all of it, so that processes that have lost one SMSC do not return at once.
 fn jittered(pause: Duration) -> Duration {
     let random = RandomState::new().hash_one(0u8);
     let share = f64::from(u16::try_from(random % 1000).unwrap_or_default()) / 2000.0;

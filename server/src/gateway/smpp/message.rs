@@ -10,10 +10,10 @@ use seconder::calls::Channel;
 const HAS_HEADER: u8 = 0x40;
 const HEADER: [u8; 3] = [0x05, 0x00, 0x03];
 
-/// The bodies of the messages to submit, one after the other.
+/// Returns the bodies of the messages to submit, one after the other.
 ///
 /// # Errors
-/// Why no attempt can succeed.
+/// The reason why no attempt can succeed.
 pub(super) fn bodies(config: &Config, message: &Outgoing<'_>) -> Result<Vec<Vec<u8>>, String> {
     if message.channel != Channel::Sms {
         return Err("SMPP carries text messages only".to_owned());
@@ -94,7 +94,7 @@ impl Submission<'_> {
         body.0
     }
 
-    /// The type of number, the numbering plan and the address of the sender.
+    /// Returns the type of number, the numbering plan and the address of the sender.
     fn source(&self) -> (u8, u8, &str) {
         const SHORTEST_NUMBER: usize = 7;
         let digits = self.from.strip_prefix('+').unwrap_or(self.from);
@@ -112,8 +112,8 @@ impl Submission<'_> {
     }
 }
 
-/// A number for the parts of a text. It is the same in each attempt, so that the parts of a repeated
-/// message replace those that have arrived already.
+/// Returns a number for the parts of a text. It is the same in each attempt, so that the parts of a repeated message
+/// replace those that have arrived already.
 fn reference(id: &str) -> [u8; 2] {
     let hash = id
         .bytes()
@@ -122,7 +122,7 @@ fn reference(id: &str) -> [u8; 2] {
     [bytes[0] ^ bytes[2], bytes[1] ^ bytes[3]]
 }
 
-/// A time from now on, as the protocol writes it: `000000001000000R` for ten minutes.
+/// Returns a time from now on, as the protocol writes it: `000000001000000R` for ten minutes.
 fn period(seconds: u64) -> String {
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
     format!("0000{days:02}{hours:02}{:02}{:02}000R", seconds / 60 % 60, seconds % 60)

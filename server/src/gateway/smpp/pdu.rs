@@ -50,7 +50,7 @@ impl Pdu {
         Pdu { command, status: 0, sequence, body }
     }
 
-    /// The response to this message.
+    /// Returns the response to this message.
     pub(super) fn response(&self, status: u32, body: Vec<u8>) -> Pdu {
         Pdu { command: self.command | RESPONSE, status, sequence: self.sequence, body }
     }
@@ -105,7 +105,7 @@ impl Pdu {
 pub(super) struct Body(pub(super) Vec<u8>);
 
 impl Body {
-    /// A text that a zero byte ends, so one within it is left out.
+    /// Appends a text that a zero byte ends, so one within it is left out.
     pub(super) fn text(mut self, text: &str) -> Body {
         self.0.extend(text.bytes().filter(|byte| *byte != 0));
         self.0.push(0);
@@ -139,7 +139,7 @@ impl<'a> Fields<'a> {
         self.take(1).map(|byte| byte[0])
     }
 
-    /// A text up to its zero byte, or to the end of the message, because some leave the byte out.
+    /// Reads a text up to its zero byte, or to the end of the message, because some leave the byte out.
     pub(super) fn text(&mut self) -> &'a [u8] {
         let end = self.0.iter().position(|byte| *byte == 0);
         let text = &self.0[..end.unwrap_or(self.0.len())];
@@ -147,7 +147,7 @@ impl<'a> Fields<'a> {
         text
     }
 
-    /// The next parameter with a tag. What follows a truncated one is ignored.
+    /// Reads the next parameter with a tag. The bytes after a truncated one are ignored.
     pub(super) fn tagged(&mut self) -> Option<(u16, &'a [u8])> {
         let number = |bytes: &[u8]| u16::from_be_bytes([bytes[0], bytes[1]]);
         let tag = self.take(2).ok().map(number)?;

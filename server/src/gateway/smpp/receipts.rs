@@ -6,16 +6,16 @@ use crate::gateway::receipt::{Delivery, Receipt};
 /// The format of a message's id in the receipts of an SMSC. Some write one number in two ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ids {
-    /// As in its responses.
+    /// The same format as in its responses.
     Same,
-    /// In decimal, but in hexadecimal in its responses.
+    /// Decimal, but hexadecimal in its responses.
     Decimal,
-    /// In hexadecimal, but in decimal in its responses.
+    /// Hexadecimal, but decimal in its responses.
     Hexadecimal,
 }
 
 impl Ids {
-    /// The id of a response, in the spelling that receipts are compared with.
+    /// Returns the id of a response, in the spelling that receipts are compared with.
     pub(super) fn of_response(self, id: &str) -> String {
         match self {
             Ids::Same => id.to_owned(),
@@ -24,7 +24,7 @@ impl Ids {
         }
     }
 
-    /// The id of a receipt, in the spelling of the response.
+    /// Returns the id of a receipt, in the spelling of the response.
     fn of_receipt(self, id: &str) -> String {
         match self {
             Ids::Same => id.to_owned(),
@@ -72,9 +72,8 @@ fn plain(id: &str) -> Option<&str> {
     is_plain.then_some(id)
 }
 
-/// The text of a delivery. All encodings write the characters that receipts begin with alike, except
-/// UCS-2, which has a zero with each of them. `data_coding` is of no use, because many SMSCs copy it from
-/// the message.
+/// Returns the text of a delivery. All encodings write the characters that receipts begin with alike, except UCS-2,
+/// which has a zero with each of them. `data_coding` is of no use, because many SMSCs copy it from the message.
 fn text(bytes: &[u8]) -> String {
     let ucs2 = |of: fn([u8; 2]) -> u16| {
         let units = bytes.chunks_exact(2).map(|pair| of([pair[0], pair[1]]));
@@ -107,7 +106,7 @@ fn state(word: &str) -> Delivery {
     }
 }
 
-/// The word for a state; none if it is not a state of the protocol.
+/// Returns the word for a state; `None` if it is not a state of the protocol.
 fn name(state: u8) -> Option<&'static str> {
     Some(match state {
         0 | 1 => "ENROUTE",
@@ -123,7 +122,7 @@ fn name(state: u8) -> Option<&'static str> {
     })
 }
 
-/// The code of an error, if there is one other than "none".
+/// Returns the code of an error, if there is one other than "none".
 fn error(delivered: &Delivered<'_>, text: &str) -> Option<String> {
     let is_code = |code: &&str| {
         code.len() <= 8
@@ -134,8 +133,8 @@ fn error(delivered: &Delivered<'_>, text: &str) -> Option<String> {
     field(text, "err").filter(is_code).map(str::to_owned).or_else(in_parameter)
 }
 
-/// The value of `id:` in `id:7 sub:001 dlvrd:001 submit date:2611230801 … stat:DELIVRD err:000 text:…`
-/// (SMPP 3.4, appendix B). Some write a space before it. What follows `text:` is of the message, and is
+/// Returns the value of a field, such as `id:` in `id:7 sub:001 dlvrd:001 submit date:2611230801 … stat:DELIVRD err:000
+/// text:…` (SMPP 3.4, appendix B). Some write a space before it. The text after `text:` belongs to the message, and is
 /// no field.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let is_name = |found: &str, name: &str| found.eq_ignore_ascii_case(name);

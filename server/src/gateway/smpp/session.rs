@@ -38,7 +38,8 @@ pub(super) struct Session {
     sequence: u32,
     /// Messages without a response.
     waiting: HashMap<u32, Submit>,
-    /// When something was received last, and since when `enquire_link` has no response.
+    /// The time at which something was received last, and the time since which `enquire_link` has
+    /// no response.
     heard: Instant,
     enquired: Option<Instant>,
     /// Set once the SMSC has responded to anything in this session.

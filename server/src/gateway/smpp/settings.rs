@@ -44,11 +44,11 @@ pub(super) const FIELDS: &[Field] = &[
 /// The way in which a text is sent that does not fit into one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Multipart {
-    /// In several messages, with a header in their texts.
+    /// Several messages, with a header in their texts.
     Udh,
-    /// In several messages, with parameters.
+    /// Several messages, with parameters.
     Sar,
-    /// In one message, which the SMSC cuts.
+    /// One message, which the SMSC cuts.
     Payload,
 }
 
@@ -192,7 +192,7 @@ fn short(fields: &mut Fields<'_>, name: &str, most: usize) -> String {
     ascii(fields, name, text, most)
 }
 
-/// A text that a message of the protocol can hold.
+/// Checks a text that a message of the protocol can hold.
 fn ascii(fields: &mut Fields<'_>, name: &str, text: Option<String>, most: usize) -> String {
     let text = text.unwrap_or_default();
     if !is_ascii(&text, most) {
@@ -222,7 +222,7 @@ pub(super) fn is_sender(from: &str) -> bool {
     }
 }
 
-/// A type of number or a numbering plan.
+/// Reads a type of number or a numbering plan.
 fn kind(fields: &mut Fields<'_>, name: &str, most: u8) -> Option<u8> {
     fields.value(name)?;
     Some(small(fields.number(name, 0..=u64::from(most), 0)))
@@ -233,7 +233,7 @@ fn validity(fields: &mut Fields<'_>) -> Option<u64> {
     Some(fields.number("validity", 60..=172_800, 60))
 }
 
-/// A number that was checked to be small enough.
+/// Converts a number that was checked to be small enough.
 fn small<T: TryFrom<u64> + Default>(number: u64) -> T {
     T::try_from(number).unwrap_or_default()
 }

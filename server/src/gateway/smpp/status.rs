@@ -61,13 +61,13 @@ const KNOWN: &[(u32, &str, Meaning)] = &[
     (0xff, "ESME_RUNKNOWNERR", Temporary),
 ];
 
-/// A status that is not in the list is of the SMSC's vendor, and may be temporary: the message's
-/// deadline bounds the attempts.
+/// Returns the meaning of a status. One that is not in the list belongs to the SMSC's vendor, and
+/// may be temporary: the message's deadline bounds the attempts.
 pub(super) fn meaning(status: u32) -> Meaning {
     KNOWN.iter().find(|known| known.0 == status).map_or(Temporary, |known| known.2)
 }
 
-/// `ESME_RINVDSTADR (0xb)`.
+/// Returns the name of a status: `ESME_RINVDSTADR (0xb)`.
 pub(super) fn name(status: u32) -> String {
     match KNOWN.iter().find(|known| known.0 == status) {
         Some((_, name, _)) => format!("{name} ({status:#x})"),

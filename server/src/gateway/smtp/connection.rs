@@ -302,7 +302,7 @@ fn connect(config: &Config, deadline: Instant) -> Result<TcpStream, String> {
     Err(format!("the mail server cannot be reached: {wrong}"))
 }
 
-/// The addresses of a name. The system's resolver has no deadline, so it has a thread.
+/// Returns the addresses of a name. The system's resolver has no deadline, so it has a thread.
 fn resolve(host: &str, port: u16, deadline: Instant) -> Result<Vec<SocketAddr>, String> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);

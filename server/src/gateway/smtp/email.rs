@@ -88,7 +88,8 @@ impl Email {
     }
 }
 
-/// The sender of the route replaces the address, or is the name that is shown with it.
+/// Returns the sender. The sender of the route replaces the address, or is the name that is shown
+/// with it.
 fn sender(config: &Config, from: &str) -> Mailbox {
     match from.parse::<Mailbox>() {
         Ok(from) if is_address(from.email.as_ref()) => from,
@@ -101,7 +102,8 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The content with its end. Lines that begin with a dot get another one, and all end alike.
+/// Returns the content with its end. Lines that begin with a dot get another one, and all end
+/// alike.
 fn transferred(content: &[u8]) -> Vec<u8> {
     let mut transferred = Vec::with_capacity(content.len() + 8);
     let content = content.strip_suffix(b"\n").unwrap_or(content);
@@ -135,7 +137,7 @@ mod tests {
         Outgoing { id, to, text, language: "en", code, from, channel, urls: Urls::default() }
     }
 
-    /// The headers and the body.
+    /// Returns the headers and the body.
     fn email(settings: Value, message: &Outgoing<'_>) -> (String, String) {
         let email = Email::new(&config(settings), message).unwrap();
         let text = String::from_utf8(email.content).unwrap();

@@ -33,11 +33,11 @@ pub(super) const FIELDS: &[Field] = &[
 /// The security of a connection.
 #[derive(Clone)]
 pub(super) enum Security {
-    /// By `STARTTLS`, without which nothing is sent.
+    /// TLS by `STARTTLS`, without which nothing is sent.
     StartTls(Arc<ClientConfig>, ServerName<'static>),
-    /// From its beginning.
+    /// TLS from the beginning.
     Wrapper(Arc<ClientConfig>, ServerName<'static>),
-    /// Not at all, because it does not leave this machine.
+    /// No TLS, because the connection does not leave this machine.
     None,
 }
 
