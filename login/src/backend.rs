@@ -8,7 +8,7 @@ use seconder::calls::{
 use seconder::model::UserId;
 use seconder::{ApprovalWait, Handle, Result, Service, Sleeper, Verify};
 
-/// The calls that a login makes: a [`Service`], or what stands in for one in tests.
+/// The calls that a login makes: a [`Service`], or its stand-in in tests.
 pub trait Backend {
     /// Returns the service's user of a login name, by its directory; `None` if no user has it.
     ///

@@ -19,7 +19,7 @@ pub(crate) fn short(text: &str) -> String {
 }
 
 /// Cleans like [`short`], for a place in a line of the log that programs read: one word, in which only letters, digits
-/// and what host names and addresses have are shown.
+/// and the characters of host names and addresses are shown.
 pub(crate) fn word(text: &str) -> String {
     let may_be = |c: char| c.is_ascii_alphanumeric() || "._-+@%/:[]".contains(c);
     short(&text.replace(|c| !may_be(c), "?"))

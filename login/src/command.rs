@@ -109,8 +109,8 @@ fn wait(child: &mut Child, began: Instant, timeout: Duration) -> Result<(), Stri
     }
 }
 
-/// Ends the program, and what it started in its process group. As long as its status has not been
-/// taken, nothing else can have its number.
+/// Ends the program, and the processes that it started in its process group. As long as its status
+/// has not been taken, nothing else can have its number.
 fn kill(child: &mut Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let Some(pid) = pid else { return };

@@ -111,7 +111,7 @@ pub(crate) enum FirstPass {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offline {
-    /// The folder that holds what is needed for it.
+    /// The folder of the files that it needs.
     pub cache: PathBuf,
     /// The number of days after the last login for which the service prepared codes.
     pub days: u32,

@@ -22,8 +22,8 @@ pub trait Conversation {
     /// was typed is discarded. A conversation that cannot notice this waits, and returns false.
     fn pressed_enter(&mut self, within: Duration) -> bool;
 
-    /// Returns whether what is shown reaches the user only with the next question, as in OpenSSH. Then a user
-    /// who has to do something is asked to press Enter afterwards, instead of being waited for.
+    /// Returns whether text reaches the user only with the next question, as in OpenSSH. Then a user who has to do
+    /// something is asked to press Enter afterwards, instead of being waited for.
     fn holds_text_back(&self) -> bool;
 
     /// Takes the password that the user typed in one field with the code, for the next module: see

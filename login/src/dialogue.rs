@@ -78,8 +78,8 @@ pub fn log_in_as_configured(
     }
 }
 
-/// Asks the user for the second factor, and decides. The journal gets one notice, and what the
-/// operator has to mend as errors.
+/// Asks the user for the second factor, and decides. The journal gets one notice, and errors that
+/// the operator has to mend.
 pub fn log_in(
     config: &Config,
     login: &Login<'_>,

@@ -89,12 +89,12 @@ fn main() -> ExitCode {
     ExitCode::from(exit_status(outcome))
 }
 
-/// Prints what is wrong with the options, or what they ask for. A login name that begins with a dash
-/// may be an option, such as `--help`, so this is never success.
+/// Prints the errors in the options, or the text that they ask for. A login name that begins with a dash may be an
+/// option, such as `--help`, so this is never success.
 fn explain(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        // The status surprises those who know other programs.
+        // The status surprises users of other programs.
         let _ =
             writeln!(std::io::stderr(), "seconder-login: nobody was asked: status {NO_VERDICT}");
     }

@@ -120,7 +120,7 @@ impl Offline {
     /// or to the effective user, and others must not be able to write to them, nor read the folder.
     ///
     /// # Errors
-    /// [`Problem::Storage`] says what is wrong with the folder.
+    /// [`Problem::Storage`] describes the error in the folder.
     pub fn open(
         folder: &Path,
         service: &str,

@@ -96,7 +96,7 @@ fn line(within: Duration) -> Result<Zeroizing<String>, Silent> {
     let input = std::io::stdin();
     let until = Instant::now() + within;
     let mut line = Zeroizing::new(Vec::with_capacity(LONGEST));
-    // One at a time: what follows the line is for later, or for another program.
+    // One at a time: the input after the line is for later, or for another program.
     while let Some(byte) = byte(&input, until)? {
         match byte {
             b'\n' => return text(&line),

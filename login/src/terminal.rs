@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 /// The terminal of the process, independent of standard input and output.
 const TERMINAL: &str = "/dev/tty";
-/// Maximum length of what is typed, in bytes.
+/// Maximum length of the typed text, in bytes.
 const LONGEST: usize = 512;
 /// The signals that end or stop a process whose terminal shows nothing.
 const SIGNALS: [Signal; 5] =
@@ -26,8 +26,8 @@ const SIGNALS: [Signal; 5] =
 /// The user at the terminal of this process.
 #[derive(Debug)]
 pub struct Terminal {
-    /// Opened a second time, so that reading waits for nothing: what was there when the wait for it ended
-    /// may be gone, because Ctrl-C discards it.
+    /// Opened a second time, so that reading waits for nothing: the input that was there when the wait for it ended may
+    /// be gone, because Ctrl-C discards it.
     typed: File,
     shown: File,
 }
@@ -132,10 +132,9 @@ fn readable(terminal: &File, within: Option<Duration>) -> Result<bool, Silent> {
     }
 }
 
-/// Does not show what is typed, until it is dropped. Signals that would end or stop the process, such as the one of
-/// Ctrl-C, take effect after that, because they would leave the terminal like this. They are held back instead of
-/// handled: a library may not replace the handlers of a program, and a program that ignores one of them goes on
-/// ignoring it.
+/// Hides typed text until it is dropped. Signals that would end or stop the process, such as the one of Ctrl-C, take
+/// effect after that, because they would leave the terminal like this. They are held back instead of handled: a library
+/// may not replace the handlers of a program, and a program that ignores one of them goes on ignoring it.
 struct Hidden {
     terminal: File,
     before: Termios,
@@ -172,7 +171,7 @@ impl Hidden {
         }
     }
 
-    /// Shows again what is typed.
+    /// Shows typed text again.
     fn show(&self) {
         // At once, even where the user has stopped the output.
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);

@@ -79,8 +79,8 @@ pub(crate) fn check_program(path: &Path) -> Result<(), String> {
 /// The effective user is trusted like root: anyone who runs programs as that user can trace this process and change
 /// what it decides.
 ///
-/// A FIFO or a device does not block, and what was checked is what is read: each folder is opened,
-/// and the next one within it.
+/// A FIFO or a device does not block, and the file that was checked is the one that is read: each folder is opened, and
+/// the next one within it.
 pub(crate) fn open_trusted(path: &Path) -> Result<(OwnedFd, Stat), String> {
     let mut components = path.components();
     if components.next() != Some(Component::RootDir) {

@@ -1,5 +1,5 @@
-//! The approver: the page at which users respond to approval requests on their phones, and what it asks the
-//! service for. docs/approver.md describes both.
+//! The approver: the page at which users respond to approval requests on their phones, and its requests to the service.
+//! docs/approver.md describes both.
 
 mod api;
 mod assets;

@@ -100,7 +100,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The most milliseconds by which a decision of another process can appear later than others.
 const LATE: i64 = 30_000;
 
-/// The time of a decision, and what distinguishes it from others of that time.
+/// The time of a decision, and the values that distinguish it from others of that time.
 type Place = (i64, Option<u64>, i64);
 
 /// Prints decisions as they are made.

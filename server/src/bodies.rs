@@ -22,7 +22,7 @@ struct Kept {
     by_client: HashMap<Client, usize>,
 }
 
-/// A body that is being read. What has arrived takes room, and not what was announced, so requests without a body
+/// A body that is being read. Bytes that have arrived take room, and announced ones do not, so requests without a body
 /// take none. The memory is wiped, with all that the body grew out of.
 #[derive(Default)]
 pub(crate) struct BodyBuffer {
@@ -61,7 +61,7 @@ impl BodyBuffer {
         self.room = None;
     }
 
-    /// Appends what has arrived. Returns false and changes nothing if there is no room for it.
+    /// Appends the bytes that have arrived. Returns false and changes nothing if there is no room for it.
     #[must_use]
     pub(crate) fn extend(&mut self, data: &[u8]) -> bool {
         let (length, before) = (self.bytes.len() + data.len(), self.bytes.capacity());
@@ -70,7 +70,7 @@ impl BodyBuffer {
             if self.room.as_mut().is_some_and(|room| !room.grow(capacity)) {
                 return false;
             }
-            // A vector that grows by itself would leave a part of what it held behind.
+            // A vector that grows by itself would leave a part of its contents behind.
             let mut larger = Zeroizing::new(Vec::with_capacity(capacity));
             larger.extend_from_slice(&self.bytes);
             self.bytes = larger;
@@ -79,7 +79,7 @@ impl BodyBuffer {
         true
     }
 
-    /// Forgets what has arrived.
+    /// Forgets the bytes that have arrived.
     pub(crate) fn clear(&mut self) {
         self.bytes = Zeroizing::default();
         if let Some(room) = &mut self.room {

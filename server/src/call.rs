@@ -30,7 +30,7 @@ struct Declared {
     make: fn(&Service, Map<String, Value>) -> Result<Made>,
 }
 
-/// The fields of a reply, and whether it lets somebody in, if that was asked.
+/// The fields of a reply, and whether it lets a user in, if that was asked.
 struct Made {
     fields: Value,
     is_right: bool,
@@ -222,8 +222,8 @@ mod tests {
         CALLS.iter().for_each(|call| command(call).debug_assert());
     }
 
-    /// A parameter that is added has to be listed here, or in one of the lists of those that are not plain:
-    /// what lets somebody in must not be an option.
+    /// A parameter that is added has to be listed here, or in one of the lists of parameters that are not plain: a
+    /// value that lets a user in must not be an option.
     #[test]
     fn every_parameter_is_known_to_be_plain_or_not() {
         const PLAIN: &str = "action action_message authenticator_id cellphone code_length country_code days device_id email label \

@@ -68,7 +68,7 @@ impl Calls {
         }
     }
 
-    /// Waits until there was none for a while. The server began to stop at this time.
+    /// Waits until there was no call for a while. The server began to stop at this time.
     pub(crate) async fn ended(&self, since: Instant) {
         while self.is_any(since.elapsed()) {
             tokio::time::sleep(LOOK).await;

@@ -48,12 +48,12 @@ impl Certificate {
         Ok((Some(Arc::new(certificate)), pem))
     }
 
-    /// Reads it. Returns what clients trust it by, if it is self-signed.
+    /// Reads it. Returns the text by which clients trust it, if it is self-signed.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the files are invalid.
     pub(crate) fn open(source: Tls, journal: Arc<Journal>) -> Result<(Certificate, String)> {
-        // Before they are read: what changes meanwhile is read again.
+        // Before they are read: files that change meanwhile are read again.
         let stamps = stamps(&source);
         let Identity { certificate_pem, config, ends } = source.identity()?;
         let config = RustlsConfig::from_config(config);

@@ -149,7 +149,7 @@ impl Database {
         Ok(self.settings()?.must_exist(true))
     }
 
-    /// Refuses what outlives no process, and what is no database.
+    /// Rejects a database that outlives no process, and a URL that is not one of a database.
     pub(crate) fn require_stored(&self) -> Result<()> {
         if self.is_sandbox() {
             let reason = "sandbox: is in the memory of the process that serves it, where no other \

@@ -339,7 +339,7 @@ fn remove(this: &This, json: Json) -> Result<()> {
     let device = this.open()?;
     match device.remove() {
         Ok(()) => {}
-        // It was removed by somebody else.
+        // Another process has removed it.
         Err(Error::Rejected(rejection)) if rejection.status == 401 => {}
         Err(error) => return Err(error),
     }

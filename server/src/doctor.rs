@@ -16,7 +16,7 @@ const DAY: u64 = 24 * 60 * 60;
 /// bytes.
 #[cfg(unix)]
 const SPACE: [u64; 2] = [512 * 1024 * 1024, 32 * 1024 * 1024];
-/// The descriptors for 1000 connections, and what the service has besides.
+/// The descriptors for 1000 connections, and the ones that the service has besides.
 #[cfg(unix)]
 const DESCRIPTORS: u64 = 1280;
 

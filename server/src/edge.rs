@@ -56,7 +56,7 @@ struct Inner {
     held: Held,
 }
 
-/// The place of a connection among those that the server accepts.
+/// The place of a connection among the ones that the server accepts.
 enum Held {
     Network(Connection),
     #[cfg(unix)]
@@ -123,9 +123,9 @@ impl Edge {
         Router::new().fallback(logged).with_state(self)
     }
 
-    /// Reads a body to its end, or until it is certain to be too large. More than a little of it is kept only
-    /// for those who have a key, and nothing more of all others while there is no room for their bodies:
-    /// strangers could fill the memory otherwise.
+    /// Reads a body to its end, or until it is certain to be too large. More than a little of it is kept only for
+    /// clients that have a key, and nothing more of all others while there is no room for their bodies: strangers could
+    /// fill the memory otherwise.
     async fn read_body(
         &self,
         routed: &Arc<RoutedRequest>,

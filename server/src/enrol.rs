@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Enrol) -> Result<()> {
             return Err(invalid("login", reason));
         }
     };
-    // A person who finds the terminal unlocked must not add to what protects the account, nor replace it.
+    // A person who finds the terminal unlocked must not add to the factors of the account, nor replace them.
     if is_protected(&found) && !for_any {
         let by = if found.authenticator { "an authenticator app" } else { "a second factor" };
         let reason =
@@ -188,7 +188,7 @@ fn enrol(options: &Enrol, service: &Service, user: &FoundUser) -> Result<()> {
     Err(invalid("code", format!("was wrong {TRIES} times: {NOT_ENROLLED}")))
 }
 
-/// Checks a code that was typed; what is wrong with it, unless it is right.
+/// Checks a code that was typed. Returns the error, unless it is right.
 fn check(service: &Service, user_id: UserId, typed: &str) -> Result<Option<&'static str>> {
     let Ok(code) = typed.parse::<Token>() else {
         return Ok(Some("A code has digits only."));
@@ -204,7 +204,7 @@ fn check(service: &Service, user_id: UserId, typed: &str) -> Result<Option<&'sta
 fn recovery_codes(options: &Enrol, service: &Service, user_id: UserId) -> Result<()> {
     let created = match service.create_recovery_codes(user_id) {
         Ok(created) => created,
-        // A user who has some keeps them, and a relay creates none for users.
+        // A user who has some keeps them, and a relay does not create any for users.
         Err(Error::Rejected(rejection)) if rejection.status == 403 && options.json => {
             let reason = &rejection.message;
             return object(json!({ "enrolled": true, "recovery_codes": null, "reason": reason }));

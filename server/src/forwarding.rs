@@ -223,7 +223,7 @@ trait Passed: Call + Clone {
         self.user().map(|user_id| (user_id, Learned::User))
     }
 
-    /// Handles a call for somebody who is here.
+    /// Handles a call for a user who is here.
     fn handle_here(
         &self,
         _forward: &Forward,

@@ -43,9 +43,9 @@ fn names_its_host(head: &Parts) -> bool {
     }
 }
 
-/// A connection that checks what hyper does not: that all lines of a head end with CR and LF, and that one header
-/// says how long the body is. In place of a LF after which that is not so, a NUL is passed on, which no head may
-/// have, and then the end of the head, for which hyper waits: it responds with 400 and closes the connection.
+/// A connection with the checks that hyper lacks: that all lines of a head end with CR and LF, and that one header says
+/// how long the body is. In place of a LF after which that is not so, a NUL is passed on, which no head may have, and
+/// then the end of the head, for which hyper waits: it responds with 400 and closes the connection.
 pub(crate) struct Framing<S> {
     stream: S,
     lines: Lines,
@@ -94,7 +94,7 @@ enum Part {
 }
 
 impl Lines {
-    /// Follows what was read. Returns whether it is as it has to be, and otherwise has put a NUL into it.
+    /// Follows the bytes that were read. Returns whether it is as it has to be, and otherwise has put a NUL into it.
     fn read(&mut self, mut bytes: &mut [u8]) -> bool {
         while !bytes.is_empty() {
             let passed = match self.part {

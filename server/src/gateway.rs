@@ -86,7 +86,7 @@ pub trait Gateway: Send + Sync {
         None
     }
 
-    /// Returns whether the provider reports by requests over HTTP what became of messages. Default: no.
+    /// Returns whether the provider reports the outcomes of messages by requests over HTTP. Default: no.
     fn takes_receipts(&self) -> bool {
         false
     }

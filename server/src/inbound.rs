@@ -104,7 +104,7 @@ impl Inbound {
         Some(Inbound { routes, journal, pools: pools.clone(), bodies: Arc::default() })
     }
 
-    /// Uses the database. The error is the response: providers repeat what they ask.
+    /// Uses the database. The error is the response: providers repeat their requests.
     async fn of_database<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, String> + Send + 'static,

@@ -59,8 +59,9 @@ pub(crate) fn run(options: &Init) -> Result<()> {
     show(options, &file, &serve, owner.as_ref())
 }
 
-/// Creates what a new file names, and then the file: after an error, or if this is killed, the same command can be
-/// run again. A keyring and a database stay: something may be sealed with the one, or be in the other.
+/// Creates the files and folders that a new file names, and then the file: after an error, or if this is killed, the
+/// same command can be run again. A keyring and a database stay: something may be sealed with the one, or be in the
+/// other.
 fn create_with(file: &Path, text: &str, serve: &Serve, owner: Option<&User>) -> Result<()> {
     let failed = |error: std::io::Error| {
         let advice = match error.kind() {
@@ -152,8 +153,8 @@ fn create(file: &Path, serve: &Serve, owner: Option<&User>) -> Result<()> {
     commands::create(serve)
 }
 
-/// Does so as another user, by this program: nothing that root would write in a folder of somebody else could
-/// be led astray by a link.
+/// Does so as another user, by this program: a file that root would write in a folder of another user could be led
+/// astray by a link.
 fn create_as(owner: &User, file: &Path) -> Result<()> {
     let failed =
         |reason: String| invalid("database", format!("as the user {}: {reason}", owner.name));

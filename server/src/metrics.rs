@@ -133,7 +133,7 @@ impl Metrics {
         let _ = self.0.pools.set(pools.clone());
     }
 
-    /// Shows what becomes of these requests.
+    /// Shows the outcomes of these requests.
     pub(crate) fn watch_requests(&self, requests: &Requests) {
         // A server has one set of them.
         let _ = self.0.requests.set(requests.clone());

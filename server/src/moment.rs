@@ -1,4 +1,4 @@
-//! The time of this machine, and times that somebody types.
+//! The time of this machine, and parsing of typed times.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::format_description::well_known::Rfc3339;

@@ -32,7 +32,7 @@ use tokio::net::TcpStream;
 pub(crate) const MOST: usize = 8192;
 /// The fewest, even if the process may open hardly any files.
 const FEWEST: usize = 32;
-/// Descriptors for the database, deliveries, callbacks, and what the runtime opens.
+/// Descriptors for the database, deliveries, callbacks, and the files of the runtime.
 #[cfg(unix)]
 const OWN: usize = 128;
 /// The most bytes of responses that the system keeps until a client takes them: for a slow client, it would let this

@@ -1,4 +1,4 @@
-//! `seconder pam check`: what pam_seconder would do, at a terminal.
+//! `seconder pam check`: the dialogue of pam_seconder, at a terminal.
 
 use crate::log;
 use clap::{Args, Subcommand};
@@ -85,7 +85,7 @@ fn act_as(name: &str) -> Result<()> {
     })
 }
 
-/// Makes a call that every login process may make. That there is no such user is a reply too.
+/// Makes a call that every login process may make. The error that there is no such user is a reply too.
 fn reach(service: &Service) -> Result<()> {
     match service.handle(&UserStatus::new(1.try_into()?)) {
         Ok(_) | Err(Error::Rejected(_) | Error::RateLimited { .. }) => Ok(()),

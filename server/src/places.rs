@@ -64,8 +64,8 @@ impl Places {
         self.take_of(Some(Client::of(address)))
     }
 
-    /// Takes a place for a connection of a proxy, which may have all of them, and takes none from the network that it
-    /// is in.
+    /// Takes a place for a connection of a proxy, which may have all of them, and does not use the places of its
+    /// network.
     ///
     /// # Errors
     /// [`Full::All`].

@@ -144,7 +144,8 @@ impl Pool {
         Pool(Arc::new(Shared { name, most, late, refused, state }))
     }
 
-    /// Returns whether something more would have to wait for too long. Counts what is refused because of that.
+    /// Returns whether something more would have to wait for too long. Counts the calls that are refused because of
+    /// that.
     pub(crate) fn is_full(&self, lane: Lane) -> bool {
         let mut state = self.0.state();
         let queue = state.queue(lane);

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The first bytes of the header in version 2 of the PROXY protocol.
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
-/// The longest header that is read: the addresses of a Unix socket, and some room for what is not used here.
+/// The longest header that is read: the addresses of a Unix socket, and some room for fields that are not used here.
 const LONGEST: usize = 4096;
 
 /// The addresses of proxies.
@@ -74,8 +74,8 @@ fn address(hop: &str) -> Option<IpAddr> {
     bare.parse().ok().or_else(|| hop.parse().ok().map(|address: SocketAddr| address.ip()))
 }
 
-/// Reads a header of the PROXY protocol. Returns the address of the client; none for a connection that the
-/// proxy makes itself, such as to see whether the service works.
+/// Reads a header of the PROXY protocol. Returns the address of the client; `None` for a connection that the proxy
+/// makes itself, such as to see whether the service works.
 async fn header(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<IpAddr>> {
     let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidData, message);
     let mut begin = [0; 16];

@@ -8,8 +8,8 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// The URL at which the service is reached from the Internet, such as `https://login.example`. Its host and port are
-/// as browsers write them, because devices sign what theirs says.
+/// The URL at which the service is reached from the Internet, such as `https://login.example`. Its host and port are as
+/// browsers write them, because devices sign the form of their browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl(String);
 

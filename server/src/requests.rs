@@ -125,12 +125,12 @@ impl Record {
         self.0.admitted.load(Ordering::Relaxed)
     }
 
-    /// Notes the path of what is asked for without being a call.
+    /// Notes the path of a request that is not a call.
     pub(crate) fn note_path(&self, path: &'static str) {
         let _ = self.0.path.set(path);
     }
 
-    /// Notes what became of the call, for when there will be no response.
+    /// Notes the outcome of the call, in case there is no response.
     pub(crate) fn note_outcome(&self, outcome: Outcome) {
         // A call is made once.
         let _ = self.0.outcome.set(outcome);
@@ -189,7 +189,7 @@ impl Inner {
     }
 }
 
-/// Its span, which has what its line has.
+/// Its span, which has the facts of its line.
 #[cfg(feature = "otlp")]
 impl Inner {
     fn trace(&self, status: u16, outcome: &Outcome, admitted: bool) {

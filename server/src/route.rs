@@ -18,7 +18,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
 const GIVEN: Given = Given { fields, check: routes::check };
-/// The setting with what a provider that reports to the route knows.
+/// The setting with the secret of a provider that reports to the route.
 const RECEIPT_SECRET: &str = "receipt_secret";
 
 #[derive(Subcommand)]

@@ -44,7 +44,7 @@ const UNUSABLE: Duration = Duration::from_secs(30);
 /// Takes a line for the operator.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The routes of a database, and where messages go as long as it has none. Clones are the same routes.
+/// The routes of a database, and the fallback for messages as long as it has no routes. Clones are the same routes.
 #[derive(Clone)]
 pub struct Routes(Arc<Inner>);
 

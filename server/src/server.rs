@@ -115,7 +115,7 @@ impl Server {
         Server::open(Source::Relay(Relay::new(service, names, Generation::Current)), listeners)
     }
 
-    /// Serves an engine, and passes on what is not there yet.
+    /// Serves an engine, and passes on calls for users who are not there yet.
     ///
     /// # Errors
     /// As [`Server::serve`].
@@ -194,7 +194,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Serves those who monitor the service.
+    /// Serves the monitors of the service.
     fn open_monitors(
         &mut self,
         listener: TcpListener,
@@ -389,7 +389,7 @@ impl Drop for Server {
     }
 }
 
-/// Does what is due from time to time, beginning at once. Reports what keeps failing once.
+/// Does periodic work, beginning at once. Reports a failure that persists once.
 async fn housekeep(source: Source, journal: Arc<Journal>) {
     let mut ticks = tokio::time::interval(HOUSEKEEPING);
     let mut reported = None;

@@ -15,8 +15,7 @@ pub(crate) struct Json {
 }
 
 impl Json {
-    /// Prints what a command has found or done, as an object or as text. Without a text, nothing is printed
-    /// for people.
+    /// Prints the result of a command, as an object or as text. Without a text, nothing is printed for people.
     pub(crate) fn print(self, object: &impl Serialize, text: &str) -> Result<()> {
         match (self.json, text) {
             (true, _) => print_json(serde_json::to_string(object)),
@@ -45,7 +44,7 @@ pub(crate) fn aligned(row: &[String], widths: &[usize]) -> String {
     padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
-/// Returns whether somebody reads what is printed, and not a program, which may filter it line by line.
+/// Returns whether a person reads the output, and not a program, which may filter it line by line.
 pub(crate) fn is_read_by_people() -> bool {
     stdout().is_terminal()
 }
@@ -59,7 +58,7 @@ pub(crate) fn lines(values: &[(&str, Option<String>)]) -> String {
     there.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Prints what was written as JSON, in one line.
+/// Prints a value that was written as JSON, in one line.
 pub(crate) fn print_json(written: serde_json::Result<String>) -> Result<()> {
     print(&written.unwrap_or_default())
 }

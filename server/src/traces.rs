@@ -1,5 +1,5 @@
-//! Requests as spans of OpenTelemetry, sent to a collector by OTLP over HTTP. A span has what the line of the log
-//! has, so nothing in it is secret.
+//! Requests as spans of OpenTelemetry, sent to a collector by OTLP over HTTP. A span has the facts of the log line, so
+//! nothing in it is secret.
 
 use crate::gateway::http::client::{Client, roots};
 use opentelemetry::propagation::TextMapPropagator;
@@ -132,7 +132,7 @@ impl Traces {
         span.end_with_timestamp(now);
     }
 
-    /// Sends what is left, for a moment at most.
+    /// Sends the remaining spans, for a moment at most.
     pub(crate) fn end(&self) {
         // An error at the end of the process is not read.
         let _ = self.provider.shutdown_with_timeout(FLUSH);

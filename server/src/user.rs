@@ -1,5 +1,5 @@
-//! The commands for users: enrolling them, their login names, and what protects their
-//! accounts, and their remembered browsers.
+//! The commands for users: enrolment, login names, the factors of their accounts, and remembered
+//! browsers.
 
 mod lists;
 

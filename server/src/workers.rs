@@ -382,7 +382,7 @@ impl Queue {
             state.busy.remove(lane);
         }
         if !state.waiting.is_empty() {
-            // Of those that wait, some may have waited for this lane.
+            // Some of the waiting jobs may have waited for this lane.
             self.ready.notify_one();
         }
     }

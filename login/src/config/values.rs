@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The longest question of an approval request, before names are put into it.
 const LONGEST_MESSAGE: usize = 200;
 
-/// The keys that were given, and what is wrong with them.
+/// The keys that were given, and the errors in them.
 pub(super) struct Values<'a> {
     entries: Entries,
     problems: &'a mut Vec<Problem>,

@@ -8,7 +8,7 @@ use seconder::model::{Secret, Token};
 use std::ops::ControlFlow;
 
 impl Dialogue<'_> {
-    /// Uses what was typed before, as the configuration says.
+    /// Uses the text that was typed before, as the configuration directs.
     pub(super) fn first_pass(&mut self) -> Next {
         let typed = self.login.typed_before.as_ref();
         match (self.config.first_pass, typed) {
@@ -42,7 +42,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Divides what was typed into the password and the code at its end. Without a code at its end,
+    /// Divides the typed text into the password and the code at its end. Without a code at its end,
     /// it is the password, and the user is asked for the code.
     fn with_code(&mut self, typed: &Secret, digits: usize) -> Next {
         let text = typed.expose();

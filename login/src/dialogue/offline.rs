@@ -1,4 +1,4 @@
-//! Logins while the service cannot be reached, and what prepares for them while it can.
+//! Logins while the service cannot be reached, and their preparation while it can.
 
 use super::questions::{Dialogue, Next};
 use super::{End, Login, started_by_user};
@@ -49,7 +49,7 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Keeps who a login name is, by what the service's directory says.
+    /// Keeps the user of a login name, by the reply of the service's directory.
     pub(super) fn keep_login(&self, login: &str, user: Option<UserId>, journal: &mut dyn Journal) {
         let kept = match user {
             Some(user) => self.offline.remember(login, user),
@@ -68,7 +68,7 @@ impl<'a> Cache<'a> {
 }
 
 impl Dialogue<'_> {
-    /// Returns whether codes of the user's app are checked without the service from now on, after what would
+    /// Returns whether codes of the user's app are checked without the service from now on, after an error that would
     /// end the login like this.
     pub(super) fn goes_offline(&mut self, end: Outcome) -> bool {
         let by_code = matches!(self.config.method, Method::Ask | Method::Code);

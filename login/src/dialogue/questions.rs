@@ -1,4 +1,4 @@
-//! The questions that a user is asked, and what follows from the answers.
+//! The questions that a user is asked, and the effects of the answers.
 
 use super::offline::{self, Cache};
 use super::{End, Login};
@@ -108,7 +108,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Finds out what the user has, and does what the configuration says to do at once.
+    /// Finds out the factors of the user, and takes the action that the configuration asks for at once.
     fn begin(&mut self) -> Next {
         let by_code = self.config.method == Method::Code || self.unreachable;
         if by_code || self.failures >= self.config.tries {
@@ -203,7 +203,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Checks what was typed as a code, in which spaces and dashes do not count.
+    /// Checks the typed text as a code, in which spaces and dashes do not count.
     pub(super) fn code(&mut self, typed: &Secret) -> Next {
         if let Some(token) = lenient_code(typed) {
             return self.verify(token);
@@ -331,9 +331,8 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Shows that something could not be sent. It does not end the login, because the user may have a
-    /// code, and on_trouble=ignore must not forgive what the user chose; unless no other call would
-    /// succeed either.
+    /// Shows that something could not be sent. It does not end the login, because the user may have a code, and
+    /// on_trouble=ignore must not forgive the user's choice; unless no other call would succeed either.
     pub(super) fn not_sent(&mut self, text: &str, error: &Error) -> Next {
         match error {
             Error::RateLimited { .. } => {
@@ -420,7 +419,7 @@ fn prompt(choices: &[Choice]) -> String {
 /// Parses a code with the spaces and dashes with which people write it.
 pub(super) fn lenient_code(typed: &Secret) -> Option<Token> {
     let digits = typed.expose().chars().filter(|c| !matches!(c, ' ' | '-' | '\t' | '\u{a0}'));
-    // As long as what was typed, so that no reallocation leaves a copy behind.
+    // As long as the typed text, so that no reallocation leaves a copy behind.
     let mut plain = Zeroizing::new(String::with_capacity(typed.expose().len()));
     plain.extend(digits);
     plain.parse().ok()

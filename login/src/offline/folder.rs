@@ -128,7 +128,7 @@ impl Folder {
     }
 }
 
-/// Checks the folders above: somebody else who could write to one could put an older copy of the
+/// Checks the folders above: another user who could write to one could put an older copy of the
 /// folder in its place. Returns the path without symbolic links above the folder.
 fn check_above(path: &Path) -> Result<PathBuf> {
     let bad = |path: &Path, reason: &str| Problem::Storage(format!("{} {reason}", path.display()));
@@ -147,7 +147,7 @@ fn check_above(path: &Path) -> Result<PathBuf> {
         if found.uid() != 0 && found.uid() != own {
             return Err(bad(folder, "must belong to root"));
         }
-        // In a folder with the sticky bit, such as /tmp, others cannot rename what is not theirs.
+        // In a folder with the sticky bit, such as /tmp, users cannot rename files of others.
         if found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0 {
             return Err(bad(folder, "must not be writable by others"));
         }

@@ -117,8 +117,8 @@ impl State {
         Some(state)
     }
 
-    /// Takes over what was used before. The reply may be older than that: another login of the user,
-    /// or this one, had a later code accepted after the service wrote it.
+    /// Takes over the codes that were used before. The reply may be older than that: another login of the user, or this
+    /// one, had a later code accepted after the service wrote it.
     fn follow(&mut self, user: UserId, before: State) {
         // Of another app, at most the codes that are shown now are lost. Steps of another length
         // cannot be compared, and belong to another app in any case.
@@ -253,7 +253,7 @@ impl std::fmt::Debug for State {
     }
 }
 
-/// Reads what [`State::write`] wrote; `None` for anything else.
+/// Reads the output of [`State::write`]; `None` for anything else.
 pub(super) fn parse(mut bytes: &[u8]) -> Option<State> {
     let mut number = || -> Option<u64> {
         let (first, rest) = bytes.split_first_chunk::<8>()?;

@@ -163,7 +163,7 @@ fn hashed(name: &str, version: &str) -> Option<String> {
 }
 
 /// Returns the text of a file with the names of others as they are served: `"assets/NAME"`, and `"./NAME"` among those
-/// in `assets/`. The service worker has the version too, by which it knows what it has kept.
+/// in `assets/`. The service worker has the version too, by which it identifies its cache.
 fn referring(text: &str, names: &[(&str, String)], version: &str) -> String {
     let text = text.replace("\"VERSION\"", &format!("\"{version}\""));
     names.iter().fold(text, |text, (from, to)| {

@@ -19,7 +19,7 @@ const WAIT: Duration = Duration::from_secs(3);
 /// ask for the same one.
 #[derive(Default)]
 pub(super) struct Logos {
-    /// The URLs of those that are being fetched.
+    /// The URLs of the pictures that are being fetched.
     fetching: Mutex<HashSet<String>>,
     fetched: Condvar,
 }

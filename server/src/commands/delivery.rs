@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The spool folder. The log says when it cannot be written.
 struct LoggedSpool {
     spool: Spool,
-    /// The operator learns also that a message was written: somebody who runs a command waits for its message.
+    /// The operator learns also that a message was written: the user who runs a command waits for its message.
     reports: bool,
 }
 
@@ -88,8 +88,8 @@ impl Deliver for CallbackLog {
     }
 }
 
-/// Adds the delivery to the settings of a database. Its routes are loaded once it is open. A sandbox
-/// sends nothing, and has none.
+/// Adds the delivery to the settings of a database. Its routes are loaded once it is open. A sandbox sends nothing, and
+/// has no routes.
 pub(super) fn delivered(
     settings: Settings,
     database: &Database,
@@ -115,9 +115,8 @@ fn delivered_by(
     (settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes))
 }
 
-/// A service for a call that may cause a message. If it is on a database, the message leaves by the routes of it;
-/// what became of one that was not
-/// sent is reported when this is dropped.
+/// A service for a call that may cause a message. If it is on a database, the message leaves by the routes of it; the
+/// state of one that was not sent is reported when this is dropped.
 pub(crate) struct Calling {
     routes: Option<Routes>,
     _attached: Option<Attached>,
@@ -163,8 +162,8 @@ impl Database {
         Ok(Calling { routes, _attached: attached, service })
     }
 
-    /// Opens a database that must exist, to send what waits there as `seconder serve` does. As long as
-    /// the second value is there, receipts that arrive meanwhile are stored.
+    /// Opens a database that must exist, to send its waiting messages as `seconder serve` does. As long as the second
+    /// value is there, receipts that arrive meanwhile are stored.
     pub(crate) fn existing_to_send(
         &self,
         public_url: Option<PublicUrl>,

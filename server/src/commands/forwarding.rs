@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The time that a call to the other service may take. Clients wait for 10 seconds, so they learn what is wrong.
+/// The time that a call to the other service may take. Clients wait for 10 seconds, so they receive the error.
 const TIMEOUT: Duration = Duration::from_secs(8);
 /// The time for which a connection to it is kept without a call.
 const IDLE: Duration = Duration::from_secs(15);
@@ -71,7 +71,7 @@ fn open(settings: Settings) -> Result<Service> {
     })
 }
 
-/// Forwards what is not in an engine yet to the service of this client.
+/// Forwards calls for users who are not in an engine yet to the service of this client.
 pub(super) fn begin(options: &Serve, engine: &Engine, client: Settings) -> Result<Forward> {
     let old = open(client.names(engine.names().clone()))?;
     let trouble = trouble_with("the service to which calls are forwarded");

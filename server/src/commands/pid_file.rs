@@ -23,7 +23,7 @@ const LONGEST_ID: u64 = 32;
 const LONGEST_ANSWER: u64 = 64 * 1024;
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The file of this process, and next to it what became of its last reload. They are removed with this.
+/// The file of this process, and next to it the outcome of its last reload. They are removed with this.
 pub(super) struct PidFile {
     path: PathBuf,
     /// Closing any other descriptor of the file would give up the lock.

@@ -85,7 +85,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     Ok(())
 }
 
-/// Starts what sends messages.
+/// Starts the threads that send messages.
 fn start_workers(engine: &Engine, routes: Routes, metrics: Metrics) -> Result<Workers> {
     routes.load(engine)?;
     let unfetched = routes.without_public_url();
@@ -184,7 +184,7 @@ pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     options.listen.iter().try_fold(listeners, |listeners, addr| listeners.https(*addr))
 }
 
-/// Serves until a signal says to stop. SIGHUP calls this function, which returns what became of it.
+/// Serves until a signal says to stop. SIGHUP calls this function, which returns the outcome.
 pub(super) fn run(
     server: Server,
     signals: &mut Signals,

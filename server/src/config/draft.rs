@@ -7,10 +7,10 @@ use clap::{Arg, Command};
 use seconder::Result;
 use std::path::absolute;
 
-/// The settings of a file, and what explains them.
+/// The settings of a file, and their explanations.
 pub(crate) struct Draft {
     serve: Command,
-    /// The names of those that are given, with the values as TOML.
+    /// The names of the settings that are given, with the values as TOML.
     given: Vec<(String, Vec<String>)>,
 }
 

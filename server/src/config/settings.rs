@@ -54,7 +54,7 @@ impl Setting {
     }
 }
 
-/// Reads the settings of a text. Returns also what is wrong with each of them, and whether these are all: what is not
+/// Reads the settings of a text. Also returns the errors in each of them, and whether these are all: text that is not
 /// TOML may be a setting too.
 pub(super) fn read(text: &str, serve: &Command) -> (Vec<Setting>, Vec<Problem>, bool) {
     let places = &Places::of(text);

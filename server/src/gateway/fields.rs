@@ -135,8 +135,8 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// Notes what is wrong with a setting. `wrong` must not have the value of a secret, or a URL,
-    /// which may have one.
+    /// Notes an error in a setting. `wrong` must not have the value of a secret, or a URL, which
+    /// may have one.
     pub fn problem(&mut self, name: &str, wrong: impl Into<String>) {
         let known = self.known.iter().find(|field| field.name == name);
         let accepted = known.map_or("", |field| field.accepted).to_owned();

@@ -207,7 +207,7 @@ pub(super) const PRESETS: &[Preset] = &[
 ];
 
 impl Preset {
-    /// Its own settings, and those that every preset has.
+    /// Returns its own settings, and the ones that every preset has.
     pub(super) fn fields(&self) -> Vec<Field> {
         let common = FIELDS.iter().filter(|field| COMMON.contains(&field.name));
         self.own.iter().chain(common).copied().collect()

@@ -11,9 +11,8 @@ const NUMBER: usize = 7;
 /// Codes have 4 to 12 digits.
 const CODE: usize = 4;
 
-/// Makes a reason of what went wrong, which may repeat what a provider has answered: without the
-/// code, the text, the number and these secrets, without control characters, and with 200 characters
-/// at most.
+/// Makes a reason of an error, which may repeat the response of a provider: without the code, the text, the number and
+/// these secrets, without control characters, and with 200 characters at most.
 pub fn reason(wrong: &str, message: &Outgoing<'_>, secrets: &[&str]) -> String {
     let mut words: Vec<&str> = secrets.to_vec();
     words.extend([message.text, message.to, message.code]);

@@ -13,7 +13,7 @@ pub(super) const METRICS: &str = "metrics=127.0.0.1:9464";
 /// The settings that decide how the service is reached. At least one is needed.
 pub(super) const REACHED: [&str; 4] = ["certificate", "self_signed", "unix", "socket_activation"];
 
-/// Asks for what is not given. Each answer is checked before the next question.
+/// Asks for the settings that are not given. Each answer is checked before the next question.
 pub(super) fn ask(draft: &mut Draft, file: &Path) -> Result<()> {
     print(
         "An empty answer is the one in brackets. Ctrl-C ends this, and nothing has changed then.\n",

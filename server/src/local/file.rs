@@ -205,7 +205,7 @@ fn try_to_connect(path: &Path) -> Result<(), Errno> {
     connect(&socket, &SocketAddrUnix::new(path)?)
 }
 
-/// Moves a new socket to its place. What is there by now must be what was seen before.
+/// Moves a new socket to its place. The file there must still be the one that was seen before.
 fn place(made: &Path, path: &Path, stale: Option<FileId>) -> Result<(), String> {
     let put = cannot("be put in its place");
     let Some(stale) = stale else {

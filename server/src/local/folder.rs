@@ -62,8 +62,8 @@ fn look(path: &Path) -> Result<Metadata, String> {
     fs::symlink_metadata(path).map_err(cannot("be created"))
 }
 
-/// Rejects a folder in which others can replace what the path goes on with; if it is the last one,
-/// also one in which they can create files.
+/// Rejects a folder in which others can replace the next component of the path; if it is the last
+/// one, also one in which they can create files.
 fn check(folder: &Path, found: &Metadata, is_last: bool) -> Result<(), String> {
     check_owner(folder, found)?;
     // Only the owner of a file can move it in a folder such as /tmp.
@@ -144,7 +144,7 @@ mod tests {
             assert!(reason.contains("theirs, where other users can create"), "{bad} {reason}");
         }
         writable(0o755).unwrap();
-        // Only root can make somebody else the owner.
+        // Only root can make another user the owner.
         if !rustix::process::geteuid().is_root() {
             return;
         }

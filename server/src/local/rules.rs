@@ -11,8 +11,8 @@ const OVERFLOW: u32 = 65534;
 /// The rights of the peers of a local socket. A peer has the rights of all rules that apply to it, and no rights
 /// without a rule.
 ///
-/// The groups of a peer are the one that its process runs as, and those that the user database lists
-/// for its user: the supplementary groups of the process itself cannot be read safely.
+/// The groups of a peer are the one that its process runs as, and the ones that the user database lists for its user:
+/// the supplementary groups of the process itself cannot be read safely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerRules(Vec<(Who, Right)>);
 

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Connections of all users together.
 pub(crate) const ALL: usize = 512;
-/// Connections of all users but root and the server's own. The rest is for the login processes, even
-/// if somebody has many users, as every user of containers has.
+/// Connections of all users but root and the server's own. The rest is for the login processes, even if one person has
+/// many users, as every user of containers does.
 const OTHERS: usize = 384;
 /// Connections of one such user.
 const ONE: usize = 64;

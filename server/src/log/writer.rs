@@ -68,7 +68,7 @@ impl Writer {
         match self.queue.try_send(Task::Write(line)) {
             Ok(()) | Err(TrySendError::Disconnected(Task::Flush(_))) => {}
             Err(TrySendError::Full(_)) => drop(self.lost.fetch_add(1, Ordering::Relaxed)),
-            // There is no thread, which is what the line may say.
+            // There is no thread, and the line may be about that.
             Err(TrySendError::Disconnected(Task::Write(line))) => {
                 let mut text = String::new();
                 format::human(&line, &mut text);
@@ -129,7 +129,7 @@ fn write_all(lines: &Receiver<Task>, mut output: Output, lost: &AtomicU64) {
 }
 
 impl Output {
-    /// Sends a line, or adds it to what is to be written.
+    /// Sends a line, or adds it to the text that is to be written.
     fn take(&mut self, line: &Entry, text: &mut String) {
         match self {
             Output::Stream(format, _) => format(line, text),

@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 const CONNECTIONS: usize = 32;
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Responds to those who ask, until the handle ends it.
+/// Responds to requests until the handle ends it.
 pub(crate) async fn listen(
     listener: TcpListener,
     metrics: Metrics,

@@ -120,7 +120,7 @@ fn cannot_write(error: io::Error) -> Error {
     invalid("FILE", format!("cannot be written: {error}"))
 }
 
-/// Writes what is sealed if there is a key, and plain otherwise.
+/// Writes a file that is sealed if there is a key, and plain otherwise.
 fn write_sealed(
     engine: &Engine,
     format: Format,

@@ -233,7 +233,7 @@ impl<'a> Fields<'a> {
         self.left.remove(name).filter(|_| has)
     }
 
-    /// Reports what is left: a name that was mistyped must not be overlooked.
+    /// Reports the fields that are left: a name that was mistyped must not be overlooked.
     fn end(&mut self, known: &[&str]) {
         let left: Vec<String> = self.left.keys().cloned().collect();
         let unknown = left.iter().filter(|name| !known.contains(&name.as_str()));

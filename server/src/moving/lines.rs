@@ -129,7 +129,7 @@ fn object(text: &[u8]) -> Parsed {
         Some(_) => return Err(Problem::new("", "has a field twice")),
         None => {}
     }
-    // The parser's own message may repeat what is in the line.
+    // The parser's own message may repeat the contents of the line.
     serde_json::from_slice(text).map_err(|error| {
         Problem::new("", format!("is not a JSON object in UTF-8: see column {}", error.column()))
     })

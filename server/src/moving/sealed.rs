@@ -1,6 +1,6 @@
-//! Sealed files of users: AES-256-GCM in chunks, by the STREAM construction. The nonce of a chunk has its number
-//! and whether it is the last one, so that no chunk can be left out, moved, repeated or added; what the file
-//! begins with is authenticated with each of them.
+//! Sealed files of users: AES-256-GCM in chunks, by the STREAM construction. The nonce of a chunk has its number and
+//! whether it is the last one, so that no chunk can be left out, moved, repeated or added; the beginning of the file is
+//! authenticated with each of them.
 
 use crate::commands::invalid;
 use aes_gcm::aead::{AeadInOut, KeyInit};
@@ -100,7 +100,7 @@ impl Chunks {
     }
 }
 
-/// Seals what is written to it. It is complete only once it was [finished](Sealer::finish).
+/// Seals the bytes that are written to it. It is complete only once it was [finished](Sealer::finish).
 pub(super) struct Sealer<W> {
     to: W,
     chunks: Chunks,
@@ -137,7 +137,7 @@ impl<W: Write> Sealer<W> {
 
 impl<W: Write> Write for Sealer<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A full chunk waits for what follows, because it may be the last one.
+        // A full chunk waits for further bytes, because it may be the last one.
         if self.buffer.len() == CHUNK && !bytes.is_empty() {
             self.seal(false)?;
         }

@@ -1,4 +1,4 @@
-//! Threads, their queue, and what is refused.
+//! Threads, their queue, and refused calls.
 
 use super::*;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

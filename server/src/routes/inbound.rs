@@ -95,8 +95,8 @@ impl RouteRef {
 }
 
 impl Routes {
-    /// Has what arrives for these routes stored by this engine. What arrives by a connection of a gateway
-    /// is not acknowledged before.
+    /// Has receipts and documents of these routes stored by this engine. Receipts by a connection of a gateway are not
+    /// acknowledged before.
     #[must_use]
     pub fn attach(&self, engine: &Engine) -> Attached {
         *locked(&self.0.inbound.engine) = Some(engine.clone());
@@ -147,7 +147,7 @@ impl Routes {
     /// Notes a receipt.
     fn note(&self, name: &str, receipt: &Receipt) -> Result<()> {
         if receipt.id.is_empty() {
-            // It would have none the next time.
+            // It would have no id the next time either.
             self.count_receipt(name, None);
             if locked(&self.0.inbound.unreadable).insert(name.to_owned()) {
                 (self.0.log)(&format!(
@@ -186,8 +186,8 @@ impl Routes {
         }
     }
 
-    /// Counts a receipt that matches no message. Some in a row are logged, unless the message of the last one is
-    /// known soon: providers can be faster than what notes that they have accepted it.
+    /// Counts a receipt that matches no message. Some in a row are logged, unless the message of the last one is known
+    /// soon: providers can be faster than the note that they have accepted it.
     fn look_again(&self, name: &str, receipt: &Receipt) {
         {
             let mut all = locked(&self.0.inbound.unmatched);
@@ -312,8 +312,8 @@ impl Routes {
         Ok(taken.map(|text| (kind, text)))
     }
 
-    /// Makes an attempt, after what the provider may ask for was prepared. Without a message of the
-    /// engine, it is a test.
+    /// Makes an attempt, once the data that the provider may ask for was prepared. Without a
+    /// message of the engine, it is a test.
     pub(super) fn attempt_by(
         &self,
         name: &str,

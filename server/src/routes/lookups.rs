@@ -49,8 +49,8 @@ pub fn check_lookup(settings: &str) -> std::result::Result<(), Vec<Problem>> {
 /// Looks up a number once, with these settings.
 ///
 /// # Errors
-/// [`seconder::Error::InvalidArgument`] with all that is wrong with the settings; the text of the other
-/// result says what went wrong with the look-up.
+/// [`seconder::Error::InvalidArgument`] with all errors in the settings; the text of the other result gives the reason
+/// why the look-up failed.
 pub fn try_lookup(
     settings: &Secret,
     number: &str,
@@ -93,7 +93,7 @@ impl Lookups {
         Ok(!still)
     }
 
-    /// Reads the settings again, and says what has become of them.
+    /// Reads the settings again, and logs the changes.
     pub(super) fn reload(&self, engine: &Engine, log: &Log) -> Result<()> {
         if self.read(engine)? {
             log(match self.provider() {
@@ -117,7 +117,7 @@ impl Lookups {
         self.provider.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reserves one look-up, which is made or given back when what is returned is dropped.
+    /// Reserves one look-up, which is made, or given back when the returned value is dropped.
     pub(super) fn reserve(&self, log: &Log) -> Reserved<'static> {
         let Some(provider) = self.provider() else { return Reserved::NoProvider };
         let Some(place) = Place::take(&self.waiting) else { return Reserved::NotNow };
@@ -157,7 +157,7 @@ impl Drop for Place {
     }
 }
 
-/// A look-up that the breaker has admitted. The breaker learns what became of it, however it ends.
+/// A look-up that the breaker has admitted. The breaker is notified of its outcome, however it ends.
 struct Admitted {
     provider: Arc<Provider>,
     log: Log,

@@ -15,7 +15,7 @@ pub fn check(settings: &str) -> std::result::Result<(), Vec<Problem>> {
     open(settings).map(drop)
 }
 
-/// Returns whether the provider of a route with these settings reports over HTTP what became of messages.
+/// Returns whether the provider of a route with these settings reports the outcomes of messages over HTTP.
 pub fn takes_receipts(settings: &str) -> bool {
     open(settings).is_ok_and(|open| open.gateway.takes_receipts())
 }

@@ -18,7 +18,7 @@ pub(super) struct Faults(Mutex<Vec<Arc<Fault>>>);
 pub(crate) struct Fault {
     id: usize,
     kind: SandboxFault,
-    /// The calls that it is limited to; none means all.
+    /// The calls that it is limited to; empty means all.
     calls: Vec<String>,
     /// The number of calls that it is to meet; `None` means no limit.
     times: Option<u64>,
@@ -76,7 +76,7 @@ impl Faults {
         Ok(id)
     }
 
-    /// Ends a fault, and returns what is known of it.
+    /// Ends a fault, and returns its record.
     pub(super) fn end(&self, id: usize) -> Option<Value> {
         let fault = self.all().iter().find(|fault| fault.id == id).cloned()?;
         fault.ended.send_replace(true);

@@ -1,4 +1,4 @@
-//! The parameters of what a test does with a sandbox.
+//! The parameters of a test's operations on a sandbox.
 
 use seconder::model::UserId;
 use seconder::wire::{form, json};

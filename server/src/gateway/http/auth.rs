@@ -10,10 +10,10 @@ use base64::engine::general_purpose::STANDARD;
 use seconder::model::{ApiKey, Secret};
 use seconder::wire::form;
 
-/// A credential is longer, and so is what is redacted: shorter texts are parts of words.
+/// A credential is longer, and so is redacted text: shorter texts are parts of words.
 const SHORTEST: usize = 4;
-/// The length from which on a text in a header or query may be a credential. Most shorter texts are
-/// not.
+/// The length from which on a literal of a header or a query is redacted. Most shorter ones are not
+/// credentials.
 const SHORTEST_LITERAL: usize = 8;
 
 /// The credentials that are set.

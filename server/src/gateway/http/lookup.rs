@@ -1,4 +1,4 @@
-//! Look-ups of numbers over HTTP: the request is one of the gateway, and pointers lead to what is known.
+//! Look-ups of numbers over HTTP: the request is one of the gateway, and pointers lead to the facts.
 
 use super::pointer::{Pointer, text};
 use super::response::{Accepted, Response};
@@ -42,7 +42,7 @@ const TIMEOUT: Field = Field::new("timeout", "seconds, 1 to 4", "3");
 const LONGEST_TIMEOUT: u64 = 4;
 const SHORT_TIMEOUT: u64 = 3;
 
-/// The settings that lead to what is known.
+/// The settings that lead to the facts.
 const OF_ANSWER: &[Field] = &[
     Field::new("unknown_status", "statuses", "404"),
     Field::new("rejected_status", "statuses", "400, 422"),
@@ -225,7 +225,7 @@ impl fmt::Debug for HttpLookup {
 }
 
 impl Http {
-    /// Makes a request, and returns the body of the response, or none if it says that nothing is known.
+    /// Makes a request, and returns the body of the response, or `None` if the provider knows nothing.
     fn ask(&self, message: &Outgoing<'_>, answer: &Facts) -> Result<Option<Value>, LookupError> {
         let request = self.request(message).map_err(LookupError::Failed)?;
         let response = self.client.run(request, None);

@@ -49,7 +49,7 @@ enum Markup {
     Text,
     Tag,
     Attribute(char),
-    /// A comment, a section of CDATA or an instruction, and what ends it.
+    /// A comment, a section of CDATA or an instruction, and its end.
     Raw(&'static str),
 }
 

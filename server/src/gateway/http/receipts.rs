@@ -1,4 +1,4 @@
-//! Receipts of providers that report over HTTP what became of a message.
+//! Receipts of providers that report the outcome of a message over HTTP.
 
 use super::pointer::Pointer;
 use crate::gateway::{Delivery, Fields, Outgoing, Posted, Receipt, Urls, reason};

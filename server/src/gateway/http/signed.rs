@@ -1,4 +1,4 @@
-//! Signs what is posted, as callbacks are signed (interface 5.5).
+//! Signs posted bodies, as callbacks are signed (interface 5.5).
 
 use seconder::callback;
 use seconder::model::ApiKey;

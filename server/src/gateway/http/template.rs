@@ -138,7 +138,7 @@ fn placeholder(inside: &str, settings: &[&str]) -> Result<Part, String> {
     Ok(Part::Value(found, inner))
 }
 
-/// Escapes a value, so that a parser of what surrounds it reads back that value and nothing else.
+/// Escapes a value, so that a parser of the surrounding text reads back that value and nothing else.
 fn escape(value: &str, place: Place, name: Name) -> Result<String, Unsendable> {
     Ok(match place {
         Place::Url | Place::Form => form::escape(value),

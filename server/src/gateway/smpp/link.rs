@@ -155,7 +155,7 @@ impl Status {
     }
 }
 
-/// A receipt, with what it is acknowledged to.
+/// A receipt, with the origin that it is acknowledged to.
 pub(super) struct Delivered {
     /// `None` for one that is malformed, which has its response already.
     pub(super) of: Option<Origin>,

@@ -113,7 +113,7 @@ impl Submission<'_> {
 }
 
 /// Returns a number for the parts of a text. It is the same in each attempt, so that the parts of a repeated message
-/// replace those that have arrived already.
+/// replace the ones that have arrived already.
 fn reference(id: &str) -> [u8; 2] {
     let hash = id
         .bytes()

@@ -76,7 +76,7 @@ impl Pdu {
         bytes
     }
 
-    /// Takes the first message from what was received, if all of it is there.
+    /// Takes the first message from the received bytes, if all of it is there.
     pub(super) fn take(received: &mut Vec<u8>) -> Result<Option<Pdu>, Malformed> {
         let field = |index: usize| {
             let bytes = received.get(index * 4..index * 4 + 4)?;

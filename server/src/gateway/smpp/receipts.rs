@@ -1,4 +1,4 @@
-//! Delivery receipts: what an SMSC delivers about a message that it has accepted.
+//! Delivery receipts: reports of an SMSC about a message that it has accepted.
 
 use super::pdu::Delivered;
 use crate::gateway::receipt::{Delivery, Receipt};
@@ -41,7 +41,7 @@ fn rewritten(id: &str, radix: u32, write: impl Fn(u128) -> String) -> String {
 /// The longest id, as the protocol limits it.
 const LONGEST_ID: usize = 64;
 
-/// Reads a receipt; none if it is another message. Its id is empty if it has none.
+/// Reads a receipt; `None` if it is another message. Its id is empty if it has no id.
 pub(super) fn read(delivered: &Delivered<'_>, ids: Ids) -> Option<Receipt> {
     const KIND: u8 = 0b0011_1100;
     const RECEIPT: u8 = 0b0000_0100;

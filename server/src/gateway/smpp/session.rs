@@ -353,7 +353,7 @@ async fn read(
     }
 }
 
-/// Writes what is queued, as much as there is at once.
+/// Writes the queued bytes, as many as there are at once.
 async fn write(mut writer: WriteHalf<Box<dyn Stream>>, mut queue: UnboundedReceiver<Vec<u8>>) {
     while let Some(mut bytes) = queue.recv().await {
         while let Ok(more) = queue.try_recv() {

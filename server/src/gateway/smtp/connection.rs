@@ -1,8 +1,8 @@
 //! A connection to a mail server.
 //!
-//! The transport of lettre hides whether the content was written, which decides whether a message may
-//! have been sent, has no deadline for a whole attempt, and keeps what was received before `STARTTLS`
-//! has secured the connection.
+//! The transport of lettre hides whether the content was written, which decides whether a message may have been sent,
+//! has no deadline for a whole attempt, and keeps bytes that were received before `STARTTLS` has secured the
+//! connection.
 
 use super::email::Email;
 use super::settings::{Config, Security};

@@ -57,7 +57,7 @@ fn filled(template: &str, to: &str) -> Option<String> {
 
 impl Email {
     /// # Errors
-    /// Why no attempt can succeed.
+    /// The reason why no attempt can succeed.
     pub(super) fn new(config: &Config, message: &Outgoing<'_>) -> Result<Email, String> {
         if message.channel != Channel::Sms {
             return Err("SMTP carries texts only".to_owned());
