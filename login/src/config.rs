@@ -124,7 +124,7 @@ impl Config {
     /// `conf=FILE` names another file.
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// All errors.
     pub fn read(file: &Path, arguments: &[&str]) -> Result<Config, Vec<Problem>> {
         let mut problems = Vec::new();
         let (named, overriding) = of_arguments(arguments, &mut problems);

@@ -26,7 +26,7 @@ use std::process::Command;
 pub struct Login<'a> {
     /// The login name.
     pub user: &'a str,
-    /// The address or name of the machine that the user comes from, as the program says it.
+    /// The address or name of the machine that the user comes from, as the program gives it.
     pub remote: Option<&'a str>,
     /// The program that asks, such as `sshd`.
     pub program: &'a str,

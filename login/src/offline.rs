@@ -31,7 +31,7 @@ use std::time::Duration;
 
 /// The folder of the files, unless the configuration names another one.
 pub const DEFAULT_FOLDER: &str = "/var/lib/seconder-login";
-/// A user with codes that are older than this gets new ones at the next login, in seconds.
+/// The age of codes, in seconds, after which a user gets new ones at the next login.
 const RENEWED_AFTER: u64 = 60 * 60;
 /// The most logins that one report can have.
 const AT_ONCE: usize = 100;
@@ -176,7 +176,7 @@ impl Offline {
     }
 
     /// Returns the reason why no code of the user can be accepted at this time; `None` if one can. It saves the user a
-    /// question that is in vain.
+    /// useless question.
     pub fn refusal(&self, user: UserId, now: u64) -> Option<Problem> {
         let state = self.read(user);
         state.and_then(|state| self.check_limits(&state, now)).err()

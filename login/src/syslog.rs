@@ -12,7 +12,7 @@ const SOCKETS: [&str; 3] = ["/dev/log", "/var/run/log", "/var/run/syslog"];
 const AUTHPRIV: u8 = 10 << 3;
 const ERROR: u8 = 3;
 const NOTICE: u8 = 5;
-/// The time that a daemon may take which reads nothing.
+/// The time that a daemon may take that reads nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Writes to syslog, or to standard error where that fails.

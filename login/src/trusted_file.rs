@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 const LONGEST: u64 = 65_536;
 /// The permission bits that let others write.
 const OTHERS_WRITE: u32 = 0o022;
-/// Everybody who is neither the owner nor in the group.
+/// The permission bits of users who are neither the owner nor in the group.
 const OTHERS: u32 = 0o007;
 /// The sticky bit: in a folder with it, only the owner of a file may rename or remove it.
 const STICKY: u32 = 0o1000;

@@ -44,7 +44,7 @@ pub(crate) fn find(
 /// Reads a map of login names to the service's users. See seconder-pam.conf(5).
 ///
 /// # Errors
-/// Everything that is wrong.
+/// All errors.
 fn read_map(path: &Path) -> Result<BTreeMap<String, UserId>, Vec<Problem>> {
     let text = trusted_file::read(path, Readers::All)
         .map_err(|reason| vec![Place::file(path).problem(reason)])?;
@@ -56,7 +56,7 @@ impl Config {
     /// login.
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// All errors.
     pub fn check_users(&self) -> Result<(), Vec<Problem>> {
         match &self.users {
             Users::File(path) => read_map(path).map(|_| ()),
@@ -69,7 +69,7 @@ impl Config {
 /// this file.
 ///
 /// # Errors
-/// Everything that is wrong.
+/// All errors.
 pub fn read_users(text: &str, path: &Path) -> Result<BTreeMap<String, UserId>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut map = BTreeMap::new();

@@ -6,7 +6,7 @@ use crate::users::is_login_name;
 use nix::unistd::{Gid, Group, User, getgrouplist};
 use std::ffi::CString;
 
-/// The account that a login name is of.
+/// The account of a login name.
 pub(crate) enum Account {
     /// A user of this machine.
     Known(User),

@@ -27,7 +27,7 @@ struct Kept {
 #[derive(Default)]
 pub(crate) struct BodyBuffer {
     bytes: Zeroizing<Vec<u8>>,
-    /// `None` if the client is known.
+    /// The room that it takes; `None` if the client is known.
     room: Option<Room>,
 }
 

@@ -1,4 +1,4 @@
-//! The calls in progress, which a server that stops waits for. Connections without one are not waited for,
+//! The calls in progress, which a server that stops waits for. The server does not wait for connections without a call,
 //! except new ones for a moment: any client could hold up a stop by one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

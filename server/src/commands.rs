@@ -37,7 +37,7 @@ use serde_json::json;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// More bytes than any secret has. No more than this is read of any file.
+/// The most bytes that are read of a file with a secret, more than any secret has.
 const LONGEST_SECRET: u64 = 4096;
 
 pub(crate) fn key(database: &Database, json: Json) -> Result<()> {

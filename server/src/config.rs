@@ -93,7 +93,7 @@ pub(crate) fn of_text(text: &str, file: &Path) -> seconder::Result<Serve> {
 /// Checks also the files that a file names. Returns the credentials that systemd has to pass besides.
 ///
 /// # Errors
-/// All that is wrong.
+/// All errors.
 fn check(file: &Path) -> seconder::Result<Vec<&'static str>> {
     let text = text(file).map_err(|wrong| invalid(file, vec![wrong]))?;
     let (settings, mut wrong) = read(&text);

@@ -1,4 +1,4 @@
-//! `seconder doctor`: whether everything that the service depends on is as it should be.
+//! `seconder doctor`: checks of everything that the service depends on.
 
 use crate::arguments::Database;
 use crate::commands::print;

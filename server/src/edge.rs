@@ -52,7 +52,7 @@ struct Inner {
     pools: Pools,
     /// The endpoints besides the calls, by network.
     beside: Beside,
-    /// Given back when the connection is closed and its last call has ended.
+    /// The place of the connection, given back when the connection is closed and its last call has ended.
     held: Held,
 }
 

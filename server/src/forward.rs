@@ -1,4 +1,4 @@
-//! `seconder forward`: how far the move of an application from another service has come.
+//! `seconder forward`: the move of an application from another service.
 
 use crate::arguments::Database;
 use crate::commands::print;

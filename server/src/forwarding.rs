@@ -161,7 +161,7 @@ impl Drop for Waiting<'_> {
 /// Handles the calls of an application.
 struct Handler<'a> {
     engine: Engine,
-    /// `None` for the other applications of the database.
+    /// The move of the application; `None` for the other applications of the database.
     forward: Option<&'a Forward>,
 }
 

@@ -69,7 +69,7 @@ struct Lines {
     line: Vec<u8>,
     /// Set if the line is longer.
     is_cut: bool,
-    /// The last byte of it.
+    /// Its last byte.
     last: u8,
     /// The framing of the body of the current request, once its request line was read.
     body: Option<Body>,

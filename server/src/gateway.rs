@@ -1,4 +1,4 @@
-//! Gateways: how the program sends messages, by the providers that its operator has chosen.
+//! Gateways, by which the program sends messages to the providers that its operator has chosen.
 //!
 //! The settings of a gateway are a JSON object, as an operator writes it. A caller that makes a gateway of them gets
 //! all errors in them at once, and never a gateway that is half configured.
@@ -94,7 +94,7 @@ pub trait Gateway: Send + Sync {
     /// Reads such a report.
     ///
     /// # Errors
-    /// What is wrong with it, without anything that it holds.
+    /// The error, without anything that it holds.
     fn receipt(&self, _posted: &Posted<'_>) -> Result<Receipt, String> {
         Err("the gateway takes none".to_owned())
     }
@@ -140,7 +140,7 @@ pub fn fields(gateway: &str) -> Option<Vec<Field>> {
 /// Makes the gateway that the setting `gateway` names.
 ///
 /// # Errors
-/// All that is wrong with the settings.
+/// All errors in the settings.
 pub fn open(settings: &Map<String, Value>) -> Result<Box<dyn Gateway>, Vec<Problem>> {
     let name = settings.get("gateway").and_then(Value::as_str);
     let preset = presets::PRESETS.iter().find(|preset| Some(preset.name) == name);

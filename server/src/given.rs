@@ -12,7 +12,7 @@ use std::io::Read;
 
 /// The text that is shown in place of a secret.
 const SEALED: &str = "(sealed)";
-/// More bytes than any settings have.
+/// The most bytes that are read of settings.
 const LONGEST: u64 = 256 * 1024;
 
 /// The settings of a gateway, whose fields this function knows.

@@ -21,7 +21,7 @@ use seconder::model::Secret;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// No receipt has more bytes.
+/// The most bytes of a receipt.
 pub(crate) const LONGEST: usize = 64 * 1024;
 /// The most bytes of a larger body that are read, so that the provider can finish sending and read the response.
 const DISCARD: usize = 8 * LONGEST;

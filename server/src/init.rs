@@ -113,7 +113,7 @@ fn owner(serve: &Serve) -> Result<Option<User>> {
     if !geteuid().is_root() {
         return Ok(None);
     }
-    // A folder that cannot be read has no database either, and opening it says so.
+    // A folder that cannot be read has no database either, and opening it reports that.
     let Ok(metadata) = folder.metadata() else { return Ok(None) };
     if metadata.uid() == 0 {
         return Ok(None);
@@ -153,8 +153,8 @@ fn create(file: &Path, serve: &Serve, owner: Option<&User>) -> Result<()> {
     commands::create(serve)
 }
 
-/// Does so as another user, by this program: a file that root would write in a folder of another user could be led
-/// astray by a link.
+/// Creates them as another user, by this program: a file that root wrote in a folder of another user could be
+/// redirected by a link.
 fn create_as(owner: &User, file: &Path) -> Result<()> {
     let failed =
         |reason: String| invalid("database", format!("as the user {}: {reason}", owner.name));

@@ -1,4 +1,4 @@
-//! Local sockets: their files, who may call through them, and how many connections they accept.
+//! Local sockets: their files, the rights of their peers, and the limits of their connections.
 
 mod accept;
 mod file;

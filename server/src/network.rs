@@ -30,7 +30,7 @@ use tokio::net::TcpStream;
 
 /// The most connections by network, however many descriptors there are: each has memory too.
 pub(crate) const MOST: usize = 8192;
-/// The fewest, even if the process may open hardly any files.
+/// The fewest connections, even if the process may open hardly any files.
 const FEWEST: usize = 32;
 /// Descriptors for the database, deliveries, callbacks, and the files of the runtime.
 #[cfg(unix)]

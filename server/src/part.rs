@@ -1,5 +1,5 @@
-//! Files that have their names only once they are whole, and files that may exist. Somebody else may own the folder
-//! that they are in: root must not be led to another file by a link there.
+//! Files that have their names only once they are whole, and files that may exist. Another user may own the folder that
+//! they are in: root must not be led to another file by a link there.
 
 #[cfg(unix)]
 use seconder::links;

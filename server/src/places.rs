@@ -1,4 +1,4 @@
-//! The places for connections by network, and how many of them one address may hold.
+//! The limits of connections by network, in total and per address.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -104,7 +104,7 @@ pub(crate) struct Pool(Arc<Shared>);
 struct Shared {
     name: &'static str,
     most: usize,
-    /// [`LATE`].
+    /// The limit, usually [`LATE`].
     late: Duration,
     refused: AtomicU64,
     state: Mutex<State>,

@@ -4,7 +4,7 @@ use crate::commands::invalid;
 use seconder::Result;
 use std::io::{BufRead, Read, Write};
 
-/// No line that a user types is longer.
+/// The most bytes of a line that a user types.
 const LONGEST_LINE: u64 = 4096;
 
 /// Asks for a line; `None` at the end of the input.

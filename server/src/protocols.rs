@@ -1,4 +1,4 @@
-//! The versions of HTTP that a server speaks, and how much of its memory a connection may take by each.
+//! The versions of HTTP that a server speaks, and the limits of a connection's memory for each.
 
 use axum_server::{Address, Server};
 use hyper_util::rt::TokioTimer;

@@ -1,5 +1,5 @@
-//! Routes: which gateway sends a message. Their settings are in the database, sealed. A running server
-//! reads them again every few seconds, so `seconder route set` takes effect without a restart.
+//! Routes, which decide the gateway of a message. Their settings are in the database, sealed. A running server reads
+//! them again every few seconds, so `seconder route set` takes effect without a restart.
 
 mod breaker;
 mod inbound;
@@ -122,7 +122,7 @@ impl Routes {
     /// are not used: a damaged row must not stop the messages that others take.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] with all that is wrong with the settings of any of them, in a line
+    /// [`Error::InvalidArgument`] with all errors in the settings of any of them, in a line
     /// each, so that nothing half-configured starts; [`Error::Storage`] if the database cannot be read.
     pub fn load(&self, engine: &Engine) -> Result<()> {
         self.0.lookups.read(engine)?;

@@ -78,8 +78,8 @@ impl Signals {
     }
 }
 
-/// Returns whether the process was started with this signal ignored. Only Linux says so without a handler
-/// being installed.
+/// Returns whether the process was started with this signal ignored. Only Linux shows this without a handler being
+/// installed.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

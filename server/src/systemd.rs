@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, Default)]
 pub struct Notifier {
     socket: Option<Arc<UnixDatagram>>,
-    /// Within which time it has to show that it works.
+    /// The time within which it has to show that it works.
     watchdog: Option<Duration>,
 }
 

@@ -51,7 +51,7 @@ impl Traces {
     /// it works again.
     ///
     /// # Errors
-    /// Why this cannot be done.
+    /// The reason why this cannot be done.
     pub fn new(
         url: &str,
         ratio: f64,

@@ -18,7 +18,7 @@ pub(crate) const NETWORKS: [(u8, u32); 2] = [(56, 4), (48, 16)];
 /// sent: so a client cannot get rid of a count by means of other addresses.
 const MOST: usize = 8192;
 
-/// The addresses that have sent some lately.
+/// The addresses with recent tries.
 pub(crate) struct WrongTries {
     counts: Mutex<Counts>,
 }
@@ -128,7 +128,7 @@ impl WrongTries {
     /// Counts one before it is looked up, so that those which arrive together are counted too.
     ///
     /// # Errors
-    /// How long this address has to wait before.
+    /// The time that this address has to wait before.
     pub(crate) fn reserve(&self, client: Client, now: Instant) -> Result<Reserved, Duration> {
         let mut counts = self.lock();
         if let Some(wait) = counts.wait(client, now) {

@@ -16,16 +16,16 @@ use zeroize::Zeroizing;
 
 /// The number of questions that are asked in addition to the tries: choices are no tries.
 const MORE_QUESTIONS: u32 = 6;
-/// A user who has to wait longer than this is not asked again.
+/// The longest wait, in seconds, after which a user is asked again.
 const LONGEST_WAIT: u64 = 60;
 /// The message for a user if the login ends by trouble.
 pub(super) const NOT_NOW: &str = "The second factor cannot be checked now. Try again later.";
-/// The same, of a service that asks to wait.
+/// The same message, of a service that asks to wait.
 const BUSY: &str = "The second factor cannot be checked now, because the service is busy.";
 const NOT_CHECKED: &str = "The code was not checked.";
 const SAME_TEXT: &str = "the client answers every question with the same text: have its users type the \
                          password and the code in one field (first_pass=with_code)";
-/// The same, of OpenSSH's server.
+/// The same note, about OpenSSH's server.
 const SAME_TEXT_BY_SSH: &str = "the client answers every question with the same text, as OpenSSH does \
                                 for the method password: allow keyboard-interactive instead";
 

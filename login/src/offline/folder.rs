@@ -1,4 +1,4 @@
-//! The folder of the caches: whose it is, and files that are replaced as a whole.
+//! The folder of the caches: its owner, and files that are replaced as a whole.
 
 use super::{Problem, Result};
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -10,13 +10,13 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// More than any cache has: 20160 hashes, 1000 reports and the seal.
+/// The most bytes of a cache, more than 20160 hashes, 1000 reports and the seal take.
 const LARGEST: u64 = 256 * 1024;
 /// The time that another login of the same user may take, and the interval at which that is
 /// checked.
 const ROUNDS: u32 = 200;
 const ROUND: Duration = Duration::from_millis(10);
-/// The owner alone reads and writes.
+/// The mode of a folder that the owner alone reads and writes.
 const PRIVATE: u32 = 0o700;
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 

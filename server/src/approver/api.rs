@@ -34,7 +34,7 @@ pub(super) enum Resource {
     Nothing,
 }
 
-/// A reply that is no error.
+/// A reply that is not an error.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) media_type: String,

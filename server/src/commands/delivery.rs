@@ -13,7 +13,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The spool folder. The log says when it cannot be written.
+/// The spool folder. A failure to write to it is logged.
 struct LoggedSpool {
     spool: Spool,
     /// The operator learns also that a message was written: the user who runs a command waits for its message.

@@ -17,16 +17,16 @@ use std::time::{Duration, Instant};
 
 /// The time that a service may take: it may have to wait for its database.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// More bytes than an id has.
+/// The most bytes that are read of an id.
 const LONGEST_ID: u64 = 32;
-/// More bytes than an answer has.
+/// The most bytes that are read of an answer.
 const LONGEST_ANSWER: u64 = 64 * 1024;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The file of this process, and next to it the outcome of its last reload. They are removed with this.
 pub(super) struct PidFile {
     path: PathBuf,
-    /// Closing any other descriptor of the file would give up the lock.
+    /// The locked file. Closing any other descriptor of it would give up the lock.
     locked: File,
     reloads: AtomicU64,
 }

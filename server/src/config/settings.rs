@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The URL of an engine for which settings are checked: any.
+/// The URL of an engine for which settings are checked; any will do.
 pub(super) const IN_MEMORY: &str = "sandbox:";
 
 /// A setting, as options have it.
@@ -75,7 +75,7 @@ pub(super) fn read(text: &str, serve: &Command) -> (Vec<Setting>, Vec<Problem>, 
             None => wrong.push(places.problem(&name.span(), unknown(name.get_ref(), serve))),
         }
     }
-    // Of a key that is there twice, nothing is missing.
+    // A key that is there twice is not missing.
     let is_whole = errors.iter().all(|error| error.message() == "duplicate key");
     (settings, wrong, is_whole)
 }

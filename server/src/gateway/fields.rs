@@ -1,4 +1,4 @@
-//! Reads the settings of a gateway, and collects all that is wrong with them.
+//! Reads the settings of a gateway, and collects all errors in them.
 
 use seconder::model::Secret;
 use serde_json::{Map, Value};

@@ -82,7 +82,7 @@ pub fn lookup_settings(gateway: &str) -> Option<Vec<Field>> {
 /// Makes the provider of look-ups that the setting `gateway` names.
 ///
 /// # Errors
-/// All that is wrong with the settings.
+/// All errors in the settings.
 pub fn open_lookup(settings: &Map<String, Value>) -> Result<HttpLookup, Vec<Problem>> {
     let name = settings.get("gateway").and_then(Value::as_str);
     let preset = PRESETS.iter().find(|preset| Some(preset.request.name) == name);

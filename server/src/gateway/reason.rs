@@ -6,7 +6,7 @@ use seconder::engine::Outcome;
 const REDACTED: &str = "[redacted]";
 /// The longest reason. More would fill logs with the text of a provider.
 const LONGEST: usize = 200;
-/// A run of so many digits may be a phone number, also without its calling code.
+/// The number of digits in a row from which on they may be a phone number, also without its calling code.
 const NUMBER: usize = 7;
 /// Codes have 4 to 12 digits.
 const CODE: usize = 4;

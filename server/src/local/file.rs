@@ -90,7 +90,7 @@ impl SocketFile {
     /// its mode is set, and then moved.
     ///
     /// # Errors
-    /// What is wrong with the path, to be read after it.
+    /// The error in the path, to be read after it.
     pub(super) fn bind(
         path: &Path,
         options: SocketOptions,

@@ -41,7 +41,7 @@ impl PeerRules {
     /// the default.
     ///
     /// # Errors
-    /// Everything that is wrong with the texts.
+    /// All errors in the texts.
     pub fn parse<T: AsRef<str>>(texts: &[T]) -> Result<PeerRules, Vec<String>> {
         if texts.is_empty() {
             return Ok(PeerRules::default());

@@ -111,7 +111,7 @@ fn nobody_waits_for_a_log_that_is_not_read_and_what_is_lost_is_counted() {
     let lost = logger.lost();
     assert!(lost > 0);
     stream.hold(false);
-    // All that was not lost, and the line that says so: nothing is left in the queue then.
+    // All lines that were not lost, and the line that reports the loss: nothing is left in the queue then.
     wait_for_lines(&stream, lines - lost + 1);
     logger.log(Entry::new(Level::Info, "the last"));
     wait_for_lines(&stream, lines - lost + 2);

@@ -25,7 +25,7 @@ pub(crate) struct Requests {
 struct Request {
     call: &'static str,
     status: u32,
-    /// Empty for a call that verifies nothing.
+    /// The verdict; empty for a call that verifies nothing.
     verdict: &'static str,
 }
 

@@ -15,7 +15,7 @@ use time::format_description::well_known::Rfc3339;
 /// An error in a field of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// Empty for the line itself.
+    /// The name of the field; empty for the line itself.
     pub(super) field: String,
     /// The error, and the accepted values.
     pub(super) reason: String,

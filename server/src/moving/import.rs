@@ -20,7 +20,7 @@ use std::thread;
 
 /// The number of users that share a transaction: a login waits for no longer than one of them takes.
 const BATCH: usize = 500;
-/// RFC 4226, section 4, requires secrets of as many bytes. Apps of other services have shorter ones.
+/// The bytes of a secret that RFC 4226, section 4, requires. Apps of other services have shorter ones.
 const REQUIRED_SECRET: usize = 16;
 /// The number of batches that are read ahead.
 const AHEAD: usize = 4;

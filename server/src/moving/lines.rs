@@ -11,7 +11,7 @@ use seconder::{Error, Result};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, BufReader, Read};
 
-/// More bytes than any line has. A quote that is not closed must not fill the memory.
+/// The most bytes of a line. A quote that is not closed must not fill the memory.
 const LONGEST: u64 = 1024 * 1024;
 const TOO_LONG: &str = "is longer than 1 MiB";
 /// The number of bytes that are read at once.
@@ -32,7 +32,7 @@ enum Source<R> {
 
 impl<R: Read> Lines<R> {
     /// # Errors
-    /// [`Error::InvalidArgument`] if the first row of a CSV file has not the names of fields.
+    /// [`Error::InvalidArgument`] if the first row of a CSV file does not have the names of fields.
     pub(super) fn new(from: R, format: Format, ignored: &[String]) -> Result<Lines<R>> {
         let source = match format {
             Format::Jsonl => {

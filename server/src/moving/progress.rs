@@ -11,7 +11,7 @@ pub(super) struct Progress {
     /// The bytes of the file, if they are known.
     total: Option<u64>,
     begun: Instant,
-    /// `None` where there is no terminal.
+    /// The time at which it was shown last, or the import began; `None` if there is no terminal.
     shown: Option<Instant>,
     is_shown: bool,
 }

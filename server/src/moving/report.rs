@@ -20,8 +20,8 @@ pub(super) struct Report {
 
 impl Report {
     /// # Errors
-    /// [`Error::InvalidArgument`] if the file cannot be written, is the one that is read, or has something else in
-    /// it than a report.
+    /// [`Error::InvalidArgument`] if the file cannot be written, is the one that is read, or holds anything but a
+    /// report.
     pub(super) fn new(file: Option<&Path>, input: &Path) -> Result<Report> {
         let open = |file: &Path| {
             if file.canonicalize().is_ok_and(|same| input.canonicalize().is_ok_and(|i| i == same)) {

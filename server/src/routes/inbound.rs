@@ -29,7 +29,7 @@ const LOGGED_AGAIN: Duration = Duration::from_secs(60 * 60);
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct ReceiptKind {
     route: String,
-    /// `delivered`, `failed`, `pending` or `unreadable`.
+    /// The state: `delivered`, `failed`, `pending` or `unreadable`.
     state: &'static str,
 }
 
@@ -278,7 +278,7 @@ impl Routes {
     /// Reads a receipt.
     ///
     /// # Errors
-    /// What is wrong with it, without anything that it holds.
+    /// The error, without anything that it holds.
     pub(crate) fn read_receipt(
         &self,
         route: &RouteRef,

@@ -41,7 +41,7 @@ impl Drop for Provider {
 /// Checks the settings of a provider of look-ups.
 ///
 /// # Errors
-/// All that is wrong with them.
+/// All errors in them.
 pub fn check_lookup(settings: &str) -> std::result::Result<(), Vec<Problem>> {
     open(settings).map(drop)
 }

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 /// Opens the gateway of a route.
 ///
 /// # Errors
-/// All that is wrong with the settings, so that nothing half-configured is stored or started.
+/// All errors in the settings, so that nothing half-configured is stored or started.
 pub fn check(settings: &str) -> std::result::Result<(), Vec<Problem>> {
     open(settings).map(drop)
 }

@@ -29,7 +29,7 @@ pub(crate) struct RouteSettings {
     pub(crate) priority: u64,
     pub(crate) weight: u64,
     channels: Vec<Channel>,
-    /// Empty for all.
+    /// The prefixes of countries; empty for all.
     countries: Vec<String>,
     pub(crate) rate: u32,
     pub(crate) workers: usize,

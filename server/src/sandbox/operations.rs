@@ -17,7 +17,7 @@ use std::time::Duration;
 const JOBS: Duration = Duration::from_secs(20);
 const STATUS: &str = "must be a status of HTTP, 200 to 599";
 
-/// A message by which a test looks for it.
+/// The criteria by which a test looks for a message.
 pub(super) struct Search {
     user_id: Option<UserId>,
     digits: String,

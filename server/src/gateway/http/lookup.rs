@@ -151,7 +151,7 @@ impl HttpLookup {
     }
 
     /// # Errors
-    /// All that is wrong with the settings.
+    /// All errors in the settings.
     pub(in crate::gateway) fn from_settings(
         settings: &Map<String, Value>,
     ) -> Result<HttpLookup, Vec<Problem>> {
@@ -193,7 +193,7 @@ impl HttpLookup {
     /// Looks up a number, in E.164 with its `+`.
     ///
     /// # Errors
-    /// What went wrong, and whether that is because of this number.
+    /// The reason of the failure, and whether it is this number.
     pub fn look_up(&self, number: &str) -> Result<PhoneLine, LookupError> {
         let message = Outgoing {
             id: "",

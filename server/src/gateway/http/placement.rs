@@ -6,7 +6,7 @@ use super::template::{Part, Place, Template};
 /// Checks a body.
 ///
 /// # Errors
-/// What is wrong.
+/// The error.
 pub(super) fn check(template: &Template, place: Place) -> Result<(), String> {
     match place {
         Place::Json => json(template),

@@ -55,7 +55,7 @@ impl Receipts {
     /// Reads a receipt.
     ///
     /// # Errors
-    /// What is wrong with it, without anything that it holds.
+    /// The error, without anything that it holds.
     pub(super) fn read(&self, posted: &Posted<'_>) -> Result<Receipt, String> {
         let body = body(posted)?;
         let query = form::read(posted.query).map_err(|_| "its query cannot be read".to_owned())?;

@@ -11,7 +11,8 @@ use std::time::Duration;
 const LONGEST_ID: usize = 128;
 /// The most parts of a text that Seconder sends.
 const MOST_PARTS: usize = 20;
-/// A provider that asks for more does not know when it can send: the route decides then.
+/// The longest wait that a provider may ask for. One that asks for more does not know when it can send: the route
+/// decides then.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
 
 /// A response.
@@ -22,7 +23,7 @@ pub(crate) struct Response {
     pub(super) id: Option<String>,
     /// The host that a redirect leads to.
     pub(super) redirect: Option<String>,
-    /// The body, or why it could not be read to its end.
+    /// The body, or the reason why it could not be read to its end.
     pub(crate) body: Result<Vec<u8>, &'static str>,
 }
 

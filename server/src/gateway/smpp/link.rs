@@ -14,7 +14,7 @@ use tokio::sync::watch;
 /// The pause before the second attempt to bind, and the longest pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A session that lasted so long was a good one, so the next attempt is made soon.
+/// The time after which a session counts as a good one, so that the next attempt is made soon.
 const GOOD_SESSION: Duration = Duration::from_secs(30);
 /// Receipts that may wait for the function that takes them. The SMSC repeats further ones.
 const RECEIPTS: usize = 1024;
@@ -70,7 +70,7 @@ impl Ticket {
     }
 }
 
-/// A message on its way through the link. Dropping it without a reply says that the link has lost it.
+/// A message on its way through the link. If it is dropped without a reply, the link has lost it.
 pub(super) struct Submit {
     pub(super) body: Vec<u8>,
     pub(super) deadline: Instant,
@@ -157,7 +157,7 @@ impl Status {
 
 /// A receipt, with the origin that it is acknowledged to.
 pub(super) struct Delivered {
-    /// `None` for one that is malformed, which has its response already.
+    /// The origin; `None` for a malformed one, which has its response already.
     pub(super) of: Option<Origin>,
     pub(super) receipt: Receipt,
 }

@@ -6,7 +6,7 @@ use super::settings::{Config, Multipart, is_sender};
 use crate::gateway::Outgoing;
 use seconder::calls::Channel;
 
-/// Part of a message in its text has a header with the number of the text, of the parts and of the part.
+/// The flag of a part of a message whose text has a header with the number of the text, of the parts and of the part.
 const HAS_HEADER: u8 = 0x40;
 const HEADER: [u8; 3] = [0x05, 0x00, 0x03];
 

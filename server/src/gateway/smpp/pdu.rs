@@ -29,7 +29,7 @@ pub(super) mod tag {
 
 /// The length, the command, the status and the number of a message.
 const HEADER: usize = 16;
-/// Beyond this, it is not an SMSC that talks.
+/// The longest message. A peer that sends a longer one is not an SMSC.
 const LONGEST: usize = 0x1_0000;
 
 /// A message of either side.

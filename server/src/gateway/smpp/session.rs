@@ -51,7 +51,7 @@ impl Session {
     /// Connects and binds.
     ///
     /// # Errors
-    /// What went wrong.
+    /// The reason of the failure.
     pub(super) async fn open(config: &Config, number: u64) -> Result<Session, String> {
         let opened = tokio::time::timeout(config.timeout, async {
             let (reader, writer) = tokio::io::split(connect(config).await?);

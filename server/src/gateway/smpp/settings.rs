@@ -52,7 +52,7 @@ pub(super) enum Multipart {
     Payload,
 }
 
-/// `Debug` does not show the password.
+/// The settings of a link. `Debug` does not show the password.
 pub(super) struct Config {
     pub(super) host: String,
     pub(super) port: u16,

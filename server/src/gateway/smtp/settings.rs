@@ -41,7 +41,7 @@ pub(super) enum Security {
     None,
 }
 
-/// `Debug` does not show the password.
+/// The settings of the connections. `Debug` does not show the password.
 pub(super) struct Config {
     pub(super) host: String,
     pub(super) port: u16,
