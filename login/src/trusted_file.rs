@@ -136,7 +136,7 @@ fn check_owner(stat: &Stat, folder: bool) -> Result<(), String> {
 
 fn failed(what: &str, errno: Errno) -> String {
     match errno {
-        // With NOFOLLOW. For a folder, it is NOTDIR, which a file in its place is too.
+        // The error of a link with NOFOLLOW. For a folder, it is NOTDIR, as for a file in its place.
         Errno::LOOP | Errno::MLINK => {
             format!("{what}: it is a symbolic link. Write the path that it leads to")
         }

@@ -87,7 +87,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Evidence { database, uuid, json } => {
             let uuid = uuid.as_str().to_owned();
             let evidence = database.existing()?.operate(&ShowEvidence { uuid })?;
-            // There is no other form in which it is of use.
+            // JSON in both cases: the evidence is of no use in another form.
             let text = serde_json::to_string_pretty(&evidence).unwrap_or_default();
             json.print(&evidence, &text)
         }

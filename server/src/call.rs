@@ -99,7 +99,7 @@ fn argument(parameter: &'static str) -> Arg {
         let help = format!("File with the {}; - for standard input", parameter.replace('_', " "));
         return arg.long(format!("{name}-file")).value_name("FILE").help(help);
     }
-    // As other commands have it.
+    // The alias that other commands have.
     let arg = if name == USER_ID { arg.long(name).visible_alias(USER) } else { arg.long(name) };
     if FLAGS.contains(&parameter) {
         return arg.value_name("YES").num_args(0..=1).default_missing_value("true");
@@ -114,7 +114,7 @@ fn command(call: &Declared) -> Command {
     let Route { name, method, path, .. } = call.route;
     let command = Command::new(name.replace('_', "-"))
         .args(options(call).map(|(_, parameter)| argument(parameter)));
-    // After the options of the target, which would replace it.
+    // The options of the target replace the texts of the command, so these are set last.
     Target::augment_args(command).about(format!("{method} {path}")).long_about(None)
 }
 

@@ -170,13 +170,13 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
     let Ok(Some(file)) = matches.try_get_one::<PathBuf>(OPTION) else {
         return Ok(given);
     };
-    // There it is the file to write.
+    // For `seconder init`, the option names the file to write.
     if leaf.get_name() == INIT {
         return Ok(given);
     }
     let text = text(file).map_err(|wrong| invalid(file, vec![wrong]))?;
     let (mut settings, mut wrong, is_whole) = settings::read(&text, &serve());
-    // Other commands may have options of the same names, which are something else.
+    // Other commands may have options of the same names with other meanings.
     let shared = Database::augment_args(Command::new(""));
     let takes_all = [SERVE, DOCTOR].contains(&leaf.get_name());
     let is_shared = |name: &str| option(&shared, name).is_some() || SHARED.contains(&name);

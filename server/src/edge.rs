@@ -223,7 +223,7 @@ impl Edge {
             Fate::Dropped => return self.cut(),
         }
         let lane = Lane::of(&self.0.caller);
-        // It may be in the body.
+        // The key may be in the body.
         self.note_key(&routed, &record);
         let pool = self.0.pools.of(routed.call()).clone();
         if pool.is_full(lane) {
@@ -236,7 +236,7 @@ impl Edge {
         let reply = pool.run(lane, move || {
             let reply = edge.respond(routed, client);
             record.note_outcome(Outcome::of(&reply));
-            // Until then, it is in progress even if the client has gone.
+            // The call is in progress until now, even if the client has gone.
             drop(call);
             reply
         });
@@ -405,7 +405,7 @@ async fn handle(
         Ok(body) => body,
         Err(reply) => return response(reply),
     };
-    // Its key may be being checked still, by a database that hangs.
+    // The key of the request may still be being checked, by a database that hangs.
     let Some(routed) = Arc::into_inner(routed) else {
         return response(RawReply::internal_error());
     };

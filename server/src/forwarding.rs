@@ -243,7 +243,7 @@ macro_rules! passed {
 }
 
 macro_rules! passed_one {
-    // These have an implementation below.
+    // These calls have an implementation below.
     (CreateUser) => {};
     (RequestSms) => {};
     (RequestCall) => {};

@@ -158,7 +158,7 @@ impl Lines {
         let mut parts = line.splitn(2, |byte| *byte == b':');
         let (name, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let said = if name.eq_ignore_ascii_case(CONTENT_LENGTH.as_str().as_bytes()) {
-            // Of one that is cut, hyper would read more.
+            // Hyper would read more of a line that is cut.
             let length = std::str::from_utf8(value.trim_ascii()).ok().filter(|_| !is_cut);
             let Some(length) = length.and_then(|length| length.parse().ok()) else { return false };
             Body::Length(length)

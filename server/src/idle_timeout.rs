@@ -96,7 +96,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for IdleTimeout<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        // Also with every read, or one who sends all the time would never be looked at.
+        // Checked with every read, because a client that sends all the time would never be checked otherwise.
         while self.look.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
             let since = self.activity.idle_since().unwrap_or(now);

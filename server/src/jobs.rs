@@ -196,7 +196,7 @@ fn run_due(
     if json {
         return print_json(serde_json::to_string(&run));
     }
-    // Nothing to do is nothing to write a mail about.
+    // A run without jobs prints nothing, so that cron sends no mail.
     if run.sent + run.waiting + run.failed > 0 || run.more {
         let more = if run.more { " more=yes" } else { "" };
         let (sent, waiting, failed) = (run.sent, run.waiting, run.failed);

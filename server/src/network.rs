@@ -133,7 +133,7 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
                 this.clients.proxies.begin(peer, &mut stream).await.inspect_err(|error| {
                     this.journal.note(&format!("a connection from {peer} was closed: {error}"));
                 })?;
-            // Beneath TLS, so that it is for all that is written.
+            // The limit is beneath TLS, so that it applies to everything that is written.
             let stream = WriteTimeout::new(stream, this.write_limit);
             let (stream, ()) = this.handshakes.accept(stream, ()).await?;
             let activity = Activity::new();

@@ -61,7 +61,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // Once it has its name, another process may have one of its own here.
+        // After the rename, the file at this path may be a new one of another process.
         if is_at(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
         }

@@ -365,7 +365,7 @@ impl Deliver for Routes {
         match &route.open {
             Ok(open) => self.send(name, open, message),
             Err(_) if route.is_removed() => Outcome::Permanent(format!("route {name} was removed")),
-            // Another node may be able to, or this one once it was set again.
+            // Another node may be able to send by it, or this one once it was set again.
             Err(_) => {
                 let reason = format!("route {name} cannot be used");
                 Outcome::NotAttempted { after: Some(UNUSABLE), reason }
@@ -389,7 +389,7 @@ impl Deliver for Routes {
         let mut taking: Vec<_> = open
             .filter(|(_, route)| route.settings.takes(to, via))
             .map(|(name, route)| {
-                // One that fails is asked only if all others do.
+                // A route that fails is asked only if all others do.
                 let fails = locked(&route.breaker).state(now) == State::Open;
                 (fails, route.settings.priority, draw(route.settings.weight), name)
             })

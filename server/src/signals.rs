@@ -38,7 +38,8 @@ impl Signals {
             (SignalKind::alarm(), Signal::Other("SIGALRM")),
             (SignalKind::io(), Signal::Other("SIGIO")),
         ] {
-            // Started by nohup, for example, which means that the end of the terminal is no matter.
+            // SIGHUP is ignored if nohup has started the process, for example: the end of the terminal then has no
+            // effect.
             if meaning == Signal::Reload && is_ignored(kind.as_raw_value()) {
                 continue;
             }

@@ -131,7 +131,7 @@ fn watch(
             Ok(()) => String::new(),
         };
         had_failed = status.contains("does not respond");
-        // One that is lost is followed by the next one.
+        // A lost message is followed by the next one.
         let _ = notifier.send(&format!("WATCHDOG=1{status}"));
     }
 }

@@ -111,7 +111,7 @@ fn open(
     }
     let mut settings = Settings::new(url);
     if let Some(file) = &database.keyring {
-        // It has no effect here, and is rejected.
+        // A keyring has no effect here, and is rejected.
         settings = settings.keyring(file);
     }
     if let Some(names) = database.names()? {

@@ -89,7 +89,7 @@ impl Traces {
         if !span.is_valid() {
             return Context::new();
         }
-        // Without `tracestate`, a text of the client's that would be passed on.
+        // The context leaves out `tracestate`, a text of the client's that would be passed on.
         Context::new().with_remote_span_context(SpanContext::new(
             span.trace_id(),
             span.span_id(),

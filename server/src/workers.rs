@@ -112,7 +112,7 @@ impl Workers {
     pub fn stop(&mut self) {
         *locked(&self.shared.stop.0) = true;
         self.shared.stop.1.notify_all();
-        // It may be reading the routes, from a database that hangs.
+        // The keeper may be reading the routes, from a database that hangs.
         let keeper = self.keeper.take();
         let pools = std::mem::take(&mut *locked(&self.shared.pools));
         let ended: Vec<_> = pools.into_values().map(end).collect();
@@ -192,7 +192,7 @@ impl Shared {
         let mut waiting = Vec::new();
         for name in changed {
             if let Some(pool) = pools.remove(&name) {
-                // Its threads end by themselves.
+                // The threads of the pool end by themselves.
                 waiting.extend(end(pool).0);
             }
         }

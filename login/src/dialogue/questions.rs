@@ -249,7 +249,7 @@ impl<'a> Dialogue<'a> {
                     self.fail("This code was used before. Wait for the next one.")
                 }
                 Verdict::Wrong => self.fail("The code is wrong."),
-                // No trouble, which on_trouble=ignore would forgive.
+                // Denied rather than trouble, which on_trouble=ignore would forgive.
                 Verdict::NotChecked => {
                     self.journal.error("the service did not check a code, and ignores `force`");
                     Next::Break(End::new(Outcome::Denied, "the code was not checked"))

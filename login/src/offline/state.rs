@@ -139,7 +139,7 @@ impl State {
     pub(super) fn use_up(&mut self, user: UserId, code: &Token, now: u64) {
         match self.find(user, code, now, CLOCKS_DIFFER) {
             Some(step) => self.last_step = self.last_step.max(step),
-            // A code by SMS or a recovery code.
+            // The code is a code by SMS or a recovery code.
             None if self.has_codes() && !self.has_length_of(code) => {}
             None => {
                 self.expires_at = 0;

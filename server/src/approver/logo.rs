@@ -50,7 +50,7 @@ impl Logos {
             return Ok(kept);
         }
         let turn = self.turn(url);
-        // Somebody may have fetched it meanwhile.
+        // Another thread may have fetched it meanwhile.
         let kept = engine.kept_logo(url)?;
         if kept.is_some() || turn.is_none() {
             return Ok(kept.flatten());

@@ -100,7 +100,7 @@ pub(crate) fn reload(options: &Reload) -> Result<()> {
     let ended = || wrong("is that of a service that has ended".to_owned());
     let service = holder(&file).ok_or_else(ended)?;
     let started = Instant::now();
-    // It is empty while the service starts.
+    // The file is empty while the service starts.
     let mut id = read_id(&file).map_err(cannot)?;
     while id.is_none() && started.elapsed() < PATIENCE && holder(&file) == Some(service) {
         std::thread::sleep(LOOK);

@@ -158,13 +158,13 @@ pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let (listeners, passed) = options.local.listeners(listeners)?;
     #[cfg(not(unix))]
     let passed = 0;
-    // Only now, because a thread sends them.
+    // Traces are set only now, because a thread sends them.
     #[cfg(feature = "otlp")]
     let listeners = listeners.traces(traces(options)?);
     let tls = match (&options.certificate, &options.key) {
         (Some(certificate), Some(key)) => {
             let tls = Tls::Files { certificate: certificate.clone(), key: key.clone() };
-            // Before anything is created; the server reads them again.
+            // Checked before anything is created; the server reads the files again.
             tls.expiry()?;
             tls
         }

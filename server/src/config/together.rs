@@ -116,7 +116,7 @@ fn required(mut serve: Command, setting: Option<&Setting>) -> Vec<Vec<String>> {
     let names = |shown: &String| -> Vec<String> {
         let words = shown.split(|letter| !is_of_name(letter));
         let options = words.filter_map(|word| word.strip_prefix("--"));
-        // A file makes no sandbox of a service.
+        // A file cannot turn a service into a sandbox.
         options.filter(|name| *name != "sandbox").map(str::to_owned).collect()
     };
     match error.kind() {

@@ -250,7 +250,7 @@ impl Preset {
     fn expanded(&self, values: &[(&'static str, String)]) -> Map<String, Value> {
         let mut expanded: Map<String, Value> =
             serde_json::from_str(self.settings).unwrap_or_default();
-        // Other settings for a value of one of its own.
+        // A value of one of its own settings may change other settings.
         if let Some(Value::Object(variants)) = expanded.remove("variants") {
             for (own, value) in values {
                 if let Some(Value::Object(more)) = variants.get(*own).and_then(|by| by.get(value)) {

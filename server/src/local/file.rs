@@ -299,10 +299,10 @@ mod tests {
     fn what_took_the_place_meanwhile_stays() {
         let (_folder, made, path) = sockets();
         let (new, stale) = (id_of(&made), id_of(&path));
-        // It was not there when it was looked for.
+        // The file was not there when it was looked for.
         assert!(place(&made, &path, None).unwrap_err().contains("just now"));
         assert!(link(&made, &path).unwrap_err().contains("just now"));
-        // It was another one.
+        // The file was another one.
         fs::rename(&path, path.with_extension("stale")).unwrap();
         fs::write(&path, "notes").unwrap();
         assert!(place(&made, &path, Some(stale)).unwrap_err().contains("just now"));

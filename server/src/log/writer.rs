@@ -82,7 +82,7 @@ impl Writer {
         let Some((lines, output)) = idle else { return };
         let lost = Arc::clone(&self.lost);
         let builder = std::thread::Builder::new().name("seconder-log".to_owned());
-        // Without it, the queue is closed.
+        // Without the thread, the queue is closed.
         drop(builder.spawn(move || write_all(&lines, output, &lost)));
     }
 

@@ -77,7 +77,7 @@ pub(crate) fn prose(text: &str) -> String {
             lines.push(std::mem::take(&mut line));
         }
         line += match line.is_empty() {
-            // A macro would begin with it.
+            // A line would begin with a macro otherwise.
             true if word.starts_with(['.', '\'']) => "\\&",
             true => "",
             false => " ",

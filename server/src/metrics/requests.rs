@@ -58,7 +58,8 @@ impl Requests {
         let request = Request { call, status: status.into(), verdict };
         self.counts.get_or_create(&request).inc();
         self.durations.get_or_create(&Call { call }).observe(took.as_secs_f64());
-        // Also if it has not: the rate of a counter that is not there before its first failure misses that.
+        // Created even without a failure: the rate of a counter that does not exist before its first failure misses
+        // that.
         self.failures.get_or_create(&Call { call }).inc_by(has_failed.into());
     }
 

@@ -78,7 +78,7 @@ impl Breaker {
 
     /// Notes how an attempt ended that was passed on. Returns the new state, if it is another one.
     pub(super) fn note(&mut self, good: bool, now: Instant) -> Option<State> {
-        // One that began before it opened says nothing of now.
+        // An attempt that began before it opened says nothing of the present.
         if self.until.is_some() && !std::mem::take(&mut self.on_trial) {
             return None;
         }

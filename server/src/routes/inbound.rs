@@ -167,7 +167,7 @@ impl Routes {
                 }
                 Ok(())
             }
-            // It would be no other the next time.
+            // A repetition would have the same error.
             Err(Error::InvalidArgument { .. }) => {
                 self.count_receipt(name, None);
                 Ok(())
@@ -217,7 +217,7 @@ impl Routes {
             }
         };
         let started = Builder::new().name("seconder-receipt".to_owned()).spawn(look);
-        // Without a thread, the next one is looked at.
+        // Without a thread, the next receipt is checked instead.
         if let (Err(_), Some(unmatched)) =
             (started, locked(&self.0.inbound.unmatched).get_mut(&of_route))
         {

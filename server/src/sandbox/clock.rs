@@ -46,7 +46,7 @@ impl SandboxClock {
         let mut state = self.state();
         let by = end.saturating_sub(state.now());
         state.advance(by);
-        // Of a time that stands still, exactly the one that was asked for.
+        // For a time that stands still, this is exactly the requested one.
         state.now()
     }
 

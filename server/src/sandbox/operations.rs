@@ -199,7 +199,7 @@ fn respond(world: &World, params: &Params, response: ApprovalResponse) -> Result
     let response =
         RespondToApproval { uuid: uuid.clone(), device_id, device_secret, response, number };
     let approval = world.engine.respond_to_approval(&response)?;
-    // The last one may be of another request.
+    // The last callback may belong to another request.
     let kept = world.records.kept();
     let is_of_it = |callback: &&SignedCallback| mentions(callback, uuid.as_str());
     let callback = kept.callbacks.iter().rev().find(is_of_it).map(shown_callback);

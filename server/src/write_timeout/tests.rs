@@ -77,7 +77,7 @@ fn a_local_client_that_reads_nothing_is_disconnected() {
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
     let kind = pipeline(&mut stream);
     assert!(is_closed(kind), "{kind}");
-    // One that reads may pause between its requests for longer than that.
+    // A client that reads may pause between its requests for longer than the limit.
     let mut stream = UnixStream::connect(&path).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     for _ in 0..2 {

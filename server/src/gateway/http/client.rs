@@ -203,7 +203,7 @@ impl<T: Transport> Transport for Noting<T> {
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
-        // Before it is written, because a write that fails may have written a part.
+        // Set before the write, because a write that fails may have written a part.
         if amount > 0 {
             WRITTEN.set(true);
         }

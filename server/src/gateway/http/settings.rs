@@ -103,7 +103,7 @@ pub(super) fn read(
         Some(without) => Some(unreported(&without, &constants, method)?),
         None => None,
     };
-    // Without a problem, all of them are there.
+    // All of them are set if there was no problem.
     let (Some(url), Some(client), Some(rules)) = (url, client, rules) else {
         return Err(Vec::new());
     };

@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn the_alphabet_of_gsm_has_its_128_values() {
         assert_eq!(GSM.chars().count(), 128);
-        // Some that tables often have wrong.
+        // Values that tables often have wrong.
         for (character, value) in
             [('@', 0x00), ('Ç', 0x09), ('Δ', 0x10), ('_', 0x11), ('Ξ', 0x1a), ('É', 0x1f)]
         {

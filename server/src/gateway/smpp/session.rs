@@ -115,7 +115,8 @@ impl Session {
                 wrong.to_owned()
             }
         };
-        // Before the messages without a response are dropped, which say why.
+        // Set before the messages without a response are dropped, because their reason is read from
+        // it.
         context.status.set_wrong(&wrong);
         (wrong, self.useful)
     }
@@ -250,7 +251,7 @@ impl Session {
     /// Takes a receipt. Messages from phones are acknowledged, and nothing else.
     fn deliver(&self, pdu: &Pdu, context: &Context) {
         let Ok(delivered) = pdu::Delivered::read(pdu.command, &pdu.body) else {
-            // It is counted among those without an id. If there are too many, nothing is lost.
+            // It is counted as a receipt without an id. If there are too many, nothing is lost.
             let receipt = Receipt { id: String::new(), state: Delivery::Pending };
             if let Some(receipts) = &context.receipts {
                 let _ = receipts.try_send(Delivered { of: None, receipt });

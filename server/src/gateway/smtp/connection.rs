@@ -92,7 +92,7 @@ impl Stream {
         let client = ClientConnection::new(Arc::clone(config), name.clone());
         let client = client.map_err(io::Error::other)?;
         let mut stream = StreamOwned::new(client, timed);
-        // So that a certificate that is not trusted is an error of this step.
+        // The handshake is completed here, so that a certificate that is not trusted is an error of this step.
         stream.conn.complete_io(&mut stream.sock)?;
         Ok(Stream::Secured(Box::new(stream)))
     }

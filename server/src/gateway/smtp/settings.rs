@@ -94,7 +94,7 @@ impl Config {
         fields.finish()?;
         let port = u16::try_from(port).unwrap_or_default();
         let connections = usize::try_from(connections).unwrap_or(1);
-        // It is there, because there was no problem.
+        // The sender is set, because there was no problem.
         let from = from.ok_or_else(Vec::new)?;
         Ok(Config { host, port, security, login, from, to, subject, hello, connections, timeout })
     }
@@ -128,7 +128,7 @@ fn security(fields: &mut Fields<'_>, host: &str) -> Security {
         (Ok(config), Ok(name)) if kind == "wrapper" => return Security::Wrapper(config, name),
         (Ok(config), Ok(name)) => return Security::StartTls(config, name),
         (Err(wrong), _) => fields.problem("ca_file", wrong),
-        // One that is missing is a problem already.
+        // A missing host is a problem already.
         (_, Err(_)) if !host.is_empty() => {
             fields.problem("host", "cannot be the name in a certificate");
         }
