@@ -1,5 +1,5 @@
-//! Where the engine's rows are: in a SQLite file, or in memory. Decisions see them through a [`View`],
-//! and are carried out in batches, each in one transaction. No store knows a limit.
+//! Storage of the engine's rows, in a database or in memory. Decisions see the rows through a
+//! [`View`] and are carried out in batches, each in one transaction. No store knows a limit.
 
 mod backend;
 mod batch;
@@ -55,7 +55,7 @@ const SWEEP: u32 = 32;
 pub(super) struct Store {
     backend: Box<dyn Backend>,
     queue: Queue,
-    /// How many decisions were made, to know when expired rows are looked for.
+    /// The number of decisions made, which determines when expired rows are looked for.
     decisions: AtomicU32,
     /// `None` for rows that are in memory only.
     ring: Option<Arc<Ring>>,
@@ -86,8 +86,8 @@ impl Store {
         Store { backend, queue: Queue::default(), decisions: AtomicU32::new(0), ring }
     }
 
-    /// Makes a decision, and returns once what it changes is on disk. It may be made several times,
-    /// of which only the last counts.
+    /// Makes a decision, and returns once its changes are on disk. It may be made several times;
+    /// only the last one counts.
     pub(super) fn run<T: Send + 'static>(
         &self,
         decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
@@ -103,7 +103,8 @@ impl Store {
         (count % SWEEP == SWEEP - 1).then_some(4 * SWEEP)
     }
 
-    /// Has the next batch take a decision along. Nobody waits for it, or learns that it failed.
+    /// Has the next batch carry out a decision. No caller waits for it, and a failure is not
+    /// reported.
     pub(super) fn take_along(
         &self,
         decide: impl FnMut(&mut View) -> Decided<()> + Send + 'static,

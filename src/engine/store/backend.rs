@@ -1,4 +1,4 @@
-//! What keeps rows: a SQLite database, for example.
+//! The interface of a database that keeps rows, such as SQLite.
 
 use super::table::Value;
 use super::view::{Change, Key};
@@ -8,20 +8,20 @@ use crate::{Error, Result};
 use std::any::Any;
 use std::path::Path;
 
-/// Why nothing was written.
+/// The reason why nothing was written.
 pub(in crate::engine) enum Fault {
     /// A row cannot be written, because of what is in it.
     OfRow(Error),
-    /// Nothing can be, or nobody knows whether it was.
+    /// Nothing can be written, or it is unknown whether it was.
     OfStore(Error),
 }
 
-/// What became of [`Backend::look_after`].
+/// The outcome of [`Backend::look_after`].
 #[derive(Default)]
 pub(in crate::engine) struct Upkept {
-    /// Whether the database was checked, and is sound.
+    /// True if the database was checked and is sound.
     pub(in crate::engine) checked: bool,
-    /// Of the files, and those of them that nothing uses.
+    /// The size of the files, and of the unused space in them.
     pub(in crate::engine) bytes: Option<u64>,
     pub(in crate::engine) bytes_free: Option<u64>,
 }
@@ -43,8 +43,8 @@ pub(in crate::engine) trait Backend: Send + Sync {
     /// [`Error::Storage`] if nothing was changed.
     fn spend(&self, now: Time) -> Result<()>;
     /// Copies everything as of one moment into a new file. The function is given the bytes that are
-    /// copied, and all that are to be; it may begin anew. This begins to use the store for itself, and
-    /// not for its whole length, because forks wait for it.
+    /// copied, and all that are to be; it may start over. This begins to use the store for itself,
+    /// and not for its whole length, because forks wait for it.
     ///
     /// # Errors
     /// [`Error::Storage`] if there is no copy.
@@ -67,13 +67,14 @@ pub(in crate::engine) trait Backend: Send + Sync {
     fn check(&self) -> Result<()> {
         Ok(())
     }
-    /// Does what can wait until nobody waits for it. Default: nothing.
+    /// Does work that no caller has to wait for. Default: nothing.
     fn tidy_up(&self) {}
 }
 
 /// The rows of a transaction or a snapshot.
 pub(in crate::engine) trait Rows {
-    /// The rows of each of these keys. In a transaction, nobody else changes them until its end.
+    /// The rows of each of these keys. In a transaction, no other transaction changes them until
+    /// its end.
     fn load(&mut self, keys: &[Key]) -> Result<Vec<Vec<Vec<Value>>>, Fault>;
     fn apply(&mut self, changes: Vec<Change>) -> Result<(), Fault>;
     /// The key with which this transaction seals. Default: none, because it does not seal.

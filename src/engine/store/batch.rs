@@ -1,7 +1,8 @@
-//! Decisions of many threads, carried out together. The thread that finds nobody at work leads: it
-//! takes along what the others wait for, loads what all of it needs, lets each decide, and commits
-//! once. Those who come meanwhile wait for the next batch, which one of them leads. This needs no
-//! thread of its own, and nothing is acknowledged before it is on disk.
+//! Group commit: decisions of many threads, carried out together. A thread that finds no batch in
+//! progress leads one: it takes the waiting decisions, loads the rows that all of them need, makes
+//! each decision, and commits once. Decisions that arrive meanwhile wait for the next batch, which
+//! one of their threads leads. This needs no thread of its own, and nothing is acknowledged before
+//! it is on disk.
 
 use super::backend::{Backend, Fault, Rows};
 use super::tables::Statistics;
@@ -14,8 +15,8 @@ use std::time::Duration;
 
 /// The most decisions in one transaction, so that the first of them need not wait for too many.
 const MOST: usize = 256;
-/// How long a caller waits for a batch that others lead, before it gives up, and again for the end of
-/// one that has taken its decision along.
+/// The time that a caller waits for a batch that others lead before it gives up, and again for the
+/// end of one that has taken its decision along.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The decisions that wait for a batch.
@@ -67,9 +68,9 @@ impl Counts {
 #[derive(Default)]
 struct Inner {
     waiting: VecDeque<Waiting>,
-    /// What the next batch takes along, and for which nobody waits.
+    /// Decisions that the next batch takes along, and that no caller waits for.
     along: Vec<Box<dyn Job>>,
-    /// Whether a thread leads a batch, or was asked to.
+    /// True if a thread leads a batch, or was asked to.
     led: bool,
 }
 
@@ -78,7 +79,7 @@ struct Waiting {
     seat: Arc<Seat>,
 }
 
-/// Where a thread waits.
+/// The place where a thread waits for its decision.
 struct Seat {
     state: Mutex<State>,
     changed: Condvar,
@@ -96,7 +97,7 @@ impl Seat {
     fn set(&self, state: State) {
         let Ok(mut now) = self.state.lock() else { return };
         *now = state;
-        // Who wakes up needs the lock.
+        // The thread that wakes up needs the lock.
         drop(now);
         self.changed.notify_one();
     }
@@ -176,7 +177,8 @@ fn decide_any(decide: &mut dyn FnMut(&mut View) -> Decided<()>, view: &mut View)
 }
 
 impl Queue {
-    /// Carries out a decision together with those of others, and returns once it is on disk.
+    /// Carries out a decision together with other threads' decisions, and returns once it is on
+    /// disk.
     pub(super) fn run<T: Send + 'static>(
         &self,
         backend: &dyn Backend,
@@ -202,7 +204,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Has the next batch take a decision along. Nobody waits for it, or learns that it failed.
+    /// Has the next batch carry out a decision. No caller waits for it, and a failure is not
+    /// reported.
     pub(super) fn take_along(
         &self,
         decide: impl FnMut(&mut View) -> Decided<()> + Send + 'static,
@@ -226,7 +229,7 @@ impl Queue {
         let mut inner = self.inner()?;
         let place = inner.waiting.iter().position(|other| Arc::ptr_eq(&other.seat, seat));
         if let Some(place) = place {
-            // It may have been asked to lead just now, and nobody else would.
+            // It may have been asked to lead just now, and no other thread would.
             if *seat.state.lock().map_err(|_| broken())? == State::Leading {
                 return Ok(true);
             }
@@ -259,12 +262,13 @@ impl Queue {
         let _ = carry_out(backend, &self.counts, &mut jobs);
         for Waiting { mut job, seat } in batch {
             job.settle();
-            // Who wakes up has the only copy of what was decided by.
+            // Drop the closure before its thread wakes up: that thread then holds the only copy of
+            // the input.
             drop(job);
             seat.set(State::Done);
         }
-        // Those who wake up and call again at once are in the next batch: the fewer batches there are,
-        // the less is done for each.
+        // Threads that wake up and call again at once join the next batch: the fewer batches there
+        // are, the less work is done for each call.
         drop(handover);
         backend.tidy_up();
         Ok(())
@@ -274,7 +278,7 @@ impl Queue {
     pub(super) fn write_counts(&self, backend: &dyn Backend) {
         let calls = self.counts.take();
         if !calls.is_empty() {
-            // There is nobody who could be given an error.
+            // No caller is left to receive an error.
             let _ = backend.write(&mut |rows| rows.apply(View::new(calls.clone()).changes()));
         }
     }
@@ -328,8 +332,8 @@ fn carry_out(backend: &dyn Backend, counts: &Counts, jobs: &mut [&mut Box<dyn Jo
     }
 }
 
-/// Carries out decisions of which one makes the others fail. Once the store itself fails, it is not
-/// tried for each of those that are left, which would take as many times its patience.
+/// Carries out decisions one at a time, because one of them makes the others fail. Once the store
+/// itself fails, it is not tried for each remaining decision, which would multiply its timeout.
 fn one_by_one(
     backend: &dyn Backend,
     counts: &Counts,

@@ -1,4 +1,5 @@
-//! The rows of one table that a batch has loaded, and what its decisions have changed of them.
+//! Cache of the rows of one table that a batch has loaded, and of the changes that its decisions
+//! made to them.
 
 use super::table::{Row, Schema, Value};
 use super::view::{Change, ChangeKind, Due, Page, Which};
@@ -44,7 +45,7 @@ type Keys = Vec<Vec<Value>>;
 #[derive(Default)]
 pub(super) struct Cache {
     slots: BTreeMap<Vec<Value>, Slot>,
-    /// The prefixes of which all rows are loaded.
+    /// The prefixes whose rows are all loaded.
     prefixes: BTreeSet<Vec<Value>>,
     /// The keys of what was due, and the values of what of it cannot be read.
     pub(super) due: BTreeMap<Due, (Keys, Vec<Vec<Value>>)>,
@@ -53,7 +54,7 @@ pub(super) struct Cache {
     pub(super) walks: BTreeMap<(Vec<Value>, u32), Keys>,
     /// Of what was loaded by keys, the rows that cannot be read.
     unreadable: BTreeMap<Vec<Value>, Error>,
-    /// What the decision that is being made has changed so far.
+    /// The changes of the decision that is being made.
     pub(super) pending: Vec<Pending>,
     deleted: Vec<Vec<Value>>,
     appended: Vec<RowRc>,
@@ -91,7 +92,8 @@ impl Cache {
         self.slots.contains_key(key) || self.has_all(key)
     }
 
-    /// Fails if a row whose key begins so cannot be read: whoever needs it must not do without.
+    /// Fails if a row whose key begins so cannot be read: a decision that needs it must not ignore
+    /// it.
     pub(super) fn check(&self, prefix: &[Value]) -> crate::Result<()> {
         if self.unreadable.is_empty() {
             return Ok(());
@@ -178,7 +180,7 @@ impl Cache {
             let whole = matches!(which, Which::Due(_)).then(|| values.clone());
             let row = match (read(values), which) {
                 (Ok(row), _) => row,
-                // Whoever looks for what has expired must not fail for ever because of one row.
+                // One unreadable row must not stop the search for expired rows for good.
                 (Err(_), Which::Due(_)) => {
                     unreadable.extend(whole);
                     continue;

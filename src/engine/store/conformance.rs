@@ -1,6 +1,6 @@
-//! Every store decides alike: the same calls, at the same times and with the same random numbers, have
-//! the same outcomes and leave the same rows in all of them. The store in memory is what the others
-//! are compared with.
+//! Conformance tests: every store makes the same decisions. The same calls, at the same times and
+//! with the same random numbers, have the same outcomes and leave the same rows in all of them. The
+//! other stores are compared with the store in memory.
 
 #[cfg(unix)]
 mod crash;
@@ -51,7 +51,7 @@ struct Seeded(AtomicU64);
 impl Random for Seeded {
     fn fill(&self, buffer: &mut [u8]) -> Result<()> {
         for byte in buffer {
-            // SplitMix64, of which the highest byte is as good as any.
+            // SplitMix64; its highest byte is as good as any.
             let mut number = self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
             number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -61,8 +61,8 @@ impl Random for Seeded {
     }
 }
 
-/// What happens in a history. The numbers choose among few users, actions and tokens, so that calls meet
-/// what others have left.
+/// One step of a history. The numbers choose among few users, actions and tokens, so that calls meet the effects of
+/// earlier ones.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// Seconds pass, or the clock is set back.
@@ -94,7 +94,7 @@ enum Event {
     Statistics,
 }
 
-/// Which token is presented.
+/// The token that is presented.
 #[derive(Clone, Copy, Debug)]
 enum Guess {
     /// The code that was sent last.
@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    /// The user, or an id that nobody has.
+    /// The user, or an id that no user has.
     fn user(&self, of: u8) -> UserId {
         self.users[usize::from(of)].unwrap_or_else(|| 999.try_into().unwrap())
     }
@@ -411,7 +411,7 @@ impl World {
     }
 }
 
-/// Lets the same happen in two worlds, and expects that nobody can see a difference.
+/// Runs the same events in two worlds, and expects that no difference is visible.
 fn compare(worlds: [World; 2], events: &[Event]) {
     let [mut ours, mut theirs] = worlds;
     for (place, event) in events.iter().enumerate() {

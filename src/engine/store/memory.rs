@@ -1,4 +1,4 @@
-//! Rows in memory: for sandboxes, and for the tests that compare the other stores with it.
+//! Store in memory, for sandboxes and as the reference for tests of the other stores.
 
 use super::backend::{Backend, Fault, Rows};
 use super::sqlite::Using;
@@ -56,7 +56,7 @@ impl Backend for Memory {
         Err(Error::storage("a sandbox has no backup: it is in memory only"))
     }
 
-    /// What is in memory was not restored.
+    /// Rows in memory were not restored.
     fn spend(&self, _: Time) -> Result<()> {
         Ok(())
     }
@@ -75,7 +75,7 @@ impl Drop for Memory {
     }
 }
 
-/// All rows, which nobody else sees or changes meanwhile.
+/// All rows, which no other transaction sees or changes meanwhile.
 struct Transaction<'a>(&'a mut Vec<Table>);
 
 impl Rows for Transaction<'_> {

@@ -1,14 +1,14 @@
-//! The versions of the tables, for every store: which of them a database has, and which one comes next.
+//! Schema versions, for every store: which of them a database has, and which one comes next.
 //!
-//! A database has a table `migrations` with a row for each version that was applied, and the hash of the
-//! statements that made it. So a database that another build has made is recognised, even if the
-//! versions have the same number, before anything of it is changed.
+//! A database has a table `migrations` with a row for each version that was applied, and the hash of the statements
+//! that made it. So a database that another build has made is recognised before anything in it is changed, even if the
+//! versions have the same number.
 
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
-/// How the tables of one version are made of those of the version before; of version 1, of nothing.
-/// Once a version is released, its statements stay as they are.
+/// The statements that turn the tables of the version before into this version's; version 1 starts
+/// from nothing. Once a version is released, its statements stay as they are.
 #[derive(Clone)]
 pub(super) struct Migration {
     /// From 1 on, without gaps.
@@ -60,7 +60,7 @@ pub(super) fn next<'a>(
     }
 }
 
-/// Why a database with this version must not be used.
+/// Explains why a database with this version must not be used.
 pub(super) fn newer(known: &[Migration], version: i64) -> String {
     format!(
         "was written by a newer version of this library (schema {version}, known {}): update the \

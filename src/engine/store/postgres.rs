@@ -1,8 +1,8 @@
-//! Rows in a PostgreSQL database that several processes and machines share: its nodes.
+//! Store in a PostgreSQL database that several processes and machines, its nodes, share.
 //!
-//! A batch is one transaction: what its decisions read is locked in one order, all of it in one
-//! statement for each table, and everything that they change is sent together with the commit. What
-//! is locked so that nothing is lost is in `buckets`. A batch that met another node's is repeated.
+//! A batch is one transaction: the rows that its decisions read are locked in one order, with one
+//! statement for each table, and all changes are sent together with the commit. `buckets` describes
+//! the locks that prevent lost updates. A batch that conflicts with another node's is repeated.
 
 mod buckets;
 mod changes;
@@ -31,23 +31,23 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a batch or a read may take, with everything that it repeats. Those who wait for a batch
-/// have more, so that they get its error.
+/// The time that a batch or a read may take, with everything that it repeats. Threads that wait for
+/// a batch have more, so that they receive its error.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// How long every row may take that is changed after a restore.
+/// The time that changing every row after a restore may take.
 const SPENDING: Duration = Duration::from_secs(30 * 60);
-/// How long a batch whose commit was not confirmed is looked for.
+/// The time for which a batch whose commit was not confirmed is looked for.
 const SEARCH: Duration = Duration::from_secs(5);
-/// How often a batch is repeated because of other nodes, and how often because a row that it adds is
-/// there: this can be due to the row itself.
+/// The number of times that a batch is repeated because of other nodes, and because a row that it
+/// adds exists: that can be due to the row itself.
 const TRIES: u32 = 20;
 const TRIES_OF_KEY: u32 = 3;
 /// The longest pause before a batch is repeated. The shortest is a part of it that differs between
 /// nodes.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How many connections read at most.
+/// The maximum number of connections that read.
 const READERS: usize = 4;
-/// How many marks of committed batches are deleted together.
+/// The number of marks of committed batches that are deleted together.
 const MARKS: usize = 32;
 
 /// A database that is shared.
@@ -59,7 +59,7 @@ pub(crate) struct Postgres {
     /// In which rows this node counts.
     shard: u8,
     process: u32,
-    /// How long a batch or a read may take.
+    /// The time that a batch or a read may take.
     patience: Duration,
 }
 
@@ -71,7 +71,7 @@ struct Writer {
     committed: Vec<[u8; 16]>,
 }
 
-/// What comes after an attempt.
+/// The next step after an attempt.
 enum Next {
     Fail(Fault),
     /// Another node was in the way.
@@ -217,7 +217,7 @@ impl Postgres {
             if tries >= TRIES || until.left().is_zero() {
                 return Err(Fault::OfStore(error));
             }
-            // Those of several nodes differ, so that they do not meet again.
+            // Pauses of different nodes differ, so that they do not collide again.
             let part = u32::from(mark[0]) * tries.min(8) / 8;
             std::thread::sleep((PAUSE * part / 255).min(until.left()));
         }
@@ -261,7 +261,8 @@ impl Postgres {
     }
 }
 
-/// What comes after a problem in the middle of a transaction, or at the end of one that changes rows.
+/// Decides what follows a problem in the middle of a transaction, or at the end of one that changes
+/// rows.
 fn after(problem: Problem, commits: bool) -> Next {
     match problem {
         Problem::Lost(why) if commits => Next::Search(why),
@@ -281,7 +282,7 @@ fn after_report(report: &Report) -> Next {
         _ if report.is(&["23505"]) => {
             Next::RepeatForKey(Error::storage("a row with the key of another: nothing was changed"))
         }
-        // What is in a row cannot be stored.
+        // A value of a row cannot be stored.
         "22" | "23" => Next::Fail(Fault::OfRow(error)),
         _ => Next::Fail(Fault::OfStore(error)),
     }
@@ -321,7 +322,7 @@ impl Backend for Postgres {
         interrupt::without(|| self.look(work))
     }
 
-    /// Nobody can see that a server's database was restored: its operator says so.
+    /// A restore of a server's database cannot be detected: its operator reports it.
     fn is_restored(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Walks through the sealed values of a database in steps, none of which holds up a call for long.
+//! Walks through the sealed values of a database in steps, each short enough not to delay calls.
 
 use super::backend::{Fault, Rows};
 use super::table::{Row, Value};
@@ -9,10 +9,10 @@ use crate::keyring::{KeyId, Ring};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 
-/// How many rows a step looks at.
+/// The number of rows that a step looks at.
 const STEP: u32 = 128;
 
-/// What [`Store::reseal`] did.
+/// The result of [`Store::reseal`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Resealed {
     pub(in crate::engine) values: u64,
@@ -28,8 +28,8 @@ impl Store {
         })
     }
 
-    /// How many values were sealed with each key. Also of the keys without any, that the database
-    /// lists.
+    /// Returns the number of values sealed with each key. Keys that the database lists without any
+    /// values are included.
     pub(in crate::engine) fn sealed_values(&self) -> Result<BTreeMap<KeyId, u64>> {
         self.ring()?;
         let using = self.backend.begin()?;
@@ -65,7 +65,7 @@ impl Store {
                 let mut outcome = (Vec::new(), Resealed::default());
                 let written = self.backend.write(&mut |rows| {
                     let page = load(rows, &key)?;
-                    // That of this transaction: the ring may have got another one meanwhile.
+                    // The key of this transaction: the ring may have got another one meanwhile.
                     let Some(current) = rows.sealed_with() else { return Ok(()) };
                     let (changes, resealed) = renewed(current, table, &page);
                     outcome = (page, resealed);
@@ -129,7 +129,7 @@ fn sealed_with(value: &Value) -> Option<KeyId> {
     }
 }
 
-/// The changes that seal anew what was not sealed with the current key.
+/// The changes that seal again every value that was not sealed with the current key.
 fn renewed(current: KeyId, table: usize, page: &[Vec<Value>]) -> (Vec<Change>, Resealed) {
     let mut done = Resealed::default();
     let mut changes = Vec::new();

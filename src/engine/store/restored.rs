@@ -1,20 +1,21 @@
-//! What a database loses that was restored from a copy, in every store.
+//! Invalidates what may have been used after a backup was made, when a database was restored, in
+//! every store.
 
 use crate::engine::clock::Time;
 
-/// The statements that spend everything that may have been used or revoked since the copy was made,
-/// and that can be known to be so:
+/// The statements that spend everything that may have been used or revoked since the copy was made, and that can be
+/// known to be so:
 ///
-/// - of every authenticator app, the steps up to this time, or the latest that the database knows if that
-///   is later, and the next one, which is accepted early;
-///   an app that no code was accepted of may have been confirmed since, so its enrolment ends;
+/// - the steps of every authenticator app up to this time, or the latest that the database knows if that is later, and
+///   the next one, which is accepted early; an app without any accepted code may have been confirmed since, so its
+///   enrolment ends;
 /// - the codes by SMS and voice, and the messages that were to bring them;
 /// - the approval requests that are open;
 /// - the browsers that are remembered: some may have been forgotten since;
-/// - the tokens of operators: some may have been replaced since. Whoever can open the database adds them anew.
+/// - the tokens of operators: some may have been replaced since. Anyone who can open the database can add them again.
 ///
-/// They keep to the SQL that the stores share; `schema` is what the names of tables begin with. Each
-/// reads a whole table, so they belong in no call.
+/// They keep to the SQL that the stores share; `schema` is what the names of tables begin with. Each reads a whole
+/// table, so they belong in no call.
 pub(super) fn statements(now: Time, schema: &str) -> Vec<String> {
     let millis = now.0;
     // The clock may have been set back, or not have been set yet. What it showed at the last decision

@@ -1,4 +1,4 @@
-//! Rows to which nothing has happened yet, and how counts add up.
+//! New rows without any history, and the addition of counts.
 
 use super::tables::{Statistics, User};
 use crate::engine::clock::Time;

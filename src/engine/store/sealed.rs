@@ -1,5 +1,5 @@
-//! Values of columns that are sealed in the store: decisions see what is in them, and stores see only
-//! what `sealing.rs` makes of them.
+//! Values of sealed columns: decisions see the plain value, and stores see only the ciphertext from
+//! `sealing.rs`.
 
 use super::table::{Cell, Kind, Value};
 use crate::{Error, Result};
@@ -11,12 +11,12 @@ use zeroize::{Zeroize, Zeroizing};
 /// A secret in a row. It is wiped from memory when it is dropped.
 #[derive(Clone)]
 pub(in crate::engine) struct Sealed<T: Plain> {
-    /// Why it cannot be read, if it was damaged: only who needs it fails.
+    /// The plain value, or an error if it was damaged, which only decisions that need it get.
     plain: Result<Zeroizing<T>>,
     stored: Option<Arc<[u8]>>,
 }
 
-/// What a secret can be.
+/// Types that a secret can have.
 pub(in crate::engine) trait Plain: Zeroize + Clone + PartialEq {
     fn bytes(&self) -> &[u8];
     fn of(bytes: &[u8]) -> Option<Self>;
@@ -64,7 +64,7 @@ impl<T: Plain> Sealed<T> {
 }
 
 impl Sealed<String> {
-    /// A value as JSON, of which no other copy stays in memory: a text that grows would leave some.
+    /// A value as JSON that leaves no other copy in memory: a string that grows would leave some.
     pub(in crate::engine) fn json(of: &impl Serialize) -> Result<Sealed<String>> {
         let failed = || Error::Internal { message: "a value cannot be written as JSON".into() };
         let mut length = Length(0);
@@ -144,7 +144,7 @@ impl<T: Plain> Cell for Sealed<T> {
 #[derive(Clone)]
 pub(in crate::engine) struct Secret {
     pub(super) plain: Result<Zeroizing<Vec<u8>>>,
-    /// What the store has, as long as the secret is the same: it need not be sealed again.
+    /// The stored ciphertext, while the secret is unchanged: it need not be sealed again.
     pub(super) stored: Option<Arc<[u8]>>,
 }
 

@@ -1,8 +1,9 @@
 //! Seals and opens the values of sealed columns, between the decisions and the store: a store never
 //! sees a secret, and a decision never sees anything else.
 //!
-//! A value is sealed for its place, which is its table, its column and the key of its row, so that it
-//! cannot be moved to another row. An older value of the same place can be put back.
+//! A value is sealed for its place, which is its table, its column and the key of its row, so that
+//! it cannot be moved to another row. This does not prevent that an older value of the same place
+//! is put back.
 
 use super::backend::{Backend, Fault, Rows, Upkept};
 use super::sealed::Secret;
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A store of which the sealed columns are sealed.
+/// A store whose sealed columns are encrypted.
 pub(in crate::engine) struct Sealing<B> {
     inner: B,
     ring: Arc<Ring>,
@@ -171,7 +172,7 @@ struct SealedRows<'a> {
     rows: &'a mut dyn Rows,
     /// The database lists their current one.
     sealing: &'a Keys,
-    /// Those that were found since, too.
+    /// The known keys, including those found since.
     keys: Arc<Keys>,
     ring: &'a Ring,
 }
@@ -222,7 +223,8 @@ impl<'a> SealedRows<'a> {
         Ok(())
     }
 
-    /// What cannot be opened fails those who need it, and nobody else.
+    /// Opens the sealed values of a row; one that cannot be opened fails only the decisions that
+    /// need it.
     fn open(&mut self, table: &Schema, values: &mut [Value]) {
         for place in 0..values.len() {
             if !table.columns[place].sealed {

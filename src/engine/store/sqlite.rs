@@ -1,4 +1,4 @@
-//! Rows in a SQLite file.
+//! Store in a SQLite file.
 
 mod backup;
 mod checkpoints;
@@ -45,8 +45,8 @@ use std::time::Duration;
 use turns::{InUse, Turns};
 use watch::{Guard, Watch};
 
-/// How many connections read at a time. All are opened with the database, because a host expects that
-/// calls open no further descriptors.
+/// The number of connections that read at a time. All are opened with the database, because a host
+/// expects that calls open no further descriptors.
 const READERS: usize = 4;
 
 /// A database. Writes of several threads share commits; reads use connections of their own, so that
@@ -62,7 +62,7 @@ pub(crate) struct Sqlite {
     writer: Owned,
     reading: Turns,
     writing: Turns,
-    /// How long to wait for a connection that other threads use.
+    /// The time to wait for a connection that other threads use.
     patience: Duration,
     process: u32,
     /// `None` in memory. Declared after the connections, because its locks must outlive them.
@@ -173,8 +173,7 @@ impl Sqlite {
         self.file.as_ref().map_or(Ok(()), |file| file.guard.check_writer())
     }
 
-    /// Why a connection failed. What it has read may be of another file, so that SQLite takes the database for
-    /// damaged.
+    /// Finds out why a connection failed. It may have read another file, so that SQLite takes the database for damaged.
     fn cause(&self, error: Fault) -> Fault {
         Backend::check(self).map_or_else(Fault::OfStore, |()| error)
     }

@@ -1,6 +1,7 @@
-//! What a table is, for every store: its name, its columns, and how a row becomes values and back.
+//! Declaration of a table, for every store: its name, its columns, and the conversion of rows to
+//! values and back.
 //!
-//! Decisions read and change typed rows. A store knows only tables, keys and values, so none of them
+//! Decisions read and change typed rows. A store knows only tables, keys and values, so no store
 //! has a statement of its own for a kind of row, or a limit.
 
 use super::sealed::Secret;
@@ -16,7 +17,7 @@ pub(in crate::engine) enum Value {
     Int(i64),
     Text(String),
     Blob(Vec<u8>),
-    /// That of a sealed column, which a store never sees: it has a `Blob` instead.
+    /// The value of a sealed column, which a store never sees: it has a `Blob` instead.
     Secret(Secret),
 }
 
@@ -37,7 +38,7 @@ pub(in crate::engine) struct Column {
         expect(dead_code, reason = "a schema is compared with it")
     )]
     pub(in crate::engine) optional: bool,
-    /// Whether the store has it only sealed: see `sealed.rs`.
+    /// True if the store has it only sealed: see `sealed.rs`.
     pub(in crate::engine) sealed: bool,
 }
 
@@ -46,11 +47,11 @@ pub(in crate::engine) struct Column {
 pub(in crate::engine) struct Schema {
     pub(in crate::engine) name: &'static str,
     pub(in crate::engine) columns: &'static [Column],
-    /// How many of the columns, from the first one on, are the primary key.
+    /// The number of columns, from the first one on, that are the primary key.
     pub(in crate::engine) key: usize,
     /// The column by which rows become due, such as when they expire.
     pub(in crate::engine) due: Option<&'static str>,
-    /// The column of which each value has rows that become due apart from those of the others.
+    /// The column whose values each have rows that become due separately.
     pub(in crate::engine) due_of: Option<&'static str>,
 }
 

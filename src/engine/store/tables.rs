@@ -14,7 +14,7 @@ tables! {
         sms_enabled: bool,
         white_label: bool,
         api_key: Sealed<String>,
-        /// The key before it, which is valid until then; empty if there is none.
+        /// The key before it, which is valid until then; empty if there was no earlier key.
         earlier_key: Sealed<String>,
         earlier_until: Option<Time>,
         /// Signs the tokens of remembered browsers.
@@ -41,20 +41,20 @@ tables! {
         authenticator_period: u64,
     }
 
-    /// A key of the keyring with which values may be sealed here. A ring that lacks one of them is
-    /// not that of this database, and is rejected.
+    /// A key of the keyring with which values may be sealed here. A ring that lacks one of them
+    /// does not belong to this database, and is rejected.
     SealingKey in sealing_keys, key 1 {
         key_id: String,
         added_at: Time,
     }
 
-    /// The last id of a kind that was given. None is given again.
+    /// The last id of a kind that was given. An id is never given again.
     Sequence in sequences, key 1 {
         name: String,
         last: i64,
     }
 
-    /// Whose a name is: for the kinds, see `lookup::Kind`.
+    /// The owner of a name: for the kinds, see `lookup::Kind`.
     Lookup in lookups, key 3 {
         kind: String,
         app_id: i64,
@@ -132,7 +132,7 @@ tables! {
         machine: String,
     }
 
-    /// A recovery code, as a hash. A set of them has one salt, without which nobody can guess them.
+    /// A recovery code, as a hash. A set of them has one salt, and cannot be guessed without it.
     RecoveryCode in recovery_codes, key 2 {
         user_id: u64,
         hash: Vec<u8>,
@@ -140,8 +140,8 @@ tables! {
         spent: bool,
     }
 
-    /// A browser that is remembered. The hash is that of the id in the token, so that no token can be
-    /// made of it.
+    /// A browser that is remembered. The hash is computed from the id in the token, so that it
+    /// cannot be turned back into a token.
     Browser in browsers, key 2, due expires_at {
         user_id: u64,
         id_hash: Vec<u8>,
@@ -166,8 +166,8 @@ tables! {
         registered_at: Time,
     }
 
-    /// What devices need of the service, in one row: its URL, the key that signs the messages to push
-    /// services, and that of the hashes of invitations.
+    /// The data of the service that devices need, in one row: its URL, the key that signs the
+    /// messages to push services, and the key of the hashes of invitations.
     Approver in approver, key 1 {
         one: u8,
         public_url: Option<String>,
@@ -213,17 +213,18 @@ tables! {
         device_id: Option<u64>,
         /// The exact text that devices show, and sign the hash of.
         shown: String,
-        /// The number that the user has to type on the device; empty if there is none.
+        /// The number that the user has to type on the device; empty if no number is asked for.
         number: Sealed<String>,
         wrong_numbers: u32,
-        /// Whether a push service has accepted a message about it.
+        /// Set if a push service has accepted a message about it.
         notified: bool,
-        /// What the device has signed, as JSON, or nothing. Sealed, so that nobody can replace it.
+        /// The response that the device has signed, as JSON, or nothing. Sealed, so that it cannot
+        /// be replaced.
         evidence: Sealed<String>,
     }
 
-    /// An approval request that is pending, so that those of a user are found without a look at all
-    /// the others. In the order of their numbers: several may have one time.
+    /// An approval request that is pending, so that a user's pending requests are found without
+    /// reading all others. Ordered by number: several may have one time.
     OpenApproval in open_approvals, key 2 {
         user_id: u64,
         number: u64,
@@ -234,22 +235,22 @@ tables! {
     Activity in activities, key 3 {
         user_id: u64,
         created_at: Time,
-        /// Distinguishes those of one millisecond.
+        /// Distinguishes events of one millisecond.
         nonce: i64,
         kind: String,
         data: String,
         user_ip: Option<String>,
     }
 
-    /// A decision: see `operations/audit.rs`. The user is 0 if there is none.
+    /// A decision: see `operations/audit.rs`. `user_id` is 0 for decisions without a user.
     Audit in audit, key 3, due steady_at of app_id {
         user_id: u64,
         /// By the time that never goes back, so this is the order of decisions.
         steady_at: Time,
-        /// Distinguishes those of one millisecond.
+        /// Distinguishes decisions of one millisecond.
         nonce: i64,
         app_id: i64,
-        /// What the clock showed.
+        /// The time that the clock showed.
         noted_at: Time,
         call: String,
         verdict: String,
@@ -259,13 +260,13 @@ tables! {
         number: Option<String>,
         user_ip: Option<String>,
         over_limit: Option<String>,
-        /// Who did it, if an operator with a token did.
+        /// The operator with a token who did it, if any.
         operator: Option<String>,
-        /// How many alike it stands for, of those that change nothing.
+        /// The number of equal decisions that it stands for, if they change nothing.
         times: u32,
     }
 
-    /// What has to be known to delete old rows of a table, when the clock has moved: see
+    /// The data that is needed to delete old rows of a table if the clock has moved: see
     /// `operations/housekeeping.rs`. Nodes read and replace it without regard to each other.
     Retention in retention, key 1 {
         /// The name of the table.
@@ -277,12 +278,12 @@ tables! {
         believed: Option<Time>,
     }
 
-    /// How many messages were sent: see `operations/budgets.rs`.
+    /// The number of messages sent: see `operations/budgets.rs`.
     Budget in budgets, key 1, due ends_at {
         subject: String,
         /// When, the latest last, in 8 bytes each.
         times: Vec<u8>,
-        /// How many on the day that ends then, where there is no list.
+        /// The number on the day that ends then, if there is no list.
         count: u32,
         ends_at: Time,
     }
@@ -295,7 +296,7 @@ tables! {
         action: String,
         code: Sealed<String>,
         expires_at: Time,
-        /// How often it was sent, by SMS and voice together.
+        /// The number of times it was sent, by SMS and voice together.
         sends: u32,
         wrong_tries: u32,
         spent: bool,
@@ -316,8 +317,8 @@ tables! {
         wrong_codes_at: Option<Time>,
     }
 
-    /// What the engine has to send. A row is written in the transaction that causes it: see
-    /// `operations/jobs.rs`.
+    /// A job: a message or callback that the engine has to send. A row is written in the
+    /// transaction that causes it: see `operations/jobs.rs`.
     Job in jobs, key 2, due due_at of lane {
         subject: String,
         job_id: i64,
@@ -325,13 +326,13 @@ tables! {
         kind: JobKind,
         action: String,
         payload: Sealed<String>,
-        /// That of a message, masked.
+        /// The number of a message, masked.
         number: Option<String>,
         /// The route by which it goes next, or what became of it.
         lane: String,
         /// The route of the latest attempt.
         route: String,
-        /// Whether an attempt was begun of which the outcome is not known.
+        /// Set if an attempt was begun and its outcome is not known.
         leased: bool,
         /// When somebody has to look at it.
         due_at: Time,
@@ -340,27 +341,28 @@ tables! {
         created_at: Time,
         /// When it was sent, or failed.
         ended_at: Option<Time>,
-        /// How many attempts have ended, or are believed to have.
+        /// The number of attempts that have ended, or are believed to have.
         attempts: u32,
-        /// How many of them may have sent it.
+        /// The number of attempts that may have sent it.
         ambiguous: u32,
-        /// How many of those went by the route of its lane.
+        /// The number of those attempts that went by the route of its lane.
         ambiguous_here: u32,
         /// Changes whenever another attempt begins, so that who began an earlier one decides nothing.
         epoch: u32,
-        /// What is known of its routes: see `operations/jobs/known.rs`.
+        /// The state of its routes: see `operations/jobs/known.rs`.
         asked: String,
         /// The id that the provider gave it.
         provider_id: Option<String>,
-        /// What the provider has reported since, as it is shown, and when.
+        /// The latest report of the provider, as it is shown, and its time.
         receipt: Option<String>,
         receipt_at: Option<Time>,
         /// Without code and number.
         last_error: Option<String>,
     }
 
-    /// Which job a provider means by an id, as long as it may report on it. A report can arrive before
-    /// the job that it is about is over: then there is no job yet, and the report waits here.
+    /// The job that a provider means by an id, as long as it may report on it. A report can arrive
+    /// before the job that it is about is over: then there is no job yet, and the report waits
+    /// here.
     Receipt in receipts, key 2, due forget_at {
         route: String,
         provider_id: String,
@@ -371,12 +373,12 @@ tables! {
         forget_at: Time,
     }
 
-    /// A document with a code that a provider fetches once: see `operations/documents.rs`. The hash is
-    /// that of its token.
+    /// A document with a code that a provider fetches once: see `operations/documents.rs`. The hash
+    /// is computed from its token.
     Document in documents, key 1, due expires_at {
         token_hash: Vec<u8>,
         route: String,
-        /// Whose code it has; empty for that of a test.
+        /// The subject whose code it has; empty for the document of a test.
         subject: String,
         action: String,
         app_id: i64,
@@ -388,7 +390,7 @@ tables! {
     Route in routes, key 1 {
         name: String,
         settings: Sealed<String>,
-        /// Whether it is kept only for the jobs that wait for it.
+        /// Set if it is kept only for the jobs that wait for it.
         removed: bool,
         changed_at: Time,
     }
@@ -403,11 +405,11 @@ tables! {
         used_at: Option<Time>,
     }
 
-    /// What a provider has said of the line behind a number: see `operations/lines.rs`. Nothing, if it
-    /// knows nothing of it, or gave no answer.
+    /// The result of a look-up of a number's line by a provider: see `operations/lines.rs`. Empty
+    /// if the provider knows nothing of it, or did not reply.
     KeptLine in phone_lines, key 2, due expires_at {
         app_id: i64,
-        /// Under a key of the application: most of the numbers belong to nobody here.
+        /// Under a key of the application: most of the numbers belong to no user here.
         number_hash: Vec<u8>,
         carrier: Option<String>,
         kind: Option<String>,
@@ -415,8 +417,8 @@ tables! {
         expires_at: Time,
     }
 
-    /// What is known of a user of the service that calls are forwarded to: see `operations/forwarding.rs`. The
-    /// key begins with the application, because there need be no row of `users` that would protect this one.
+    /// The known state of a user of the service that calls are forwarded to: see `operations/forwarding.rs`. The key
+    /// begins with the application, because there need not be a row of `users` that would protect this one.
     Forwarded in forwarded, key 2 {
         app_id: i64,
         id: u64,
@@ -425,7 +427,7 @@ tables! {
         cellphone: Option<String>,
         email: Option<String>,
         confirmed: bool,
-        /// Whether the user may have an app there, whose secret nobody can read.
+        /// Set if the user may have an app there, whose secret cannot be read.
         has_app: bool,
         /// Until when a code may be valid that was sent there, and whether it would have been sent to a user
         /// with an app too.
@@ -439,7 +441,7 @@ tables! {
         begun_at: Time,
         calls: u64,
         failed: u64,
-        /// How many users are known to be there, were taken over, and were returned.
+        /// The number of users that are known to be there, were taken over, and were returned.
         there: u64,
         here: u64,
         returned: u64,

@@ -1,7 +1,7 @@
-//! What a decision sees of the stored rows, and what it changes of them. Nothing here does I/O.
+//! The stored rows as a decision sees them, and its changes to them. Nothing here does I/O.
 //!
 //! A decision that reads a row which is not loaded yet stops with [`Stop::Missing`], and is made
-//! again once it is. It is a pure function, so nothing but time is lost.
+//! again once it is. It is a pure function, so only time is lost.
 
 use super::cache::{Cache, Pending, typed};
 use super::table::{Prefix, Row, Schema, Value};
@@ -11,7 +11,7 @@ use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Why there is no decision.
+/// The reason why there is no decision.
 pub(in crate::engine) enum Stop {
     /// Rows have to be loaded first.
     Missing,
@@ -27,12 +27,12 @@ impl From<Error> for Stop {
 
 pub(in crate::engine) type Decided<T> = Result<T, Stop>;
 
-/// What a store has to write.
+/// A change that a store has to write.
 pub(in crate::engine) struct Change {
     /// The place of the table in `TABLES`.
     pub(in crate::engine) table: usize,
     pub(in crate::engine) kind: ChangeKind,
-    /// All values of a row; for deletions, those of the key or its beginning.
+    /// All values of a row; for deletions, the values of the key or its beginning.
     pub(in crate::engine) values: Vec<Value>,
 }
 
@@ -50,7 +50,7 @@ pub(in crate::engine) enum ChangeKind {
     Add,
 }
 
-/// What decisions see, and what they have changed.
+/// The rows that decisions see, and the changes that they have made.
 #[derive(Default)]
 pub(in crate::engine) struct View {
     /// Of each table, in the order of `TABLES`.
@@ -58,10 +58,10 @@ pub(in crate::engine) struct View {
     missing: BTreeSet<Key>,
     /// The calls that were counted before.
     calls: Vec<Statistics>,
-    /// What the decisions have counted.
+    /// The counts of the decisions.
     counted: Vec<Statistics>,
-    /// What the decision that is being made has counted so far; `None` in the place from which it
-    /// has deleted all counts.
+    /// The counts of the decision that is being made; `None` in the place where it has deleted all
+    /// counts.
     counting: Vec<Option<Statistics>>,
 }
 
@@ -100,7 +100,8 @@ impl View {
         self.readable(prefix)
     }
 
-    /// Those of the whole table that can be read, for whoever must not fail because of the others.
+    /// Returns the rows of the whole table that can be read, for decisions that must not fail
+    /// because of the others.
     pub(in crate::engine) fn all_readable<R: Row>(&mut self) -> Decided<Vec<R>> {
         self.readable(Vec::new())
     }
@@ -185,7 +186,7 @@ impl View {
         self.counting.push(Some(counted));
     }
 
-    /// What was counted and is not written yet.
+    /// The counts that are not written yet.
     pub(in crate::engine) fn counted(&self) -> impl Iterator<Item = &Statistics> {
         self.calls.iter().chain(&self.counted)
     }
@@ -209,7 +210,7 @@ impl View {
         }
     }
 
-    /// What has to be loaded before the decisions that stopped can be made.
+    /// Takes the keys that have to be loaded before the decisions that stopped can be made.
     pub(super) fn take_missing(&mut self) -> Vec<Key> {
         std::mem::take(&mut self.missing).into_iter().collect()
     }

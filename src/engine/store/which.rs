@@ -1,9 +1,9 @@
-//! Which rows a decision asks for.
+//! Selection of the rows that a decision asks for.
 
 use super::table::{Cell, Prefix, Schema, Value};
 use crate::engine::clock::Time;
 
-/// Which rows to load.
+/// The rows to load.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) struct Key {
     /// The place of the table in `TABLES`.
@@ -13,12 +13,12 @@ pub(in crate::engine) struct Key {
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum Which {
-    /// Those whose key begins with these values.
+    /// The rows whose key begins with these values.
     Prefix(Vec<Value>),
-    /// Those that were due, the earliest first.
+    /// The rows that were due, the earliest first.
     Due(Due),
-    /// Those whose key comes after these values, in the order of keys, and at most so many: for walks
-    /// through a whole table, in steps. Without values, from the first row on.
+    /// The rows whose key comes after these values, in the order of keys, and at most so many: for
+    /// walks through a whole table, in steps. Without values, from the first row on.
     After(Vec<Value>, u32),
     /// A page of rows, the latest first.
     Page(Page),
@@ -78,7 +78,7 @@ impl Page {
         }
     }
 
-    /// The places of the columns by whose order the rows come, without those of the prefix.
+    /// The places of the columns that the rows are ordered by, without the prefix.
     pub(super) fn order(&self, schema: &Schema) -> Vec<usize> {
         let apart = schema.place(schema.due_of).filter(|_| self.by_due && self.prefix.is_empty());
         let due = schema.place(schema.due).filter(|_| self.by_due);

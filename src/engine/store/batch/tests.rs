@@ -1,4 +1,4 @@
-//! Batches in a store that does what the tests say.
+//! Tests of batches, in a store that each test controls.
 
 use super::*;
 use crate::engine::clock::Time;
@@ -10,7 +10,7 @@ use std::any::Any;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A store in memory of which each transaction begins when the test says so.
+/// A store in memory whose transactions begin when the test says so.
 struct Stuck {
     rows: Memory,
     begun: Mutex<Sender<()>>,

@@ -1,5 +1,5 @@
-//! Processes that share a file and are killed in the middle of their calls: whatever they acknowledged
-//! is there, and no code is accepted twice.
+//! Crash tests: processes share a file and are killed in the middle of their calls. Everything that
+//! they acknowledged is there, and no code is accepted twice.
 
 use super::linear::{Call, Observed, Presented};
 use super::threads::{
@@ -71,7 +71,7 @@ fn child(path: &Path, seed: u64, targets: &[Target], output: &std::io::PipeWrite
     child
 }
 
-/// What the lines say. Calls without an end have an outcome that nobody knows.
+/// Reads the histories from the lines. Calls without an end have an unknown outcome.
 fn histories(lines: &[String]) -> Histories {
     let mut found: Histories = BTreeMap::new();
     let mut open: BTreeMap<u64, (usize, Presented, u64)> = BTreeMap::new();

@@ -1,5 +1,6 @@
-//! A store that fails in each way in which one can. A call that fails without an effect says so, and
-//! whatever its caller does not know, no code is accepted twice.
+//! Fault injection: a store that fails in each way in which a store can fail. A call that fails
+//! without an effect says so, and no code is accepted twice even if the caller does not know the
+//! outcome.
 
 use super::threads::{NOW, check, clock, engine, file, record, sealed, targets};
 use crate::engine::clock::Time;
@@ -14,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Where a transaction fails.
+/// The point at which a transaction fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Nowhere,
@@ -22,7 +23,7 @@ enum Place {
     Load,
     Apply,
     BeforeCommit,
-    /// It is committed, and nobody gets to know.
+    /// It is committed, but the caller does not learn so.
     AfterCommit,
 }
 
@@ -36,11 +37,11 @@ const PLACES: [Place; 7] = [
     Place::Apply,
 ];
 
-/// What the test sees and controls.
+/// The state that the test reads and controls.
 #[derive(Default)]
 struct Control {
     fails: AtomicBool,
-    /// Whether one row of a batch is at fault, so that the others are carried out without it.
+    /// True if one row of a batch is at fault, so that the others are carried out without it.
     of_rows: AtomicBool,
     transactions: AtomicUsize,
     failed: [AtomicUsize; PLACES.len()],

@@ -1,4 +1,4 @@
-//! Every store lists the same jobs in the same order, and does the same with them.
+//! Conformance of jobs: every store lists the same jobs in the same order, and manages them alike.
 
 use super::*;
 use crate::engine::{JobFilter, Outcome};
@@ -23,7 +23,7 @@ impl crate::engine::Deliver for Waits {
     }
 }
 
-/// What an operator sees of some jobs, whom several routes have, and does with them.
+/// Lists and manages some jobs of several routes as an operator does, and returns what is seen.
 pub(super) fn managed(store: Store) -> Vec<String> {
     let clock = Given(Arc::new(AtomicU64::new(1_700_000_000_000)));
     let settings = EngineSettings {

@@ -1,13 +1,14 @@
-//! Whether a recorded history can have happened in some order, one call after the other, in which each
-//! call is between its begin and its end: linearizability, by the search of Wing and Gong, with the
-//! states that were seen before left out as Lowe does.
+//! Linearizability check: decides whether a recorded history can have happened in some order, one
+//! call after the other, in which each call takes effect between its begin and its end. The search
+//! is the one by Wing and Gong, and skips states that were seen before, as Lowe does.
 //!
-//! A history is about one thing that can be used: a secret of an authenticator app, or a code that was
-//! sent. Those of different ones do not concern each other, so each is searched alone.
+//! A history is about one thing that can be used: a secret of an authenticator app, or a code that
+//! was sent. Different secrets and codes do not affect each other, so each is searched alone.
 
 use std::collections::HashSet;
 
-/// What was presented: the step of an app's code, or 1 for a code that was sent; 0 for a wrong guess.
+/// The presented code: the step of an app's code, or 1 for a code that was sent; 0 for a wrong
+/// guess.
 pub(super) type Presented = u64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub(super) struct Call {
     pub(super) ended: u64,
 }
 
-/// What a sequence of calls has left.
+/// The state that a sequence of calls leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct State {
     /// The last step that was accepted.
@@ -55,7 +56,7 @@ impl State {
         }
     }
 
-    /// What a call can leave, if the caller has seen this.
+    /// The states that a call can leave, given the outcome that the caller has seen.
     fn after(self, call: &Call) -> Vec<State> {
         let (seen, state) = self.next(call.presented);
         match call.seen {
@@ -120,13 +121,13 @@ mod tests {
     fn what_one_order_explains_is_accepted() {
         use Observed::*;
         assert!(explained(&[]));
-        // Two at once, of which one was first.
+        // Two at once; one of them was first.
         assert!(explained(&[call(1, Right, 0, 9), call(1, Used, 1, 8)]));
         assert!(explained(&[call(1, Used, 0, 9), call(1, Right, 1, 8)]));
         // The earlier step came first, or the later one.
         assert!(explained(&[call(1, Right, 0, 9), call(2, Right, 1, 8)]));
         assert!(explained(&[call(1, Used, 0, 9), call(2, Right, 1, 8)]));
-        // Four wrong guesses, of which a right code between them makes fewer in a row.
+        // Four wrong guesses; a right code between them makes fewer in a row.
         let wrong = |at| call(0, Wrong, at, at + 1);
         assert!(explained(&[wrong(0), wrong(2), wrong(4), wrong(6), call(0, RateLimited, 8, 9)]));
         let right = call(1, Right, 0, 99);
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn an_update_that_was_lost_is_noticed() {
         use Observed::*;
-        // What was acknowledged is forgotten.
+        // An acknowledged use is forgotten.
         assert!(!explained(&[call(2, Right, 0, 1), call(1, Right, 2, 3)]));
         // So are wrong guesses.
         let wrong = |at| call(0, Wrong, at, at + 1);

@@ -1,4 +1,4 @@
-//! PostgreSQL decides as the store in memory does.
+//! Conformance of the PostgreSQL store.
 
 use super::*;
 use crate::engine::store::Postgres;

@@ -1,4 +1,4 @@
-//! Every store notes the same receipts, and keeps the same documents for as long.
+//! Conformance of delivery receipts and documents: every store keeps the same, for as long.
 
 use super::*;
 use crate::engine::store::{Document, Receipt};
@@ -7,11 +7,11 @@ use crate::model::Secret;
 use std::sync::OnceLock;
 use std::sync::mpsc::Sender;
 
-/// A gateway that accepts each message with the id `p-` and the last two digits of its number, or with the ids of
-/// two parts for those from 50 on, of which one is always the same from 80 on, and keeps a document for it before.
+/// A gateway that accepts each message with the id `p-` and the last two digits of its number, or with the ids of two
+/// parts for those from 50 on (one part is always the same from 80 on), and keeps a document for it before.
 #[derive(Default)]
 pub(super) struct Accepts {
-    /// Where documents are kept.
+    /// The engine that keeps the documents.
     engine: Arc<OnceLock<Engine>>,
     tokens: Arc<Mutex<Vec<Secret>>>,
     /// Learns of each id before the engine does.
@@ -70,8 +70,8 @@ pub(super) fn send(engine: &Engine, of: u8) -> UserId {
     user
 }
 
-/// What an operator sees of messages on which their provider reports early, twice, too late and of
-/// nothing.
+/// Returns what an operator sees of messages whose provider reports early, twice, too late, or
+/// about nothing.
 pub(super) fn reported(store: Store) -> Vec<String> {
     let accepts = Accepts::default();
     let (for_documents, tokens) = (Arc::clone(&accepts.engine), Arc::clone(&accepts.tokens));
@@ -128,7 +128,7 @@ pub(super) fn reported(store: Store) -> Vec<String> {
     let (receipts, _) = left(&engine);
     engine.handle(&DeleteUser::new(users[0])).unwrap();
     assert_eq!(left(&engine).0, receipts - 1);
-    // An hour for what nobody knows, and three days for what was sent.
+    // An hour for unknown messages, and three days for messages that were sent.
     for (hours, expected) in [(1, 8), (72, 0)] {
         clock.0.fetch_add(hours * 3_600_000 + 1, Ordering::Relaxed);
         engine.maintain(Duration::from_secs(60)).unwrap();
@@ -197,7 +197,7 @@ fn a_message_of_several_parts_is_delivered_when_all_of_them_are() {
         // A report may arrive before the attempt has ended.
         assert!(!report("a52", Delivery::Delivered) && !report("B53", failed()));
         let users: Vec<UserId> = (50..54).map(|of| send(&engine, of)).collect();
-        // Ids are alike whatever zeros are before them, and in either case.
+        // Ids are compared without leading zeros and in either case.
         assert_eq!(shown(50), None);
         assert!(report("A50", Delivery::Delivered));
         assert_eq!(shown(50).as_deref(), Some("pending"));

@@ -1,4 +1,5 @@
-//! What many threads see of one database, also by two handles, can have happened in some order.
+//! Concurrency tests: the outcomes that many threads see on one database, also by two handles, can
+//! have happened in some order.
 
 use super::linear::{Call, Observed, Presented, State, is_explained};
 use super::{Given, Seeded};
@@ -39,7 +40,7 @@ pub(super) fn file(path: &Path) -> Store {
     sealed(Sqlite::open(path, false).unwrap(), path)
 }
 
-/// A store with the ring beside this file.
+/// Opens a store whose keyring is next to this file.
 pub(super) fn sealed(backend: impl Backend + 'static, path: &Path) -> Store {
     let ring = Ring::open_or_create(Keyring::beside(path)).unwrap();
     Store::sealed(backend, ring, Arc::new(clock(NOW))).unwrap()
@@ -88,7 +89,7 @@ pub(super) fn targets(
     [apps, codes].concat()
 }
 
-/// A token that is none of these.
+/// Returns a token that differs from all of these.
 fn wrong(length: usize, right: &[Token]) -> Token {
     let known: Vec<&str> = right.iter().map(Token::as_str).collect();
     let candidates = (0..10).map(|digit: u32| digit.to_string().repeat(length));
@@ -185,7 +186,7 @@ pub(super) fn explained(round: u64, stores: Vec<Store>, reopen: Option<&dyn Fn()
     let handles: Vec<Engine> = engines.iter().map(|(engine, _)| engine.clone()).collect();
     let mut histories = record(&handles, &all, 8, round);
     drop(handles);
-    // What was acknowledged is on disk.
+    // Acknowledged outcomes are on disk.
     if let Some(reopen) = reopen {
         engines.clear();
         engines.push(engine(reopen(), &clock, round + 1000));

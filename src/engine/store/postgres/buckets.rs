@@ -1,43 +1,43 @@
-//! Whose rows those of a table are, and so what has to be locked before they are read.
+//! Maps rows to buckets, which decide what has to be locked before rows are read.
 //!
 //! A row that does not exist cannot be locked. So what a decision concludes from rows that are
 //! missing, or from all rows of a user, is protected by something that does exist:
 //!
 //! - rows of a user (their key begins with `user_id`, or with a subject `user:` and the id) by the
-//!   row of `users`. It is locked before any of them is read, and before any is written, so one node
-//!   at a time decides on a user. No such row means that there is no such user: ids are never given
-//!   again, and whoever adds the user inserts the row.
+//!   row of `users`. It is locked before any of them is read, and before any is written, so one
+//!   node at a time decides on a user. No such row means that there is no such user: ids are never
+//!   given again, and adding the user inserts the row.
 //! - rows of other subjects, such as a number, by one of 4096 fences, which always exist.
-//! - applications, and the list of the keyring's keys, by a fence of their own, which whoever changes
-//!   any of them locks before reading any. Those who only read them lock nothing, because nearly every
-//!   decision may.
-//! - counts by nothing: they are only added to, and nothing is decided by them. Nor what the
-//!   housekeeping of all nodes has seen: what one of them has not read yet, it sees for itself.
+//! - applications, and the list of the keyring's keys, by a fence of their own. A decision that
+//!   changes any of them locks the fence before it reads any. A decision that only reads them locks
+//!   nothing, because nearly every decision may read them.
+//! - counts by nothing: they are only added to, and nothing is decided by them. Nor is what the
+//!   housekeeping of all nodes has seen: each node sees for itself what it has not read yet.
 //! - every other row by itself, and what is concluded from its absence by its key: the node that
 //!   inserts it second gets an error and decides again.
 
 use crate::engine::store::table::{Schema, Value};
 
-/// How many buckets there are. It never changes, because buckets are stored.
+/// The number of buckets. It never changes, because buckets are stored.
 pub(super) const BUCKETS: i64 = 4096;
 /// The fence of the lists of applications and of keys, after those of the buckets.
 pub(super) const LIST: i64 = BUCKETS;
 
-/// Whose the rows of a table are, by what their key begins with.
+/// The owner of a table's rows, by what their key begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     User,
     Subject,
-    /// Applications, routes and keys: read without locks, and changed by whoever has locked the lists
-    /// before.
+    /// Applications, routes and keys: read without locks, and changed only after the lists were
+    /// locked.
     Listed,
     /// Counts, and what the housekeeping has seen: no node waits for another because of them.
     Free,
-    /// Nobody's: each row is locked by itself.
+    /// Rows without an owner: each row is locked by itself.
     Shared,
 }
 
-/// What protects the rows of a key.
+/// The lock that protects the rows of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Guard {
     User(i64),
@@ -55,12 +55,12 @@ impl Scope {
         }
     }
 
-    /// How many columns the rows have before those that are declared: a bucket, or none.
+    /// The number of columns before the declared ones: a bucket, or none.
     pub(super) fn extra(self) -> usize {
         usize::from(matches!(self, Scope::User | Scope::Subject))
     }
 
-    /// What protects the rows whose key begins with this value.
+    /// The lock that protects the rows whose key begins with this value.
     pub(super) fn guard(self, first: &Value) -> Option<Guard> {
         match (self, first) {
             (Scope::User, Value::Int(user)) => Some(Guard::User(*user)),
@@ -87,7 +87,7 @@ fn user_of(subject: &str) -> Option<i64> {
     subject.strip_prefix("user:")?.parse().ok()
 }
 
-/// FNV-1a, because it is the same everywhere and for ever.
+/// FNV-1a, because it is the same everywhere and will not change.
 fn bucket_of(subject: &str) -> i64 {
     let hash = subject.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! What a transaction changes.
+//! Writes the changes of a transaction.
 
 use super::buckets::{Guard, LIST, Scope};
 use super::rows::{Transaction, Trouble, Values, with_bucket};
@@ -54,7 +54,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// What protects rows that are changed but were not read, such as new ones.
+    /// The locks of rows that are changed but were not read, such as new ones.
     fn guards_to_change(changes: &[Change]) -> BTreeSet<Guard> {
         let mut guards = BTreeSet::new();
         for Change { table, values, .. } in changes {

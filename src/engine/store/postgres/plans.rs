@@ -1,4 +1,4 @@
-//! How the server carries out the statements: none may read a whole table that grows.
+//! Tests of the query plans of the server: no statement may read a whole table that grows.
 
 use super::statements::{SCHEMA, columns};
 use super::tests::{connection, every_statement, opened};
@@ -6,7 +6,7 @@ use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
 use crate::postgres::{Connection, List};
 
-/// How many rows each table has where the server knows so.
+/// The number of rows in each table when the server has statistics.
 const ROWS: u32 = 20_000;
 
 /// The statements that would read a whole table, with their plans; also those that would sort one, where
@@ -43,8 +43,9 @@ fn whole_tables(connection: &mut Connection, is_filled: bool) -> Vec<String> {
             answers.iter().flat_map(|a| &a.rows).filter_map(|row| row.text()).collect();
         assert!(!plan.is_empty(), "{name}");
         let plan = plan.join("\n");
-        // Those for a list of keys may sort the few rows that they find. Those for the first rows have
-        // to take them in the order of an index, where only rows of one time are sorted.
+        // Statements for a list of keys may sort the few rows that they find. Statements for the
+        // first rows have to take them in the order of an index, where only rows of one time are
+        // sorted.
         let is_ordered = is_filled && !sql.contains("unnest(") && !sql.contains("count(");
         let sorts = ["Bitmap Heap Scan on", "->  Sort  ("];
         let reads = ["Seq Scan on", "Hash Join", "Merge Join"];
@@ -57,7 +58,7 @@ fn whole_tables(connection: &mut Connection, is_filled: bool) -> Vec<String> {
     found
 }
 
-/// Planned as a session of the engine plans, on tables of which the server knows nothing yet.
+/// Plans as a session of the engine does, on tables without statistics.
 #[test]
 fn no_statement_reads_a_whole_table() {
     let found = whole_tables(&mut connection(&opened("plans")), false);

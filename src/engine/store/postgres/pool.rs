@@ -1,5 +1,5 @@
-//! What threads take in turn: the connections that read, so that no read waits for a batch, and the one
-//! that writes. Nobody waits for a turn longer than for a server, whatever the others wait for.
+//! Connection pool: the connections that read, so that no read waits for a batch, and the one that
+//! writes. Waiting for a connection takes no longer than waiting for a server may.
 
 use crate::Result;
 use crate::engine::store::batch::late;
@@ -36,7 +36,7 @@ impl<T: Default> Pool<T> {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// [`Error::Storage`](crate::Error::Storage) if there is none by this time.
+    /// [`Error::Storage`](crate::Error::Storage) if no connection is free by this time.
     pub(super) fn take(&self, until: Until) -> Result<Place<'_, T>> {
         let full = |places: &mut Places<T>| places.taken >= self.most;
         let waited = self.freed.wait_timeout_while(self.lock(), until.left(), full);
@@ -48,7 +48,7 @@ impl<T: Default> Pool<T> {
         Ok(Place { pool: self, item: places.idle.pop().unwrap_or_default() })
     }
 
-    /// What nobody uses any more.
+    /// Takes the idle connections.
     pub(super) fn drain(&self) -> Vec<T> {
         std::mem::take(&mut self.lock().idle)
     }
@@ -62,7 +62,7 @@ impl<T: Default> Drop for Place<'_, T> {
     fn drop(&mut self) {
         let mut places = self.pool.lock();
         places.taken -= 1;
-        // After a panic, nobody knows what was sent on a connection and what was answered.
+        // After a panic, the state of the connection's protocol is unknown.
         if !std::thread::panicking() {
             places.idle.push(std::mem::take(&mut self.item));
         }

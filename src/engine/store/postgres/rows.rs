@@ -1,4 +1,4 @@
-//! The rows of a transaction or a snapshot.
+//! Reads the rows of a transaction or a snapshot, and locks them.
 
 use super::buckets::{Guard, LIST, Scope};
 use super::statements::{COMMON, STATEMENTS, Statements, columns, page};
@@ -11,11 +11,11 @@ use crate::postgres::{Connection, Param, Problem, Returned};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why a transaction came to nothing.
+/// The reason why a transaction came to nothing.
 pub(super) enum Trouble {
-    /// What the server or the connection reported.
+    /// An error that the server or the connection reported.
     Problem(Problem),
-    /// What is stored cannot be.
+    /// A stored value is invalid.
     Damaged(Error),
     /// Something has to be locked before anything is read.
     Unlocked,
@@ -30,19 +30,19 @@ impl From<Problem> for Trouble {
 /// A transaction, which begins with the first statement.
 pub(super) struct Transaction<'a> {
     connection: &'a mut Connection,
-    /// Whether rows may be changed, and so are locked.
+    /// True if rows may be changed, and so are locked.
     writes: bool,
     begun: bool,
-    /// What is locked. It is locked again at once if the transaction is repeated, in one order and so
-    /// without meeting another node that has locked the same in another order.
+    /// The locks of the transaction. They are taken again at once if it is repeated, in one order,
+    /// and so without a deadlock with another node that has taken the same ones in another order.
     pub(super) guards: &'a mut BTreeSet<Guard>,
     pub(super) locked: BTreeSet<Guard>,
     has_locked: bool,
     /// The users that were locked, or are not there.
     users: BTreeMap<i64, Option<Vec<Value>>>,
-    /// How many statements of the pipeline that is being written return nothing of interest.
+    /// The number of statements in the pipeline being written whose results are ignored.
     pub(super) unread: usize,
-    /// The mark of this batch, and those of earlier ones that are known to be committed.
+    /// The mark of this batch, and marks of earlier batches that are known to be committed.
     pub(super) mark: [u8; 16],
     pub(super) forget: &'a [[u8; 16]],
     pub(super) shard: i64,
@@ -52,14 +52,14 @@ pub(super) struct Transaction<'a> {
 
 pub(super) type Values = Vec<Vec<Value>>;
 
-/// What a statement of a pipeline is for.
+/// The purpose of a statement in a pipeline.
 pub(super) enum Part {
     /// The users with these ids.
     Users,
     Fences(usize),
     /// The rows of a table whose keys begin with so many values.
     Prefix(usize, usize),
-    /// Those that are due, or follow on a key, for the request at this place.
+    /// The rows that are due, or follow on a key, for the request at this place.
     Due(usize, usize),
     After(usize, usize),
     Page(usize, usize),
@@ -161,7 +161,7 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// What has to be locked before the rows of these keys are read.
+    /// The locks that are needed before the rows of these keys are read.
     fn guards_of(keys: &[Key]) -> Result<BTreeSet<Guard>, Trouble> {
         let mut guards = BTreeSet::new();
         for key in keys {
@@ -171,7 +171,7 @@ impl<'a> Transaction<'a> {
                 Some(guard) => drop(guards.insert(guard)),
                 None if prefix.len() == TABLES[key.table].key => {}
                 None if matches!(scope, Scope::Listed | Scope::Free) => {}
-                // What others insert meanwhile would not be noticed.
+                // Rows that other nodes insert meanwhile would not be noticed.
                 None => {
                     let message = format!("a list of {} is not protected", TABLES[key.table].name);
                     return Err(Trouble::Damaged(Error::Internal { message }));
@@ -259,14 +259,15 @@ impl<'a> Transaction<'a> {
             0 => Vec::new(),
             _ => arrays(&columns(TABLES[table])[..length + statements.scope.extra()], &rows),
         };
-        // Rows that become due are changed by whoever finds them so, without a look at whose they are.
+        // Rows that become due are changed by any decision that finds them due, regardless of their
+        // owner.
         let is_shared = statements.scope == Scope::Shared;
         let locks = self.writes && (is_shared || statements.due.is_some());
         let of = if locks { &statements.lock } else { &statements.select };
         self.connection.add(&of[length], &params)
     }
 
-    /// Which rows belong to which key.
+    /// Assigns rows to the keys that they belong to.
     fn sort(
         &mut self,
         keys: &[Key],
@@ -333,8 +334,8 @@ impl<'a> Transaction<'a> {
         Ok(rows.collect())
     }
 
-    /// Whose rows a walk meets is known only when they are there. To change them, the transaction
-    /// begins again, and locks those first.
+    /// Checks that the owners of the rows that a walk meets are locked, because they are known only
+    /// then. To change such rows, the transaction begins again, and locks their owners first.
     fn expect_locked(&mut self, table: usize, rows: &[Vec<Value>]) -> Result<(), Trouble> {
         let scope = STATEMENTS[table].scope;
         let guards = rows.iter().filter_map(|row| match scope {

@@ -1,5 +1,5 @@
-//! Creates the tables in a schema of their own, so that the database may have other programs' too, and
-//! rejects servers and databases that cannot be used.
+//! Creates the tables in a schema of their own, so that other programs can use the same database,
+//! and rejects unsuitable servers and databases.
 
 use super::statements::{SCHEMA, columns, type_of};
 use crate::engine::clock::Time;
@@ -14,15 +14,15 @@ use std::time::Duration;
 
 /// The oldest version of PostgreSQL that gets corrections of errors from its makers.
 const OLDEST: u32 = 13;
-/// How long to wait while another node creates the tables.
+/// The pause while another node creates the tables.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What a node is answered that creates the tables at the same time as another.
+/// SQLSTATEs that a node gets if another one creates the tables at the same time.
 const MEANWHILE: [&str; 7] = ["23505", "40001", "40P01", "42710", "42P06", "42P07", "55P03"];
 
-/// What a transaction is answered that other nodes were in the way of.
+/// SQLSTATEs of a conflict with another node.
 const IN_THE_WAY: [&str; 2] = ["40001", "40P01"];
 
-/// What a session is set to. A statement that the server does not finish is ended there too, and a
+/// The settings of a session. A statement that takes too long is ended on the server too, and a
 /// node that hangs does not keep its locks.
 const SESSION: &str = "\
     SET statement_timeout = 8000; \
@@ -125,8 +125,8 @@ fn second() -> String {
 }
 
 /// Writes the ids of receipts in lower case and without zeros before them, as they are compared: see
-/// `operations/jobs/receipts.rs`. Of rows that become one, that of a message stays, and of several of them,
-/// that of the latest.
+/// `operations/jobs/receipts.rs`. If rows become one, the row of a message stays, and if several have a message, the
+/// latest one.
 fn one_spelling() -> String {
     let key = "coalesce(nullif(ltrim(lower(provider_id), '0'), ''), '0')";
     format!(
@@ -174,7 +174,7 @@ fn first() -> String {
     sql
 }
 
-/// What a database has.
+/// The tables that a database has.
 struct State {
     has_schema: bool,
     tables: i64,
@@ -275,10 +275,10 @@ fn statements(migration: &Migration, has_schema: bool) -> String {
 
 /// Spends what may have been used since a copy was made: see `store/restored.rs`.
 ///
-/// A node that has read rows before this and writes them afterwards would undo it. So everything is
-/// locked first that decisions lock before they read, in their order: whoever has decided is waited
-/// for, and whoever has not reads what is spent. A node may have locked other rows before, in an order of
-/// its own, so that the server ends one of the two: this is then done again.
+/// A node that has read rows before this and writes them afterwards would undo it. So every lock that decisions take
+/// before they read is taken first, in their order: decisions already made are waited for, and later ones read the
+/// spent rows. A node may have locked other rows before, in an order of its own, so that the server ends one of the
+/// two: this is then done again.
 pub(super) fn spend(connection: &mut Connection, now: Time, until: Until) -> Result<()> {
     let statements = restored::statements(now, &format!("{SCHEMA}.")).join("; ");
     let locked = |table: &str, key: &str| {
@@ -306,7 +306,8 @@ pub(super) fn spend(connection: &mut Connection, now: Time, until: Until) -> Res
     }
 }
 
-/// Removes the marks of batches that nobody looks for any more, such as those of nodes that are gone.
+/// Removes the marks of batches that are no longer looked for, such as those by nodes that are
+/// gone.
 fn prune(connection: &mut Connection) -> Result<()> {
     let delete =
         format!("DELETE FROM {SCHEMA}.batches WHERE written_at < now() - interval '1 day'");

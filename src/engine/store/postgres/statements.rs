@@ -1,5 +1,5 @@
-//! Every statement, made from the declarations of the tables. Lists of keys and rows are parameters,
-//! one array for each column, so that one statement is for any number of rows.
+//! The SQL statements, made from the declarations of the tables. Lists of keys and rows are
+//! parameters, one array for each column, so that one statement is for any number of rows.
 //!
 //! `tests.rs` holds them to the forms that PostgreSQL, Citus, CockroachDB and YugabyteDB share.
 
@@ -27,15 +27,15 @@ pub(super) struct Statements {
     pub(super) delete: Vec<Statement>,
     pub(super) insert: Statement,
     pub(super) update: Option<Statement>,
-    /// Where all columns after the key are numbers.
+    /// `None` unless all columns after the key are numbers.
     pub(super) add: Option<Statement>,
 }
 
-/// Those of every table, in the order of `TABLES`.
+/// The statements of every table, in the order of `TABLES`.
 pub(super) static STATEMENTS: LazyLock<Vec<Statements>> =
     LazyLock::new(|| TABLES.iter().map(|table| Statements::of(table)).collect());
 
-/// Those that are about no table of the engine.
+/// The statements that are about no table of the engine.
 pub(super) struct Common {
     pub(super) begin: Statement,
     pub(super) begin_reading: Statement,
@@ -242,7 +242,7 @@ impl Shape {
             key => format!("{} JOIN {SCHEMA}.{name} AS t ON {}", unnested(key), equal(key)),
         };
         let order = listed("t.", self.key(self.table.key));
-        // Everybody locks in this order, so that nobody waits for somebody who waits for them.
+        // Every node locks in this order, so that no two wait for each other.
         let end = if locks { format!(" ORDER BY {order} FOR UPDATE OF t") } else { String::new() };
         let kind = if locks { "lock" } else { "select" };
         let sql = format!("SELECT {own} FROM {from}{end}");
@@ -314,8 +314,8 @@ impl Shape {
         statement(&self.name("insert"), self.inserted(), lists(&self.columns))
     }
 
-    /// A row that is not there any more would be an update that is lost, so the division by zero
-    /// makes the whole transaction fail.
+    /// An update of a missing row would be lost, so the division by zero makes the whole
+    /// transaction fail.
     fn update(&self) -> Option<Statement> {
         let key = self.key(self.table.key);
         let rest = &self.columns[key.len()..];

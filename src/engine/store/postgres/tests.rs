@@ -1,4 +1,4 @@
-//! The forms of the statements, and how the server carries them out.
+//! Tests of the PostgreSQL store: the forms of its statements, and how the server carries them out.
 
 use super::statements::{COMMON, STATEMENTS, page};
 use super::values::blobs;
@@ -18,7 +18,7 @@ use std::sync::{LazyLock, mpsc};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
-/// Those of the pages that decisions read: see `read` in `operations/audit.rs`.
+/// The statements of the pages that decisions read: see `read` in `operations/audit.rs`.
 static PAGES: LazyLock<Vec<Statement>> = LazyLock::new(|| {
     let of_user = |before| Page { before, ..Page::below((0_i64,), 1) };
     let of_all = |before| Page { before, ..Page::by_due((0_i64,), 1) };
@@ -159,7 +159,8 @@ fn a_commit_that_was_not_confirmed_is_never_guessed() {
     insert(&mut batch, [1; 16]).unwrap();
     assert_eq!(database.is_committed([1; 16], "lost"), Ok(true));
 
-    // What was looked for and not found can never be committed afterwards, however often it is asked.
+    // A batch that was looked for and not found can never be committed afterwards, however often it
+    // is asked.
     for _ in 0..2 {
         assert_eq!(database.is_committed([2; 16], "lost"), Ok(false));
     }
@@ -198,7 +199,8 @@ fn a_commit_that_cannot_be_looked_for_is_reported_as_unknown() {
     assert!(error.to_string().contains("it is not known whether"), "{error}");
 }
 
-/// Rows that become due are whoever's; a walk through a table locks those whose rows it meets.
+/// Rows that become due have any owner; a walk through a table locks the owners of the rows it
+/// meets.
 #[test]
 fn a_walk_that_changes_rows_locks_their_users_first() {
     let database = opened("walk");
@@ -226,7 +228,7 @@ fn a_walk_that_changes_rows_locks_their_users_first() {
     assert_eq!(rest, "2");
 }
 
-/// What the sweeps of all nodes read is no reason to wait until another one has committed.
+/// Rows that the sweeps of all nodes read are no reason to wait until another one has committed.
 #[test]
 fn sweeps_of_nodes_do_not_wait_for_each_other() {
     let stores = [opened("sweeps"), opened_again("sweeps")];
@@ -241,7 +243,7 @@ fn sweeps_of_nodes_do_not_wait_for_each_other() {
     let _ = done.unwrap().expect("it waited");
 }
 
-/// An update that finds no row any more fails as a whole, and is decided again.
+/// An update that no longer finds its row fails as a whole, and is decided again.
 #[test]
 fn an_update_of_a_row_that_is_gone_is_no_success() {
     let database = opened("gone");
@@ -311,7 +313,7 @@ fn what_is_to_be_spent_after_a_restore_is_tried_again_after_a_deadlock() {
     assert_eq!(database.spend(Time(0)), Ok(()));
     assert_eq!(tries(), "3");
     assert_eq!(server().sql("deadlock", "SELECT count(*) FROM seconder.browsers"), "0");
-    // Any other failure is that of the call.
+    // Any other failure belongs to the call.
     assert!(database.spend(Time(0)).is_err());
     assert_eq!(tries(), "4");
 }

@@ -1,10 +1,11 @@
-//! What became of a batch whose commit was not confirmed.
+//! Resolves the outcome of a batch whose commit was not confirmed.
 //!
-//! Each batch inserts a mark that no other has. If the connection is lost during the commit, another
-//! connection inserts the same mark as one that stands for nothing. If that is accepted, the batch is
-//! not committed and never will be, even if the server still has its statements before it, because
-//! they would insert the mark a second time. If it is refused, the mark that is there says whose it is.
-//! While the batch is under way, the server makes the second insertion wait for its end.
+//! Each batch inserts a mark that no other has. If the connection is lost during the commit,
+//! another connection inserts the same mark as one that stands for nothing. If that is accepted,
+//! the batch is not committed and never will be, even if the server still has its statements before
+//! it, because they would insert the mark a second time. If it is refused, the existing mark shows
+//! which of the two it is. While the batch is under way, the server makes the second insertion wait
+//! for its end.
 
 use super::statements::COMMON;
 use super::values::blobs;
@@ -13,7 +14,7 @@ use crate::postgres::{Problem, Until};
 use crate::{Error, Result};
 use std::time::Duration;
 
-/// How long to wait before the next question.
+/// The pause before the next query.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A mark that no other batch has.

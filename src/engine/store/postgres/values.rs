@@ -1,4 +1,4 @@
-//! Values of rows, as the protocol has them.
+//! Conversion of row values to and from the PostgreSQL protocol.
 
 use super::statements::list_of;
 use crate::engine::store::table::{Column, Kind, Value};

@@ -1,11 +1,11 @@
-//! Whose ring a database gets.
+//! Tests of the choice of a database's keyring.
 
 use super::*;
 use crate::engine::clock::System;
 use crate::engine::store::Sqlite;
 use std::sync::Barrier;
 
-/// A store that lets nobody write before everybody has read.
+/// A store in which no transaction writes before all have read.
 struct Meeting<B> {
     rows: B,
     all: Arc<Barrier>,

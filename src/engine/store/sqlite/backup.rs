@@ -1,4 +1,4 @@
-//! Copies of a database, while it is in use or to put it back.
+//! Backup and restore of a database, also while it is in use.
 
 use super::open::{beside, connect, has_log, message, resolve};
 use super::origin::{adopt, forget};
@@ -20,7 +20,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// How many pages are copied at a time: 1 MiB.
+/// The number of pages copied at a time: 1 MiB.
 const STEP: i32 = 256;
 
 /// After how many operations of SQLite a check that takes long looks whether a fork waits for it.
@@ -63,9 +63,9 @@ impl Sqlite {
 pub(in crate::engine) struct Copied<'a> {
     pub(in crate::engine) copy: &'a Path,
     pub(in crate::engine) database: &'a Path,
-    /// Whether the database may exist.
+    /// True if the database may exist.
     pub(in crate::engine) replace: bool,
-    /// Whether the keys that the copy lists are there.
+    /// Checks that the keys that the copy lists are there.
     pub(in crate::engine) check: &'a dyn Fn(&BTreeSet<KeyId>) -> Result<()>,
 }
 
@@ -139,7 +139,7 @@ fn locate_target(copied: &Path, database: &Path) -> Result<PathBuf> {
     Ok(database)
 }
 
-/// Refuses a database of another program. The header says whose it is; SQLite itself would change files beside a
+/// Refuses a database of another program. The header identifies the program; SQLite itself would change files next to a
 /// database that it opens.
 fn refuse_foreign(database: &Path) -> Result<()> {
     let mut header = [0; HEADER];
@@ -211,7 +211,7 @@ fn copy(source: &Connection, to: &Path, progress: Progress, using: &Using) -> Re
 fn open(part: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let part = connect(part, flags)?;
-    // Nobody else has the file, and it reaches the disk at the end.
+    // No other program has the file, and it reaches the disk at the end.
     part.pragma_update(None, "journal_mode", "MEMORY")?;
     part.pragma_update(None, "synchronous", "OFF")?;
     part.pragma_update(None, "temp_store", "MEMORY")?;
@@ -242,7 +242,8 @@ fn finish(
     Ok(true)
 }
 
-/// What a check of the whole file finds first, or `ok`. Returns `None` if a fork waits for it.
+/// Checks the whole file, and returns the first problem, or `ok`. Returns `None` if a fork waits
+/// for it.
 pub(super) fn check(
     db: &mut Connection,
     pragma: &str,
@@ -290,7 +291,8 @@ fn fold_log(database: &Path) -> Result<()> {
     }
 }
 
-/// What is wrong with a copy: under the name of the part, nobody would look for it.
+/// Describes the problem of a copy, under its final name: the name of the part would not be
+/// recognised.
 fn problem(path: &Path, error: &rusqlite::Error) -> String {
     match is_damaged(error) {
         true => format!("the copy is damaged, as what was copied may be: {error}"),

@@ -1,9 +1,9 @@
 //! Moves committed pages from the log into the database without holding up commits.
 //!
-//! SQLite does it by itself within a commit, and everybody waits then for copies of a thousand pages
-//! and for the disk. Here a connection of its own does it beside the commits. Commits that come
-//! meanwhile stay in the log, which begins anew only when none is left. So if the log grows all the
-//! same, the few pages that are left are copied while nobody commits.
+//! SQLite does it by itself within a commit, and all threads wait then for copies of a thousand
+//! pages and for the disk. Here a separate connection does it in parallel with the commits. Commits
+//! that arrive meanwhile stay in the log, which restarts only when no page is left in it. So if the
+//! log grows all the same, the few remaining pages are copied while no commit runs.
 
 use super::open;
 use super::process::{Owned, Using};
@@ -16,14 +16,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many pages the log has when they are copied beside the commits: 16 MB of pages of 4 KiB. A page
-/// that many commits have changed is copied once.
+/// The number of pages in the log at which they are copied in parallel with the commits: 16 MB of
+/// pages of 4 KiB. A page that many commits have changed is copied once.
 const DUE: usize = if cfg!(test) { 500 } else { 4000 };
-/// How many it has when commits have to wait until the rest is copied.
+/// The number of pages at which commits have to wait until the rest is copied.
 const OVERDUE: usize = 4 * DUE;
 
 pub(super) struct Checkpoints {
-    /// How many pages the log had after the last commit.
+    /// The number of pages in the log after the last commit.
     pages: Arc<AtomicUsize>,
     /// `None` where the file system allows no log.
     connection: Option<Owned>,
@@ -65,7 +65,7 @@ impl Checkpoints {
         if copied || self.pages.load(Ordering::Relaxed) < OVERDUE {
             return;
         }
-        // Who gave up waiting here has its own decision on disk.
+        // A caller that gave up waiting here has its own decision on disk.
         if let Ok(writer) = writer()
             && let Ok(writer) = writer.get()
         {
@@ -78,7 +78,7 @@ impl Checkpoints {
     }
 }
 
-/// Copies what no reader keeps from being copied. Returns whether the next commit begins the log anew.
+/// Copies the pages that no reader blocks. Returns whether the next commit restarts the log.
 fn copy(connection: &Connection) -> bool {
     let done = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE);
     done.is_ok_and(|(pages, copied)| pages == copied)
@@ -104,7 +104,7 @@ mod tests {
         for last in 0..times {
             let write = store.run(move |view| {
                 let name = "test".to_owned();
-                // What is there decides between inserting and updating.
+                // The existing row decides between inserting and updating.
                 view.get::<Sequence>((name.clone(),))?;
                 view.put(Sequence { name, last });
                 Ok(())

@@ -25,12 +25,12 @@ pub(super) struct Descriptors {
     /// [`LIST`], open, and its id: safe Rust examines a number only by its name there.
     list: OwnedFd,
     id: Id,
-    /// That of the list and those of the connection that writes come first.
+    /// Descriptors of this service: first the list's, then the writing connection's.
     own: Vec<Descriptor>,
     writing: usize,
     /// The database, its log and the index of the log.
     files: [PathBuf; 3],
-    /// Those that the process had before.
+    /// The descriptors that the process had before.
     others: Vec<RawFd>,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum State {
 }
 
 impl Descriptors {
-    /// Begins before the first connection to this database is opened. Without /proc, there are none.
+    /// Begins before the first connection to this database is opened. Returns `None` without /proc.
     pub(super) fn begin(database: &Path) -> Option<Descriptors> {
         let list = open_list()?;
         let id = id_of(&list)?;
@@ -64,9 +64,9 @@ impl Descriptors {
         Some(Descriptors { process, list, id, own, writing: 0, files, others })
     }
 
-    /// Adds those of the database that were opened. Some were there before, because a connection that is
-    /// closed leaves them to the next one: while there is a log, SQLite closes those of the database and
-    /// of the index only with the last connection, whichever of them uses them.
+    /// Adds the descriptors of the database that were opened. Some existed before, because a connection that is closed
+    /// leaves them to the next one: while there is a log, SQLite closes the descriptors of the database and of the
+    /// index only with the last connection, no matter which connection uses them.
     pub(super) fn add_opened(&mut self, has_log: bool) {
         let log = std::fs::metadata(&self.files[1]).ok().map(|file| id(&file));
         for (number, id) in listed(&self.files) {
@@ -84,7 +84,7 @@ impl Descriptors {
         self.own.extend(id_of(descriptor).and_then(|id| Descriptor::new(number, id)));
     }
 
-    /// Says that those of the connection that writes were added, and no other.
+    /// Marks the descriptors added so far as the writing connection's.
     pub(super) fn end_of_writing(&mut self) {
         self.writing = self.own.len();
     }
@@ -120,7 +120,7 @@ impl Descriptors {
                 .map(|one| one.state(look_up_here(one)))
                 .max()
                 .unwrap_or(State::Intact),
-            // Where nothing can be found out, nothing is touched.
+            // If nothing can be found out, nothing is touched.
             Err(_) if is_own => State::Reused,
             Err(_) => State::Intact,
         }

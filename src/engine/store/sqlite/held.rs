@@ -3,7 +3,7 @@
 //! The locks that SQLite takes belong to the process, and POSIX drops them when any part of the
 //! process closes the file. Without them, another copy of SQLite, or another process, takes itself
 //! for the last one to have the database open, and removes the log under us. The locks here belong
-//! to a descriptor: they keep others out even in the same process, and nobody else can drop them.
+//! to a descriptor: they keep others out even in the same process, and no other code can drop them.
 
 use super::descriptors::{Descriptors, State, id};
 use super::open::{ATTEMPTS, PAUSE, beside, cause};
@@ -21,13 +21,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A start and a length.
 type Bytes = (libc::off_t, libc::off_t);
 
-/// The bytes of the database that whoever removes the log locks for writing (`SHARED_FIRST` and
-/// `SHARED_SIZE` of SQLite).
+/// The bytes of the database that a connection locks for writing before it removes the log
+/// (`SHARED_FIRST` and `SHARED_SIZE` of SQLite).
 const SHARED: Bytes = (0x4000_0002, 510);
-/// The byte of the log's index that whoever empties the index locks for writing (`UNIX_SHM_DMS`).
+/// The byte of the log's index that a connection locks for writing before it empties the index
+/// (`UNIX_SHM_DMS`).
 const INDEX_IN_USE: Bytes = (128, 1);
 
-/// The byte of a copy that whoever writes it locks. SQLite locks none beyond those that its readers share.
+/// The byte of a copy that its writer locks. SQLite locks no bytes beyond those that its readers share.
 const WRITTEN: Bytes = (0x4000_1000, 1);
 
 /// The device and the inode.
@@ -40,10 +41,10 @@ struct Shared {
     database: Id,
     services: usize,
     files: Vec<Locked>,
-    /// Locked while connections of a service are opened or closed, so that its descriptors are distinguished
-    /// from those of others.
+    /// Locked while connections of a service are opened or closed, so that its descriptors are distinguished from those
+    /// by others.
     opening: Arc<Mutex<()>>,
-    /// Those of each service, which outlive it if it could not be closed.
+    /// The descriptors of each service, which outlive it if it could not be closed.
     descriptors: Vec<Arc<Descriptors>>,
 }
 
@@ -52,7 +53,7 @@ struct Locked {
     file: Arc<File>,
     /// Other descriptors of the same file.
     more: Vec<File>,
-    /// How many services have not released the lock.
+    /// The number of services that have not released the lock.
     locking: usize,
 }
 
@@ -129,7 +130,7 @@ impl Held {
         self.descriptors = Descriptors::begin(database).map(Arc::new);
     }
 
-    /// Notes those of the connection that writes, before the others are opened.
+    /// Notes the descriptors of the connection that writes, before the others are opened.
     pub(super) fn note_writer(&mut self, has_log: bool) {
         if let Some(descriptors) = self.descriptors.as_mut().and_then(Arc::get_mut) {
             descriptors.add_opened(has_log);
@@ -149,8 +150,8 @@ impl Held {
         }
     }
 
-    /// Locks a database with a log that this process has open, and the log's index. Where the system
-    /// has no such locks, there are none.
+    /// Locks a database with a log that this process has open, and the log's index. Does nothing if
+    /// the system has no such locks.
     pub(super) fn take(&mut self, database: &Path) -> Result<()> {
         self.lock(database, SHARED)?;
         self.lock(&beside(database, "-shm"), INDEX_IN_USE)
@@ -283,7 +284,7 @@ impl Held {
         Ok(HeldFile { id: locked.id, file, bytes, released })
     }
 
-    /// What this service shares with others.
+    /// The state that this service shares with others.
     fn shared<'a>(&self, all: &'a mut [Shared]) -> Option<&'a mut Shared> {
         all.iter_mut().find(|shared| Some(shared.database) == self.database)
     }
@@ -300,7 +301,7 @@ impl Drop for Held {
         if shared.services == 0 {
             all.retain(|shared| shared.services > 0);
         } else {
-            // Nobody opens an index that was removed, and there could be more and more of them.
+            // A removed index is never opened again, and such files would accumulate.
             shared.files.retain(|locked| locked.locking > 0 || !is_removed(&locked.file));
         }
     }
@@ -321,7 +322,7 @@ fn closed(database: &Path) -> Error {
     ))
 }
 
-/// A lock on a database that nobody has open.
+/// A lock on a database that is not open anywhere.
 pub(super) struct Alone(#[allow(dead_code, reason = "it is closed with the lock")] File);
 
 /// Keeps every process from opening a database, as long as what this returns lives.
@@ -379,7 +380,8 @@ fn is_removed(file: &File) -> bool {
     file.metadata().is_ok_and(|file| file.nlink() == 0)
 }
 
-/// Locks a file for whoever writes it. Returns whether nobody else has, and `None` where the system has no such locks.
+/// Locks a file for its writer. Returns whether no other process has locked it, and `None` if the system has no such
+/// locks.
 pub(super) fn lock_written(file: &File) -> Option<bool> {
     match set(file, WRITTEN, libc::F_WRLCK) {
         Ok(_) => Some(true),
@@ -388,7 +390,7 @@ pub(super) fn lock_written(file: &File) -> Option<bool> {
     }
 }
 
-/// Returns whether a service of this process has a file open, of which no descriptor may be closed then.
+/// Returns whether a service of this process has a file open; its descriptors must then stay open.
 pub(super) fn has_open(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|file| is_open(id(&file)))
 }

@@ -17,13 +17,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long to wait for a database that another process has locked.
+/// The time to wait for a database that another process has locked.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long to pause before a retry where SQLite does not wait itself.
+/// The pause before a retry in cases in which SQLite does not wait itself.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
-/// How many retries take as long as `PATIENCE`.
+/// The number of retries that take as long as `PATIENCE`.
 pub(super) const ATTEMPTS: u128 = PATIENCE.as_millis() / PAUSE.as_millis();
-/// How many times as long to wait while another process changes the tables to those of a new version.
+/// The factor by which the wait is longer while another process migrates the tables to a new
+/// version.
 const LONG: u128 = 24;
 
 /// Returns the path of the file itself, which need not exist; its folder must.
@@ -64,7 +65,7 @@ pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What an error of the system means.
+/// Describes an error of the system.
 pub(super) fn cause(error: &std::io::Error) -> String {
     exhausted(error).map_or_else(|| error.to_string(), str::to_owned)
 }
@@ -81,8 +82,8 @@ fn not_created(path: &Path, is: &str) -> Error {
 /// Checks that the ring of the database at this path has the keys that it lists.
 pub(super) type CheckKeys<'a> = &'a dyn Fn(&Path, &BTreeSet<KeyId>) -> Result<()>;
 
-/// Opens the connection for writing. A database that must exist may not be empty. One that is rejected
-/// is left as it was, with what lies beside it.
+/// Opens the connection for writing. A database that must exist may not be empty. A rejected
+/// database and the files next to it stay unchanged.
 pub(super) fn writer(
     path: &Path,
     must_exist: bool,
@@ -99,7 +100,7 @@ pub(super) fn writer(
     connection.busy_handler(Some(wait)).map_err(failed)?;
     let state = acceptable(&connection, path, must_exist, known, check_keys);
     if state.is_err() && had_log {
-        // Whoever closes a database last moves its log into it.
+        // The last connection that closes a database moves its log into it.
         super::keep_log(&connection);
     }
     let state = state?;
@@ -114,7 +115,7 @@ fn length(file: &Path) -> u64 {
     std::fs::metadata(file).map_or(0, |file| file.len())
 }
 
-/// What a database is that can be used, with this ring.
+/// Returns the state of a database that can be used with this ring.
 fn acceptable(
     connection: &Connection,
     path: &Path,
@@ -135,8 +136,8 @@ fn acceptable(
     }
 }
 
-/// Rejects a database of another program by what is in its file alone, without a lock and without its
-/// log: to open it as usual could write its log into it, and create files beside it.
+/// Rejects a database of another program by the content of its file alone, without a lock and
+/// without its log: to open it as usual could write its log into it, and create files next to it.
 fn reject_foreign(path: &Path, known: &[Migration]) -> Result<()> {
     let Some(uri) = unchanging(path) else { return Ok(()) };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -147,12 +148,12 @@ fn reject_foreign(path: &Path, known: &[Migration]) -> Result<()> {
         Ok(Err(problem)) if problem == schema::FOREIGN => {
             Err(Error::storage(format!("{} {problem}", path.display())))
         }
-        // Somebody may be changing it now, so whatever else this shows is looked at as usual.
+        // Another process may be changing it now, so anything else is examined in the usual way.
         _ => Ok(()),
     }
 }
 
-/// The URI by which SQLite reads a file as if nobody could change it.
+/// The URI by which SQLite reads a file as immutable.
 #[cfg(unix)]
 fn unchanging(path: &Path) -> Option<String> {
     use std::fmt::Write as _;
@@ -206,7 +207,7 @@ fn open_log(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Retries work while another process has locked the database. While several processes set up a new
-/// file, two could wait for each other's locks for ever, so SQLite itself must not wait.
+/// file, two could deadlock on each other's locks, so SQLite itself must not wait.
 fn patiently(
     connection: &mut Connection,
     attempts: u128,
@@ -261,8 +262,8 @@ fn followed(path: &Path) -> Result<PathBuf> {
     followed.map_err(|foreign| Error::storage(foreign.to_string()))
 }
 
-/// Keeps root from changing other files by their second names: SQLite gives the files beside a database to its owner,
-/// and writes to those that it finds.
+/// Keeps root from changing other files by their second names: SQLite changes the owner of the files next to a database
+/// to the database's, and writes to those that it finds.
 #[cfg(target_os = "linux")]
 fn check_beside(database: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -325,9 +326,9 @@ pub(super) fn open_plain(path: &Path, options: &mut OpenOptions) -> std::io::Res
     }
 }
 
-/// Creates a missing file, empty and for its owner only, whatever the umask. Closing a file drops all
-/// locks of the process on it, so a file that exists must be opened by SQLite only, and other threads
-/// must not open a new one before it is closed here.
+/// Creates a missing file, empty and readable only by its owner, independent of the umask. Closing
+/// a file drops all locks of the process on it, so an existing file must be opened by SQLite only,
+/// and other threads must not open a new one before it is closed here.
 pub(super) fn private(path: &Path) -> std::io::Result<()> {
     /// A forked child never waits for this lock, because only a thread that uses a database takes it.
     static MAKING: Mutex<()> = Mutex::new(());
@@ -347,7 +348,7 @@ pub(super) fn create_new(path: &Path) -> std::io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path)?;
-    // Whatever the umask is.
+    // Independent of the umask.
     #[cfg(unix)]
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     Ok(file)
@@ -406,10 +407,10 @@ pub(super) fn has_log(connection: &Connection, path: &Path) -> Result<bool> {
     Ok(mode.map_err(|e| Error::storage(message(path, &e)))? == "wal")
 }
 
-/// Keeps statements with their plans. Without the second setting, SQLite would plan a statement anew
-/// for the values of each execution, which takes several times as long as to execute it.
+/// Keeps statements with their plans. Without the second setting, SQLite would plan a statement
+/// again for the values of each execution, which takes several times as long as to execute it.
 fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
-    // Each table has up to ten statements, of which a service uses some.
+    // Each table has up to ten statements, and a service uses some of them.
     connection.set_prepared_statement_cache_capacity(256);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }

@@ -1,12 +1,12 @@
-//! Notices that a database file was put back from a copy, whoever did it.
+//! Detects that a database file was restored from a copy, by any means.
 //!
 //! A copy does not know which codes were used after it was made. It is recognised by two marks:
 //!
-//! - The database knows when its file was made, and which one it is: a copy is another file. What
-//!   [`super::backup`] writes knows none, so it is always recognised.
-//! - A small file beside the database has a number that grows with the database. If the database has a
-//!   lower one, it is an older state of itself, which somebody has written into the same file. The
-//!   number is written after the commit that it is of, so it is never too high.
+//! - The database knows when its file was made, and which one it is: a copy is another file. A copy
+//!   by [`super::backup`] has no such mark, so it is always recognised.
+//! - A small file next to the database has a number that grows with the database. If the database
+//!   has a lower one, it is an older state of itself, written into the same file. The number is
+//!   written after its commit, so it is never too high.
 
 use super::open::{beside, create_new, open_plain, sync_folder};
 use rusqlite::{Connection, OptionalExtension};
@@ -20,7 +20,7 @@ const EVERY: u64 = 64;
 /// More bytes than the file of a mark has.
 const LONGEST: u64 = 64;
 
-/// Which file it is: when it was made, in nanoseconds, or where that is unknown, its inode.
+/// The identity of a file: its creation time in nanoseconds, or its inode if that time is unknown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Identity {
     born: Option<i64>,
@@ -36,8 +36,8 @@ impl Identity {
         Identity { born, inode: file.as_ref().and_then(inode) }
     }
 
-    /// Returns whether it can be the same file. An inode alone may be that of a file that was removed, and some
-    /// file systems give files others when they are mounted again.
+    /// Returns whether it can be the same file. An inode alone may have belonged to a removed file, and some file
+    /// systems give files others when they are mounted again.
     fn fits(self, other: Identity) -> bool {
         match (self.born, other.born) {
             (Some(ours), Some(theirs)) => ours == theirs,
@@ -48,7 +48,7 @@ impl Identity {
 
 #[cfg(unix)]
 fn inode(file: &std::fs::Metadata) -> Option<i64> {
-    // What does not fit is a number all the same.
+    // A value beyond the range of `i64` still identifies the file.
     Some(std::os::unix::fs::MetadataExt::ino(file) as i64)
 }
 
@@ -57,14 +57,14 @@ fn inode(_: &std::fs::Metadata) -> Option<i64> {
     None
 }
 
-/// The number beside a database that is open.
+/// The number next to an open database.
 pub(super) struct Origin {
     database: PathBuf,
     mark: PathBuf,
     /// Distinguishes the database from others that had its name.
     id: String,
     changes: AtomicU64,
-    /// Whether something was written since the number grew.
+    /// True if something was written since the number grew.
     is_behind: AtomicBool,
 }
 
@@ -152,7 +152,7 @@ impl Origin {
     /// Lets the number grow before the database is closed, if anything was written.
     pub(super) fn end(&self, db: &Connection) {
         if self.is_behind.swap(false, Ordering::Relaxed) {
-            // Where this fails, less is noticed.
+            // If this fails, less is noticed.
             self.after_commit(grow(db).ok());
         }
     }
@@ -166,7 +166,7 @@ fn grow(db: &Connection) -> rusqlite::Result<i64> {
     numbers.collect::<rusqlite::Result<Vec<_>>>()?.pop().ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-/// The file beside a database that recognises it.
+/// The path of the file that recognises a database, next to it.
 pub(super) fn mark_of(database: &Path) -> PathBuf {
     beside(database, "-mark")
 }
@@ -188,7 +188,7 @@ fn has_one_name(_: &File) -> bool {
     true
 }
 
-/// The number in the file beside a database with this id.
+/// Reads the number in the file next to a database with this id.
 fn read(mark: &Path, id: &str) -> Option<i64> {
     let mut text = String::new();
     let file = open_mark(mark, File::options().read(true))?;

@@ -1,4 +1,4 @@
-//! Files that have their names only once they are whole.
+//! Atomic file creation: files get their names only once they are complete.
 
 use super::held;
 use super::open::{beside, cause, create_new, open_plain};
@@ -9,11 +9,11 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// A file beside the one that it is going to be. It is removed unless it becomes that one.
+/// A file next to its destination. It is removed unless it is renamed to it.
 pub(super) struct Part {
     pub(super) path: PathBuf,
-    /// Locked until this process is done with the file or ends: one that nobody has locked was left by a process
-    /// that was killed.
+    /// Locked until this process is done with the file or ends: a file without a lock was left by a process that was
+    /// killed.
     locked: File,
 }
 
@@ -81,8 +81,8 @@ impl Drop for Part {
     }
 }
 
-/// Removes what a process has left that was killed while it copied. Its content is not touched: after a kill at the
-/// end, it is also that of the finished copy.
+/// Removes the file that a process left when it was killed while it copied. Its content is not touched: after a kill at
+/// the end, the finished copy shares it.
 fn remove_left_over(path: &Path, source: &Path) -> Result<()> {
     // A database can have any name.
     if is_same(path, source) || mark_of(path).exists() {
@@ -122,7 +122,7 @@ fn remove_left_over(path: &Path, source: &Path) -> Result<()> {
     remove(path)
 }
 
-/// Whether a file is a copy, as far as one gets before a process is killed: empty, without its first page, or a
+/// Returns whether a file is a copy, as far as it can be when a process is killed: empty, without its first page, or a
 /// database of ours.
 fn is_part(mut file: &File) -> bool {
     let mut header = Vec::new();

@@ -1,5 +1,5 @@
-//! How SQLite carries out the statements that the engine's calls execute: none may read a whole table
-//! that grows.
+//! Tests of the query plans of SQLite: no statement that the engine's calls execute may read a
+//! whole table that grows.
 
 use super::process::Using;
 use super::{Connections, Sqlite, open};
@@ -228,7 +228,7 @@ fn use_approvals(world: &World, user: UserId) {
     engine.handle(&RemoveDevice::new(user, device.device_id)).unwrap();
 }
 
-/// A device that is registered by an invitation, a code that nobody was invited with, and a picture.
+/// A device that is registered by an invitation, a code without an invitation, and a picture.
 fn use_approver(world: &World, user: UserId) {
     let engine = &world.engine;
     engine.set_public_url("https://login.example").unwrap();
@@ -246,7 +246,7 @@ fn use_approver(world: &World, user: UserId) {
     assert!(engine.device_that_signed(&signed).is_err());
 }
 
-/// What failed and what waits: it is listed, replayed and cancelled.
+/// Failed and waiting jobs: they are listed, replayed and cancelled.
 fn use_jobs(world: &World) {
     let engine = &world.engine;
     let listed = || engine.jobs(&JobFilter::default(), None, 1000).unwrap().entries;

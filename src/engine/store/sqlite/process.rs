@@ -1,9 +1,9 @@
-//! Keeps forks and databases apart.
+//! Keeps an open database usable across forks.
 //!
 //! A fork copies the memory of SQLite, but neither the threads that hold its mutexes nor the locks
 //! that the process has on files. So what a thread of the parent was doing at that moment is never
-//! finished in the child, and SQLite takes the parent's locks for the child's: it would write without
-//! the lock that keeps the parent from removing the log, and so lose committed data.
+//! finished in the child, and SQLite takes the parent's locks for the child's: it would write
+//! without the lock that keeps the parent from removing the log, and so lose committed data.
 //!
 //! Whether a thread uses a database is therefore counted. If none did, no mutex is held and no
 //! transaction is open in the child. The child then closes the connections that it inherited before
@@ -34,12 +34,12 @@ pub(super) type Owned = Arc<Mutex<Option<Connection>>>;
 /// only a thread that uses a database takes it.
 static CONNECTIONS: Mutex<Vec<Weak<Mutex<Option<Connection>>>>> = Mutex::new(Vec::new());
 
-/// How long a fork waits for threads that use a database, which may wait for one another process
-/// has locked.
+/// The time that a fork waits for threads that use a database, which may wait for one another
+/// process has locked.
 const PATIENCE: Duration = Duration::from_secs(6);
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// How often work that takes long begins anew because this process is forked.
+/// The number of times that long work starts over because this process is forked.
 const MOST_FORKS: usize = 20;
 
 /// Does work that takes long and that no forked child may find unfinished. It returns `None` if it was

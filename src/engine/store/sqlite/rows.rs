@@ -75,7 +75,7 @@ impl Statements {
             }),
             walk: [walk("", 1), walk(&after, table.key + 1)],
             update: match rest {
-                // What has only a key does not change.
+                // A row with only a key does not change.
                 [] => String::new(),
                 _ => format!("UPDATE {name} SET {}{}", new.join(", "), condition(table.key)),
             },
@@ -205,7 +205,7 @@ fn value(value: ValueRef<'_>) -> rusqlite::Result<Value> {
         ValueRef::Integer(number) => Value::Int(number),
         ValueRef::Text(bytes) => match value.as_str() {
             Ok(text) => Value::Text(text.to_owned()),
-            // No column takes it, so it fails whoever needs this row, and nobody else.
+            // No column takes it, so it fails only the decisions that need this row.
             Err(_) => Value::Blob(bytes.to_vec()),
         },
         ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
@@ -223,7 +223,8 @@ impl Rows for Transaction<'_> {
     }
 }
 
-/// What is in a row, or must not be, fails that row; everything else fails them all.
+/// Classifies an error: an invalid value of a row, or one that must not be there, fails that row;
+/// everything else fails them all.
 pub(super) fn fault(error: rusqlite::Error) -> Fault {
     match error.sqlite_error_code() {
         None | Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => {

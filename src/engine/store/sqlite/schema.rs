@@ -1,4 +1,4 @@
-//! Which tables a database has: those of this library, or of another program, or of another version.
+//! Recognises the tables of a database: this library's, another program's, or another version's.
 
 use super::open::{beside, message};
 use crate::engine::store::migrations::{self, Applied, Migration};
@@ -12,10 +12,10 @@ const APPLICATION: i64 = i32::from_be_bytes(MARK) as i64;
 const MARK: [u8; 4] = *b"SCND";
 /// The first bytes of every database.
 pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
-/// How many bytes there are up to the end of the mark of the program that a database belongs to.
+/// The number of bytes up to the end of the mark of the program that a database belongs to.
 pub(super) const HEADER: usize = 72;
 
-/// Why a database of another program is rejected.
+/// The reason for which a database of another program is rejected.
 pub(super) const FOREIGN: &str = "is the database of another program: name another file";
 
 /// Every version.
@@ -24,7 +24,7 @@ pub(super) const KNOWN: &[Migration] = &[
     Migration { version: 2, sql: Cow::Borrowed(include_str!("schema_2.sql")) },
 ];
 
-/// What a database is, if it can be used.
+/// The state of a database that can be used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// It has no tables yet.
@@ -34,7 +34,7 @@ pub(super) enum State {
     Current,
 }
 
-/// Returns whether the first bytes of a file are those of a database of ours (SQLite file format, 1.3).
+/// Returns whether a file begins like a database of ours (SQLite file format, 1.3).
 pub(super) fn is_ours(header: &[u8]) -> bool {
     header.starts_with(SQLITE) && header.get(HEADER - MARK.len()..) == Some(&MARK[..])
 }
@@ -46,7 +46,7 @@ pub(super) fn check(connection: &Connection, path: &Path, known: &[Migration]) -
     state.map_err(|problem| Error::storage(format!("{} {problem}", path.display())))
 }
 
-/// What a database is, or why it is rejected.
+/// Returns the state of a database, or an error that says why it is rejected.
 pub(super) fn state(
     connection: &Connection,
     path: &Path,

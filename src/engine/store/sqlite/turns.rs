@@ -1,5 +1,4 @@
-//! Waiting for a connection that another thread uses, but not for ever: that thread may be stuck behind a
-//! disk that hangs.
+//! Connection checkout with a timeout: the thread that uses a connection may be stuck on a disk that hangs.
 
 use super::process::Owned;
 use crate::Result;
@@ -10,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-/// Those who wait for one of some connections.
+/// Threads that wait for one of some connections.
 #[derive(Default)]
 pub(super) struct Turns {
     waiting: AtomicUsize,

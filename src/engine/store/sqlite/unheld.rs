@@ -1,4 +1,4 @@
-//! Stands for `held.rs` on systems without locks that belong to a descriptor.
+//! Replacement of `held.rs` on systems without locks that belong to a descriptor.
 
 use crate::{Error, Result};
 use std::fs::File;

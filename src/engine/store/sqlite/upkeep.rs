@@ -1,5 +1,5 @@
-//! What a database file needs over the months. Pages of rows that are gone are used again, and every statement has
-//! one plan, so that nothing has to be compacted or analysed.
+//! Periodic maintenance of a database file. Pages of deleted rows are used again, and every statement has one plan, so
+//! that nothing has to be compacted or analysed.
 
 use super::Sqlite;
 use super::backup::check;
@@ -54,14 +54,14 @@ fn examine(db: &mut Connection, path: &Path, full: bool, using: &Using) -> Resul
     Ok(Some(u64::try_from(bytes.map_err(failed)?).unwrap_or(0)))
 }
 
-/// Moves the log into the database, and cuts it off, unless somebody reads or writes: the next commits use the
-/// log again then. It does not wait for them, because nobody could write while it waits for a reader.
+/// Moves the log into the database, and cuts it off, unless the database is read or written: the next commits use the
+/// log again then. It does not wait for them, because no commit could be made while it waits for a reader.
 fn shorten_log(path: &Path, guard: &Guard) -> Result<()> {
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
     apart_from_forks(|_| {
         guard.check_writer()?;
         let db = guard.open(|| open::checkpointer(path))?;
-        // The first one does most of the work, beside the commits.
+        // The first one does most of the work, in parallel with the commits.
         for mode in [CheckpointMode::PASSIVE, CheckpointMode::TRUNCATE] {
             match db.wal_checkpoint_v2(Some(MAIN_DB), mode) {
                 Err(e) if e.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {

@@ -1,8 +1,8 @@
 //! Notices that a database that is open, or its log, was removed or replaced.
 //!
-//! What is written from then on is lost, and another process can accept the same code. This happens
-//! when someone replaces the file, and when another copy of SQLite in the process closes the same
-//! file: it drops the locks, and whoever closes the file next removes the log.
+//! Everything written from then on is lost, and another process can accept the same code. This
+//! happens when someone replaces the file, and when another copy of SQLite in the process closes
+//! the same file: it drops the locks, and the next program to close the file removes the log.
 
 use super::held::Held;
 use super::open::beside;
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Which file it is: the device and the inode.
+/// The identity of a file: the device and the inode.
 type Id = (u64, u64);
 
 /// Keeps a database that is open from losing its log, as far as the system allows it, and notices
@@ -200,7 +200,7 @@ impl Folder {
     }
 }
 
-/// Which file this path leads to, if any.
+/// The identity of the file at this path; `None` if there is no file.
 pub(super) fn id_of(path: &Path) -> Option<Id> {
     std::fs::metadata(path).ok().map(|file| id(&file))
 }

@@ -1,4 +1,4 @@
-//! Versions after the first one, most of which only these tests know.
+//! Versions after the first one, most of them known to these tests only.
 
 use super::super::Sqlite;
 use super::*;
@@ -148,7 +148,8 @@ fn a_process_that_is_killed_while_it_applies_a_version_leaves_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = first(folder.path());
     let mut child = child("endless", &path);
-    // What SQLite cannot keep in memory goes to the log, so by then it is in the middle of it.
+    // Changes that SQLite cannot keep in memory go to the log, so by then the migration is in
+    // progress.
     let log = beside(&path, "-wal");
     while std::fs::metadata(&log).map_or(0, |log| log.len()) < 4_000_000 {
         assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
