@@ -1,6 +1,6 @@
-//! The decisions of the engine, as pure functions: each sees rows through a [`View`], and what it
-//! changes there is written. None does I/O, reads a clock or draws random numbers, so it can be made
-//! again if the rows have changed, and every store decides alike.
+//! The decisions of the engine, as pure functions: each reads rows through a [`View`], and its
+//! changes to them are written. No decision does I/O, reads a clock or draws random numbers, so it
+//! can be repeated if the rows have changed, and every store decides alike.
 
 pub(super) mod addresses;
 pub(super) mod applications;
@@ -36,14 +36,14 @@ use crate::model::UserId;
 
 pub(super) type AppId = i64;
 
-/// How the keys of users begin, before the id.
+/// The prefix of users' keys, before the id.
 const USER: &str = "user:";
 
 /// The names of the sequences of ids.
 const USERS: &str = "users";
 const DEVICES: &str = "devices";
 
-/// Who gets a code.
+/// The recipient of a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     User(AppId, UserId),
@@ -60,7 +60,7 @@ impl Subject {
         }
     }
 
-    /// The user whose key this is, if it is that of one.
+    /// Returns the user whose key this is; `None` if it is the key of something else.
     pub(super) fn user_of(key: &str) -> Option<UserId> {
         key.strip_prefix(USER)?.parse().ok()
     }

@@ -1,5 +1,5 @@
-//! Wrong codes in calls with one `user_ip`, for all users of an application together. Each user has waits already,
-//! but one address could try a few codes of very many users. Counted in the transaction that decides about a code.
+//! Limits wrong codes per `user_ip`, for all users of an application together. Each user has waits already, but one
+//! address could try a few codes of very many users. Counted in the transaction that decides about a code.
 
 use super::AppId;
 use super::budgets::{HOUR, Over, Window, slide};

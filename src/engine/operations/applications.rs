@@ -58,7 +58,8 @@ pub(in crate::engine) fn ids(view: &mut View) -> Decided<Vec<AppId>> {
     Ok(view.all_readable::<Application>()?.into_iter().map(|row| row.app_id).collect())
 }
 
-/// Whether there is such an application. Whoever uses one may believe so for a while after it was removed.
+/// Returns whether there is such an application. A process that uses one may believe so for a while after it was
+/// removed.
 pub(in crate::engine) fn exists(view: &mut View, id: AppId) -> Decided<bool> {
     Ok(view.get::<Application>((id,))?.is_some())
 }

@@ -37,7 +37,7 @@ pub(in crate::engine) struct NewApproval {
     /// The number that the user has to type on the device; empty for none.
     pub(in crate::engine) number: Zeroizing<String>,
     pub(in crate::engine) pushes: NewPushes,
-    /// How many requests are pushed to the devices of a user in five minutes; 0 is no limit.
+    /// The number of requests pushed to the devices of a user in five minutes; 0 is no limit.
     pub(in crate::engine) most_pushes: u32,
     pub(in crate::engine) now: Now,
 }
@@ -48,7 +48,7 @@ pub(in crate::engine) enum AddApproval {
         answerable: bool,
         /// The push messages, for their first attempts.
         pushes: Vec<Claimed>,
-        /// Whether there are none because of the limit.
+        /// True if nothing is pushed because of the limit.
         over_limit: bool,
     },
     NoUser,
@@ -67,7 +67,7 @@ pub(in crate::engine) struct Request {
 }
 
 impl Request {
-    /// How many digits its number has.
+    /// The number of digits in its number.
     pub(in crate::engine) fn digits(&self) -> crate::Result<usize> {
         Ok(self.row.number.get()?.len())
     }
@@ -82,7 +82,7 @@ pub(in crate::engine) struct Response {
     pub(in crate::engine) approved: bool,
     /// The number that the user typed.
     pub(in crate::engine) number: Option<Secret>,
-    /// What a device with a key has signed.
+    /// The response that a device with a key has signed.
     pub(in crate::engine) signed: Option<Signed>,
     /// Until when further requests are snoozed, if the user reported this one.
     pub(in crate::engine) snoozed_until: Option<Time>,
@@ -105,7 +105,7 @@ impl Signed {
             .map_err(|error| crate::Error::Internal { message: error.to_string() })
     }
 
-    /// What is stored of a response; none if no device has signed it.
+    /// Returns the stored response; `None` if no device has signed it.
     pub(in crate::engine) fn of(row: &Approval) -> crate::Result<Option<Signed>> {
         match row.evidence.get()?.as_str() {
             "" => Ok(None),
@@ -131,7 +131,7 @@ pub(in crate::engine) enum Responded {
     Done(Option<Box<Claimed>>),
     /// The number is wrong, and can be typed once more.
     WrongNumber,
-    /// That was counted already: somebody has sent the same response again.
+    /// A response that was counted already and has been sent again.
     Repeated,
     /// The number was wrong for the last time, so the request is denied.
     DeniedByNumber(Option<Box<Claimed>>),
@@ -201,8 +201,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
     Ok(AddApproval::Added { answerable: !devices.is_empty(), pushes, over_limit })
 }
 
-/// The text that devices show, and nothing else: whoever changes it in the database changes its hash, which
-/// devices sign.
+/// The text that devices show, and nothing else. A change of it in the database changes its hash, which devices sign.
 fn shown(new: &NewApproval, email: &str) -> String {
     let shown = json!({
         "application": new.application,
@@ -215,7 +214,7 @@ fn shown(new: &NewApproval, email: &str) -> String {
     shown.to_string()
 }
 
-/// What has become of a request.
+/// The status of a request.
 pub(in crate::engine) fn status(row: &Approval) -> ApprovalStatus {
     match row.status.as_str() {
         "approved" => ApprovalStatus::Approved,
@@ -226,7 +225,7 @@ pub(in crate::engine) fn status(row: &Approval) -> ApprovalStatus {
     }
 }
 
-/// An e-mail of which users recognise their own.
+/// Masks an e-mail address so that its user still recognises it.
 pub(in crate::engine) fn masked(email: &str) -> String {
     let (name, domain) = email.rsplit_once('@').unwrap_or((email, ""));
     format!("{}***@{domain}", name.chars().take(1).collect::<String>())
@@ -374,7 +373,7 @@ fn is_number(row: &Approval, typed: Option<&Secret>) -> Decided<bool> {
     Ok(number.is_empty() || number.as_bytes().ct_eq(typed.as_bytes()).into())
 }
 
-/// Whether a response with a wrong number was counted before. What is signed has the time in it, so another try
+/// Returns whether a response with a wrong number was counted before. The signed text includes the time, so another try
 /// has another text.
 fn is_repeated(row: &Approval, signed: &Signed) -> Decided<bool> {
     Ok(Signed::of(row)?.is_some_and(|counted| counted.text == signed.text))

@@ -1,5 +1,5 @@
-//! The approver: what its devices need of the service, the invitations by which they are registered, and what
-//! they may change of themselves.
+//! The approver: the data of the service that its devices need, the invitations that register them, and the settings
+//! that devices may change of themselves.
 
 use super::audit::Trail;
 use super::factors::{self, Credential, NewAuthenticator, NewDevice};
@@ -25,7 +25,7 @@ pub(in crate::engine) struct NewKeys {
     pub(in crate::engine) code_key: Zeroizing<Vec<u8>>,
 }
 
-/// What the service has; none if nobody has said where it is reached.
+/// Returns the service's data; `None` if its public URL is not set.
 pub(in crate::engine) fn find(view: &mut View) -> Decided<Option<Approver>> {
     view.get::<Approver>((ONE,))
 }
@@ -52,7 +52,7 @@ pub(in crate::engine) fn set_public_url(
     Ok(())
 }
 
-/// The right to register a device, for whoever has the code of this hash.
+/// An invitation: the right to register a device, by the code with this hash.
 #[derive(Clone)]
 pub(in crate::engine) struct NewInvitation {
     pub(in crate::engine) code_hash: Vec<u8>,
@@ -88,7 +88,7 @@ pub(in crate::engine) struct Presented {
     pub(in crate::engine) language: String,
     /// The secret of its codes.
     pub(in crate::engine) secret: Zeroizing<Vec<u8>>,
-    /// How many devices with a key a user can have.
+    /// The maximum number of devices with a key that a user can have.
     pub(in crate::engine) most_devices: usize,
     /// The messages to the other devices of the user.
     pub(in crate::engine) first_push: i64,
@@ -97,7 +97,7 @@ pub(in crate::engine) struct Presented {
     pub(in crate::engine) trail: Trail,
 }
 
-/// What a device needs to show codes.
+/// The parameters that a device needs to show codes.
 pub(in crate::engine) struct Codes {
     pub(in crate::engine) secret: Zeroizing<Vec<u8>>,
     pub(in crate::engine) digits: u8,
@@ -112,7 +112,7 @@ pub(in crate::engine) enum Registered {
         codes: Codes,
         pushes: Vec<Claimed>,
     },
-    /// There is no such invitation, or no such user any more.
+    /// There is no such invitation, or its user was deleted.
     Unknown,
     Spent,
     Expired,
@@ -132,7 +132,8 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     let (digits, period) = (settings.authenticator_digits, settings.authenticator_period);
     let devices = view.all::<Device>((user_id.get(),))?;
     if let Some(id) = invitation.device_id {
-        // A device that has not got the reply presents the same key again. Nobody else has that key.
+        // A device that has not got the reply presents the same key again. No other device has that
+        // key.
         let same = |row: &&Device| row.device_id == id && row.public_key == new.key;
         let codes = match devices.iter().find(same).filter(|_| !is_late) {
             Some(_) => codes_of(view, user_id, id)?,
@@ -183,7 +184,7 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     Ok(Registered::Done { app, device, email: user.email, codes, pushes })
 }
 
-/// What a registered device needs to show codes.
+/// The parameters that a registered device needs to show codes.
 fn codes_of(view: &mut View, user_id: UserId, device: u64) -> Decided<Option<Codes>> {
     let all = view.all::<Authenticator>((user_id.get(),))?;
     let Some(row) = all.into_iter().find(|row| row.device_id == Some(device)) else {
@@ -198,7 +199,7 @@ pub(in crate::engine) fn has_key(device: &Device) -> bool {
     !device.public_key.is_empty()
 }
 
-/// What a device changes of itself. What is not given stays.
+/// The settings that a device changes of itself. `None` leaves one unchanged.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct DeviceChange {
     pub(in crate::engine) name: Option<String>,
@@ -226,7 +227,7 @@ pub(in crate::engine) fn change_device(
     Ok(true)
 }
 
-/// The devices of a user, the one that asks among them; none if it is not registered any more.
+/// The devices of a user, the one that asks among them; `None` if that one is no longer registered.
 pub(in crate::engine) fn devices(
     view: &mut View,
     user_id: UserId,

@@ -1,5 +1,6 @@
-//! What the engine has decided: rows that are added in the transaction of the decision, and never
-//! changed. They hold no secret and no code, a number only masked, and stay when the user is deleted.
+//! The audit: the decisions of the engine, as rows that are added in the transaction of the
+//! decision and never changed. They contain no secret and no code, and a number only masked, and
+//! stay when the user is deleted.
 
 use super::AppId;
 use super::verify::{Barred, Factor};
@@ -66,17 +67,17 @@ pub(in crate::engine) struct Trail {
     /// The name of the operator who decides, if one with a token does.
     pub(in crate::engine) operator: Option<String>,
     pub(in crate::engine) now: Now,
-    /// What the decision that is being made refuses: see [`Trail::refuse`].
+    /// The refusal of the decision that is being made: see [`Trail::refuse`].
     pub(in crate::engine) refused: Option<Noted>,
 }
 
-/// What was decided.
+/// A decision, as the audit notes it.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Noted {
     /// None for a number that belongs to no user, and for an application.
     pub(in crate::engine) user_id: Option<UserId>,
     pub(in crate::engine) verdict: AuditVerdict,
-    /// Why, where the verdict leaves that open.
+    /// The reason, if the verdict leaves it open.
     pub(in crate::engine) reason: Option<String>,
     pub(in crate::engine) factors: Vec<Factor>,
     /// Masked.
@@ -122,8 +123,8 @@ impl Trail {
         self.write(view, noted, 1);
     }
 
-    /// Notes something that changes nothing else, so that it can be asked for without end: whoever made
-    /// the decision counts it, and writes a row for those of some time.
+    /// Notes a refusal that changes nothing else, so that it can be requested without end: the
+    /// caller of the decision counts it, and writes one row for the refusals of some time.
     pub(in crate::engine) fn refuse(&mut self, noted: Noted) {
         self.refused = Some(noted);
     }
@@ -160,7 +161,7 @@ impl Trail {
     }
 }
 
-/// Which rows to read: those before a place, the latest first.
+/// The rows to read: the ones before a place, the latest first.
 #[derive(Clone)]
 pub(in crate::engine) struct Reading {
     /// Of this user, or of everybody of the application.

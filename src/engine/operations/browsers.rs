@@ -1,4 +1,4 @@
-//! The browsers that are remembered, by the hashes of the ids in their tokens.
+//! Remembered browsers, by the hashes of the ids in their tokens.
 
 use super::{AppId, user};
 use crate::engine::clock::{Now, Time};
@@ -7,7 +7,7 @@ use crate::engine::store::{Browser, Decided, View};
 use crate::in_order::in_order;
 use crate::model::UserId;
 
-/// Which remembered browser.
+/// The key of a remembered browser.
 #[derive(Clone)]
 pub(in crate::engine) struct BrowserKey {
     pub(in crate::engine) app: AppId,

@@ -1,15 +1,14 @@
-//! How many messages were sent: to a number, because of an address, to a country and by an application;
-//! and how many numbers an application has had looked up. Each is counted in the transaction that decides
-//! to send the message, or to ask for the number, so the limits are exact, however many threads and nodes
-//! there are.
+//! Message budgets: count the messages sent to a number, because of an address, to a country and by an application, and
+//! the numbers that an application has had looked up. Each is counted in the transaction that decides to send the
+//! message, or to ask for the number, so the limits are exact, however many threads and nodes there are.
 //!
-//! For a number and an address, the times of the latest messages are kept, so a window slides: with five
-//! in ten minutes, no ten minutes have six. A message counts until the window has passed, and not at its
-//! end. A country and an application have many, so theirs are counted by days of UTC.
+//! For a number and an address, the times of the latest messages are kept, so a window slides: with five in ten
+//! minutes, no ten minutes have six. A message counts until the window has passed, and not at its end. A country and an
+//! application have many messages, so they are counted by days of UTC.
 //!
-//! Verifications of a number use at most half of what the number, the country and the application may be sent,
-//! because they need no password: the rest is left to the logins of users. That holds for every number, or the
-//! limit would show strangers which numbers are enrolled.
+//! Verifications of a number use at most half of what the number, the country and the application may be sent, because
+//! they need no password: the rest is left to the logins of users. That holds for every number, or the limit would show
+//! strangers which numbers are enrolled.
 
 use super::AppId;
 use crate::engine::clock::Time;
@@ -273,7 +272,7 @@ fn end_of_day(now: Time) -> Time {
     Time((now.0.div_euclid(DAY_MILLISECONDS) + 1).saturating_mul(DAY_MILLISECONDS))
 }
 
-/// Whose row counts the messages that were taken back.
+/// The subject of the row that counts the messages that were taken back.
 fn failures(subject: &str) -> String {
     format!("undelivered:{subject}")
 }

@@ -43,7 +43,7 @@ pub(in crate::engine) enum Issued {
         /// The id of the verification, for a number.
         uuid: Option<ApprovalId>,
     },
-    /// After too many wrong codes no code is looked at, so none is sent.
+    /// After too many wrong codes, all codes are rejected, so no code is sent.
     Barred(Barred),
     /// A code was sent just now, for the same action and by the same channel.
     TooSoon(Time),
@@ -54,7 +54,7 @@ pub(in crate::engine) enum Issued {
 }
 
 impl Issued {
-    /// What the audit says of it.
+    /// The audit entry of the outcome.
     pub(in crate::engine) fn noted(&self, of: Noted) -> Noted {
         let refused =
             |over| Noted { verdict: AuditVerdict::Refused, over: Some(over), ..of.clone() };
@@ -106,7 +106,7 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     code.sends += 1;
     let limit = too_often(code.sends).then_some(others_end);
     let next = next(issue.now.steady.plus(issue.cool_down), limit, Some(code.expires_at));
-    // What was sent to the number counts also after its code has ended.
+    // Messages to the number count also after their code has ended.
     let next = next.max(has_place);
     let uuid = verifications::begin(view, issue, is_new, code.expires_at)?;
     let (job_id, lane, lease) = issue.job.clone();
@@ -149,9 +149,9 @@ fn locked(view: &mut View, issue: &IssueCode) -> Decided<Option<Barred>> {
     }
 }
 
-/// When the next message is accepted, which has to wait for the end of the cool-down and, if as many
-/// were sent as are allowed, until those of another action no longer count. Both waits end with the
-/// code of its own action.
+/// Returns when the next message is accepted. It has to wait for the end of the cool-down and, if
+/// as many were sent as are allowed, until messages for another action no longer count. Both waits
+/// end with the code of its own action.
 fn next(cool: Time, limit: Option<Option<Time>>, own_end: Option<Time>) -> Time {
     const NEVER: Time = Time(i64::MAX);
     let others = limit.map_or(cool, |others_end| others_end.unwrap_or(NEVER));
@@ -190,10 +190,9 @@ fn valid_or_fresh(
     })
 }
 
-/// Deletes the codes of this subject that cannot be accepted any more, so that none of them is sent
-/// again. A code cannot be accepted if it has expired, or if it would live longer than any code can: it was
-/// issued while the clock was wrong. One that lives longer than those of now was issued before the
-/// application had them live shorter.
+/// Deletes the codes of this subject that can no longer be accepted, so that they are not sent again. A code cannot be
+/// accepted if it has expired, or if it would live longer than any code can: it was issued while the clock was wrong. A
+/// code that lives longer than new ones was issued before the application shortened their life.
 fn delete_expired(view: &mut View, issue: &IssueCode, subject: &str) -> Decided<()> {
     let end = issue.now.steady.plus(LONGEST_CODE_LIFE + CLOCK_SLACK);
     for code in view.all::<SentCode>((subject.to_owned(),))? {

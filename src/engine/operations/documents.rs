@@ -1,5 +1,5 @@
-//! Documents that providers fetch, such as what the voice of a call reads out. Each has a code, so it
-//! leaves the database once, and only while the code is of use.
+//! Documents that providers fetch, such as the text that the voice of a call reads out. Each has a
+//! code, so it leaves the database once, and only while the code is of use.
 
 use super::codes::is_code;
 use super::jobs::{What, what};
@@ -10,26 +10,26 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// How long the document of a test can be fetched.
+/// The time for which the document of a test can be fetched.
 const TEST: Duration = Duration::from_secs(10 * 60);
 
-/// A document, and the code in it; none in that of a test.
+/// A document, and the code in it; `None` in the document of a test.
 #[derive(Serialize, Deserialize)]
 struct Content<T> {
     text: T,
     code: Option<T>,
 }
 
-/// A document to keep, which whoever has the token of this hash can fetch.
+/// A document to keep, which can be fetched with the token of this hash.
 pub(in crate::engine) struct NewDocument {
     pub(in crate::engine) token_hash: Vec<u8>,
     pub(in crate::engine) route: String,
-    /// The job of which it is a part, by the key of its row; none for a test.
+    /// The job that it is a part of, by the key of its row; `None` for a test.
     pub(in crate::engine) job: Option<(String, i64)>,
     pub(in crate::engine) text: Secret,
 }
 
-/// Keeps a document. Returns false if its job is over, so that nothing is to be fetched any more.
+/// Keeps a document. Returns false if its job is over, so that nothing has to be fetched.
 pub(in crate::engine) fn keep(view: &mut View, new: &NewDocument, now: Now) -> Decided<bool> {
     let mut row = Document {
         token_hash: new.token_hash.clone(),
@@ -55,7 +55,8 @@ pub(in crate::engine) fn keep(view: &mut View, new: &NewDocument, now: Now) -> D
     Ok(true)
 }
 
-/// Takes a document out of the database; none if there is none, or its code is of no use any more.
+/// Takes a document out of the database; `None` if it does not exist, or its code is no longer of
+/// use.
 pub(in crate::engine) fn take(
     view: &mut View,
     token_hash: &[u8],

@@ -9,15 +9,15 @@ use crate::engine::store::{Authenticator, Decided, Device, OfflineUse, User, Vie
 use crate::model::{DeviceId, UserId};
 use zeroize::Zeroizing;
 
-/// What protects an account.
+/// The factors that protect an account.
 pub(in crate::engine) struct Factors {
     /// Oldest first.
     pub(in crate::engine) authenticators: Vec<Authenticator>,
     /// Oldest first.
     pub(in crate::engine) devices: Vec<Device>,
-    /// How many are left.
+    /// The number of recovery codes left.
     pub(in crate::engine) recovery_codes: u64,
-    /// The factors of which no code is looked at, until the user is unlocked.
+    /// The factors whose codes are all rejected until the user is unlocked.
     pub(in crate::engine) locked: Vec<Factor>,
 }
 
@@ -137,7 +137,7 @@ pub(in crate::engine) fn add_authenticator(
     Ok(true)
 }
 
-/// Gives a device a secret of which it shows the codes.
+/// Gives a device a secret whose codes it shows.
 pub(super) fn add_device_codes(
     view: &mut View,
     new: &NewAuthenticator,
@@ -178,7 +178,7 @@ impl Authenticator {
         self.device_id.is_none()
     }
 
-    /// Returns whether it is an app of which no code was accepted yet.
+    /// Returns whether it is an app without any accepted code yet.
     pub(in crate::engine) fn is_pending(&self) -> bool {
         self.is_app() && self.last_step.is_none()
     }
@@ -215,8 +215,8 @@ pub(in crate::engine) fn reset_steps(
     }
     for mut row in view.all::<Authenticator>((user_id.get(),))? {
         let Some(step) = row.step_ahead(now) else { continue };
-        // The code of that step stays used. What was used before the clock was ahead is not known any more,
-        // so nothing up to now is accepted, and a code of a step that is skipped prepares no logins.
+        // The code of that step stays used. The codes used before the clock was ahead are no longer known, so nothing
+        // up to now is accepted, and a code of a step that is skipped prepares no logins.
         view.put(OfflineUse {
             user_id: row.user_id,
             authenticator_id: row.authenticator_id,
@@ -231,12 +231,12 @@ pub(in crate::engine) fn reset_steps(
 }
 
 impl Authenticator {
-    /// The latest step of which a code is accepted now.
+    /// The latest step whose code is accepted now.
     fn latest_step(&self, now: Now) -> u64 {
         now.clock.seconds() / self.period.max(1) + 1
     }
 
-    /// The last step of which a code was accepted, if none can be accepted now because of it.
+    /// The step of the last accepted code, if no code can be accepted now because of it.
     pub(in crate::engine) fn step_ahead(&self, now: Now) -> Option<u64> {
         self.last_step.filter(|last| *last > self.latest_step(now))
     }

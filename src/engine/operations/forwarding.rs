@@ -1,8 +1,8 @@
-//! Who handles the calls for a user while an application moves: this service, or the one before it, to
-//! which calls are forwarded.
+//! Decides which service handles the calls for a user while an application moves: this one, or the
+//! one before it, to which calls are forwarded.
 //!
-//! Both give the same ids to the same users. Whoever is here is handled here, except those who were
-//! returned; everybody else is there. A user who comes is added as one who is imported.
+//! Both give the same ids to the same users. Users who are here are handled here, except the ones
+//! who were returned; all others are there. A user who comes is added like an imported one.
 
 use super::addresses::WrongFromAddress;
 use super::audit::{AuditVerdict, Noted, Trail};
@@ -25,7 +25,7 @@ const RETURNED: &str = "returned";
 /// Neither here nor there: the user must not come back as one who is there.
 const DELETED: &str = "deleted";
 
-/// How many ids after the highest one that was seen there nobody is given here: others may create users there
+/// The number of ids after the highest one seen there that no user is given here: the other service may create users
 /// meanwhile.
 const RESERVED: i64 = 1_000_000;
 /// The reason of a verdict that is not of this service.
@@ -33,18 +33,18 @@ pub(in crate::engine) const FORWARDED: &str = "forwarded";
 /// For how long a code may be valid that was sent there.
 pub(in crate::engine) const CODE_LIFE: Duration = Duration::from_secs(60 * 60);
 
-/// What a reply from there says of a user.
+/// The information about a user in a reply from there.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct News {
     /// The number and the e-mail address.
     pub(in crate::engine) known: Option<(Phone, String)>,
     pub(in crate::engine) confirmed: Option<bool>,
-    /// Whether a code was sent, and if so, whether also to a user with an app.
+    /// `Some` if a code was sent: true if it would have been sent to a user with an app too.
     pub(in crate::engine) sent: Option<bool>,
     pub(in crate::engine) uses_app: bool,
-    /// What became of a code, for the audit.
+    /// The verdict on a code, for the audit.
     pub(in crate::engine) checked: Option<AuditVerdict>,
-    /// Whether it is the reply to a question of this service, which is not counted as a call.
+    /// True for the reply to a request of this service, which is not counted as a call.
     pub(in crate::engine) asked: bool,
 }
 
@@ -82,8 +82,8 @@ pub(in crate::engine) fn is_there(view: &mut View, app: AppId, id: UserId) -> De
     })
 }
 
-/// Returns whether the user with a number is there. Only the other service can say whether anybody has one that
-/// nobody has here.
+/// Returns whether the user with a number is there. If no user has the number here, only the other service can say
+/// whether one has it there.
 pub(in crate::engine) fn number_is_there(
     view: &mut View,
     app: AppId,
@@ -149,7 +149,7 @@ pub(in crate::engine) fn note(
     let state = before.as_ref().map(|row| row.state.clone());
     let mut row = before.clone().unwrap_or_else(|| unknown(app, id));
     if row.state == DELETED {
-        // Whoever created the user again has done so at the other service too.
+        // A user who was created again was so at the other service too.
         if news.known.is_none() {
             return Ok(false);
         }
@@ -164,7 +164,7 @@ pub(in crate::engine) fn note(
     let is_on_its_way = row.sent_until > now.steady;
     let proven = match news.checked {
         Some(AuditVerdict::Right) => {
-            // A code that nobody has sent is that of an app.
+            // A right code that was not sent comes from an app.
             row.has_app |= !is_on_its_way;
             let proven = is_on_its_way && !row.sent_forced;
             row.sent_until = Time(0);
@@ -184,7 +184,7 @@ pub(in crate::engine) fn note(
     Ok(may_come)
 }
 
-/// What is known of a user whose number and e-mail address are, so that the user can come.
+/// The state of a user whose number and e-mail address are known, so that the user can come.
 pub(in crate::engine) fn known(
     view: &mut View,
     app: AppId,
@@ -200,17 +200,17 @@ pub(in crate::engine) fn known(
     Ok(Some((Phone { country_code, national }, email, row.confirmed)))
 }
 
-/// What became of a user who was to come.
+/// The outcome of taking over a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Taken {
     Here,
-    /// The other service gave the user's number or e-mail address to nobody through this one.
+    /// The other service gave the user's number or e-mail address to no caller through this one.
     Unknown,
     /// Somebody else is here with the id or the number.
     Conflict(String),
 }
 
-/// Why a user is to come.
+/// The reason for taking over a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Because {
     /// Nothing keeps the user there.
@@ -311,7 +311,7 @@ pub(in crate::engine) fn forget(view: &mut View, app: AppId, id: UserId) -> Deci
     put(view, before.as_deref(), Forwarded { state: DELETED.to_owned(), ..unknown(app, id) })
 }
 
-/// Has users who are created here have ids that nobody has there.
+/// Reserves ids, so that users who are created here have ids that no user has there.
 fn reserve(view: &mut View, id: UserId) -> Decided<()> {
     let Some(id) = i64::try_from(id.get()).ok().filter(|id| *id <= HIGHEST as i64) else {
         return Ok(());
@@ -357,7 +357,7 @@ fn put(view: &mut View, before: Option<&str>, row: Forwarded) -> Decided<()> {
 }
 
 impl Forwarding {
-    /// How many users have this state, if they are counted.
+    /// The counter of the users with this state; `None` if they are not counted.
     fn of(&mut self, state: &str) -> Option<&mut u64> {
         match state {
             THERE => Some(&mut self.there),

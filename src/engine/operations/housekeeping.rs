@@ -1,4 +1,4 @@
-//! Deleting what has expired, of all users: in small steps, for which no login waits.
+//! Housekeeping: deletes expired rows of all users, in small steps that no login waits for.
 
 use super::applications::limits;
 use super::jobs::{self, DEAD, FAILED, SENT};
@@ -14,17 +14,17 @@ use std::time::Duration;
 
 /// For how long a clock that has moved by more than this is not believed: see [`retention`].
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How far the time moves before it is stored when it was seen.
+/// The interval at which the time of the last look is stored.
 const AN_HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// What is retained.
+/// The name of the table whose rows are retained.
 const AUDIT: &str = "audit";
 
-/// How many rows were deleted.
+/// The number of deleted rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Deleted {
     pub(in crate::engine) rows: u32,
-    /// Those of them in which something was no value of its column.
+    /// The number of deleted rows with an invalid value in a column.
     pub(in crate::engine) unreadable: u32,
 }
 
@@ -81,7 +81,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Deletes the jobs that are over and need not be looked at any more.
+    /// Deletes the jobs that are over and whose time to be looked at has passed.
     fn jobs(&mut self, view: &mut View, now: Now) -> Decided<()> {
         for lane in [SENT, DEAD] {
             let due = Due::until(now.steady, self.left()).of(lane.to_owned());
@@ -94,8 +94,8 @@ impl Sweep {
             jobs::forget_contents(view, row, now);
             self.deleted.rows += 1;
         }
-        // Where nobody runs jobs, those whose time is over end here. The routes of a server have
-        // workers.
+        // If no process runs jobs, the jobs whose time is over end here. The routes of a server
+        // have workers.
         let apps = view.all_readable::<Application>()?;
         let callbacks = apps.into_iter().map(|app| jobs::callbacks(app.app_id));
         let others = [HOST, SPOOL, jobs::PUSHES].map(str::to_owned);
@@ -105,9 +105,9 @@ impl Sweep {
         Ok(())
     }
 
-    /// Deletes the decisions of each application that are older than it keeps them, by the time that
-    /// never goes back and by the clock: a clock that was ahead for a moment has moved the one for ever,
-    /// and one that was behind has dated decisions before their time.
+    /// Deletes the decisions of each application that are older than it keeps them, both by the monotonic time and by
+    /// the clock: a clock that was ahead for a moment has moved the former permanently, and one that was behind has
+    /// dated decisions too early.
     fn audit(&mut self, view: &mut View, now: Now) -> Decided<()> {
         let believed = retention(view, now.steady)?;
         // An application that cannot be read keeps everything.
@@ -160,9 +160,9 @@ impl Sweep {
     }
 }
 
-/// The time that counts for the audit. A clock that jumps forward looks like a service that did
-/// not run. So after more than a day in which nobody looked, what the time was before counts for another
-/// day: a clock that is put right within it takes nothing away.
+/// Returns the time that counts for the audit. A clock that jumps forward looks like a service that did not run. So
+/// after more than a day without a look, the time before it counts for another day: a clock that is corrected within
+/// that day deletes nothing.
 fn retention(view: &mut View, now: Time) -> Decided<Time> {
     let Some(before) = view.get::<Retention>((AUDIT.to_owned(),))? else {
         let name = AUDIT.to_owned();
@@ -174,8 +174,8 @@ fn retention(view: &mut View, now: Time) -> Decided<Time> {
     let believed = match before.believed {
         Some(believed) if held => believed,
         believed if before.seen_at.plus(A_DAY) < now => {
-            // Nobody has lived through the day after the last jump, so that one is not believed
-            // either. A service that runs now and then still gets on.
+            // No process has run through the day after the last jump, so that jump is not believed
+            // either. A service that runs now and then still makes progress.
             let seen = before.seen_at;
             let is_doubted = before.held_until.is_some_and(|until| seen.plus(AN_HOUR) < until);
             let known = believed.filter(|_| is_doubted);
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// A store with two applications, of which the second keeps its audit for ten days, and 400.
+    /// A store with two applications; the second keeps its audit for ten days, the first for 400.
     fn audited() -> Store {
         let store = Store::new(Memory::new());
         let filled = store.run(|view| {
@@ -327,7 +327,7 @@ mod tests {
         noted.unwrap();
     }
 
-    /// How many decisions each application has.
+    /// The number of decisions of each application.
     fn kept(store: &Store) -> [usize; 2] {
         let rows = store.look(|view| view.all::<Audit>(())).unwrap();
         [1, 2].map(|app| rows.iter().filter(|row| row.app_id == app).count())

@@ -1,11 +1,10 @@
-//! What the engine has to send: messages to phones, and callbacks. A job is a row that is written in
-//! the transaction that causes it. Whoever attempts it has leased it before, in a transaction too, and
-//! what became of the attempt is written in another one: nothing is sent inside a transaction.
+//! Jobs: the messages to phones and the callbacks that the engine has to send. A job is a row that is written in the
+//! transaction that causes it. It is leased before each attempt, in a transaction too, and the outcome of the attempt
+//! is written in another one: nothing is sent inside a transaction.
 //!
-//! The `lane` of a job is the route by which it goes next, and each lane has a queue of its own, so that
-//! a route that hangs holds up no other. `due_at` says when somebody has to look at the job: when it can
-//! be attempted again; after a lease, when nobody is believed to be attempting it any more; and once it
-//! is over, when it is forgotten.
+//! The `lane` of a job is the route by which it goes next, and each lane has a queue of its own, so that a route that
+//! hangs holds up no other. `due_at` is the time at which the job has to be looked at: when it can be attempted again;
+//! after a lease, when it is believed that no attempt is in progress; and once it is over, when it is forgotten.
 
 mod carried;
 mod ended;
@@ -37,11 +36,11 @@ pub(in crate::engine) const SENT: &str = "sent";
 pub(in crate::engine) const FAILED: &str = "failed";
 /// The lane of jobs that failed for good.
 pub(in crate::engine) const DEAD: &str = "dead";
-/// How the lanes of callbacks begin. No route has such a name.
+/// The prefix of the lanes of callbacks. No route has such a name.
 pub(in crate::engine) const CALLBACKS: &str = "callbacks:";
 /// The lane of push messages. No route has such a name.
 pub(in crate::engine) const PUSHES: &str = "push:";
-/// How many characters of an error are kept.
+/// The number of characters of an error that are kept.
 const ERROR_LENGTH: usize = 200;
 
 /// The lane of an application's callbacks: a receiver that hangs holds up no other.
@@ -49,7 +48,7 @@ pub(in crate::engine) fn callbacks(app: AppId) -> String {
     format!("{CALLBACKS}{app}")
 }
 
-/// Returns whether nothing in this lane is attempted any more.
+/// Returns whether this lane is for jobs that are over, and makes no more attempts.
 pub(in crate::engine) fn is_over(lane: &str) -> bool {
     [SENT, FAILED, DEAD].contains(&lane)
 }
@@ -79,7 +78,7 @@ pub(in crate::engine) struct Claimed {
     pub(in crate::engine) what: What,
 }
 
-/// A job to add, which whoever adds it attempts at once.
+/// A job to add, whose first attempt follows at once.
 pub(in crate::engine) struct NewJob<'a> {
     pub(in crate::engine) subject: &'a Subject,
     pub(in crate::engine) job_id: i64,
@@ -92,30 +91,30 @@ pub(in crate::engine) struct NewJob<'a> {
     pub(in crate::engine) now: Now,
 }
 
-/// What decides about further attempts.
+/// The plan that decides about further attempts.
 #[derive(Clone)]
 pub(in crate::engine) struct Plan {
     /// The routes that a message may take, the preferred one first.
     pub(in crate::engine) routes: Vec<String>,
-    /// How long an attempt may take, with some time to spare.
+    /// The time that an attempt may take, with some time to spare.
     pub(in crate::engine) lease: Duration,
-    /// Whether messages are counted.
+    /// True if messages are counted.
     pub(in crate::engine) limited: bool,
     /// The name of the operator who decides, if one with a token does.
     pub(in crate::engine) operator: Option<String>,
 }
 
-/// What becomes of a job after an attempt.
+/// The outcome for a job after an attempt.
 pub(in crate::engine) enum Ended {
     Sent,
     /// It waits for another attempt.
     Waits,
-    /// It is leased anew for an attempt by another route, at once.
+    /// It is leased again for an attempt by another route, at once.
     Again(Box<Claimed>),
     /// It failed for good.
     Failed,
-    /// It is no longer the attempt of this lease that decides: another one was begun, or there is
-    /// nothing to send any more.
+    /// The attempt of this lease no longer decides: another one was begun, or there is nothing left
+    /// to send.
     Stale,
 }
 
@@ -159,12 +158,12 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
 /// Jobs that were leased.
 pub(in crate::engine) struct Leased {
     pub(in crate::engine) claimed: Vec<Claimed>,
-    /// How many were looked at: as many as were asked for, if more are due.
+    /// The number of jobs looked at: as many as were asked for, if more are due.
     pub(in crate::engine) due: usize,
 }
 
-/// Leases jobs of a lane that are due, and at most so many. Those that must not be sent any more end
-/// here: a code is not sent once it is void. What is damaged ends the job that needs it alone.
+/// Leases jobs of a lane that are due, and at most so many. Jobs that must no longer be sent end
+/// here: a code is not sent once it is void. Damaged data ends only the job that needs it.
 pub(in crate::engine) fn claim(
     view: &mut View,
     lane: &str,
@@ -175,7 +174,7 @@ pub(in crate::engine) fn claim(
     let due = Due::until(now.steady, most).of(lane.to_owned());
     let (jobs, unreadable) = view.due::<Job>(&due)?;
     for job in &jobs {
-        // Together, or each of them would begin the decision anew.
+        // Together, or each of them would restart the decision.
         view.ask::<SentCode>((job.subject.clone(), job.action.clone()));
         view.ask::<Application>((job.app_id,));
     }
@@ -185,7 +184,7 @@ pub(in crate::engine) fn claim(
     }
     for mut job in jobs {
         if job.leased {
-            // Whoever attempted it was killed, or never said what became of it.
+            // The process that attempted it was killed, or never reported the outcome.
             was_ambiguous(&mut job);
         }
         if job.deadline <= now.steady {
@@ -264,7 +263,7 @@ fn was_ambiguous(job: &mut Job) {
     job.ambiguous_here = job.ambiguous_here.saturating_add(1);
 }
 
-/// What is damaged is an error of its own here, and not of the whole decision.
+/// Turns damaged data into an error of its own, which does not fail the whole decision.
 fn unless_damaged<T>(decided: Decided<T>) -> Decided<crate::Result<T>> {
     match decided {
         Ok(decided) => Ok(Ok(decided)),
@@ -310,7 +309,7 @@ pub(in crate::engine) fn finish(
     let Some(due_at) = next.filter(|due_at| *due_at < job.deadline) else {
         // A message has another attempt as long as a route is left, and a callback as its schedule says.
         let why = match (next, outcome) {
-            // Whatever the last attempt says, an earlier one may have sent it.
+            // An earlier attempt may have sent it, even if the last one failed.
             (None, _) if is_message && job.ambiguous > 0 => Undelivered::Ambiguous,
             (None, Outcome::Permanent(_)) => Undelivered::Rejected,
             (None, _) if is_message => Undelivered::Rejected,
@@ -348,7 +347,7 @@ fn lease(job: &mut Job, plan: &Plan, now: Now) {
     job.due_at = now.steady.plus(plan.lease);
 }
 
-/// Nobody has it from now on, and nobody who had it before decides.
+/// Frees a job: it is leased by no process from now on, and earlier leases no longer decide.
 fn free(job: &mut Job, due_at: Time) {
     job.epoch += 1;
     job.leased = false;
@@ -372,8 +371,8 @@ pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
     Subject::user_of(&job.subject)
 }
 
-/// Returns whether what it carries is still of use. Once an application sends no SMS any more, those that wait
-/// are not sent either.
+/// Returns whether the payload of a job is still of use. Once an application no longer sends SMS, waiting ones are not
+/// sent either.
 fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool> {
     if matches!(what, What::Message { message, .. } if !message.by_voice)
         && view.get::<Application>((job.app_id,))?.is_some_and(|app| !app.sms_enabled)

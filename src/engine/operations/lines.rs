@@ -1,5 +1,6 @@
-//! What providers have said of the lines behind numbers, and how often an application has them asked on
-//! a day. It is counted in the transaction that allows a look-up, so the limit is exact.
+//! Look-ups of the lines behind numbers: kept results of providers, and the number of look-ups of
+//! an application on a day. A look-up is counted in the transaction that allows it, so the limit is
+//! exact.
 
 use super::AppId;
 use super::budgets::{self, Over, Sending};
@@ -18,16 +19,16 @@ pub(in crate::engine) struct LineKey {
 #[derive(Clone)]
 pub(in crate::engine) struct Wanted {
     pub(in crate::engine) key: LineKey,
-    /// How many are allowed on a day; without end in a sandbox that has no limits.
+    /// The number of look-ups allowed on a day; `None` in a sandbox without limits.
     pub(in crate::engine) most: Option<u32>,
-    /// The message that the number is looked up for. If it is over a limit, nobody need be asked.
+    /// The message that the number is looked up for. If it is over a limit, no look-up is needed.
     pub(in crate::engine) message: Option<Sending>,
     /// The steady time.
     pub(in crate::engine) now: Time,
 }
 
 pub(in crate::engine) enum Allowance {
-    /// What a provider has said before.
+    /// The kept result of an earlier look-up.
     Kept(PhoneLine),
     /// It is counted, and the provider can be asked.
     Allowed,
@@ -36,7 +37,7 @@ pub(in crate::engine) enum Allowance {
     Over(Over),
 }
 
-/// What is kept of an earlier look-up.
+/// The kept result of an earlier look-up.
 pub(in crate::engine) fn find(
     view: &mut View,
     key: &LineKey,

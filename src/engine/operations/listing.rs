@@ -52,8 +52,8 @@ pub(in crate::engine) fn activities(
     view.page(page).map(Some)
 }
 
-/// The requests that were open, those of a user or of all, before the request of a user with this number, each
-/// with its place; and whether more may follow.
+/// The requests that were open, of one user or of all, before the request of a user with this number, each with its
+/// place; and whether more may follow.
 #[allow(clippy::type_complexity, reason = "the two belong together only here")]
 pub(in crate::engine) fn open_approvals(
     view: &mut View,

@@ -1,10 +1,10 @@
-//! Whose a name is.
+//! Owners of names.
 
 use super::AppId;
 use crate::engine::store::{Decided, Lookup, View};
 use std::collections::BTreeSet;
 
-/// What a name is the name of.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Kind {
     /// The hash of an API key: the application that has it. The application of the look-up is 0.

@@ -1,4 +1,4 @@
-//! Users that come from another service with their ids, and all users for those who leave for one.
+//! Moving between services: imports users with their ids, and exports all users.
 
 use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
@@ -17,10 +17,10 @@ pub(in crate::engine) struct Account {
     pub(in crate::engine) devices: Vec<Device>,
 }
 
-/// What becomes of each of these users, of which nothing is written.
+/// Returns what an import would do with each of these users, and writes nothing.
 ///
-/// Everything is read before anything is written, because what a decision has written is searched row
-/// by row: see `Cache::row`.
+/// Everything is read before anything is written, because rows that a decision has written are
+/// searched one by one: see `Cache::row`.
 pub(in crate::engine) fn compare(
     view: &mut View,
     app: AppId,
@@ -56,7 +56,7 @@ pub(in crate::engine) fn compare(
     Ok(outcomes)
 }
 
-/// Adds those of these users that are not there yet. The ids of later users are above theirs.
+/// Adds the users that are not there yet. The ids of later users are above theirs.
 pub(in crate::engine) fn import(
     view: &mut View,
     app: AppId,
@@ -120,8 +120,8 @@ fn free(view: &mut View, app: AppId, user: &UserRecord) -> Decided<Option<Import
     Ok(None)
 }
 
-/// The new users that come before one, as they will be here: whoever comes again is compared with them as with
-/// those who came in another transaction.
+/// The new users that come before one, as they will be here: a user who comes again is compared with them as with users
+/// of another transaction.
 #[derive(Default)]
 struct Earlier {
     users: BTreeMap<u64, Account>,

@@ -6,10 +6,10 @@ use crate::engine::store::{Activity, Authenticator, Decided, OfflineSteps, Offli
 use crate::model::UserId;
 use std::time::Duration;
 
-/// How long it is known which codes were used without the service.
+/// The time for which codes that were used without the service are known.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Which codes a machine may accept without the service.
+/// The codes that a machine may accept without the service.
 #[derive(Clone)]
 pub(in crate::engine) struct Preparation {
     pub(in crate::engine) user_id: UserId,
@@ -22,7 +22,7 @@ pub(in crate::engine) struct Preparation {
     pub(in crate::engine) end_step: u64,
     /// Empty without a name.
     pub(in crate::engine) machine: String,
-    /// What to store of it.
+    /// The data to store.
     pub(in crate::engine) data: String,
     pub(in crate::engine) nonce: i64,
     pub(in crate::engine) now: Now,
@@ -43,22 +43,22 @@ pub(in crate::engine) struct Report {
 #[derive(Clone)]
 pub(in crate::engine) struct Login {
     pub(in crate::engine) step: u64,
-    /// What to store of it.
+    /// The data to store.
     pub(in crate::engine) data: String,
     pub(in crate::engine) nonce: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Reported {
-    /// How many logins were not reported before.
+    /// The number of logins that were not reported before.
     Added(usize),
     NoUser,
     /// No machine was given the codes of these logins, or a step has not begun.
     NotPrepared,
 }
 
-/// Stores which codes a machine may accept. Returns whether the step is that of the last code that was
-/// accepted, and has not prepared any yet.
+/// Stores the codes that a machine may accept. Returns whether the step belongs to the last
+/// accepted code, and has not prepared any yet.
 pub(in crate::engine) fn prepare(view: &mut View, new: &Preparation) -> Decided<bool> {
     let id = new.user_id.get();
     let app = view.get::<Authenticator>((id, new.authenticator_id))?;

@@ -6,7 +6,7 @@ use crate::engine::clock::Time;
 use crate::engine::limits::MOST_OPERATORS;
 use crate::engine::store::{Decided, Operator, View};
 
-/// Why nothing is done.
+/// The reason why nothing is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Refused {
     /// There is one with this name.

@@ -18,12 +18,12 @@ pub(in crate::engine) struct NewPushes {
     pub(in crate::engine) now: Now,
 }
 
-/// What a push message is about.
+/// The subject of a push message.
 #[derive(Clone)]
 pub(in crate::engine) enum About {
     /// An approval request.
     Request(String),
-    /// That a device was registered, of which it is not notified itself.
+    /// The registration of a device, which is not notified itself.
     Device(u64),
 }
 
@@ -63,7 +63,7 @@ pub(in crate::engine) fn has_subscription(device: &Device) -> bool {
     device.push.get().is_ok_and(|push| !push.is_empty())
 }
 
-/// Whether a message is still of use: its device has a subscription, and its request can be responded to.
+/// Returns whether a message is still of use: its device has a subscription, and its request can be responded to.
 pub(super) fn is_wanted(
     view: &mut View,
     user_id: Option<UserId>,

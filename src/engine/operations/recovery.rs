@@ -35,7 +35,7 @@ pub(in crate::engine) fn codes(
     Ok((rows, user.map(|user| user.wrong(Factor::Recovery)).unwrap_or_default()))
 }
 
-/// How many recovery codes a user has left.
+/// The number of recovery codes that a user has left.
 pub(super) fn left(view: &mut View, user_id: UserId) -> Decided<u64> {
     let rows = view.all::<RecoveryCode>((user_id.get(),))?;
     Ok(rows.iter().filter(|row| !row.spent).count() as u64)

@@ -1,4 +1,4 @@
-//! How far the steady time has come, for other processes and after a restart.
+//! The progress of the steady time, stored for other processes and for a restart.
 
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Decided, Sequence, View};
@@ -6,7 +6,7 @@ use crate::engine::store::{Decided, Sequence, View};
 const LATEST: &str = "time";
 const AHEAD: &str = "time_ahead";
 
-/// How far it has come.
+/// The stored progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Reached {
     pub(in crate::engine) latest: Time,

@@ -25,7 +25,7 @@ pub(in crate::engine) struct EnrolUser {
     pub(in crate::engine) phone: Phone,
     /// The message to a user who is new.
     pub(in crate::engine) welcome: Option<Welcome>,
-    /// Whether a number that a user has already changes nothing.
+    /// True if a number that a user has already changes nothing.
     pub(in crate::engine) new_only: bool,
     pub(in crate::engine) now: Now,
 }
@@ -43,7 +43,7 @@ pub(in crate::engine) struct Welcome {
 
 pub(in crate::engine) struct EnrolledUser {
     pub(in crate::engine) user_id: UserId,
-    /// Whether the user was not there before.
+    /// True if the user was not there before.
     pub(in crate::engine) created: bool,
     /// The message for its first attempt, or why it is not sent, if there is one for this user.
     pub(in crate::engine) welcome: Option<Result<Box<Claimed>, Over>>,
@@ -59,7 +59,7 @@ pub(in crate::engine) struct Profile {
     pub(in crate::engine) confirmed: bool,
     pub(in crate::engine) sms_used: bool,
     pub(in crate::engine) authenticator_used: bool,
-    /// Whether one of the devices shows codes.
+    /// True if one of the devices shows codes.
     pub(in crate::engine) device_shows_codes: bool,
     /// The types of the user's devices, oldest first.
     pub(in crate::engine) devices: Vec<String>,
@@ -410,7 +410,7 @@ mod tests {
             Ok(())
         });
         failed.unwrap();
-        // What was recorded in the same batch goes too.
+        // Rows recorded in the same batch are deleted too.
         let deleted = store.run(move |view| {
             add_activity(view, &activity(user_id))?;
             delete(view, 1, user_id)

@@ -8,7 +8,7 @@ use crate::engine::limits::VERIFICATION_RECORD;
 use crate::engine::store::{Decided, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
 
-/// Which verification of a number.
+/// The key of a number's verification.
 #[derive(Clone)]
 pub(in crate::engine) enum VerificationKey {
     Uuid(AppId, ApprovalId),
@@ -20,7 +20,7 @@ pub(in crate::engine) enum VerificationKey {
 pub(in crate::engine) struct Verification {
     pub(in crate::engine) expires_at: Time,
     pub(in crate::engine) verified: bool,
-    /// Whether wrong codes have invalidated the code.
+    /// True if wrong codes have invalidated the code.
     pub(in crate::engine) is_void: bool,
 }
 

@@ -25,18 +25,18 @@ pub(in crate::engine) struct WrongAnswers {
     pub(in crate::engine) last_at: Option<Time>,
 }
 
-/// Why no code of a factor is looked at.
+/// The reason why codes of a factor are rejected without a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Barred {
     Until(Time),
     /// Until the user is unlocked.
     Locked,
-    /// Until then, for whatever user, because so many wrong codes came from the address.
+    /// Until then, for any user, because so many wrong codes came from the address.
     Address(Time),
 }
 
 impl Barred {
-    /// What ends first.
+    /// Returns the bar that ends first.
     pub(in crate::engine) fn first(self, other: Barred) -> Barred {
         match (self, other) {
             (Barred::Until(one), Barred::Until(other)) => Barred::Until(one.min(other)),
@@ -84,7 +84,7 @@ impl User {
         self.set_wrong(factor, wrong);
     }
 
-    /// Begins to count anew, for every factor.
+    /// Restarts the counts of every factor.
     pub(in crate::engine) fn unlock(&mut self) {
         for factor in [Factor::Code, Factor::Authenticator, Factor::Recovery] {
             self.set_wrong(factor, WrongAnswers::default());
@@ -113,7 +113,7 @@ pub(in crate::engine) struct VerifyState {
     pub(in crate::engine) authenticators: Vec<EnrolledApp>,
 }
 
-/// Whose codes they are.
+/// The owner of the codes.
 #[allow(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Owner {
     User(User),
@@ -139,8 +139,8 @@ impl VerifyState {
         }
     }
 
-    /// Is set if no code of a factor is looked at now. Nobody can unlock a number, so that ends when its
-    /// verifications are forgotten.
+    /// Returns the bar if codes of a factor are rejected without a comparison now. A number cannot be unlocked, so its
+    /// bar ends when its verifications are forgotten.
     pub(in crate::engine) fn bar(
         &self,
         factor: Factor,
@@ -301,7 +301,7 @@ fn use_up(view: &mut View, state: &mut VerifyState, found: &Match, now: Now) -> 
     Ok(())
 }
 
-/// What else follows from a right code.
+/// Applies the other effects of a right code.
 fn accept(view: &mut View, state: &mut VerifyState, found: &Match, now: Now) {
     match &mut state.owner {
         Owner::User(user) => {

@@ -1,4 +1,4 @@
-//! What a job carries: a message, a callback or a push message, sealed in its row.
+//! Job payloads: a message, a callback or a push message, sealed in its row.
 
 use crate::engine::JobKind;
 use crate::engine::store::{Job, Sealed};
@@ -52,7 +52,7 @@ pub(in crate::engine) struct Outgoing {
     pub(in crate::engine) text: Wording,
     pub(in crate::engine) country: u16,
     pub(in crate::engine) network: Option<String>,
-    /// That of the call, for the audit of what becomes of the message.
+    /// The user's address in the call, for the audit of the message's delivery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::engine) user_ip: Option<String>,
 }
@@ -77,7 +77,7 @@ struct CallbackPayload<T> {
     body: T,
 }
 
-/// What a job carries.
+/// Reads the payload of a job.
 pub(in crate::engine) fn what(job: &Job) -> crate::Result<What> {
     let damaged = || super::super::damaged("jobs", "payload");
     let payload = job.payload.get()?;

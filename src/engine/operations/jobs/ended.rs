@@ -1,4 +1,4 @@
-//! The end of jobs: what was sent, and what failed for good.
+//! The end of jobs: sent, or failed permanently.
 
 use super::super::audit::{AuditVerdict, Noted, Trail};
 use super::super::budgets::Sending;
@@ -45,25 +45,26 @@ pub(super) fn sent(
     Ok(())
 }
 
-/// Why something was not delivered.
+/// The reason why something was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Undelivered {
     /// There was no time left for another attempt.
     Expired,
-    /// Whoever was asked said that no attempt will succeed.
+    /// The recipient's service said that no attempt will succeed.
     Rejected,
     Cancelled,
-    /// Nobody knows whether it was: no attempt said so.
+    /// It is unknown whether it was sent: no attempt said so.
     Ambiguous,
-    /// What was to be sent cannot be read.
+    /// The payload cannot be read.
     Unreadable,
-    /// Its code was used, replaced, or guessed at too often, or its application sends no SMS any more.
+    /// Its code was used, replaced, or guessed at too often, or its application no longer sends
+    /// SMS.
     Void,
     /// The provider has accepted it, and reported later that it did not arrive.
     Undeliverable,
 }
 
-/// What the audit calls it.
+/// The name of the reason in the audit.
 fn reason(why: Undelivered) -> &'static str {
     match why {
         Undelivered::Expired => "expired",
@@ -101,8 +102,9 @@ pub(super) fn bury(
     Ok(())
 }
 
-/// A message that reached nobody does not count, and the next one need not wait. One that may have
-/// reached somebody does: otherwise, whoever makes attempts fail would have no limits.
+/// Gives up a job. A message that reached no phone does not count, and the next one need not wait.
+/// One that may have reached a phone does count: otherwise, a caller who makes attempts fail would
+/// have no limits.
 pub(super) fn give_up(
     view: &mut View,
     job: &Job,
@@ -111,7 +113,7 @@ pub(super) fn give_up(
     now: Now,
 ) -> Decided<()> {
     if let (Ok(What::Message { message, code }), 0) = (what(job), job.ambiguous) {
-        // Where a row is damaged, nothing is taken back.
+        // If a row is damaged, nothing is taken back.
         if code.is_some() {
             drop(unless_damaged(take_back_code(view, job))?);
         }
@@ -167,8 +169,8 @@ pub(super) fn sending(
     }))
 }
 
-/// Removes a message that nobody needs any more. One that may have been sent was perhaps what the user
-/// got.
+/// Removes a message that is no longer needed. One that may have been sent was perhaps what the
+/// user got.
 pub(super) fn drop_void(view: &mut View, job: &Job, now: Now) {
     match job.ambiguous {
         0 => note(view, job, Undelivered::Void, None, now),
@@ -188,7 +190,7 @@ pub(super) fn note_ambiguous(view: &mut View, job: &Job, now: Now) {
     }
 }
 
-/// Removes a job of which these values cannot be read as a row.
+/// Removes a job whose values cannot be read as a row.
 pub(super) fn discard(view: &mut View, values: &[Value], now: Now) {
     let value = |name| Job::SCHEMA.place(Some(name)).and_then(|place| values.get(place)).cloned();
     let subject = value("subject").and_then(String::of);
@@ -222,7 +224,7 @@ fn not_delivered(why: Undelivered) -> Noted {
     Noted { verdict: AuditVerdict::NotDelivered, ..Noted::default() }.because(Some(reason(why)))
 }
 
-/// What the audit says of a job besides what became of it.
+/// The fields of an audit entry about a job, without its outcome.
 struct Concerned {
     app: AppId,
     /// Random, so it distinguishes the row from others.
@@ -231,7 +233,7 @@ struct Concerned {
     user_id: Option<UserId>,
     number: Option<String>,
     user_ip: Option<String>,
-    /// Whether it announces a device that was registered to another.
+    /// True if it announces a device that was registered to another.
     is_of_new_device: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What differs between the kinds of jobs for those who count and note them.
+//! Statistics and audit per kind of job.
 
 use super::super::count;
 use super::AppId;
@@ -7,7 +7,7 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::store::{SentCode, View};
 
 impl JobKind {
-    /// That of a message with a code.
+    /// The kind of a message with a code.
     pub(in crate::engine) fn of_code(by_voice: bool) -> JobKind {
         if by_voice { JobKind::Call } else { JobKind::Sms }
     }

@@ -1,4 +1,4 @@
-//! What a message remembers of the routes that were asked to send it, as its row keeps it.
+//! Routes that a message has tried, as its row keeps them.
 
 use crate::engine::clock::Time;
 use std::fmt::{self, Write};
@@ -7,23 +7,23 @@ use std::fmt::{self, Write};
 #[derive(Default)]
 pub(super) struct KnownRoutes(Vec<(String, RouteState)>);
 
-/// What is known of a route.
+/// The state of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RouteState {
     /// It is not asked again.
     Failed,
     Waits {
-        /// How many attempts it has made.
+        /// The number of attempts it has made.
         attempts: u32,
         /// It is not asked before this.
         until: Time,
-        /// Whether it was asked since the message waited the last time.
+        /// True if it was asked since the message waited the last time.
         in_round: bool,
     },
 }
 
 impl KnownRoutes {
-    /// What is damaged is forgotten.
+    /// Reads the routes from a column. Damaged lines are ignored.
     pub(super) fn read(text: &str) -> KnownRoutes {
         KnownRoutes(text.lines().filter_map(line).collect())
     }
@@ -34,7 +34,7 @@ impl KnownRoutes {
         of.map_or(none, |(_, standing)| *standing)
     }
 
-    /// How many attempts a route has made.
+    /// The number of attempts that a route has made.
     pub(super) fn attempts(&self, route: &str) -> u32 {
         match self.of(route) {
             RouteState::Waits { attempts, .. } => attempts,

@@ -1,4 +1,4 @@
-//! What an operator has done with a job.
+//! Operations on jobs by an operator: replay and cancel.
 
 use super::super::audit::{AuditVerdict, Noted, Trail};
 use super::super::budgets::Over;
@@ -9,16 +9,16 @@ use crate::engine::limits::CALLBACK_LIFE;
 use crate::engine::store::{Decided, Job, SentCode, View};
 use crate::engine::{JobKind, JobState};
 
-/// Why nothing is done.
+/// The reason why nothing is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Refused {
-    /// There is no such job any more.
+    /// The job no longer exists.
     Gone,
     Sent,
     Failed,
     /// Somebody is attempting it.
     Leased,
-    /// What it carries is of no use any more.
+    /// Its payload is no longer of use.
     Void,
     Unreadable,
     /// No route takes messages to its number.
@@ -26,8 +26,8 @@ pub(in crate::engine) enum Refused {
     Over(Over),
 }
 
-/// Has a job attempted at once. What failed begins anew: a message counts as one that is sent now, and
-/// a callback has the time and the attempts of a new one.
+/// Has a job attempted at once. A failed job starts over: a message counts as one that is sent now,
+/// and a callback has the time and the attempts of a new one.
 pub(in crate::engine) fn replay(
     view: &mut View,
     key: &(String, i64),

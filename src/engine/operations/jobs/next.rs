@@ -1,4 +1,4 @@
-//! When what could not be sent is attempted again, and by which route.
+//! Retry schedule: the time and the route of the next attempt.
 
 use super::Plan;
 use super::known::{KnownRoutes, RouteState};
@@ -8,20 +8,19 @@ use crate::engine::limits::CALLBACK_LIFE;
 use crate::engine::store::Job;
 use std::time::Duration;
 
-/// How often an attempt that may have sent the message is repeated by the same route, on which alone the
+/// The number of times that an attempt that may have sent the message is repeated by the same route, because only its
 /// provider can recognise the message.
 const MOST_AMBIGUOUS: u32 = 3;
-/// How many attempts such a route has altogether, where another one is left, if it rejects what it may have
-/// sent; and for how long at most it may ask to wait. Otherwise the code could die while it waits for the one
-/// route that is down.
+/// The number of attempts that such a route has altogether if another one is left and it rejects what it may have sent;
+/// and the longest time that it may ask to wait. Otherwise the code could expire while it waits for the one route that
+/// is down.
 const MOST_REPEATED: u32 = 4;
 const LONGEST_REPEAT: Duration = Duration::from_secs(5);
 /// The shortest wait after all routes were asked, and after one that was not attempted.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait before another attempt to send a message.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// How long to wait after each attempt to post a callback that failed; after one more, it has failed for
-/// good.
+/// The wait after each failed attempt to post a callback; after one more, it has failed permanently.
 const CALLBACK_WAITS: [Duration; 6] = [
     Duration::from_secs(5),
     Duration::from_secs(5 * 60),
@@ -95,7 +94,7 @@ fn is_other_left(job: &Job, asked: &KnownRoutes, plan: &Plan) -> bool {
     others.into_iter().any(|route| asked.of(route) != RouteState::Failed)
 }
 
-/// How long a route is left alone that was asked.
+/// The state of a route after an attempt: the time for which it is left alone.
 fn waits(job: &Job, attempts: u32, outcome: &Outcome, now: Now) -> RouteState {
     let was_attempted = !matches!(outcome, Outcome::NotAttempted { .. });
     let attempts = attempts.saturating_add(was_attempted.into());
@@ -136,7 +135,7 @@ fn go_on(job: &mut Job, asked: &mut KnownRoutes, plan: &Plan, now: Now) -> Optio
     Some(at)
 }
 
-/// How long the provider asks to wait.
+/// The time that the provider asks to wait.
 fn asked_for(outcome: &Outcome) -> Duration {
     match outcome {
         Outcome::Retry { after, .. } | Outcome::NotAttempted { after, .. } => {

@@ -1,11 +1,11 @@
-//! Reading jobs, for those who look after them.
+//! Reading jobs, for operators.
 
 use super::{DEAD, FAILED, SENT};
 use crate::engine::JobState;
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Decided, Due, Job, Page, View};
 
-/// What has become of a job.
+/// The state of a job.
 pub(in crate::engine) fn state(job: &Job, now: Now) -> JobState {
     match &*job.lane {
         SENT => JobState::Sent,

@@ -1,7 +1,7 @@
-//! Delivery receipts: what providers report of messages that they have accepted.
+//! Delivery receipts: the reports of providers on messages that they have accepted.
 //!
-//! A provider can be faster than whoever writes down that it has accepted the message, so a report on an
-//! id that is not known yet is kept for a while, and taken up when the job ends.
+//! A provider can report before its acceptance of the message is stored, so a report on an unknown id is kept for a
+//! while, and used when the job ends.
 
 use super::super::Subject;
 use super::ended::{Undelivered, note};
@@ -112,9 +112,9 @@ fn unreported((route, provider_id): (String, String), forget_at: Time) -> Receip
     Receipt { route, provider_id, subject, job_id, receipt, receipt_at, forget_at }
 }
 
-/// Returns whether a report says more than what was reported before. Reports may arrive twice, and in another
-/// order: what has become of the message stays, whatever is said later of its way. But a message that was
-/// delivered has arrived, even if an attempt before had failed.
+/// Returns whether a report says more than the one before. Reports may arrive twice, and in another order: a final
+/// status stays, and later reports of an earlier stage are ignored. But a message that was delivered has arrived, even
+/// if an attempt before had failed.
 fn is_news(before: Option<&str>, delivery: &Delivery) -> bool {
     match before {
         None => true,
@@ -126,7 +126,7 @@ fn is_news(before: Option<&str>, delivery: &Delivery) -> bool {
 /// As [`Delivery::Pending`] and [`Delivery::Delivered`] are shown.
 const PENDING: &str = "pending";
 const DELIVERED: &str = "delivered";
-/// How [`Delivery::Failed`] is shown, before why.
+/// The prefix by which [`Delivery::Failed`] is shown, before the reason.
 const FAILED: &str = "failed";
 
 /// Has a job show what was reported of it: it failed when one of its parts did, and was delivered when all
