@@ -1,6 +1,6 @@
-//! The approver: devices of users that sign what they send, with a key that never leaves them. They register by
-//! an invitation, show the open approval requests of their user and respond to them, and show codes.
-//! docs/approver.md describes the protocol, of which this is all but the HTTP.
+//! The approver: devices of users that sign what they send, with a key that never leaves them. They register by an
+//! invitation, show the open approval requests of their user and respond to them, and show codes. docs/approver.md
+//! describes the protocol; this implements all of it except the HTTP.
 
 mod invitations;
 mod logos;
@@ -30,14 +30,14 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use zeroize::Zeroizing;
 
-/// Where devices reach the approver, below the public URL. No path of the interface begins so.
+/// The path of the approver, below the public URL. No path of the interface begins so.
 pub const APPROVER_PATH: &str = "/-/approver/";
 
-/// Why a device does not get what it asks for.
+/// The reason why a device does not get what it asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// Nobody was invited with this code.
+    /// No user was invited with this code.
     InvitationUnknown,
     /// A device was registered with this code already.
     InvitationSpent,
@@ -45,19 +45,19 @@ pub enum Refused {
     InvitationExpired,
     /// The user has as many devices as one can have.
     TooManyDevices,
-    /// The signature of a new device is not that of its key.
+    /// The signature of a new device was not made with its key.
     Signature,
-    /// The device is not registered, or the signature is not that of its key.
+    /// The device is not registered, or the signature was not made with its key.
     Unauthorized,
     /// The signature is right, and the time in it is more than a minute off.
     Clock,
     /// The user has no such request.
     NotFound,
-    /// The request cannot be responded to any more.
+    /// The request can no longer be responded to.
     NotPending(ApprovalStatus),
     /// The request is another one than the device has shown.
     Changed,
-    /// The number is not that of the request, and can be typed once more.
+    /// The number does not match the request, and can be typed once more.
     WrongNumber,
     /// The number was wrong for the last time, and the request is denied.
     WrongNumberDenied,
@@ -141,14 +141,14 @@ impl Engine {
         Ok(self.look(stored::find)?.and_then(|row| row.public_url))
     }
 
-    /// What the service has for its devices.
+    /// The data of the service for its devices.
     fn approver(&self) -> Result<Published> {
         let row = self.look(stored::find)?;
         row.and_then(Published::of).ok_or_else(rejections::no_public_url)
     }
 }
 
-/// What a service whose public URL is known has for its devices.
+/// The data for devices of a service whose public URL is set.
 #[derive(Clone)]
 struct Published {
     url: String,
@@ -160,12 +160,12 @@ impl Published {
         Some(Published { url: row.public_url.clone()?, row })
     }
 
-    /// Where the page is.
+    /// The URL of the page.
     fn page(&self) -> String {
         format!("{}{APPROVER_PATH}", self.url)
     }
 
-    /// What devices sign as the place of the page.
+    /// The origin of the page, as devices sign it.
     fn origin(&self) -> String {
         origin(&self.url)
     }
@@ -218,7 +218,7 @@ fn text_of(bytes: &[u8]) -> Secret {
     Secret::new(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Returns whether a time that a device has signed is that of now.
+/// Returns whether a time that a device has signed is close enough to the clock.
 fn is_now(time: u64, now: Now) -> bool {
     now.clock.seconds().abs_diff(time) <= super::limits::DEVICE_CLOCK.as_secs()
 }

@@ -1,4 +1,4 @@
-//! How codes and callbacks leave the engine: by functions of the host application, or to a folder.
+//! Delivery of codes and callbacks: by functions of the host application, or to a folder.
 
 mod spool;
 
@@ -27,10 +27,9 @@ pub trait Deliver: Send + Sync {
     /// sent.
     fn deliver(&self, message: &Message) -> Result<(), String>;
 
-    /// Delivers a message by one of its [`routes`](Deliver::routes), and says what became of it. After
-    /// [`Outcome::Retry`], [`Outcome::NotAttempted`] and [`Outcome::Ambiguous`], the call that requests the
-    /// code succeeds, and further attempts are made by `run_jobs`. Default: [`Deliver::deliver`], of which an error is
-    /// [`Outcome::Permanent`].
+    /// Delivers a message by one of its [`routes`](Deliver::routes), and returns the outcome. After [`Outcome::Retry`],
+    /// [`Outcome::NotAttempted`] and [`Outcome::Ambiguous`], the call that requests the code succeeds, and further
+    /// attempts are made by `run_jobs`. Default: [`Deliver::deliver`], whose error becomes [`Outcome::Permanent`].
     fn attempt(&self, message: &Message, _route: &str) -> Outcome {
         match self.deliver(message) {
             Ok(()) => Outcome::Sent(None),
@@ -38,8 +37,8 @@ pub trait Deliver: Send + Sync {
         }
     }
 
-    /// The names of the routes that a message to this number may take, the preferred one first. If there
-    /// is none, no message is sent, and the call is rejected. Default: `host`.
+    /// The names of the routes that a message to this number may take, the preferred one first. If the list is empty,
+    /// no message is sent, and the call is rejected. Default: `host`.
     fn routes(&self, _to: &str, _via: Channel) -> Vec<String> {
         vec![HOST.to_owned()]
     }
@@ -50,8 +49,8 @@ pub trait Deliver: Send + Sync {
         vec![HOST.to_owned()]
     }
 
-    /// How long an attempt by this route takes at most. After twice that time, one that has not ended
-    /// counts as ended by a crash, and the message is attempted again. Default: 30 s.
+    /// The maximum time that an attempt by this route takes. After twice that time, an attempt that
+    /// has not ended counts as ended by a crash, and the message is attempted again. Default: 30 s.
     fn longest_attempt(&self, _route: &str) -> Duration {
         Duration::from_secs(30)
     }
@@ -78,12 +77,12 @@ pub trait Deliver: Send + Sync {
     /// as for [`Post::attempt`]. Default: does nothing.
     fn callback_failed(&self, _url: &CallbackUrl, _reason: &str) {}
 
-    /// A push service has rejected a message for good: what it said. That is for whoever operates the service:
-    /// as long as nothing is changed, it will reject all others too. Default: does nothing.
+    /// Reports that a push service has rejected a message permanently, with its reason. That concerns the operator of
+    /// the service: as long as nothing is changed, it will reject all others too. Default: does nothing.
     fn push_rejected(&self, _reason: &str) {}
 }
 
-/// What follows an attempt to send a message.
+/// The next step after an attempt to send a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AfterAttempt {
@@ -95,7 +94,7 @@ pub enum AfterAttempt {
     Failed,
 }
 
-/// What became of an attempt to send something.
+/// The outcome of an attempt to send something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -104,9 +103,9 @@ pub enum Outcome {
     Sent(Option<String>),
     /// It was not sent. Another attempt may succeed, at the earliest after this time if one is given.
     Retry {
-        /// How long the provider asks to wait.
+        /// The time that the provider asks to wait.
         after: Option<Duration>,
-        /// What went wrong, without the code.
+        /// The error, without the code.
         reason: String,
     },
     /// It was not sent, and no attempt by the same way will succeed: what went wrong, without the
@@ -116,9 +115,9 @@ pub enum Outcome {
     /// It counts as no attempt. Another route is asked at once if there is one; otherwise it waits for
     /// this time, or for a second.
     NotAttempted {
-        /// How long the route takes nothing.
+        /// The time for which the route takes nothing.
         after: Option<Duration>,
-        /// Why, without the code.
+        /// The reason, without the code.
         reason: String,
     },
     /// It may have been sent, because the connection was lost before a response arrived: what went
@@ -127,7 +126,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What went wrong, or why nothing was attempted; `None` if it was sent.
+    /// The error, or the reason why nothing was attempted; `None` if it was sent.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Outcome::Sent(_) => None,
@@ -152,7 +151,7 @@ impl Outcome {
     }
 }
 
-/// What a provider reports of a message that it has accepted.
+/// A provider's report on a message that it has accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
@@ -184,7 +183,7 @@ pub struct Message {
     pub id: String,
     /// The number, in E.164: `+15550100123`.
     pub to: String,
-    /// How it is delivered.
+    /// The channel by which it is delivered.
     pub via: Channel,
     /// The text for the user to read or hear.
     pub text: String,
@@ -194,7 +193,7 @@ pub struct Message {
     pub code: String,
     /// When the code expires, in Unix seconds. 0 where there is no code.
     pub expires_at: u64,
-    /// Whom it is for, as the rows of the job and the code have it.
+    /// The recipient, as the rows of the job and the code have it.
     pub(super) subject: String,
 }
 
@@ -215,8 +214,8 @@ pub trait Post: Send + Sync {
     /// What went wrong.
     fn post(&self, callback: &SignedCallback) -> Result<(), String>;
 
-    /// Posts a callback, and says what became of it. After [`Outcome::Permanent`], it is not posted
-    /// again. Default: [`Post::post`], of which an error is [`Outcome::Retry`].
+    /// Posts a callback, and returns the outcome. After [`Outcome::Permanent`], it is not posted
+    /// again. Default: [`Post::post`], whose error becomes [`Outcome::Retry`].
     fn attempt(&self, callback: &SignedCallback) -> Outcome {
         match self.post(callback) {
             Ok(()) => Outcome::Sent(None),
@@ -224,7 +223,7 @@ pub trait Post: Send + Sync {
         }
     }
 
-    /// How long an attempt takes at most: see [`Deliver::longest_attempt`]. Default: 30 s.
+    /// The maximum time that an attempt takes: see [`Deliver::longest_attempt`]. Default: 30 s.
     fn longest_attempt(&self) -> Duration {
         Duration::from_secs(30)
     }
@@ -241,7 +240,7 @@ pub trait Post: Send + Sync {
 pub struct SignedCallback {
     /// The application's callback URL, without the query.
     pub url: CallbackUrl,
-    /// How the application receives callbacks.
+    /// The HTTP method by which the application receives callbacks.
     pub method: CallbackMethod,
     /// The query to send by GET, without the `?`. Empty for a POST.
     pub query: String,
@@ -253,7 +252,7 @@ pub struct SignedCallback {
     /// The authorities that the application trusts for the URL, as a PEM file, instead of the
     /// system's.
     pub(crate) ca_file: Option<PathBuf>,
-    /// Whether the URL may lead to addresses that are not of the public Internet.
+    /// True if the URL may lead to addresses that are not of the public Internet.
     pub(crate) private: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Sending what calls have decided: at once, by the thread of the call, and later, by whoever runs the
-//! jobs that are due.
+//! Sends the messages and callbacks that calls have decided on: at once, by the thread of the call,
+//! and later, by the threads that run the jobs that are due.
 
 mod kind;
 mod listing;
@@ -28,12 +28,12 @@ use zeroize::Zeroizing;
 
 /// The header with the id that is the same in all attempts to post a callback.
 const DELIVERY: &str = "Seconder-Delivery";
-/// How many jobs are leased at once: those that the budget leaves are given back.
+/// The number of jobs leased at once: any that the budget leaves are given back.
 const STEP: u32 = 8;
 /// For how long a code is not looked at again between the lease and the attempt.
 const UNWATCHED: Duration = Duration::from_secs(1);
 
-/// What the caller learns of a message.
+/// The outcome of a message for the caller.
 pub(super) enum Delivered {
     /// It was sent.
     Sent,
@@ -43,39 +43,38 @@ pub(super) enum Delivered {
     Failed(String),
 }
 
-/// What [`Engine::run_jobs`] did.
+/// The result of [`Engine::run_jobs`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobsRun {
-    /// How many messages and callbacks were sent.
+    /// The number of messages and callbacks that were sent.
     pub sent: u32,
-    /// How many have to wait for another attempt.
+    /// The number that have to wait for another attempt.
     pub waiting: u32,
-    /// How many failed for good.
+    /// The number that failed permanently.
     pub failed: u32,
-    /// Whether the budget was used up, or the call was interrupted, so that there may be more to send at
-    /// once.
+    /// True if the budget was used up, or the call was interrupted, so that there may be more to send at once.
     pub more: bool,
 }
 
 impl Engine {
-    /// Sends messages and posts callbacks whose next attempt is due: those that failed before and are
-    /// to be repeated, and those of a process that was killed. Nothing in a program that embeds the
-    /// engine does so by itself, so one whose deliver function returns [`Outcome::Retry`] or
-    /// [`Outcome::Ambiguous`], or that has a callback URL, calls this every few seconds: on a thread of
-    /// its own, or from a timer. So does one whose users have phones with the approver: push messages are sent
-    /// by this alone, so that no call waits for a push service. `seconder serve` has threads for all of it.
+    /// Sends messages and posts callbacks whose next attempt is due: jobs that failed before and are to be repeated,
+    /// and jobs that a killed process left. Nothing in a program that embeds the engine does so by itself, so one whose
+    /// deliver function returns [`Outcome::Retry`] or [`Outcome::Ambiguous`], or that has a callback URL, calls this
+    /// every few seconds: on a thread of its own, or from a timer. So does one whose users have phones with the
+    /// approver: push messages are sent by this alone, so that no call waits for a push service. `seconder serve` has
+    /// threads for all of it.
     ///
-    /// Several processes can do so on one database: each job is sent by one of them. After `budget`, or
-    /// once [an interrupt](crate::Interrupt) ends the call that this is part of, no further attempt begins.
+    /// Several processes can do so on one database: each job is sent by one of them. After `budget`, or once [an
+    /// interrupt](crate::Interrupt) ends the call that this is part of, no further attempt begins.
     ///
-    /// A message is repeated until its code has expired, and never sent once the code is void: after 2,
-    /// 4, 8 … 60 s, or when the gateway asks to. So is a push message, until its request is not open any more. A callback is posted again after 5 s, 5 min, 30 min,
-    /// 2 h, 5 h and 10 h. Each of these waits is up to a quarter shorter or longer.
+    /// A message is repeated until its code has expired, and never sent once the code is void: after 2, 4, 8 … 60 s, or
+    /// when the gateway asks to. So is a push message, until its request is no longer open. A callback is posted again
+    /// after 5 s, 5 min, 30 min, 2 h, 5 h and 10 h. Each of these waits is up to a quarter shorter or longer.
     ///
     /// # Errors
-    /// [`Error::Storage`] if the database cannot be read or written. What failed to be sent is not an
-    /// error.
+    /// [`Error::Storage`] if the database cannot be read or written. A message or callback that fails to be sent is not
+    /// an error.
     pub fn run_jobs(&self, budget: Duration) -> Result<JobsRun> {
         let end = self.shared.clock.now().saturating_add(budget);
         let is_over = || interrupt::interrupted() || self.shared.clock.now() >= end;
@@ -163,8 +162,8 @@ impl Engine {
         measure: impl FnOnce(&Outcome),
     ) -> Result<(Ended, Option<String>)> {
         let now = self.now();
-        // It may have waited in a queue. An attempt that could outlive the lease is left to whoever
-        // leases it next, or it might be sent twice.
+        // It may have waited in a queue. An attempt that could outlive the lease is left to the
+        // next lease, or it might be sent twice.
         if claimed.until <= now.steady.plus(self.longest_attempt(&claimed.lane)) {
             self.release(std::iter::once(claimed.clone()))?;
             return Ok((Ended::Stale, None));
@@ -300,7 +299,8 @@ impl Engine {
         Ok((route, lease))
     }
 
-    /// How long nobody else attempts a job that somebody is attempting, or is about to.
+    /// The time for which no other process attempts a job that is being attempted, or is about to
+    /// be.
     pub(super) fn lease(&self, lane: &str) -> Duration {
         self.longest_attempt(lane) * 2
     }
@@ -347,7 +347,7 @@ fn channel(message: &Outgoing) -> Channel {
     if message.by_voice { Channel::Call } else { Channel::Sms }
 }
 
-/// What identifies a job for others.
+/// The id of a job, as it is shown outside the engine.
 fn id(job_id: i64) -> String {
     format!("{job_id:016x}")
 }

@@ -1,4 +1,4 @@
-//! The texts of messages: in which language, by which template, and what is inserted in it.
+//! Texts of messages: the choice of language and template, and the values inserted in it.
 
 mod countries;
 mod languages;
@@ -20,7 +20,7 @@ use template::{Piece, pieces};
 const ISOLATE: &str = "\u{2068}";
 const END_ISOLATE: &str = "\u{2069}";
 
-/// What a text is for.
+/// The purpose of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Sms,
@@ -76,7 +76,7 @@ enum Part {
     Minutes,
 }
 
-/// What is inserted in a template.
+/// The values that are inserted in a template.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Values<'a> {
     pub(super) app: &'a str,
@@ -109,7 +109,7 @@ impl Tag {
         let has = |script: &str| rest.iter().any(|subtag| subtag.eq_ignore_ascii_case(script));
         let region = region.map(|region| region.to_ascii_uppercase());
         let region = region.or_else(|| has("hant").then(|| "TW".to_owned()));
-        // Wherever it is, its characters are those of the script that it names.
+        // The script that a tag names decides the characters, in any region.
         let region = region.filter(|region| !(has("hans") && is_traditional(region)));
         Some(Tag { language, region })
     }
@@ -118,8 +118,8 @@ impl Tag {
         Tag { language: ENGLISH.tag.to_owned(), region: None }
     }
 
-    /// The language that is built in. Texts in simplified characters are not those of Taiwan, Hong Kong
-    /// and Macao.
+    /// The language that is built in. Texts in simplified characters are not used for Taiwan, Hong
+    /// Kong and Macao.
     fn built_in(&self) -> Option<&'static Language> {
         let traditional = self.region.as_deref().is_some_and(is_traditional);
         languages::of(&self.language).filter(|language| language.tag != "zh" || !traditional)
@@ -144,8 +144,9 @@ fn is_letters(subtag: &str) -> bool {
     subtag.len() == 2 && subtag.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// The template of a kind of message: in the language of `locale` if there is one, otherwise in that of
-/// the country, otherwise in English. A text of the application comes before the one that is built in.
+/// The template of a kind of message: in the language of `locale` if there is one, otherwise in the
+/// country's language, otherwise in English. A text of the application comes before the one that is
+/// built in.
 fn choose<'a>(
     own: &'a Texts,
     kind: Kind,

@@ -17,13 +17,13 @@ use zeroize::Zeroizing;
 
 /// The digits and letters of codes, without those that look like others (Crockford's Base32).
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// How many of them a code has: 50 bits.
+/// The number of characters in a code: 50 bits.
 const LENGTH: usize = 10;
 /// The default width and height of a QR code, in pixels.
 const QR_SIZE: u64 = 300;
 /// The longest name of a device, in characters.
 const LONGEST_NAME: usize = 64;
-/// What is hashed with a code, so that the key has no other use.
+/// The prefix that is hashed with a code, so that the key has no other use.
 const PURPOSE: &[u8] = b"invitation:";
 
 /// A device that a user wants to register by an invitation.
@@ -35,9 +35,9 @@ pub struct PresentedDevice {
     pub key: Vec<u8>,
     /// The public key as the device has signed it.
     pub key_text: String,
-    /// What it is.
+    /// The type of the device.
     pub kind: DeviceType,
-    /// What its user calls it. 1 to 64 characters.
+    /// The name that its user gave it. 1 to 64 characters.
     pub name: String,
     /// The language of its messages, as in BCP 47.
     pub language: String,
@@ -63,15 +63,15 @@ pub struct RegisteredBy {
     pub push_key: Vec<u8>,
 }
 
-/// What a device needs to show codes.
+/// The parameters that a device needs to show codes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CodesOfDevice {
     /// The secret.
     pub secret: Secret,
-    /// How many digits they have.
+    /// The number of digits of the codes.
     pub digits: u8,
-    /// How long each is shown, in seconds.
+    /// The time for which each code is shown, in seconds.
     pub period: u64,
 }
 
@@ -84,10 +84,10 @@ pub(in crate::engine) struct NewCode {
 }
 
 impl Engine {
-    /// A code for an invitation that lives so long.
+    /// Creates a code for an invitation that is valid for this time.
     ///
     /// # Errors
-    /// [`Error::Rejected`] if nobody knows where devices reach the service.
+    /// [`Error::Rejected`] if the public URL of the service is not set.
     pub(in crate::engine) fn new_invitation(&self, life: Duration) -> Result<NewCode> {
         let approver = self.approver()?;
         let code = new_code(self.random())?;
@@ -216,7 +216,7 @@ pub fn invitation_code(typed: &str) -> Option<Zeroizing<String>> {
     (code.len() == LENGTH).then_some(code)
 }
 
-/// The hash of a code. Whoever reads the database can try all codes against a hash without a key.
+/// The hash of a code. Without a key, anyone who reads the database could try all codes against it.
 fn hash(approver: &Published, code: &str) -> Result<Vec<u8>> {
     let mut mac = Hmac::<Sha256>::new_from_slice(approver.row.code_key.get()?)
         .map_err(|_| Error::storage("the key of invitations is damaged"))?;
@@ -225,7 +225,8 @@ fn hash(approver: &Published, code: &str) -> Result<Vec<u8>> {
     Ok(mac.finalize().into_bytes().to_vec())
 }
 
-/// What a user calls a device, without what could be mistaken for something else on a page.
+/// Checks the name that a user gives a device, without anything that could be mistaken for
+/// something else on a page.
 pub(super) fn name(given: &str) -> Result<String> {
     let name = given.trim();
     let is_long = name.chars().count() > LONGEST_NAME;
@@ -238,9 +239,9 @@ pub(super) fn name(given: &str) -> Result<String> {
     }
 }
 
-/// Whether a character controls something, draws nothing, reorders its neighbours or is for private use. What Persian,
-/// Indic languages and emoji are written with does not: the two joiners and two variation selectors. The page decides
-/// the same by Unicode's classes, of which Rust has no table: `ODD` in server/approver/assets/page.js.
+/// Returns whether a character controls something, draws nothing, reorders its neighbours or is for private use. The
+/// characters that Persian, Indic languages and emoji need do not: the two joiners and two variation selectors. The
+/// page decides the same by Unicode's classes, for which Rust has no table: `ODD` in server/approver/assets/page.js.
 pub fn misleads(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,

@@ -1,5 +1,5 @@
-//! The pictures of approval requests. Each is fetched once by whoever serves the devices: otherwise its host would
-//! learn who looks at a request, and when.
+//! The pictures of approval requests. Each is fetched once by the program that serves the devices: otherwise its host
+//! would learn who looks at a request, and when.
 
 use super::super::Engine;
 use super::super::store::Logo;
@@ -7,7 +7,8 @@ use crate::Result;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// How long a picture is kept, and for how long one that could not be fetched is not asked for again.
+/// The time for which a picture is kept, and for which one that could not be fetched is not
+/// requested again.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const MISSING: Duration = Duration::from_secs(10 * 60);
 
@@ -21,7 +22,7 @@ pub struct KeptLogo {
 }
 
 impl Engine {
-    /// A picture that was fetched before; `Some(None)` if it could not be, and `None` if nobody has tried.
+    /// A picture that was fetched before; `Some(None)` if it could not be, and `None` if it was never tried.
     ///
     /// # Errors
     /// [`Error::Storage`](crate::Error::Storage) if the database cannot be read.

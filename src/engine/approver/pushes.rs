@@ -1,4 +1,4 @@
-//! Push messages to devices (RFC 8030): subscriptions, and what a message says.
+//! Push messages to devices (RFC 8030): subscriptions, and the content of a message.
 
 use super::super::clock::Now;
 use super::super::operations::Subject;
@@ -18,13 +18,13 @@ use std::time::Duration;
 
 /// No endpoint of a browser is longer.
 const LONGEST_ENDPOINT: usize = 2048;
-/// How much of a question a notification shows, in characters.
+/// The part of a question that a notification shows, in characters.
 const LONGEST_BODY: usize = 240;
 
 /// A subscription to push messages, as a browser has it.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Subscription {
-    /// Where messages are posted.
+    /// The URL to which messages are posted.
     pub endpoint: String,
     /// The public key of the browser, in Base64 with the URL alphabet.
     pub p256dh: String,
@@ -32,7 +32,7 @@ pub struct Subscription {
     pub auth: String,
 }
 
-/// Whoever has an endpoint can send messages to it.
+/// An endpoint is not shown, because anyone who has it can send messages to it.
 impl std::fmt::Debug for Subscription {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Subscription").finish_non_exhaustive()
@@ -67,7 +67,7 @@ impl Engine {
             .map_err(|error| Error::Internal { message: error.to_string() })
     }
 
-    /// How long nobody else sends a message that somebody is sending.
+    /// The time for which no other process sends a message that is being sent.
     pub(in crate::engine) fn push_lease(&self) -> Duration {
         self.lease(jobs::PUSH_LANE)
     }
@@ -135,7 +135,7 @@ impl Engine {
         })
     }
 
-    /// What says to a push service whose message it is (RFC 8292).
+    /// The header that identifies the service to a push service (RFC 8292): its VAPID token.
     fn authorization(&self, approver: &Published, endpoint: &str, now: Now) -> Result<String> {
         let audience = super::origin(endpoint);
         self.shared.push_tokens.get(
@@ -157,7 +157,8 @@ fn plain(text: impl Iterator<Item = char>) -> String {
     .collect()
 }
 
-/// What a notification says, in the form that browsers also show without the app (declarative push).
+/// The content of a notification, in the form that browsers also show without the app (declarative
+/// push).
 fn notification(
     approver: &Published,
     application: &str,

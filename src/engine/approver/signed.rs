@@ -1,4 +1,4 @@
-//! What a device asks for, in requests that it has signed.
+//! Requests that a device has signed.
 
 use super::super::Engine;
 use super::super::approvals::{ApprovalResponse, Decision, Responder};
@@ -29,7 +29,7 @@ pub struct SignedRequest<'a> {
     pub method: &'a str,
     /// The path and the query, after [`APPROVER_PATH`](super::APPROVER_PATH).
     pub path: &'a str,
-    /// The body; empty if there is none.
+    /// The body; empty if the request has no body.
     pub body: &'a [u8],
 }
 
@@ -52,7 +52,7 @@ pub struct SignedResponse {
     pub signature: Vec<u8>,
 }
 
-// Whoever has a signature can send the same again for a minute, so no log has one.
+// A signature can be sent again for a minute, so no log may contain one.
 impl fmt::Debug for SignedRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SignedRequest { device, method, path, .. } = self;
@@ -86,27 +86,27 @@ pub struct SignedDevice {
 pub struct ShownRequest {
     /// Its id.
     pub uuid: ApprovalId,
-    /// What is shown, and signed: a JSON object.
+    /// The text that is shown, and signed: a JSON object.
     pub shown: String,
     /// When it expires, in Unix seconds; `None` means never.
     pub expires: Option<u64>,
-    /// How many digits the number has that the user has to type to approve it; 0 for none.
+    /// The number of digits that the user has to type to approve it; 0 if there is no number.
     pub number_digits: usize,
-    /// What has become of it.
+    /// The status of the request.
     pub status: ApprovalStatus,
     /// When somebody responded, in Unix seconds.
     pub decided: Option<u64>,
-    /// Whether that was this device.
+    /// True if this device responded.
     pub by_this_device: bool,
 }
 
-/// What a device learns of itself.
+/// The information that a device gets about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceOverview {
     /// By what it is known.
     pub device: String,
-    /// What its user calls it.
+    /// The name that its user gave it.
     pub name: String,
     /// The name of the application.
     pub application: String,
@@ -126,20 +126,20 @@ pub struct DeviceOverview {
 pub struct OtherDevice {
     /// By what it is known.
     pub device: String,
-    /// What its user calls it.
+    /// The name that its user gave it.
     pub name: String,
     /// When it was registered, in Unix seconds.
     pub created: u64,
-    /// Whether it is the device that asks.
+    /// True for the device that asks.
     pub this: bool,
-    /// Whether it has a subscription to push messages.
+    /// True if it has a subscription to push messages.
     pub push: bool,
 }
 
-/// What a device changes of itself. What is `None` stays.
+/// The settings that a device changes of itself. `None` leaves one unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceSettings {
-    /// What its user calls it. 1 to 64 characters.
+    /// The name that its user gave it. 1 to 64 characters.
     pub name: Option<String>,
     /// The language of its messages, as in BCP 47.
     pub language: Option<String>,
@@ -151,8 +151,8 @@ impl Engine {
     /// The device that has signed a request.
     ///
     /// # Errors
-    /// [`Refused::Unauthorized`] for a device that is not registered and for a wrong signature, between which
-    /// nobody can distinguish; [`Refused::Clock`]; [`Refused::Failed`].
+    /// [`Refused::Unauthorized`] for a device that is not registered and for a wrong signature, which cannot be
+    /// distinguished; [`Refused::Clock`]; [`Refused::Failed`].
     pub fn device_that_signed(&self, request: &SignedRequest<'_>) -> Result<SignedDevice, Refused> {
         let text = |origin: &str| {
             format!(
@@ -279,7 +279,7 @@ impl SignedDevice {
         open.into_iter().map(|request| Ok(self.shown(request, now)?)).collect()
     }
 
-    /// A request of the user, also one that is not open any more.
+    /// A request of the user, also one that is no longer open.
     ///
     /// # Errors
     /// [`Refused::NotFound`], [`Refused::Failed`].
@@ -295,7 +295,7 @@ impl SignedDevice {
     pub fn logo(&self, uuid: &ApprovalId) -> Result<Option<String>, Refused> {
         let request = self.find(uuid, self.engine.now())?;
         let logos = super::super::approvals::kept_json::logos(&request.row)?;
-        // Shown at 48 points, of which most phones make 144 pixels.
+        // Shown at 48 points, which are 144 pixels on most phones.
         let of = |res: &str| logos.iter().find(|logo| logo.res == res);
         Ok(["med", "default"].into_iter().find_map(of).map(|logo| logo.url.clone()))
     }
@@ -319,7 +319,7 @@ impl SignedDevice {
         })
     }
 
-    /// What the device is, and the other devices of the user.
+    /// The device's own data, and the other devices of the user.
     ///
     /// # Errors
     /// [`Refused::Unauthorized`] if it was removed, [`Refused::Failed`].

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 
 /// Numbers the messages of this process across all handles, so that file names are unique.
 static COUNT: AtomicU64 = AtomicU64::new(0);
-/// How many entries of the folder a delivery looks at, for files of expired codes. Others may keep
-/// very many files there.
+/// The number of entries of the folder in which a delivery looks for files of expired codes. Other
+/// programs may keep very many files there.
 const LOOKED_AT: usize = 64;
 
 /// Writes each message to a separate file, readable by the owner only. The file names ascend with
@@ -28,7 +28,8 @@ pub struct Spool {
     folder: PathBuf,
     database: PathBuf,
     clock: Arc<dyn Clock>,
-    /// Where the search for expired codes goes on. `None` at the beginning of the folder.
+    /// The place where the search for expired codes continues. `None` at the beginning of the
+    /// folder.
     search: Mutex<Option<Search>>,
 }
 
@@ -62,7 +63,7 @@ impl Spool {
         let done = fill(file, message, expires)
             .and_then(|()| folder.rename(&unfinished, &format!("{name}.txt")));
         if done.is_err() {
-            // It may hold a code, which nobody would remove. The first error is the one to report.
+            // It may hold a code, and would never be removed. The first error is the one to report.
             let _ = folder.remove(&unfinished);
         }
         done

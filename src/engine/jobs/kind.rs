@@ -1,10 +1,10 @@
-//! The kinds of what the engine has to send.
+//! The kinds of jobs.
 
 use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a job sends, in the order of the names.
+/// The kind of message or callback that a job sends, in the order of the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum JobKind {

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The most jobs that one page is made of, of which a filter may leave few.
+/// The most jobs that one page is made of; a filter may leave few of them.
 const MOST_READ: u32 = 1000;
 /// Comes after every name of a lane.
 const AFTER_ALL: &str = "\u{10ffff}";
 
-/// What has become of something that is to be sent.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum JobState {
@@ -56,14 +56,14 @@ impl FromStr for JobState {
 
 crate::model::serde_by!(from_text, serialize_str(name): JobState);
 
-/// Which jobs to read.
+/// Selects the jobs to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobFilter {
-    /// Those in this state; `None` for all.
+    /// Jobs in this state; `None` for all.
     pub state: Option<JobState>,
-    /// Those of this kind.
+    /// Jobs of this kind.
     pub kind: Option<JobKind>,
-    /// Those of this route.
+    /// Jobs of this route.
     pub route: Option<String>,
 }
 
@@ -75,9 +75,9 @@ pub struct JobFilter {
 pub struct JobEntry {
     /// Identifies it, also for the gateway and for the receiver of a callback: 16 hexadecimal digits.
     pub id: String,
-    /// What it sends.
+    /// The kind of message or callback.
     pub kind: JobKind,
-    /// What has become of it.
+    /// The state of the job.
     pub state: JobState,
     /// The route by which it goes next, or by which it was attempted last if it is over. Callbacks have
     /// one for each application.
@@ -94,22 +94,22 @@ pub struct JobEntry {
     pub created: i64,
     /// When it can be attempted, or for one that is leased, when others can; `None` once it is over.
     pub due: Option<i64>,
-    /// When it is of no use any more: no attempt begins after that.
+    /// The time after which it is of no use: no attempt begins after that.
     pub deadline: i64,
     /// When it was sent or failed; `None` before that.
     pub ended: Option<i64>,
-    /// How many attempts were made.
+    /// The number of attempts made.
     pub attempts: u32,
-    /// How many of them may have sent it, although nothing confirmed that.
+    /// The number of attempts that may have sent it, although nothing confirmed that.
     pub ambiguous: u32,
     /// The id that the provider gave it.
     pub provider_id: Option<String>,
-    /// What the provider has reported of it since, as [`Delivery`](crate::engine::Delivery) shows it:
-    /// `pending`, `delivered`, or `failed: ` and why.
+    /// The latest report of the provider, as [`Delivery`](crate::engine::Delivery) shows it:
+    /// `pending`, `delivered`, or `failed: ` and the reason.
     pub receipt: Option<String>,
     /// When it was reported.
     pub receipt_at: Option<i64>,
-    /// What went wrong in the latest attempt that failed, without code and number.
+    /// The error of the latest attempt that failed, without code and number.
     pub last_error: Option<String>,
 }
 
@@ -120,7 +120,7 @@ pub struct JobEntry {
 pub struct JobPage {
     /// The jobs. There may be none although more follow.
     pub entries: Vec<JobEntry>,
-    /// What to pass to read on; `None` at the end.
+    /// The value of `after` for the next page; `None` at the end.
     pub next: Option<String>,
 }
 
@@ -172,12 +172,12 @@ impl Engine {
         Ok(page)
     }
 
-    /// The job with this id; `None` if there is none, or not any more. Jobs are not found by their ids, so
-    /// this reads those of all routes, page by page.
+    /// The job with this id; `None` if it does not exist, or no longer. Jobs have no index by id, so this reads those
+    /// of all routes, page by page.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an id that is not 16 hexadecimal digits, [`Error::Storage`] if
-    /// the database cannot be read.
+    /// [`Error::InvalidArgument`] for an id that is not 16 hexadecimal digits, [`Error::Storage`] if the database
+    /// cannot be read.
     pub fn job(&self, id: &str) -> Result<Option<JobEntry>> {
         let now = self.now();
         Ok(self.find_job(id)?.map(|job| entry(&job, now)))
@@ -201,7 +201,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// The lanes that have jobs, those of jobs that are over last.
+    /// The lanes that have jobs, the lanes of jobs that are over last.
     pub(super) fn used_lanes(&self) -> Result<Vec<String>> {
         let mut lanes = Vec::new();
         let mut before = AFTER_ALL.to_owned();
@@ -248,7 +248,7 @@ impl JobFilter {
             (Some(state), FAILED | DEAD) => state == JobState::Failed,
             (Some(state), _) => [JobState::Waiting, JobState::Leased].contains(&state),
         };
-        // Those that are over have been by any route.
+        // Jobs that are over may have any route.
         let is_route = |route: &String| stored::is_over(lane) || lane == route;
         is_state && self.route.as_ref().is_none_or(is_route)
     }
@@ -276,7 +276,7 @@ struct Place {
     lane: String,
     /// When the job before it is due.
     due: i64,
-    /// How many of those that are due then come before it.
+    /// The number of jobs with the same due time that come before it.
     seen: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What an operator can do with a job.
+//! Operations on a job by an operator.
 
 use super::channel;
 use super::listing::{JobEntry, entry};
@@ -9,15 +9,15 @@ use crate::engine::{Engine, rejections};
 use crate::{Error, Result, codes};
 
 impl Engine {
-    /// Has a job attempted with the next ones that are due: one that waits, and one that failed for good.
-    /// A callback that failed gets the attempts and the time of a new one. A message can be repeated only
-    /// while its code is valid, by the routes that it takes now, and counts as one that is sent now.
+    /// Has a job attempted with the next ones that are due: one that waits, and one that failed for good. A callback
+    /// that failed gets the attempts and the time of a new one. A message can be repeated only while its code is valid,
+    /// by the routes that it takes now, and counts as one that is sent now.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if there is no such job, it was sent, it is being attempted, or the
-    /// code of the message is not valid any more, so that the user has to request another;
-    /// [`Error::RateLimited`] and [`Error::Rejected`] if the message is over a limit of the
-    /// application; [`Error::Storage`] if the database cannot be read or written.
+    /// [`Error::InvalidArgument`] if there is no such job, it was sent, it is being attempted, or the code of the
+    /// message is no longer valid, so that the user has to request another; [`Error::RateLimited`] and
+    /// [`Error::Rejected`] if the message is over a limit of the application; [`Error::Storage`] if the database cannot
+    /// be read or written.
     pub fn replay_job(&self, id: &str) -> Result<JobEntry> {
         let job = self.find_job(id)?.ok_or_else(|| refused(id, Refused::Gone, self.now()))?;
         let routes = match stored::what(&job) {

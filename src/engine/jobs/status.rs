@@ -1,4 +1,4 @@
-//! How much there is to send, and how long it takes.
+//! Statistics of the queues: the number of jobs, and the time that sending takes.
 
 use crate::Result;
 use crate::engine::clock::{Now, Time};
@@ -11,34 +11,36 @@ use std::time::Duration;
 
 /// The most jobs of a lane that are counted.
 const MOST_COUNTED: u32 = 10_000;
-/// How many of those that are due first are looked at in a lane that has more.
+/// The number of jobs, the ones that are due first, that are looked at in a lane that has more.
 const FIRST: u32 = 100;
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How much of one kind there is to send by one route, and what became of it in the last 24 hours.
+/// Statistics of the jobs of one kind by one route: the jobs to send, and the outcomes of the last
+/// 24 hours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobStatus {
     /// The route: see [`JobEntry::route`](crate::engine::JobEntry::route).
     pub route: String,
-    /// What they send.
+    /// The kind of the jobs.
     pub kind: JobKind,
-    /// How many wait for an attempt.
+    /// The number that wait for an attempt.
     pub waiting: u32,
-    /// How many are being attempted.
+    /// The number that are being attempted.
     pub leased: u32,
-    /// How many failed for good in the last 24 hours.
+    /// The number that failed permanently in the last 24 hours.
     pub failed: u32,
-    /// How many were sent in the last 24 hours, of those that are kept: of others, nothing is known.
+    /// The number that were sent in the last 24 hours, as far as jobs are kept: nothing is known of
+    /// others.
     pub sent: u32,
-    /// Whether there are more than these, because only 10 000 jobs of a queue are counted.
+    /// True if there are more than these, because only 10 000 jobs of a queue are counted.
     pub at_least: bool,
-    /// How long ago the oldest was caused of those that are not over, in milliseconds. With `at_least`,
-    /// one that is older may not have been counted.
+    /// The age of the oldest job that is not over, in milliseconds. With `at_least`, an older one
+    /// may not have been counted.
     pub oldest: Option<u64>,
-    /// How long it took to send half of those in `sent`, or less, in milliseconds.
+    /// The time in which half of the jobs in `sent` were sent, or less, in milliseconds.
     pub latency_p50: Option<u64>,
-    /// How long it took to send 99 % of those in `sent`, or less, in milliseconds.
+    /// The time in which 99 % of the jobs in `sent` were sent, or less, in milliseconds.
     pub latency_p99: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Threads of a server that send in place of the calls.
+//! Worker threads of a server, which send instead of the calls.
 
 use super::{Delivered, delivered};
 use crate::Result;
@@ -9,10 +9,11 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// How long a call waits for workers: beyond it, the message is on its way, or has to be repeated.
+/// The time that a call waits for workers: beyond it, the message is on its way, or has to be
+/// repeated.
 const CALL_WAITS: Duration = Duration::from_secs(5);
 
-/// How the names of [`Engine::callback_lanes`] begin. No route has such a name.
+/// The prefix of the names of [`Engine::callback_lanes`]. No route has such a name.
 pub const CALLBACK_LANES: &str = jobs::CALLBACKS;
 
 /// The lane of push messages. No route has such a name.
@@ -28,7 +29,7 @@ impl Engine {
         let (done, outcome) = sync_channel(1);
         let job = LeasedJob { engine: self.clone(), claimed, done: Some(done) };
         match workers.take(Box::new(job)) {
-            // Whatever happens later, the message is not lost.
+            // The message is not lost, even if the call stops waiting.
             Ok(()) => Ok(outcome.recv_timeout(CALL_WAITS).unwrap_or(Delivered::Queued)),
             Err(job) => {
                 self.release(std::iter::once(job.claimed))?;
@@ -37,8 +38,8 @@ impl Engine {
         }
     }
 
-    /// Has something sent that no call waits for: by [`Workers`], or else by whoever runs the jobs that are due.
-    /// What cannot be given back for them is due once its lease is over, so the call has succeeded all the same.
+    /// Hands over jobs that no call waits for: to [`Workers`], or else to the next run of the jobs that are due. A job
+    /// that cannot be given back is due once its lease is over, so the call has succeeded all the same.
     pub(in crate::engine) fn hand_over(&self, claimed: Vec<Claimed>) {
         let workers = self.shared.workers.get().and_then(Weak::upgrade);
         let mut left = Vec::new();
@@ -88,13 +89,13 @@ pub trait Workers: Send + Sync {
     fn take(&self, job: Box<LeasedJob>) -> std::result::Result<(), Box<LeasedJob>>;
 }
 
-/// A message or a callback that is to be sent, by nobody else for now. One that is dropped is sent once
-/// the lease is over. `Debug` shows only the lane.
+/// A leased message or callback, which no other process sends for now. A job that is dropped is
+/// sent once the lease is over. `Debug` shows only the lane.
 #[must_use = "it is sent by `send`"]
 pub struct LeasedJob {
     engine: Engine,
     claimed: Claimed,
-    /// Who waits for it.
+    /// The call that waits for it.
     done: Option<SyncSender<Delivered>>,
 }
 
@@ -104,18 +105,17 @@ impl LeasedJob {
         &self.claimed.lane
     }
 
-    /// What it is.
+    /// The kind of the job.
     pub fn kind(&self) -> JobKind {
         self.claimed.kind
     }
 
-    /// Makes an attempt to send it, and writes down what became of it. If another route is to be asked
-    /// at once, returns it, for that route's lane. `measure` is called at the end of the attempt, unless
-    /// none is made, because the job is no longer wanted or its lease is too short.
+    /// Makes an attempt to send it, and stores the outcome. If another route is to be asked at once, returns it, for
+    /// that route's lane. `measure` is called at the end of the attempt, unless no attempt is made, because the job is no
+    /// longer wanted or its lease is too short.
     ///
     /// # Errors
-    /// [`Error::Storage`] if the database cannot be written: another attempt is made when the lease is
-    /// over.
+    /// [`Error::Storage`] if the database cannot be written: another attempt is made when the lease is over.
     pub fn send(mut self, measure: impl FnOnce(&Outcome)) -> Result<Option<LeasedJob>> {
         let (ended, reason) = self.engine.attempt_one(&self.claimed, measure)?;
         if let Ended::Again(next) = ended {

@@ -1,7 +1,7 @@
-//! The language in which most people of a country read, by its calling code. An application can have
-//! texts in those of them that are not built in.
+//! The language in which most people of a country read, by its calling code. An application can
+//! have texts in languages that are not built in.
 
-/// Where one code is that of several countries, it is the language of most numbers.
+/// If several countries share a code, it is the language of most numbers.
 const COUNTRIES: &str = "1 en-US 7 ru-RU 20 ar-EG 27 en-ZA 30 el-GR 31 nl-NL 32 nl-BE 33 fr-FR 34 \
     es-ES 36 hu-HU 39 it-IT 40 ro-RO 41 de-CH 43 de-AT 44 en-GB 45 da-DK 46 sv-SE 47 nb-NO 48 pl-PL \
     49 de-DE 51 es-PE 52 es-MX 53 es-CU 54 es-AR 55 pt-BR 56 es-CL 57 es-CO 58 es-VE 60 ms-MY 61 \

@@ -14,7 +14,7 @@ pub(super) struct Language {
     pub(super) sms: &'static str,
     pub(super) call: &'static str,
     pub(super) install: &'static str,
-    /// How long a code is valid for which less than a minute is left.
+    /// The validity of a code with less than a minute left, in words.
     pub(super) less: &'static str,
     /// The same for more, by the number of minutes, which takes the place of `#`. The first line that
     /// applies counts.
@@ -49,7 +49,7 @@ impl Count {
 }
 
 impl Language {
-    /// How long a code is still valid, in words.
+    /// The remaining validity of a code, in words.
     pub(super) fn validity(&self, minutes: u64) -> String {
         let form = self.minutes.iter().find(|(count, _)| count.has(minutes));
         match form {

@@ -1,4 +1,4 @@
-//! What notifications on devices say, in the languages of the approver (server/approver/assets).
+//! Texts of notifications on devices, in the languages of the approver (server/approver/assets).
 
 /// A language, what a notification says below the name of an application whose request waits, and what it says
 /// when a device was registered.
@@ -11,7 +11,7 @@ const NOTICES: [(&str, &str, &str); 6] = [
     ("ar", "يطلب موافقتك", "تمت إضافة جهاز إلى حسابك."),
 ];
 
-/// What they say in a language, such as `pt-BR`; in English, if that is none of those.
+/// The texts in a language, such as `pt-BR`; in English if that language is not among them.
 pub(in crate::engine) fn notices(language: &str) -> (&'static str, &'static str) {
     let wanted = language.split('-').next().unwrap_or_default();
     let known = NOTICES.iter().find(|(tag, ..)| tag.eq_ignore_ascii_case(wanted));

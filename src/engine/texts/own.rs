@@ -7,20 +7,19 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::str::FromStr;
 
-/// How many bytes the texts of an application may have as JSON.
+/// The maximum size of an application's texts as JSON, in bytes.
 const LARGEST: usize = 65_536;
-/// How many problems an error lists.
+/// The number of problems that an error lists.
 const MOST_PROBLEMS: usize = 20;
 
-/// The texts of an application, by language and kind. They are stored with it, so those who open its
-/// database without texts have the same. For what it has no text, the text that is built in is used.
+/// The texts of an application, by language and kind. They are stored with it, so every process that opens its database
+/// without texts has the same ones. If a text is missing, the built-in one is used.
 ///
-/// They are read from JSON: an object of languages, such as `de` and `pt-BR`, each of which is an object
-/// of texts by their kind. The kinds are `sms` and `call`, which have the placeholder `{{code}}`;
-/// `sms_action` and `call_action`, for codes with an action message, which have `{{action}}` too; and
-/// `install`, which has `{{link}}`. `{{app}}` is the name of the application, `{{validity}}` for how long
-/// the code is valid, such as "10 minutes", in a language that is built in, and `{{minutes}}` the number
-/// of them. A text has 320 characters at most.
+/// They are read from JSON: an object of languages, such as `de` and `pt-BR`, each of which is an object of texts by
+/// their kind. The kinds are `sms` and `call`, which have the placeholder `{{code}}`; `sms_action` and `call_action`,
+/// for codes with an action message, which have `{{action}}` too; and `install`, which has `{{link}}`. `{{app}}` is the
+/// name of the application, `{{validity}}` is the time for which the code is valid, such as "10 minutes", in a language
+/// that is built in, and `{{minutes}}` the number of them. A text has 320 characters at most.
 ///
 /// ```
 /// # #[cfg(feature = "engine")] {
@@ -44,7 +43,7 @@ impl Texts {
         })
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no texts.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -54,7 +53,7 @@ impl Texts {
         self.0.get(language)?.get(kind.name())?.as_str()
     }
 
-    /// As they are stored; none if there are none.
+    /// The stored form; `None` without texts.
     pub(in crate::engine) fn stored(&self) -> Option<String> {
         (!self.is_empty()).then(|| self.to_string())
     }
@@ -63,10 +62,10 @@ impl Texts {
 impl FromStr for Texts {
     type Err = Error;
 
-    /// Reads them from JSON; there are none in an empty text.
+    /// Reads them from JSON; an empty text has none.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] with all that is wrong.
+    /// [`Error::InvalidArgument`] with every problem found.
     fn from_str(text: &str) -> Result<Texts> {
         if text.trim().is_empty() {
             return Ok(Texts::default());

@@ -1,8 +1,8 @@
-//! Reading templates, and what is wrong with them.
+//! Parsing and validation of templates.
 
 use super::{Kind, languages};
 
-/// How many characters a template may have: those of two messages of 160.
+/// The maximum length of a template, in characters: two messages of 160.
 pub(super) const LONGEST: usize = 320;
 
 /// A part of a template.
@@ -113,7 +113,8 @@ fn is_code_in_link(pieces: &[Piece<'_>]) -> bool {
     let (before, after) =
         (text(at.checked_sub(1).and_then(|at| pieces.get(at))), text(pieces.get(at + 1)));
     let (Some(before), Some(after)) = (before, after) else { return true };
-    // Where words have no spaces between them, a script ends one, but not a link that began before.
+    // In scripts without spaces between words, the script ends a word, but not a link that began
+    // before.
     let is_end = |c: char| c.is_whitespace() || c >= '\u{2e80}';
     let word = before.rfind(char::is_whitespace).map_or(&*before, |at| &before[at..]);
     let first = match word.contains(['/', '@']) || word.contains("www.") {

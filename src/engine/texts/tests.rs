@@ -1,4 +1,4 @@
-//! The texts that are built in, their choice, and what is wrong with those of an application.
+//! Tests of the built-in texts, their choice, and the validation of an application's texts.
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn text(own: &Texts, kind: Kind, locale: Option<&str>, country: u16) -> (String,
     (wording.language.clone(), wording.text("4711", 600))
 }
 
-/// How many SMS a text takes. The table is that of `server/src/gateway/smpp`.
+/// The number of SMS that a text takes. The table is the one in `server/src/gateway/smpp`.
 fn parts(text: &str) -> usize {
     const GSM: &str = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?\
         ¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";
@@ -74,7 +74,7 @@ fn every_language_has_every_text_with_the_code_once() {
     }
 }
 
-/// Those of the application are held to these rules, so those that are built in keep them too.
+/// The texts of an application have to follow these rules, so the built-in ones do too.
 #[test]
 fn the_built_in_texts_are_such_as_an_application_may_have() {
     for Language { tag, sms, call, install, .. } in languages::LANGUAGES {

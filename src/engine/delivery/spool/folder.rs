@@ -1,4 +1,4 @@
-//! The spool folder, which is opened once for all that is done in it.
+//! The spool folder, which is opened once for all operations in it.
 //!
 //! It is in the folder of the database, whose owner could put a link in its place, or another folder, while root writes
 //! to it or removes files from it.
@@ -64,7 +64,7 @@ mod system {
             let file = File::from(openat(&self.0, name, flags, mode)?);
             let (own, folder) = (file.metadata()?, nix::sys::stat::fstat(&self.0)?);
             if own.uid() != folder.st_uid {
-                // Only root can. Whoever else may write here keeps the file.
+                // Only root can. Another user who may write here stays the owner of the file.
                 let _ = fchown(&file, Some(folder.st_uid), Some(folder.st_gid));
             }
             Ok(file)
