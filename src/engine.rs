@@ -97,7 +97,7 @@ pub struct Engine {
     operator: Option<Arc<str>>,
 }
 
-/// What the applications of one database share.
+/// The state that the applications of one database share.
 struct Shared {
     store: Store,
     steady: Steady,
@@ -111,11 +111,11 @@ struct Shared {
     deliver: Arc<dyn Deliver>,
     post: Option<Arc<dyn Post>>,
     push: Option<Arc<dyn SendPush>>,
-    /// Where subscriptions may be.
+    /// The hosts that push subscriptions may use.
     push_hosts: PushHosts,
     push_tokens: VapidTokens,
     lookup: Option<Arc<dyn NumberLookup>>,
-    /// Who sends what calls decide, if they do not do so themselves.
+    /// Worker threads that deliver jobs; without them the calling thread does.
     workers: OnceLock<Weak<dyn Workers>>,
     /// `None` for a database file.
     sandbox: Option<Sandbox>,
@@ -138,7 +138,7 @@ impl Engine {
         Engine::open(store, deliver, None, settings)
     }
 
-    /// An engine on a PostgreSQL database, at the URL of which this is what follows the scheme.
+    /// An engine on a PostgreSQL database, whose URL continues with this after the scheme.
     #[cfg(feature = "postgres")]
     pub(crate) fn open_postgres(rest: &str, settings: EngineSettings) -> Result<Engine> {
         settings.check_application()?;
@@ -245,8 +245,8 @@ impl Engine {
         }
     }
 
-    /// Whether an application had this API key when the keys of all were read last, which a key that was not
-    /// among them then has done again after 2 s.
+    /// Returns whether an application had this API key when all keys were last read. An unknown key has them read again
+    /// if that was 2 s ago.
     pub(crate) fn had_key(&self, api_key: &ApiKey) -> bool {
         let Shared { store, key_hashes, steady, clock, .. } = &*self.shared;
         let (hash, now) = (stored_applications::hash(api_key), steady.now(&**clock).steady);
@@ -329,7 +329,7 @@ impl Engine {
                 break true;
             }
         };
-        // What expired goes in any case.
+        // Expired rows are deleted by now, even if this fails.
         while !is_over() && self.note_left_over(audit::APART, STEP)? {}
         match unreadable {
             0 => Ok(more),
@@ -376,7 +376,8 @@ impl Engine {
         let store = &self.shared.store;
         let Some(most) = store.count_decision() else { return Ok(()) };
         let now = self.now();
-        // First, because it fails in a forked child, where a lock of the refusals may be held for ever.
+        // First, because it fails in a forked child, where a lock of the refusals may never be
+        // released.
         store.take_along(move |view| delete_expired(view, now, most).map(drop))?;
         // The next refusal of a kind takes those before along, if it comes soon. One that cannot be
         // noted is counted again.
@@ -426,7 +427,7 @@ impl Shared {
         let reached = self.steady.to_store();
         let outcome = self.store.run(move |view| {
             let outcome = decide(view)?;
-            // Not two closures, each of which would contain the decision.
+            // One closure: with two, each would contain the decision.
             if let Some(reached) = reached {
                 stored::raise(view, reached)?;
             }
@@ -440,7 +441,7 @@ impl Shared {
 }
 
 impl Drop for Shared {
-    /// Nobody could be given an error.
+    /// Errors are ignored, because no caller is left to receive them.
     fn drop(&mut self) {
         if !self.store.is_own() {
             // A thread of the parent may have been changing them.

@@ -1,4 +1,4 @@
-//! Applications: which one is selected, its details and its usage (interface 4.7 and 4.9).
+//! Applications: choice of an application, its details and its usage (interface 4.7 and 4.9).
 
 use super::app_settings::{AppSettings, ApplicationSettings};
 use super::clock::{self, Now, Random, Time};
@@ -54,7 +54,7 @@ pub(super) fn select(store: &Store, settings: &EngineSettings, now: Now) -> Resu
     store.look(move |view| stored::of_id(view, id))?.ok_or_else(unknown_key)
 }
 
-/// What the audit says of the opening.
+/// The audit trail of opening an application.
 fn trail(settings: &EngineSettings, now: Now) -> Result<Trail> {
     let mut nonce = [0; 8];
     settings.random.fill(&mut nonce)?;
@@ -95,8 +95,8 @@ pub(super) fn new(
     Ok(App { app_id: 0, api_key, earlier: None, secret, settings })
 }
 
-/// The application of those who give no key: the only one, or [`FIRST`]. Whoever opened a database that had
-/// only one is not given another because applications were added.
+/// The application of callers that give no key: the only one, or [`FIRST`]. A caller that opened a database
+/// with only one is not given another because applications were added.
 fn sole_or_first(mut apps: Vec<App>) -> Result<App> {
     if apps.len() > 1 {
         apps.retain(|app| app.app_id == FIRST);

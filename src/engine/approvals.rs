@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// What the audit says of a response with a wrong number.
+/// The audit reason of a response with a wrong number.
 const WRONG_NUMBER: &str = "wrong_number";
 const CREATED: &str = "Approval request created.";
 const CREATED_WITHOUT_DEVICE: &str = "Approval request created. Nobody can respond to it yet, because \
@@ -64,20 +64,20 @@ pub struct ApprovalRequest {
     pub details: Map<String, Value>,
     /// When the request expires, in Unix seconds; `None` means never.
     pub expires_at: Option<u64>,
-    /// How many digits the number has that the user has to type to approve it; 0 for none.
+    /// The number of digits that the user has to type to approve it; 0 if there is no number.
     pub number_digits: usize,
 }
 
-/// Who responds, and how.
+/// The device that responds, and its response.
 pub(super) struct Responder {
     pub(super) device: store::Device,
     /// The number that the user typed.
     pub(super) number: Option<Secret>,
-    /// What a device with a key has signed.
+    /// The response that a device with a key has signed.
     pub(super) signed: Option<Signed>,
 }
 
-/// What became of a response.
+/// The outcome of a response.
 pub(super) enum Decision {
     Done,
     /// The number is wrong, and can be typed once more.
@@ -178,7 +178,7 @@ impl Engine {
                 job_id: self.nonce()?,
                 url,
                 body: self.callback_body(&request.row, &responder, response, now)?,
-                // Whoever typed it may not be the one who logs in.
+                // The one who typed it may not be the one who logs in.
                 body_of_wrong_number: self.callback_body(
                     &request.row,
                     &responder,
@@ -294,8 +294,8 @@ impl Engine {
     }
 }
 
-/// Checks the form of a typed number. One without need would be signed and kept as evidence, whatever it is; and
-/// one that was forgotten is no guess.
+/// Checks the form of a typed number. A number that is not needed would be signed and kept as evidence, with any
+/// content; and a missing one is not a guess.
 fn check_number(number: Option<&Secret>, digits: usize) -> Result<()> {
     let is_right = match number {
         None => digits == 0,
@@ -312,7 +312,7 @@ fn check_number(number: Option<&Secret>, digits: usize) -> Result<()> {
     })
 }
 
-/// What the audit says of a response.
+/// The verdict of a response in the audit.
 fn verdict(response: ApprovalResponse) -> AuditVerdict {
     match response {
         ApprovalResponse::Approve => AuditVerdict::Approved,
@@ -328,7 +328,7 @@ fn shown(details: &Map<String, Value>) -> Value {
 }
 
 impl Engine {
-    /// The pictures of a request: its own, or else that of the application.
+    /// The pictures of a request: its own, or else the application's.
     fn logos(&self, call: &CreateApproval) -> Vec<Logo> {
         match (&call.logos[..], &self.app.settings.logo) {
             ([], Some(url)) => vec![Logo { res: "default".into(), url: url.as_str().to_owned() }],

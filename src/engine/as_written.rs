@@ -1,5 +1,5 @@
-//! Parameters as people and other programs write them. The typed clients of this library reject much
-//! of it, but the engine also serves programs that were written for services that accept it.
+//! Lenient parsing of request parameters. The typed clients of this library reject many forms that
+//! the engine accepts, because it also serves programs written for services that accept them.
 
 use super::phones::{OTHER_COUNTRY, Phone};
 use super::rejections;
@@ -130,7 +130,7 @@ fn read_number(country: CountryCode, text: &str) -> Result<Phone, &'static str> 
         (true, None) => return Err(OTHER_COUNTRY),
         (false, _) => Phone::parse_dialled(country, &digits)?,
     };
-    // Those of other lengths exist, but no call takes them.
+    // Numbers of other lengths exist, but no call takes them.
     plain_number(&phone.national).map(|_| phone)
 }
 
@@ -153,7 +153,7 @@ fn digits(text: &str) -> Result<(bool, String), &'static str> {
     }
 }
 
-/// The parameters of a verification beside its token.
+/// The parameters of a verification other than its token.
 #[derive(Deserialize)]
 struct Verified {
     #[serde(rename = "svc_id")]
@@ -162,8 +162,8 @@ struct Verified {
     force: bool,
 }
 
-/// What a verification is about if its token cannot be one: the user, and whether the check is
-/// forced. `None` for a token that must be checked.
+/// Reads the parameters of a verification whose token has an impossible form: the user, and whether
+/// the check is forced. `None` for a token that must be checked.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if another parameter is invalid.

@@ -1,4 +1,4 @@
-//! What the engine has decided: who decides what is written, and reading it page by page.
+//! The audit: writing the decisions of the engine, and reading them page by page.
 
 use super::applications::FIRST;
 use super::clock::{Now, Time};
@@ -17,21 +17,21 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long after a refusal further ones of the same kind are only counted.
+/// The time after a refusal during which further ones of the same kind are only counted.
 pub(super) const APART: Duration = Duration::from_secs(60);
 /// The most kinds of refusals that are counted at once.
 const MOST_KINDS: usize = 4096;
-/// The most rows that one page is made of, of which a filter may leave few.
+/// The most rows that one page is made of; a filter may leave few of them.
 const MOST_READ: u32 = 1000;
 
-/// The refusals of which not all have a row, by what was refused. A refusal changes nothing else, so
+/// Refusals without a row of their own, by what was refused. A refusal changes nothing else, so
 /// without this, guesses that have to wait would fill the disk.
 #[derive(Default)]
 pub(super) struct Refusals(Mutex<HashMap<String, Tally>>);
 
 struct Tally {
     written_at: Time,
-    /// How many have no row, and the last of them.
+    /// The number of refusals without a row, and the last of them.
     unwritten: u32,
     last: Option<(Trail, Noted)>,
 }
@@ -61,7 +61,7 @@ impl Refusals {
         if all.len() >= MOST_KINDS && !all.contains_key(&kind) {
             all.retain(|_, tally| tally.unwritten > 0 || tally.written_at.plus(APART) > now);
         }
-        // Whoever makes up more kinds than are counted must not get a row for each of them.
+        // A client that makes up more kinds than are counted must not get a row for each of them.
         if all.len() >= MOST_KINDS && !all.contains_key(&kind) {
             kind = what;
         }
@@ -105,7 +105,7 @@ impl Refusals {
     }
 }
 
-/// Which refusals are counted together, for one user.
+/// The kind of a refusal: refusals of one kind are counted together, for one user.
 fn kind(trail: &Trail, noted: &Noted) -> String {
     let Noted { verdict, reason, factors, over, .. } = noted;
     let factors: Vec<_> = factors.iter().map(|factor| factor.name()).collect();
@@ -151,9 +151,9 @@ impl Engine {
         })
     }
 
-    /// Makes a decision that may be refused. A refusal changes nothing, so its row is written when the
-    /// decision is made: if there is to be one, because those of a minute that are alike have one row.
-    /// They are counted `of` a user, say.
+    /// Makes a decision that may be refused. A refusal changes nothing, so its row is written after
+    /// the decision, and only if it needs one: equal refusals of a minute share a row. They are
+    /// counted `of` a user, for example.
     pub(super) fn run_refusable<T: Send + 'static>(
         &self,
         mut trail: Trail,
@@ -224,7 +224,8 @@ impl Shared {
     }
 }
 
-/// Declares the filter of the audit for whatever takes one: its fields are parameters of `audit.list` too.
+/// Declares the filter of the audit for each macro that takes one: its fields are parameters of
+/// `audit.list` too.
 macro_rules! audit_filter {
     ($then:ident) => {
         $then! {
@@ -302,7 +303,7 @@ pub struct AuditEntry {
 pub struct AuditPage {
     /// The decisions. There may be none although more follow.
     pub entries: Vec<AuditEntry>,
-    /// What to pass to read on; `None` at the end.
+    /// The value of `after` for the next page; `None` at the end.
     pub next: Option<String>,
 }
 
@@ -324,10 +325,10 @@ impl AuditFilter {
 }
 
 impl Engine {
-    /// Reads what the engine has decided for this application, the latest first: in the order of the
+    /// Reads the decisions of the engine for this application, the latest first: in the order of the
     /// decisions, also where the clock was set back in between. Each page reads a limited number of rows
     /// by their keys, so it may hold less than `most`, also nothing, although more follow. They are kept
-    /// for the days of the limit `audit_days`, also those of a user who was deleted.
+    /// for the days of the limit `audit_days`, also if the user was deleted.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for `after` that no page has returned, and `most` that is not 1 to

@@ -1,5 +1,5 @@
-//! Authenticator apps: generating a secret, the QR code that carries it into the app, and the first
-//! code of it.
+//! Authenticator apps: generating a secret, the QR code that carries it into the app, and the app's
+//! first code.
 
 use super::clock::Time;
 use super::operations::AppId;
@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 
 /// The default width and height of a QR code, in pixels.
 const QR_SIZE: u64 = 300;
-/// How many apps are read at once, which holds up no call for long.
+/// The number of apps read at once, small enough to delay no call for long.
 const PAGE: u32 = 128;
 
 impl Handle<EnrolAuthenticator> for Engine {
@@ -110,8 +110,8 @@ impl Engine {
         found.then_some(()).ok_or_else(rejections::user_not_found)
     }
 
-    /// The authenticator apps of which no code is accepted because the clock was ahead when the last one was, of
-    /// all applications.
+    /// The authenticator apps whose codes are all rejected because the clock was ahead when the last one was accepted,
+    /// of all applications.
     pub(super) fn apps_ahead(&self) -> Result<Vec<AppAhead>> {
         let now = self.now();
         let (mut before, mut found) = ((u64::MAX, i64::MAX), Vec::new());
@@ -139,7 +139,7 @@ impl Engine {
     }
 }
 
-/// An authenticator app of which no code is accepted until a time has come.
+/// An authenticator app whose codes are all rejected until a time has come.
 pub(super) struct AppAhead {
     /// The application of the user.
     pub(super) app_id: AppId,
@@ -147,7 +147,7 @@ pub(super) struct AppAhead {
     pub(super) until: Time,
 }
 
-/// The app of which no code was accepted yet. There is at most one.
+/// The app without any accepted code yet. There is at most one.
 fn pending(state: &VerifyState) -> Option<&EnrolledApp> {
     state.authenticators.iter().find(|app| app.row.is_pending())
 }
@@ -156,7 +156,7 @@ impl Handle<RemoveAuthenticator> for Engine {
     fn handle(&self, call: &RemoveAuthenticator) -> Result<Done> {
         let now = self.begin();
         let text = call.authenticator_id.as_str();
-        // An id has one spelling. What is none is that of no app: they begin at 1.
+        // An id has one spelling. Any other text matches no app: ids begin at 1.
         let id = text.parse().ok().filter(|id: &i64| id.to_string() == text).unwrap_or(0);
         let (app, user_id) = (self.app.app_id, call.user_id);
         let trail = self.trail::<RemoveAuthenticator>(now, None)?;

@@ -1,4 +1,4 @@
-//! Backups, and what follows when one is put back.
+//! Backups, and the restore of one.
 
 use super::Engine;
 use super::clock::{System, Time};
@@ -11,21 +11,21 @@ use std::path::Path;
 
 impl Engine {
     /// Copies the database file as of one moment into a new file, for its owner alone. Calls go on
-    /// meanwhile. The copy is checked and on disk when this returns; after an error, there is none.
-    /// `progress` is given the bytes that are copied, and all that are to be. Where this process is forked
-    /// meanwhile, the copy begins anew, so that the fork does not wait for it.
+    /// meanwhile. The copy is checked and on disk when this returns; after an error, there is no copy.
+    /// `progress` is given the bytes that are copied, and all that are to be. If this process is forked
+    /// meanwhile, the copy starts over, so that the fork does not wait for it.
     ///
     /// # Errors
     /// [`Error::Storage`](crate::Error::Storage) if the file exists or cannot be written, if a log of
-    /// another database lies beside it, if the database is damaged or not in a file, or if it is locked
-    /// or this process forked all the time.
+    /// another database is next to it, if the database is damaged or not in a file, or if it is locked or
+    /// this process forked all the time.
     pub fn backup(&self, path: &Path, mut progress: impl FnMut(u64, u64)) -> Result<()> {
         self.shared.store.copy_to(path, &mut progress)
     }
 
     /// Spends everything that may have been used since the copy was made that the database was
-    /// restored from, in whatever way: the steps of all authenticator apps up to now, the codes by SMS
-    /// and voice, and the approval requests that are open. All browsers are forgotten.
+    /// restored from, in any way: the steps of all authenticator apps up to now, the codes by SMS and
+    /// voice, and the approval requests that are open. All browsers are forgotten.
     ///
     /// A database file that was put back from a copy is recognised when it is opened, and needs no
     /// call. Call this where that is impossible: after a file system or a whole machine was set back,
@@ -42,12 +42,12 @@ impl Engine {
 /// made: see [`Engine::restored`]. The copy is checked first; after an error, the database is as it was.
 /// `progress` is given the bytes that are copied, and all that are to be.
 ///
-/// The keyring is not in the copy: it must be in this file, or in that beside the database.
+/// The keyring is not in the copy: it must be in this file, or in the one next to the database.
 ///
 /// # Errors
 /// [`Error::Storage`](crate::Error::Storage) if a process has the database open, if it exists and
-/// `replace` is not set, if the copy is damaged or that of another program, or if the keyring lacks
-/// a key that it needs.
+/// `replace` is not set, if the copy is damaged or belongs to another program, or if the keyring lacks a
+/// key that it needs.
 pub fn restore(
     copy: &Path,
     database: &Path,

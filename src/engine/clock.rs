@@ -56,7 +56,7 @@ pub(super) struct Time(pub(super) i64);
 /// When a call is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Now {
-    /// What the clock shows: for people, statistics and the steps of authenticator apps.
+    /// The time that the clock shows: for people, statistics and the steps of authenticator apps.
     pub(super) clock: Time,
     /// The time that never goes back, for everything that is stored and compared later.
     pub(super) steady: Time,
@@ -68,7 +68,7 @@ impl Now {
         self.steady.0.saturating_sub(self.clock.0)
     }
 
-    /// What the clock shows at a steady time.
+    /// The time that the clock shows at a steady time.
     pub(super) fn shown(self, steady: Time) -> Time {
         Time(steady.0.saturating_sub(self.ahead()))
     }

@@ -56,7 +56,7 @@ struct Sent {
     resend_after: u64,
     /// The id of the verification, for a number.
     uuid: Option<ApprovalId>,
-    /// Whether the message waits for another attempt.
+    /// True if the message waits for another attempt.
     queued: bool,
 }
 
@@ -173,7 +173,7 @@ impl Engine {
         Ok(Sent { expires_at, resend_after, uuid, queued })
     }
 
-    /// What limits a message.
+    /// The limits that apply to a message.
     fn sending(
         &self,
         subject: &Subject,
@@ -237,7 +237,7 @@ impl Engine {
     }
 }
 
-/// What the audit says of a message.
+/// The audit entry of a message.
 fn noted(subject: &Subject, phone: &Phone) -> Noted {
     let user_id = match subject {
         Subject::User(_, user_id) => Some(*user_id),
@@ -247,7 +247,7 @@ fn noted(subject: &Subject, phone: &Phone) -> Noted {
     Noted { user_id, number, factors: vec![Factor::Code], ..Noted::default() }
 }
 
-/// Why no code is sent.
+/// The error that explains why no code is sent.
 fn not_sent(refused: &Issued, now: Now) -> Error {
     let wait = |message: &str, limit, until: &Time| {
         rejections::wait::<()>(message, Some(limit), until.after(now.steady)).err()
@@ -274,8 +274,8 @@ enum Checked {
     Barred(Barred),
 }
 
-/// Checks the code of a number. As in a sandbox that accepts every number's code, if `lenient`: without
-/// waits and tries, and also if none is pending.
+/// Checks the code of a number. If `lenient`, it does so like a sandbox that accepts every number's
+/// code: without waits and tries, and also if no code is pending.
 fn check_number(
     view: &mut View,
     subject: &Subject,
@@ -332,7 +332,8 @@ impl Handle<StartPhoneVerification> for Engine {
         let trail = self.trail::<StartPhoneVerification>(now, call.user_ip)?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
         let is_landline = call.via == Channel::Sms && phone.kind() == PhoneType::Landline;
-        // What is rejected in any case is not looked up. If landlines are refused, the audit says so below.
+        // A number that is rejected in any case is not looked up. If landlines are refused, the audit says
+        // so below.
         if is_landline && !self.app.settings.limits.refuse.contains(&LineType::Landline) {
             return Err(rejections::landline());
         }
@@ -447,8 +448,8 @@ impl Handle<PhoneVerificationStatus> for Engine {
         as_written::rewrite_phone(params).map(|()| None)
     }
 }
-/// By whom refusals are counted together in the audit. Numbers that belong to nobody share a few kinds:
-/// whoever tries very many of them would fill it otherwise.
+/// The key under which the audit counts refusals together. Numbers without a user share a few kinds:
+/// otherwise a caller that tries very many of them would fill it.
 fn kind_of(subject: &Subject) -> String {
     match subject {
         Subject::User(..) => subject.key(),

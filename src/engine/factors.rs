@@ -1,4 +1,4 @@
-//! What protects the accounts of users, without the secrets (interface 2.7).
+//! The factors that protect the accounts of users, without the secrets (interface 2.7).
 
 use super::operations::factors;
 use super::operations::users::Profile;

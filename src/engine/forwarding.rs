@@ -1,6 +1,6 @@
-//! An application that moves here from another service: who is here, who is there, and what is learned of a
-//! user from the calls that are forwarded. `seconder serve --forward` decides by it; the calls themselves are
-//! made by whoever uses this, so that no engine waits for another service.
+//! Forwarding for an application that moves here from another service: the users who are here, the users who are there,
+//! and the information about a user in forwarded calls. `seconder serve --forward` decides by it; the calls themselves
+//! are made by the user of this module, so that no engine waits for another service.
 
 use super::moving::UserRecord;
 use super::operations::Subject;
@@ -18,13 +18,13 @@ const OWN_USERS: &str = "cannot be used with this database: users were created i
                          be those of others at that service. Use a new database, or one in which all users \
                          were imported";
 
-/// How an application forwards calls.
+/// Forwards the calls of an application.
 #[derive(Clone)]
 pub struct Forwarding {
     engine: Engine,
 }
 
-/// What a reply of the other service to a call for a user says.
+/// The information in a reply of the other service to a call for a user.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Learned<'a> {
@@ -39,9 +39,9 @@ pub enum Learned<'a> {
     },
     /// The user may have an app, whose secret only the other service has.
     App,
-    /// What became of a code, which came from this address.
+    /// The verdict on a code, which came from this address.
     Checked(Verdict, Option<IpAddr>),
-    /// Whether the user is confirmed.
+    /// The status of the user.
     Status {
         /// As the other service says.
         confirmed: bool,
@@ -86,7 +86,7 @@ impl Forwarding {
         self.engine.look(move |view| stored::is_there(view, app, user_id))
     }
 
-    /// Whether the user with a number is to be created there, or is there. An invalid number is for the engine
+    /// Returns whether the user with a number is to be created there, or is there. An invalid number is for the engine
     /// to reject.
     ///
     /// # Errors
@@ -124,11 +124,12 @@ impl Forwarding {
         self.engine.look(move |view| stored::verification_is_there(view, &key, now))
     }
 
-    /// Keeps what a reply says of a user, and counts the call. Returns whether the user may come here now,
-    /// unless the status of the user there speaks against it: see [`Forwarding::take`].
+    /// Stores the information about a user in a reply, and counts the call. Returns whether the user may
+    /// come here now, unless the status of the user there speaks against it: see [`Forwarding::take`].
     ///
     /// # Errors
-    /// As above. Then nobody has logged in: the verdict of a code is in the audit before it counts.
+    /// As above. In that case no login has succeeded: the verdict of a code is in the audit before it
+    /// counts.
     pub fn seen(&self, user_id: UserId, seen: Learned<'_>) -> Result<bool> {
         let (news, user_ip) = news(seen)?;
         self.note(user_id, news, user_ip)
@@ -263,7 +264,7 @@ pub(super) fn give_back(engine: &Engine, user_id: UserId) -> Result<()> {
     }
 }
 
-/// What is kept of a reply, and where the user's code came from.
+/// The information to keep from a reply, and the address that the user's code came from.
 fn news(seen: Learned<'_>) -> Result<(News, Option<IpAddr>)> {
     let mut user_ip = None;
     let mut news = News::default();

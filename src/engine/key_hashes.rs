@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How old the hashes may be before a key that is not among them has them read again. For so long, a key that
-/// another process has added is taken for a wrong one.
+/// The age of the hashes from which an unknown key has them read again. For this time, a key that another process has
+/// added is taken for a wrong one.
 const KEPT: Duration = Duration::from_secs(2);
 
 /// The hashes, as they are stored.
@@ -24,8 +24,8 @@ impl KeyHashes {
         KeyHashes(Mutex::new(Hashes { all, read: Some(now) }))
     }
 
-    /// Whether this one is among them. If it is not, they are read again with `read`, unless that was done a
-    /// moment ago. Those that cannot be read stay as they were.
+    /// Returns whether this hash is among them. If it is not, they are read again with `read`, unless that was done a
+    /// moment ago. If they cannot be read, they stay as they were.
     pub(super) fn has(
         &self,
         hash: &str,

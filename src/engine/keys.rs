@@ -1,4 +1,4 @@
-//! The keyring of a database: which one it is, and the operations of its operator.
+//! The keyring of a database: its location, and the operations of its operator.
 
 use super::store::{Backend, listed, wrong_ring};
 use super::{Engine, EngineSettings};
@@ -7,8 +7,8 @@ use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The ring of the database file at `path`: that of the settings, or the one next to it. It is created
-/// if nothing has been sealed in the database yet.
+/// The ring of the database file at `path`: the one in the settings, or the one next to it. It is
+/// created if nothing has been sealed in the database yet.
 pub(super) fn ring(database: &dyn Backend, path: &Path, settings: &EngineSettings) -> Result<Ring> {
     let file = match &settings.keyring {
         Some(file) => Keyring::at(file),
@@ -62,14 +62,15 @@ pub(super) fn named_ring(settings: &EngineSettings) -> Result<Ring> {
     Ring::open(Keyring::at(file))
 }
 
-/// What [`Engine::reseal`] did.
+/// The result of [`Engine::reseal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resealed {
-    /// How many values are sealed with the current key now that were sealed with another one.
+    /// The number of values that were sealed with another key and are sealed with the current one
+    /// now.
     pub values: u64,
-    /// How many were sealed with another key and could not be opened: they are damaged, or the ring
-    /// lacks their key. They are left as they are.
+    /// The number of values that were sealed with another key and could not be opened: they are
+    /// damaged, or the ring lacks their key. They are left as they are.
     pub unreadable: u64,
 }
 
@@ -83,8 +84,8 @@ impl Engine {
         file.ok_or_else(|| Error::invalid_argument("url", "names a database without a keyring"))
     }
 
-    /// How many values in the database were sealed with each key. This reads all that are sealed, in
-    /// steps that hold up no call.
+    /// The number of values in the database that were sealed with each key. This reads all sealed
+    /// values, in steps that hold up no call.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a sandbox; [`Error::Storage`].
@@ -92,8 +93,8 @@ impl Engine {
         self.shared.store.sealed_values()
     }
 
-    /// Seals anew, with the current key of the ring, what was sealed with another one. This takes
-    /// steps, between which calls go on; if it is interrupted, it can be started again.
+    /// Seals again, with the current key of the ring, every value that was sealed with another one.
+    /// This takes steps, between which calls go on; if it is interrupted, it can be started again.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a sandbox; [`Error::Storage`].

@@ -1,5 +1,5 @@
-//! Applications that were looked up a moment ago, so that requests cost no look-up each, and what an
-//! operator changes takes effect within seconds.
+//! Cache of applications that were looked up a moment ago, so that not every request costs a
+//! look-up, and changes by an operator take effect within seconds.
 
 use super::clock::Time;
 use super::operations::applications::{App, key_hash};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// For how long an application is not looked up again.
 const KEPT: Duration = Duration::from_secs(2);
 
-/// How an application is looked up: by the hash of a key, or by its id.
+/// The key by which an application is looked up: the hash of an API key, or its id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum By {
     Key([u8; 32]),

@@ -11,24 +11,24 @@ use std::time::Duration;
 
 /// The default number of digits of a code by SMS or voice.
 pub(super) const TOKEN_LENGTH: u8 = 7;
-/// How long a code remains valid by default.
+/// The default time for which a code remains valid.
 pub(super) const CODE_LIFE: Duration = Duration::from_secs(10 * 60);
-/// How long a code of any application can remain valid.
+/// The maximum time for which a code of any application can remain valid.
 pub(super) const LONGEST_CODE_LIFE: Duration = Duration::from_secs(60 * 60);
 /// The shortest time between two messages with codes for one action, by SMS or by voice, to one
 /// user, or to one number that is being verified.
 pub(super) const COOL_DOWN: Duration = Duration::from_secs(30);
-/// How many messages with codes that were not used yet one user, or one number that is being
-/// verified, can be sent, by SMS and voice and for all actions together.
+/// The number of messages with unused codes that one user, or one number that is being verified,
+/// can be sent, by SMS and voice and for all actions together.
 pub(super) const SENDS: u32 = 5;
-/// How many wrong tries invalidate a code, by default.
+/// The default number of wrong tries that invalidate a code.
 pub(super) const TRIES: u32 = 5;
 /// After how many wrong codes in a row a factor of a user is locked.
 pub(super) const MOST_WRONG: u32 = 100;
-/// How far a clock that is set back may be behind a stored time. A stored time further in the
-/// future was written while the clock was wrong.
+/// The time by which a clock that is set back may be behind a stored time. A stored time further in
+/// the future was written while the clock was wrong.
 pub(super) const CLOCK_SLACK: Duration = Duration::from_secs(60);
-/// How long the status of a number's verification can be read after its code expired.
+/// The time for which the status of a number's verification can be read after its code expired.
 pub(super) const VERIFICATION_RECORD: Duration = Duration::from_secs(24 * 60 * 60);
 /// The length of an authenticator app's secret, in bytes.
 pub(super) const SECRET_LENGTH: usize = 20;
@@ -38,51 +38,54 @@ pub(super) const AUTHENTICATOR_DIGITS: u8 = 6;
 pub(super) const AUTHENTICATOR_PERIOD: u64 = 30;
 /// The default time for which an approval request remains open, in seconds.
 pub(super) const APPROVAL_LIFE: u64 = 86_400;
-/// How many approval requests of one user can be open; a further one makes the oldest expire.
+/// The number of approval requests of one user that can be open; a further one makes the oldest
+/// expire.
 pub(super) const OPEN_APPROVALS: u32 = 5;
 /// Of how many approval requests the devices of one user are notified in five minutes.
 pub(super) const PUSHES: u32 = 5;
-/// How many devices with a key one user can have.
+/// The number of devices with a key that one user can have.
 pub(super) const DEVICES: usize = 5;
-/// How long an invitation to register a device is valid, and one that was sent by SMS.
+/// The time for which an invitation to register a device is valid, and one that was sent by SMS.
 pub(super) const INVITATION_LIFE: Duration = Duration::from_secs(10 * 60);
 pub(super) const SENT_INVITATION_LIFE: Duration = Duration::from_secs(60 * 60);
-/// How long it is known after its end why an invitation is of no use.
+/// The time after an invitation's end for which the reason of its end is kept.
 pub(super) const INVITATION_RECORD: Duration = Duration::from_secs(24 * 60 * 60);
-/// How far the clock of a device may differ whose request is signed.
+/// The time by which the clock of a device may differ in a signed request.
 pub(super) const DEVICE_CLOCK: Duration = Duration::from_secs(60);
-/// How many wrong numbers deny an approval request.
+/// The number of wrong numbers that deny an approval request.
 pub(super) const WRONG_NUMBERS: u32 = 2;
-/// How long approval requests are snoozed after a user reported that one was not theirs.
+/// The time for which approval requests are snoozed after a user reported that one was not theirs.
 pub(super) const SNOOZE: Duration = Duration::from_secs(5 * 60);
 
-/// How long after a response its callback is posted at the latest.
+/// The time after a response until which its callback is posted at the latest.
 pub(super) const CALLBACK_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How many recovery codes a set has.
+/// The number of recovery codes in a set.
 pub(super) const RECOVERY_CODES: usize = 10;
 /// The number of digits of a recovery code. No other code has as many, and no token has more.
 pub(super) const RECOVERY_LENGTH: u8 = 12;
-/// How many rounds of HMAC the hash of a recovery code takes: a few milliseconds.
+/// The number of rounds of HMAC in the hash of a recovery code: a few milliseconds.
 pub(super) const RECOVERY_ROUNDS: u32 = 10_000;
-/// How long after a code of their authenticator app users can create recovery codes for their own
-/// account.
+/// The time after a code of their authenticator app for which users can create recovery codes for
+/// their own account.
 pub(super) const OWN_RECOVERY: Duration = Duration::from_secs(10 * 60);
 
 /// For how long an API key can stay valid that was replaced.
 pub(super) const MOST_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// How many operators a database can have.
+/// The number of operators that a database can have.
 pub(super) const MOST_OPERATORS: usize = 100;
 /// For how long the token of an operator can be valid that expires.
 pub(super) const LONGEST_TOKEN_LIFE: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
 
 /// For how many days a browser is remembered by default.
 pub(super) const REMEMBERED_DAYS: u64 = 30;
-/// How many browsers of one user are remembered; for a further one, the oldest is forgotten.
+/// The number of browsers of one user that are remembered; for a further one, the oldest is
+/// forgotten.
 pub(super) const REMEMBERED_BROWSERS: u32 = 20;
 
-/// How long after a code was accepted it can be presented to prepare logins without the service.
+/// The time after a code was accepted for which it can be presented to prepare logins without the
+/// service.
 pub(super) const OFFLINE_PROOF: Duration = Duration::from_secs(5 * 60);
 /// For how many days logins without the service are prepared by default.
 pub(super) const OFFLINE_DAYS: u64 = 3;
@@ -236,7 +239,7 @@ impl Limits {
         self.countries.is_empty() || self.countries.contains(&country)
     }
 
-    /// Those that are not the default.
+    /// The limits that are not the default, as they are stored.
     pub(super) fn stored(&self) -> String {
         let mut own = self.clone();
         let changed = ADJUSTABLE.iter().filter_map(|limit| {
@@ -349,8 +352,8 @@ impl Caps {
     }
 }
 
-/// How long a user must wait after this many consecutive wrong codes: not at all after the first
-/// three, then 2, 4, 8 … 60 seconds, and 15 minutes from the tenth on.
+/// The time that a user must wait after this many consecutive wrong codes: not at all after the
+/// first three, then 2, 4, 8 … 60 seconds, and 15 minutes from the tenth on.
 pub(super) fn delay(wrong_in_a_row: u32) -> Duration {
     match wrong_in_a_row {
         0..=3 => Duration::ZERO,

@@ -1,8 +1,8 @@
-//! Look-ups of numbers: who carries them, what is at their other end, and which types of them an
-//! application does not accept.
+//! Look-ups of numbers: the carrier, the type of the line, and the types that an application does not
+//! accept.
 //!
-//! The provider is asked outside every transaction. An answer is kept under a hash of the number, and
-//! whatever goes wrong means that nothing is known: no call fails because of it.
+//! The provider is asked outside every transaction. A reply is kept under a hash of the number, and
+//! any failure means that nothing is known: no call fails because of it.
 
 use super::clock::Time;
 use super::limits::Limits;
@@ -20,14 +20,14 @@ use std::str::FromStr;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// How long it is kept that the provider knows nothing of a number.
+/// The time for which it is kept that the provider knows nothing of a number.
 const NOTHING_KNOWN: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long the provider is not asked again for a number after a look-up that failed.
+/// The time for which the provider is not asked again for a number after a look-up that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest name of a carrier, in characters.
 const LONGEST_NAME: usize = 100;
-/// What the hash of a number covers first, so that it is of no use for anything else.
+/// The prefix of the hashed number, so that the hash is of no use for anything else.
 const PURPOSE: &[u8] = b"seconder phone line\0";
 
 /// Looks up what is known of a number, usually by asking a provider: [`Settings::lookup`].
@@ -50,7 +50,7 @@ pub trait NumberLookup: Send + Sync {
 /// Makes one look-up: [`NumberLookup::look_up`].
 pub type LookUp<'a> = Box<dyn FnOnce(&str) -> Option<PhoneLine> + 'a>;
 
-/// Whether a number can be looked up now.
+/// The permission to look up a number now, if there is one.
 #[non_exhaustive]
 pub enum Reserved<'a> {
     /// By this function. It is dropped without a call if the look-up is not allowed, and what it reserves
@@ -81,18 +81,18 @@ where
     }
 }
 
-/// What is known of the line behind a number.
+/// The known facts about the line behind a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhoneLine {
     /// The name of the carrier. Control characters are removed, and it is cut after 100 characters.
     pub carrier: Option<String>,
-    /// What is at its other end.
+    /// The type of the line.
     pub kind: Option<LineType>,
-    /// Whether it was ported from another carrier.
+    /// True if it was ported from another carrier.
     pub ported: Option<bool>,
 }
 
-/// What is at the other end of a number.
+/// The type of line behind a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LineType {
@@ -170,7 +170,7 @@ impl PhoneLine {
     }
 }
 
-/// What a number is to be used for.
+/// The purpose for which a number is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Enrolment,
@@ -194,8 +194,8 @@ impl Purpose {
     }
 }
 
-/// Why a number was refused, as the audit says it: spelled out, because the lists of reasons are compared
-/// with what stands here.
+/// The reason for which a number was refused, as the audit says it: spelled out, because the lists of
+/// reasons are compared with the names here.
 fn reason(kind: LineType) -> Option<&'static str> {
     match kind {
         LineType::Mobile => None,
@@ -210,7 +210,7 @@ pub(super) struct InUse<'a> {
     pub(super) phone: &'a Phone,
     pub(super) purpose: Purpose,
     pub(super) trail: &'a Trail,
-    /// What the audit says of it.
+    /// The audit entry of its use.
     pub(super) noted: Noted,
     /// By what refusals are counted together.
     pub(super) counted_as: String,
@@ -220,7 +220,7 @@ pub(super) struct InUse<'a> {
 
 impl Engine {
     /// Rejects a number of a type that the application does not accept. Its numbering plan decides if it
-    /// can; otherwise it is looked up. A number of which the type is not known is accepted.
+    /// can; otherwise it is looked up. A number of unknown type is accepted.
     pub(super) fn accept(&self, used: InUse<'_>) -> Result<PhoneLine> {
         let refused = used.purpose.refused(&self.app.settings.limits);
         let planned = LineType::of_plan(used.phone.kind());
@@ -245,7 +245,7 @@ impl Engine {
         Ok(used.purpose.rejection(kind))
     }
 
-    /// What is known of a number, which is looked up unless that is known already.
+    /// The known facts about a number, which is looked up unless they are known already.
     pub(super) fn line(
         &self,
         phone: &Phone,
@@ -266,7 +266,7 @@ impl Engine {
         }
         let most = self.limits().map(|limits| limits.lookup_day);
         let wanted = Wanted { key: key.clone(), most, message, now };
-        // Rows of their own, beside those of the call.
+        // Rows of their own, next to the rows of the call.
         let trail = Trail { nonce: self.nonce()?, ..trail.clone() };
         let noted = Noted {
             verdict: AuditVerdict::NotLookedUp,

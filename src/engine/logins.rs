@@ -1,4 +1,4 @@
-//! The directory of login names: which user has a name on machines (interface 4.17 to 4.19).
+//! The directory of login names: maps a name on machines to its user (interface 4.17 to 4.19).
 
 use super::operations::users::{self, LoginSet};
 use super::{Engine, rejections};

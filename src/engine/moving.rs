@@ -1,4 +1,4 @@
-//! Users that come from another service with their ids, and all users for those who leave for one.
+//! Moving between services: imports users with their ids, and exports all users.
 
 use super::Engine;
 use super::clock::Time;
@@ -16,12 +16,12 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// The highest id that an imported user or device can have: new ones have higher ids, of which this
-/// leaves as many.
+/// The highest id that an imported user or device can have: new ones have higher ids, and as many
+/// are left for them.
 pub(super) const HIGHEST: u64 = 1 << 62;
 /// The last time that has four digits for the year, in milliseconds.
 const LAST_TIME: i64 = 253_402_300_799_999;
-/// How far the clock of the other service may be ahead.
+/// The time by which the clock of the other service may be ahead.
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The most users that one call imports or returns.
 const MOST: u32 = 10_000;
@@ -39,11 +39,11 @@ pub struct UserRecord {
     pub earlier_emails: Vec<Email>,
     /// The user's name on machines.
     pub login: Option<LoginName>,
-    /// Whether the user has used a valid code.
+    /// True if the user has used a valid code.
     pub confirmed: bool,
-    /// Whether one of those codes came by SMS or voice.
+    /// True if one of those codes came by SMS or voice.
     pub sms_used: bool,
-    /// Of which factors no code is looked at, until the user is unlocked.
+    /// The factors whose codes are all rejected until the user is unlocked.
     pub locked: LockedFactors,
     /// When the user was created, in milliseconds since the Unix epoch; `None` for now.
     pub created: Option<i64>,
@@ -53,7 +53,7 @@ pub struct UserRecord {
     pub devices: Vec<DeviceRecord>,
 }
 
-/// The factors of a user of which no code is looked at, after too many wrong ones in a row.
+/// The factors of a user whose codes are all rejected, after too many wrong ones in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockedFactors {
     /// Codes by SMS and voice.
@@ -73,7 +73,7 @@ pub struct AuthenticatorRecord {
     pub(super) period: u64,
     /// The label that it was enrolled with.
     pub label: Option<DisplayText>,
-    /// Whether no code of it was accepted yet.
+    /// True if no code of it was accepted yet.
     pub pending: bool,
     /// The step of the last code that was accepted: its time in Unix seconds, divided by the period. If
     /// it is not known, the codes of before the import are not accepted.
@@ -95,7 +95,7 @@ pub struct DeviceRecord {
     pub registered: Option<i64>,
 }
 
-/// What became of a user who was to be imported.
+/// The outcome for a user who was to be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Imported {
@@ -119,17 +119,18 @@ pub enum Imported {
 pub struct UserRecordPage {
     /// The users. There may be none although more follow.
     pub users: Vec<UserRecord>,
-    /// How many authenticator apps they have that were left out: all of them without their secrets, and
-    /// otherwise those of phones with the approver, which are of use here alone.
+    /// The number of their authenticator apps that were left out: all of them without their secrets,
+    /// and otherwise the apps on phones with the approver, which are of use here alone.
     pub apps_left_out: usize,
-    /// How many devices. A phone with the approver has a key of its own, and has to be registered anew.
+    /// The number of their devices that were left out. A phone with the approver has a key of its own,
+    /// and has to be registered again.
     pub devices_left_out: usize,
-    /// What to pass to read on; `None` at the end.
+    /// The value of `after` for the next page; `None` at the end.
     pub next: Option<UserId>,
 }
 
 impl UserRecord {
-    /// A user of whom no more is known.
+    /// A user with these fields, and nothing else known.
     ///
     /// The number is one of this country, or, if there is none, has the calling code first.
     ///
@@ -186,7 +187,7 @@ impl AuthenticatorRecord {
         &self.secret
     }
 
-    /// How many digits its codes have.
+    /// The number of digits of its codes.
     pub fn digits(&self) -> u8 {
         self.digits
     }
@@ -286,13 +287,13 @@ impl Engine {
     }
 
     /// Reads the users of this application, page by page, with their authenticator apps and devices or, without
-    /// `secrets`, only how many there are: those who come after `after` in the order of the database, which is that of ids for SQLite. Each page is of one moment, and complete for each of
-    /// its users. A user who is created or changed meanwhile may be in a page as before or as after it;
-    /// everybody who is there all the time is in exactly one.
+    /// `secrets`, only how many there are: users who come after `after` in the order of the database, which is that of
+    /// ids for SQLite. Each page is of one moment, and complete for each of its users. A user who is created or changed
+    /// meanwhile may be in a page as before or as after it; a user who is there all the time is in exactly one.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for `most` that is not 1 to 10 000; [`Error::Storage`] if the database
-    /// cannot be read, or, with `secrets`, one of them cannot.
+    /// [`Error::InvalidArgument`] for `most` that is not 1 to 10 000; [`Error::Storage`] if the database cannot be
+    /// read, or, with `secrets`, one of them cannot.
     pub fn export_users(
         &self,
         after: Option<UserId>,
@@ -320,7 +321,7 @@ impl Engine {
     }
 }
 
-/// What was read of a user.
+/// Makes a record of an account that was read.
 fn record(account: Account) -> Result<UserRecord> {
     let Account { user, emails, authenticators, devices } = account;
     let locked = |factor| user.wrong(factor).are_too_many();

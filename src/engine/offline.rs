@@ -1,4 +1,4 @@
-//! Logins while the service is unreachable: preparing them, and the reports of them.
+//! Logins while the service is unreachable: their preparation, and the reports of them.
 
 use super::clock::Now;
 use super::operations::Subject;
@@ -28,7 +28,7 @@ struct Shown {
     step: u64,
 }
 
-/// Whether a code proves the user.
+/// The result of checking the code that has to prove the user.
 enum Proof {
     Shown(Shown),
     NoUser,

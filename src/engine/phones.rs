@@ -1,5 +1,5 @@
-//! Phone numbers according to the numbering plans of their countries (interface 4.11), and what a
-//! look-up adds to that.
+//! Phone numbers according to the numbering plans of their countries (interface 4.11), and the
+//! results of look-ups.
 
 use super::{Engine, as_written, rejections};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};

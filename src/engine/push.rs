@@ -1,4 +1,4 @@
-//! Push messages on their way to push services (RFC 8030).
+//! Push messages for push services (RFC 8030).
 
 use crate::{Error, Result};
 use std::fmt;
@@ -17,16 +17,16 @@ const KNOWN: [&str; 6] = [
     "*.notify.windows.com",
 ];
 
-/// An encrypted message, to be posted to a push service. `Debug` does not show where: whoever has an endpoint
+/// An encrypted message, to be posted to a push service. `Debug` does not show the endpoint, because anyone who has it
 /// can send messages to it.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PushMessage {
-    /// Where it is posted.
+    /// The URL to which it is posted.
     pub endpoint: String,
     /// The header `Authorization` (RFC 8292).
     pub authorization: String,
-    /// How long the push service keeps it for a device that it does not reach.
+    /// The time for which the push service keeps it for a device that it does not reach.
     pub ttl: Duration,
     /// A later message of the same topic replaces it there.
     pub topic: Option<String>,
@@ -40,7 +40,7 @@ impl fmt::Debug for PushMessage {
     }
 }
 
-/// What became of an attempt to send a push message.
+/// The outcome of an attempt to send a push message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PushOutcome {
@@ -52,9 +52,9 @@ pub enum PushOutcome {
     Rejected(String),
     /// Another attempt may succeed.
     Retry {
-        /// How long the push service asks to wait.
+        /// The time that the push service asks to wait.
         after: Option<Duration>,
-        /// What went wrong.
+        /// The error.
         reason: String,
     },
 }
@@ -64,7 +64,7 @@ pub trait SendPush: Send + Sync {
     /// Sends one, and says what became of it.
     fn send(&self, message: &PushMessage) -> PushOutcome;
 
-    /// How long an attempt takes at most. Default: 30 s.
+    /// The maximum time that an attempt takes. Default: 30 s.
     fn longest_attempt(&self) -> Duration {
         Duration::from_secs(30)
     }
@@ -73,17 +73,17 @@ pub trait SendPush: Send + Sync {
     fn housekeep(&self) {}
 }
 
-/// The hosts of push services. Browsers say where their messages are posted, and so may whoever claims to be
-/// one: without a list, they could have requests sent to any host.
+/// The hosts of push services. A browser names the host to which its messages are posted, and so may a client that only
+/// claims to be one: without a list, it could have requests sent to any host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushHosts(Vec<Host>);
 
-/// A host beside the known ones.
+/// A host in addition to the known ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Host {
     /// A name, or with `*.` all names below it.
     Name(String),
-    /// An address of this machine and a port. Whoever writes it means it.
+    /// An address of this machine and a port, which must be written explicitly.
     Here(String),
 }
 

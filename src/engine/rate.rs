@@ -1,5 +1,5 @@
-//! How many requests an API key may make in a second. It is counted in memory, by each node alone, because
-//! a count that all of them share would cost each request a write.
+//! Rate limits per API key, in requests per second. They are counted in memory, by each node alone,
+//! because a count that all of them share would cost each request a write.
 
 use super::clock::Time;
 use super::{Engine, rejections};

@@ -1,5 +1,5 @@
-//! What providers ask for after they have accepted a message: to report what became of it, and to fetch
-//! what a voice reads out. How they ask is the business of whoever sends by them.
+//! Requests of providers about messages that they have accepted: delivery receipts, and the documents
+//! that a voice reads out. The protocol of each provider is implemented by the sender, not here.
 
 use super::jobs::number_of;
 use super::operations::documents::{self, NewDocument};
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 /// The ids of providers are shorter.
 const LONGEST_ID: usize = 128;
-/// How many characters of a reason are kept.
+/// The number of characters of a reason that are kept.
 const REASON: usize = 100;
 /// The characters of a token: 32 bytes in Base64.
 const TOKEN: usize = 43;
@@ -72,8 +72,8 @@ impl Engine {
         }
     }
 
-    /// A document that was kept for this route, if its code is still of use. It is gone then, whoever asks
-    /// for it again.
+    /// A document that was kept for this route, if its code is still of use. It is gone afterwards, and
+    /// cannot be fetched again.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read or written.
@@ -82,11 +82,11 @@ impl Engine {
             return Ok(None);
         }
         let (token_hash, route, now) = (hash(token), route.to_owned(), self.now());
-        // Most that are not there are guesses, for which nobody who writes waits.
+        // Most missing ones are guesses, which must not delay writers.
         self.look(move |view| documents::take(view, &token_hash, &route, now))
     }
 
-    /// A new secret of 43 letters, digits, `-` and `_`, which nobody can guess.
+    /// A new secret of 43 letters, digits, `-` and `_`, which cannot be guessed.
     ///
     /// # Errors
     /// [`Error::Internal`] if the system's source of randomness fails.

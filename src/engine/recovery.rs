@@ -1,5 +1,4 @@
-//! Recovery codes: a set of codes that a user keeps on paper, each of which is right once (interface
-//! 4.20).
+//! Recovery codes: a set of codes that a user keeps on paper, each accepted once (interface 4.20).
 
 use super::clock::digits;
 use super::operations::recovery as codes;
@@ -49,7 +48,7 @@ impl Handle<CreateRecoveryCodes> for Engine {
 }
 
 impl Engine {
-    /// Returns whether a user has an authenticator app of which a code was accepted.
+    /// Returns whether a user has an authenticator app with an accepted code.
     ///
     /// # Errors
     /// [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
@@ -58,13 +57,13 @@ impl Engine {
     }
 
     /// Rejects a call of a user for their own account that would add to or replace what protects it:
-    /// whoever finds a terminal unlocked is not the user. A server calls this for a peer that makes
-    /// calls for its own account alone.
+    /// a person who finds a terminal unlocked is not the user. A server calls this for a peer that
+    /// makes calls for its own account alone.
     ///
     /// An authenticator app can be enrolled while nothing protects the account: no code of the user
     /// was ever accepted, and there is no device and no recovery code. Confirming an app is not
     /// restricted, because [`Verify`](crate::Verify) does the same. Recovery codes can be created
-    /// while none are left, within ten minutes of a code of the app. Every other call that changes
+    /// while no code is left, within ten minutes of a code of the app. Every other call that changes
     /// what protects an account is rejected.
     ///
     /// # Errors
@@ -114,9 +113,9 @@ pub(super) fn find<'a>(hash: &[u8], rows: &'a [RecoveryCode]) -> Option<&'a Reco
 }
 
 /// The hash by which a code is stored: PBKDF2 with HMAC-SHA-256, and a salt for each set. The salt is
-/// sealed, so that who reads the database alone cannot guess at all. A code has 40 bits, so the rounds
-/// keep whoever has the keyring too from using the codes for hours or days, and not for ever: long
-/// enough to replace them.
+/// sealed, so that someone who reads the database alone cannot guess at all. A code has 40 bits, so
+/// the rounds keep someone who has the keyring too from using the codes for hours or days, though not
+/// permanently: long enough to replace them.
 pub(super) fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
     let mut hash = vec![0; SHA256_OUTPUT_LEN];
     let secret = code.as_str().as_bytes();
@@ -124,7 +123,7 @@ pub(super) fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
     hash
 }
 
-/// How many codes of a set are left.
+/// The number of codes of a set that are left.
 pub(super) fn left(rows: &[RecoveryCode]) -> usize {
     rows.iter().filter(|row| !row.spent).count()
 }

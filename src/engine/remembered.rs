@@ -3,8 +3,8 @@
 //!
 //! A token is 57 bytes in Base64 with the URL alphabet: the version, a random id, when it expires, and
 //! an HMAC-SHA-256 over these, the application and the user, under a key of the application. The key
-//! is in the database, beside hashes of the ids, so whoever copies the database can sign, but knows no
-//! id. The signature is checked first: a guess costs no look at the database.
+//! is in the database, next to hashes of the ids, so a copy of the database allows to sign, but
+//! contains no id. The signature is checked first: a guess costs no look at the database.
 
 use super::clock::{Now, Time};
 use super::operations::AppId;
@@ -26,8 +26,8 @@ const ID: usize = 16;
 /// The version, the id, and the time at which the token expires.
 const SIGNED: usize = 1 + ID + 8;
 const WHOLE: usize = SIGNED + 32;
-/// What the signature covers first, so that it is of no use for anything else, and no other is of use
-/// here.
+/// The prefix of the signed bytes, so that the signature is of no use for anything else, and no other
+/// signature is of use here.
 const PURPOSE: &[u8] = b"seconder remembered browser\0";
 const A_DAY: u64 = 24 * 60 * 60;
 

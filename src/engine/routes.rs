@@ -9,7 +9,7 @@ use crate::model::Secret;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// How long the name of a route can be.
+/// The maximum length of a route's name.
 const LONGEST_NAME: usize = 32;
 
 /// A route by which messages are sent, as it is stored.
@@ -21,8 +21,8 @@ pub struct StoredRoute {
     /// Its settings, which may hold credentials. `None` for a route that was removed: messages that
     /// waited for it may still be there.
     pub settings: Option<Secret>,
-    /// Why the settings cannot be read, if they cannot: the row is damaged, or the keyring lacks its key.
-    /// There are none then, although the route was not removed.
+    /// The reason why the settings cannot be read, if they cannot: the row is damaged, or the keyring
+    /// lacks its key. In that case there are no settings, although the route was not removed.
     pub unreadable: Option<String>,
 }
 

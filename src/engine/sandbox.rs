@@ -26,7 +26,7 @@ pub(super) struct Sandbox {
     schedule: Option<Schedule>,
 }
 
-/// Which tokens are right.
+/// The tokens that are right.
 enum Accepts {
     /// Every token, for every user.
     Every,
@@ -74,7 +74,8 @@ impl Sandbox {
     /// Empties the sandbox if it is time to.
     fn clear_if_due(&self, store: &Store, now: Time) {
         let Some(Schedule { every, next, process }) = &self.schedule else { return };
-        // In a forked child, another thread's lock would last for ever. Its database is rejected.
+        // In a forked child, another thread's lock would never be released. Its database is
+        // rejected.
         if std::process::id() != *process {
             return;
         }

@@ -1,4 +1,4 @@
-//! The settings with which an engine is opened.
+//! Settings for opening an engine.
 
 use super::app_settings::AppSettings;
 use super::clock::{System, Time};
@@ -61,7 +61,7 @@ impl EngineSettings {
         self.check_application()
     }
 
-    /// Checks what is for the application, whatever the database.
+    /// Checks the settings of the application, for any database.
     pub(super) fn check_application(&self) -> Result<()> {
         self.push_hosts.as_deref().unwrap_or_default().parse::<PushHosts>()?;
         applications::check(&self.app)

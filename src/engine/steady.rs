@@ -1,15 +1,15 @@
-//! The time by which the engine judges waits and lives, which never goes back.
+//! The monotonic time by which the engine judges waits and lives, which never goes back.
 //!
 //! A clock that is set back would lift waits, revive codes, browsers and approval requests that have
-//! expired, and empty the counts of limits. So every call has two times ([`Now`]): what the clock shows,
-//! for people, statistics and the steps of authenticator apps; and a steady time, in which everything is
-//! stored that is compared later. The steady time is what the clock shows, plus how far it was set back
-//! altogether: it goes on from where it was, at the rate of the clock. So no wait and no life becomes
-//! longer than it should be, however wrong the clock was in between: one that was a year ahead for a
-//! moment, and was put right, lets everything expire that would have in that year, and nothing waits for
-//! a year.
+//! expired, and empty the counts of limits. So every call has two times ([`Now`]): the time that the
+//! clock shows, for people, statistics and the steps of authenticator apps; and a steady time, in which
+//! everything is stored that is compared later. The steady time is the time that the clock shows, plus
+//! the sum of all steps by which it was set back: it continues from where it was, at the rate of the
+//! clock. So no wait and no life becomes longer than it should be, however wrong the clock was in
+//! between: one that was a year ahead for a moment, and was put right, lets everything expire that would
+//! have in that year, and nothing waits for a year.
 //!
-//! How far the steady time has come is a row of `sequences`, so that it holds after a restart and for
+//! The progress of the steady time is a row of `sequences`, so that it holds after a restart and for
 //! other processes: written along with the next change once it is `STORED_EVERY` behind, which takes no
 //! commit of its own, and read when the clock has moved by `READ_EVERY` since it was read last. So a
 //! restart can take back `STORED_EVERY` at most, and it takes other processes `READ_EVERY` to notice. The
@@ -27,9 +27,9 @@ use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 /// A clock that is behind by less, in milliseconds, was read by a thread that was slower than others: the
 /// time stands still then, because it would go too fast if each such thread moved it.
 const SLOW: i64 = 1_000;
-/// How far the stored time may be behind, in milliseconds.
+/// The time by which the stored time may be behind, in milliseconds.
 const STORED_EVERY: i64 = 5_000;
-/// How far the clock moves before the stored time is read again, in milliseconds.
+/// The distance that the clock moves before the stored time is read again, in milliseconds.
 const READ_EVERY: i64 = 1_000;
 
 pub(super) struct Steady {
@@ -42,14 +42,14 @@ pub(super) struct Steady {
     /// to be stored.
     most_ahead: AtomicI64,
     stored_ahead: AtomicI64,
-    /// What the clock showed when the stored time was last read.
+    /// The time that the clock showed when the stored time was last read.
     read_at: AtomicI64,
 }
 
 impl Steady {
     pub(super) fn new() -> Steady {
         let new = || AtomicI64::new(0);
-        // The stored time is read at first, whatever the clock shows.
+        // The stored time is read at first, no matter what the clock shows.
         let read_at = AtomicI64::new(-READ_EVERY);
         let [ahead, latest, stored, most_ahead, stored_ahead] = std::array::from_fn(|_| new());
         Steady { ahead, latest, stored, most_ahead, stored_ahead, read_at }
@@ -93,7 +93,7 @@ impl Steady {
         self.latest.fetch_max(stored.0, SeqCst);
     }
 
-    /// What has to be stored with the next change, if anything.
+    /// The progress to store with the next change, if any.
     pub(super) fn to_store(&self) -> Option<Reached> {
         let (latest, ahead) = (self.latest.load(SeqCst), self.most_ahead.load(SeqCst));
         let behind = latest.saturating_sub(self.stored.load(SeqCst));

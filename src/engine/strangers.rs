@@ -1,5 +1,5 @@
-//! API keys that no application has. Whoever repeats one, such as a client whose key was changed, costs the
-//! database nothing.
+//! Negative cache of unknown API keys. A client that repeats one, such as one whose key was changed, costs
+//! the database nothing.
 
 use super::clock::Time;
 use super::operations::applications::key_hash;
@@ -15,7 +15,7 @@ const KEPT: Duration = Duration::from_secs(10);
 const MOST: usize = 1024;
 
 /// The hashes of such keys, and when each was looked up. A key that was mistyped is nearly one that an
-/// application has, so none is kept itself.
+/// application has, so only its hash is kept.
 #[derive(Default)]
 pub(super) struct Strangers(Mutex<BTreeMap<[u8; 32], Time>>);
 

@@ -1,4 +1,4 @@
-//! URLs in the errors of those who send something, which are stored and shown.
+//! Redaction of URLs in the errors of senders, which are stored and shown.
 
 /// The text without what URLs in it carry besides their host and path: a user and a password, and
 /// parameters, which say who approved what.

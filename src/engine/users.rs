@@ -98,7 +98,7 @@ impl Profile {
 }
 
 impl Profile {
-    /// Where the user's codes are generated or delivered, the latest device first.
+    /// The types of devices that generate or receive the user's codes, the latest device first.
     pub(super) fn device_types(&self) -> Vec<String> {
         let mut types: Vec<String> = Vec::new();
         for kind in self.devices.iter().rev() {

@@ -15,19 +15,21 @@ use crate::{Handle, Result};
 use serde_json::{Map, Value};
 use subtle::ConstantTimeEq;
 
-/// How often a check of a recovery code starts over after the set was replaced meanwhile.
+/// The number of times that a check of a recovery code starts over after the set was replaced
+/// meanwhile.
 const ROUNDS: u32 = 8;
-/// Why a token is wrong that nothing of the user's is as long as.
+/// The audit reason of a token with a length that no factor of the user has.
 const NONE_TO_COMPARE: &str = "none_to_compare";
 
 /// The result of comparing a token with everything that is stored.
 pub(super) enum MatchResult {
     /// The user is not confirmed yet, and nothing was compared.
     NotChecked,
-    /// What to consume, and the kind of device that generated or received the code.
+    /// The match to consume, and the kind of device that generated or received the code.
     Right(Match, &'static str),
     Used,
-    /// What counts the token, which codes lose a try, by their actions, and what the audit says of why.
+    /// The factors that count the token, the actions whose codes lose a try, and the reason for the
+    /// audit.
     Wrong(Vec<Factor>, Vec<String>, Option<&'static str>),
     /// No code is looked at of any factor that the token may belong to.
     Barred(Barred),
@@ -43,7 +45,7 @@ enum Checked {
 }
 
 impl Checked {
-    /// What is not counted, and why.
+    /// An uncounted outcome, whose refusal the trail notes.
     fn uncounted(trail: &mut Trail, noted: Noted, verification: Verification) -> Checked {
         trail.refuse(noted);
         Checked::Uncounted(Box::new(verification))
@@ -54,7 +56,7 @@ impl Checked {
         Checked::Barred(barred)
     }
 
-    /// What the commit of a match has returned.
+    /// The outcome of a committed match.
     fn committed(
         view: &mut View,
         trail: &mut Trail,
@@ -96,8 +98,8 @@ impl Handle<Verify> for Engine {
         })
     }
 
-    /// A token that nobody can have been sent gets the reply of a wrong one (interface 3.1 and 4.4).
-    /// It is not counted: it gives a guesser nothing, and a user who mistypes keeps the tries.
+    /// A token with an impossible form gets the reply of a wrong one (interface 3.1 and 4.4). It is
+    /// not counted: it gives a guesser nothing, and a user who mistypes keeps the tries.
     fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<Verification>> {
         let Some((user_id, force)) = as_written::without_token(params)? else { return Ok(None) };
         let now = self.begin();
@@ -338,8 +340,8 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now, tries: u32) -> Re
     })
 }
 
-/// Why a code that was sent to the user is wrong all the same, if the token is one. There is no word for
-/// one that would live longer than any, because the clock was wrong.
+/// The reason why a code that was sent to the user is wrong all the same, if the token is one. There is
+/// no name for a code that would live longer than any, because the clock was wrong.
 fn why_wrong(call: &Verify, codes: &[&SentCode], tries: u32) -> Result<Option<&'static str>> {
     let action = call.action.as_ref().map_or("", |action| action.as_str());
     let mut reason = None;

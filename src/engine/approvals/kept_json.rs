@@ -1,5 +1,4 @@
-//! Reads what is stored as JSON, as it was when it was checked: serde_json would read another value of some names and
-//! numbers.
+//! Reads stored JSON as it was when it was checked: serde_json would read another value of some names and numbers.
 
 use super::super::store::{Approval, damaged};
 use crate::Result;

@@ -111,8 +111,8 @@ impl LeasedJob {
     }
 
     /// Makes an attempt to send it, and stores the outcome. If another route is to be asked at once, returns it, for
-    /// that route's lane. `measure` is called at the end of the attempt, unless no attempt is made, because the job is no
-    /// longer wanted or its lease is too short.
+    /// that route's lane. `measure` is called at the end of the attempt, unless no attempt is made, because the job is
+    /// no longer wanted or its lease is too short.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be written: another attempt is made when the lease is over.
