@@ -1,4 +1,4 @@
-//! What operators do with a service that is in this process. Each operation is declared once, as a struct
+//! Operations of operators on a service in this process. Each operation is declared once, as a struct
 //! whose fields are its parameters, and has a name, by which every language carries it out with JSON:
 //! [`Service::operate`](crate::Service::operate) and
 //! [`Service::operate_json`](crate::Service::operate_json).
@@ -64,7 +64,7 @@ pub trait Operation: Serialize + DeserializeOwned {
     const NAME: &'static str;
     /// The names of its parameters.
     const PARAMETERS: &'static [&'static str];
-    /// What it returns.
+    /// The type of the reply.
     type Reply: Serialize + DeserializeOwned;
 
     /// Carries it out.
@@ -110,7 +110,7 @@ use operation;
 pub(crate) struct Named {
     /// Its name.
     pub(crate) name: &'static str,
-    /// The role that whoever carries it out with a token needs.
+    /// The role that an operator with a token needs to carry it out.
     role: Role,
     parameters: &'static [&'static str],
     carry_out: fn(&Engine, Map<String, Value>) -> Result<Value>,
@@ -173,7 +173,7 @@ const ALL: &[Named] = &[
     named::<DeleteUser>(Support),
 ];
 
-/// What is known of an operation without carrying it out.
+/// The description of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationInfo {
@@ -252,7 +252,7 @@ fn read_and_carry_out<O: Operation>(
     serde_json::to_value(&reply).map_err(|error| Error::Internal { message: error.to_string() })
 }
 
-/// How many a page has at most, unless the parameters say so.
+/// The default maximum number of entries in a page.
 const MOST: u32 = 100;
 
 #[cfg(test)]

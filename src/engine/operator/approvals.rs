@@ -1,4 +1,4 @@
-//! The approval requests that users can still respond to.
+//! Operations on the approval requests that users can still respond to.
 
 use super::users::{MOST_READ, check_most};
 use super::{Nothing, Operation, operation};
@@ -31,7 +31,7 @@ operation! {
 pub struct Approvals {
     /// The requests.
     pub approvals: Vec<ApprovalEntry>,
-    /// What to pass to read on; `None` at the end.
+    /// The value of `after` for the next page; `None` at the end.
     pub next: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct ApprovalEntry {
     pub uuid: String,
     /// The user who is asked.
     pub user_id: u64,
-    /// What the user is asked.
+    /// The question to the user.
     pub message: String,
     /// When it was created, in Unix seconds.
     pub created: u64,
@@ -107,11 +107,13 @@ pub struct Evidence {
     pub uuid: String,
     /// The user who was asked.
     pub user_id: u64,
-    /// What has become of it: `approved`, `denied`, or `expired` if only a wrong number was given.
+    /// The status of the request: `approved`, `denied`, or `expired` if only a wrong number was
+    /// given.
     pub status: String,
-    /// Whether the response has a wrong number, and so did not approve what it says that it approves.
+    /// True if the response has a wrong number, and so did not approve the request even if it says
+    /// so.
     pub wrong_number: bool,
-    /// What the device has shown. Its SHA-256 is in the signed text.
+    /// The text that the device has shown. Its SHA-256 is in the signed text.
     pub shown: String,
     /// The signed text: docs/approver.md describes its lines.
     pub signed: String,

@@ -1,4 +1,4 @@
-//! The applications of a database.
+//! Operations on the applications of a database.
 
 use super::{Nothing, Operation, operation};
 pub use crate::engine::app_settings::{AppRecord, AppSettings};
@@ -12,11 +12,11 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How many users, or decisions of the audit, are removed in one transaction.
+/// The number of users, or decisions of the audit, that are removed in one transaction.
 const STEP: u32 = 64;
 
 impl Engine {
-    /// The application with this id, or that of this engine.
+    /// The application with this id, or else the engine's own.
     fn stored_app(&self, id: Option<i64>) -> Result<App> {
         let own = id.unwrap_or(self.app.app_id);
         let found = self.look(move |view| stored::of_id(view, own))?;
@@ -125,7 +125,7 @@ impl CreateApp {
     }
 }
 
-/// In [`Settings`](crate::Settings), the name is called that of the application.
+/// Renames the parameter in an error: [`Settings`](crate::Settings) calls it `application_name`.
 fn name_of_parameter(error: Error, name: &'static str) -> Error {
     match error {
         Error::InvalidArgument { parameter, reason } if parameter == "application_name" => {

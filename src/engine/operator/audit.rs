@@ -1,4 +1,4 @@
-//! The decisions of the engine.
+//! Operations on the audit.
 
 use super::operation;
 use crate::Result;

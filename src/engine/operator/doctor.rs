@@ -1,4 +1,4 @@
-//! Whether the database and what belongs to it are as they should be.
+//! Health checks of the database and its surroundings.
 
 use super::{Operation, ShowLimits, operation};
 use crate::engine::applications::FIRST;
@@ -7,11 +7,12 @@ use crate::engine::{AuditFilter, Engine, JobStatus};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// How far the clock may be behind the newest decision, in seconds: other nodes have clocks of their own.
+/// The time by which the clock may be behind the newest decision, in seconds: other nodes have clocks of
+/// their own.
 const BEHIND: u64 = 60;
 /// For how long a message may wait before somebody should look after it, in seconds.
 const OLDEST: u64 = 60;
-/// How many users are named at most.
+/// The maximum number of users that are named.
 const SHOWN: usize = 10;
 
 operation! {
@@ -20,29 +21,29 @@ operation! {
     CheckService = "doctor.check" -> Findings {}
 }
 
-/// What was found.
+/// The results of all checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Findings {
-    /// What each check has found.
+    /// The result of each check.
     pub findings: Vec<Finding>,
 }
 
-/// What a check has found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What was checked, such as `keyring`.
+    /// The name of the check, such as `keyring`.
     pub check: String,
-    /// Whether it is as it should be.
+    /// The health of what was checked.
     pub status: Health,
-    /// What was found, for people.
+    /// The result, for people.
     pub found: String,
-    /// What to do, if something is wrong.
+    /// The remedy, if something is wrong.
     pub advice: Option<String>,
 }
 
-/// Whether something is as it should be.
+/// The health of something that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -133,7 +134,7 @@ fn of_clock(engine: &Engine) -> Result<Finding> {
     })
 }
 
-/// How many seconds the clock is behind the newest decision, if that is too much.
+/// The number of seconds that the clock is behind the newest decision, if that is too much.
 pub(super) fn behind(engine: &Engine) -> Result<Option<u64>> {
     let now = engine.now().clock.seconds();
     let newest = engine.audit(&AuditFilter::default(), None, 1)?;

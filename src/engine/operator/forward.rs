@@ -1,5 +1,5 @@
-//! The users of an application that moves here from another service, to which the calls for those are
-//! forwarded who are not here yet.
+//! Operations on the users of an application that moves here from another service. Calls for users
+//! who are not here yet are forwarded to that service.
 
 use super::{Nothing, operation};
 use crate::engine::operations::forwarding::{self as stored, Because, Taken};
@@ -13,21 +13,21 @@ operation! {
     ForwardStatus = "forward.status" -> Forwarded {}
 }
 
-/// How far a move has come. All counts are 0 if calls were never forwarded.
+/// The progress of a move. All counts are 0 if calls were never forwarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Forwarded {
     /// Since when calls are forwarded, in Unix seconds.
     pub since: Option<u64>,
-    /// How many calls were forwarded.
+    /// The number of calls that were forwarded.
     pub calls: u64,
     /// To how many of them the other service gave no usable reply.
     pub failed: u64,
-    /// How many users are known to be there, because calls for them were forwarded.
+    /// The number of users who are known to be there, because calls for them were forwarded.
     pub users_there: u64,
-    /// How many users were taken over.
+    /// The number of users who were taken over.
     pub users_taken: u64,
-    /// How many users were returned.
+    /// The number of users who were returned.
     pub users_returned: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The messages and callbacks that are to be sent.
+//! Operations on messages and callbacks that are to be sent.
 
 use super::operation;
 use crate::engine::{Engine, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun};
@@ -53,7 +53,7 @@ operation! {
     CountJobs = "jobs.status" -> JobCounts {}
 }
 
-/// How much there is to send.
+/// The statistics of what there is to send.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobCounts {

@@ -1,4 +1,5 @@
-//! The keys that seal the secrets of the database. Each change is in the audit, with the id of the key.
+//! Operations on the keys that seal the secrets of the database. Each change is in the audit, with the
+//! id of the key.
 
 use super::{Nothing, Operation, operation};
 use crate::engine::Engine;
@@ -33,9 +34,9 @@ pub struct KeyEntry {
     pub key: String,
     /// When it was made, in Unix seconds.
     pub created: u64,
-    /// Whether new values are sealed with it.
+    /// True if new values are sealed with it.
     pub current: bool,
-    /// How many values were sealed with it; `None` if that was not asked for.
+    /// The number of values that were sealed with it; `None` if that was not asked for.
     pub values: Option<u64>,
 }
 
@@ -72,7 +73,8 @@ pub struct AddedKey {
 fn noted(engine: &Engine, call: &'static str, key: KeyId) -> Result<()> {
     engine.note_of_database(call, AuditVerdict::Configured, Some(key.to_string())).map_err(
         |error| {
-            // Whoever repeats the operation would make another key, and would not know of the first one.
+            // An operator who repeats the operation would make another key, and would not know of the
+            // first one.
             Error::storage(format!(
                 "the key {key} was changed by {call}, but not noted in the audit: {error}"
             ))
@@ -130,13 +132,14 @@ operation! {
     Reseal = "keyring.reseal" -> ResealedValues {}
 }
 
-/// What [`Reseal`] has done.
+/// The result of [`Reseal`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResealedValues {
-    /// How many values were sealed with another key, and are with the current one now.
+    /// The number of values that were sealed with another key, and are sealed with the current one
+    /// now.
     pub sealed: u64,
-    /// How many could not be opened, and were left as they are.
+    /// The number of values that could not be opened, and were left as they are.
     pub unreadable: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The limits of the application.
+//! Operations on the limits of the application.
 
 use super::AppSettings;
 use super::{Operation, operation};

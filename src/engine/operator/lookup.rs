@@ -1,4 +1,4 @@
-//! The provider with which a server looks numbers up.
+//! Operations on the provider with which a server looks numbers up.
 
 use super::routes::check_object;
 use super::{Nothing, operation};

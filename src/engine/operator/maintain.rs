@@ -1,4 +1,4 @@
-//! What a database needs over the months.
+//! Operations for the maintenance of a database.
 
 use super::{Operation, operation};
 use crate::Result;
@@ -17,7 +17,7 @@ operation! {
     }
 }
 
-/// What [`Backup`] has done.
+/// The result of [`Backup`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct BackedUp {
@@ -45,19 +45,19 @@ operation! {
     }
 }
 
-/// What [`Maintain`] has found.
+/// The result of [`Maintain`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Maintained {
-    /// Whether the database was checked, and is sound; not if it is on a server or in memory.
+    /// True if the database was checked and is sound; false if it is on a server or in memory.
     pub checked: bool,
     /// The bytes of the file and its log, before what has expired was removed.
     pub bytes: Option<u64>,
-    /// Those of the file that nothing uses. New rows do.
+    /// The unused bytes of the file, which new rows fill.
     pub bytes_free: Option<u64>,
 }
 
-/// After this time, the removal of what has expired begins anew, in seconds.
+/// The time after which the removal of expired rows starts over, in seconds.
 const ROUND: u64 = 10;
 
 impl Maintain {

@@ -1,4 +1,4 @@
-//! The operators of a service, each with a token.
+//! Operations on the operators of a service, each with a token.
 
 use super::{Nothing, Operation, Role, operation};
 use crate::engine::Engine;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// What every token begins with, so that those who look for secrets in files and commits recognise one.
+/// The prefix of every token, so that scanners for secrets in files and commits recognise one.
 const PREFIX: &str = "sop_";
-/// How long the name of an operator can be.
+/// The maximum length of an operator's name.
 const LONGEST_NAME: usize = 64;
 
 operation! {
@@ -36,7 +36,7 @@ pub struct Operators {
 pub struct OperatorEntry {
     /// The name in the audit.
     pub name: String,
-    /// What the operator may do.
+    /// The permissions of the operator.
     pub role: Role,
     /// When the operator was added, in Unix seconds.
     pub created: u64,
@@ -44,7 +44,7 @@ pub struct OperatorEntry {
     pub used: Option<u64>,
     /// When the token expires, in Unix seconds; `None` for never.
     pub expires: Option<u64>,
-    /// Whether it has expired.
+    /// True if it has expired.
     pub expired: bool,
 }
 
@@ -66,13 +66,13 @@ impl ListOperators {
     }
 }
 
-/// The token of an operator, which nobody can find out later.
+/// The token of an operator, which cannot be shown again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OperatorToken {
     /// The name in the audit.
     pub name: String,
-    /// What the operator may do.
+    /// The permissions of the operator.
     pub role: Role,
     /// The token.
     pub token: Secret,
@@ -201,7 +201,7 @@ fn new_token(engine: &Engine) -> Result<Secret> {
     Ok(Secret::new(format!("{PREFIX}{}", random.expose())))
 }
 
-/// A token has 256 random bits, so nobody finds it by its hash.
+/// The hash of a token, which has 256 random bits and so cannot be found by its hash.
 pub(super) fn hash(token: &Secret) -> Vec<u8> {
     Sha256::digest(token.expose()).to_vec()
 }

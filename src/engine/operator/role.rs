@@ -1,12 +1,12 @@
-//! What operators with a token may do.
+//! Roles of operators with a token.
 
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What an operator with a token may do. Each role includes the ones before it. Whoever has the database
-/// and its keyring on this machine may do everything, and needs none.
+/// The permissions of an operator with a token. Each role includes the ones before it. A user with
+/// access to the database and its keyring on this machine may do everything, and needs no role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! The routes by which a server sends messages.
+//! Operations on the routes by which a server sends messages.
 
 use super::{Nothing, operation};
 use crate::engine::{Engine, StoredRoute};
@@ -47,7 +47,7 @@ impl SetRoute {
     }
 }
 
-/// Whoever passes something else has mistaken the form of the settings.
+/// Checks that the settings are a JSON object: anything else is a mistake in their form.
 pub(super) fn check_object(settings: &Secret) -> Result<()> {
     let is_object = serde_json::from_str::<serde::de::IgnoredAny>(settings.expose()).is_ok()
         && settings.expose().trim_start().starts_with('{');

@@ -1,4 +1,4 @@
-//! Operators with a token: who a token belongs to, and what its owner may do.
+//! Operators with a token: identification by the token, and the check of permissions.
 
 use super::operators::hash;
 use super::{Named, Role, rejected};
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use subtle::ConstantTimeEq;
 
-/// How long after a use of a token the next one is stored, so that a program that uses it all the time does
-/// not write all the time.
+/// The time after a use of a token until the next one is stored, so that a program that uses it all the
+/// time does not write all the time.
 const USE_APART: Duration = Duration::from_secs(60);
 
 /// An operator whose token was right a moment ago.
@@ -29,18 +29,17 @@ impl Operator {
         &self.name
     }
 
-    /// What the operator may do.
+    /// The permissions of the operator.
     pub fn role(&self) -> Role {
         self.role
     }
 }
 
 impl Engine {
-    /// The operator with this token. It is looked up each time, so one that was replaced or removed is of no
-    /// use at once.
+    /// The operator with this token. It is looked up each time, so a replaced or removed token is invalid at once.
     ///
     /// # Errors
-    /// [`Error::Rejected`] with status 401 if nobody has it, or if it has expired; [`Error::Storage`].
+    /// [`Error::Rejected`] with status 401 if no operator has it, or if it has expired; [`Error::Storage`].
     pub fn operator(&self, token: &Secret) -> Result<Operator> {
         let (sought, now) = (hash(token), self.now());
         let is_valid = |row: &store::Operator| {
@@ -59,11 +58,11 @@ impl Engine {
     }
 
     /// Carries out an operation for an operator with a token, if the role includes it, on the application
-    /// with this id, or on that of this engine. The audit has the name of the operator.
+    /// with this id, or on the engine's own. The audit has the name of the operator.
     ///
     /// # Errors
     /// [`Error::Rejected`] with status 403 if the role does not include it; [`Error::InvalidArgument`] if
-    /// there is no such operation, application or parameter; otherwise those of the operation.
+    /// there is no such operation, application or parameter; otherwise the errors of the operation.
     pub fn operate_as(
         &self,
         operator: &Operator,

@@ -1,4 +1,4 @@
-//! The names of operations, their errors, and what their debug output shows.
+//! Tests of the names of operations, their errors, and their debug output.
 
 use super::*;
 use crate::model::Secret;

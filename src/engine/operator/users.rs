@@ -1,4 +1,4 @@
-//! The users of the application.
+//! Operations on the users of the application.
 
 use super::{Nothing, Operation, doctor, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The most rows that one page is made of, of which those of other applications are left out.
+/// The most rows that one page is made of; rows of other applications are left out.
 pub(super) const MOST_READ: u32 = 1000;
 
 operation! {
@@ -32,7 +32,7 @@ operation! {
 pub struct Users {
     /// The users. There may be none although more follow.
     pub users: Vec<UserEntry>,
-    /// What to pass to read on; `None` at the end.
+    /// The value of `after` for the next page; `None` at the end.
     pub next: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ pub struct UserEntry {
     pub number: String,
     /// The login name on machines.
     pub login: Option<String>,
-    /// Whether a code of the user was right once.
+    /// True if a code of the user was right once.
     pub confirmed: bool,
     /// When the user was added, in Unix seconds.
     pub created: u64,
@@ -165,7 +165,7 @@ operation! {
 pub struct Activities {
     /// The activities.
     pub activities: Vec<ActivityEntry>,
-    /// What to pass to read on; `None` at the end.
+    /// The value of `after` for the next page; `None` at the end.
     pub next: Option<String>,
 }
 
@@ -175,9 +175,9 @@ pub struct Activities {
 pub struct ActivityEntry {
     /// When, in milliseconds since the Unix epoch.
     pub time: i64,
-    /// What, such as `password_reset`.
+    /// The kind of activity, such as `password_reset`.
     pub kind: String,
-    /// What the application has said of it.
+    /// The data that the application has reported about it.
     pub data: Value,
     /// The address of the user, if it is known.
     pub user_ip: Option<String>,
