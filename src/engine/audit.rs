@@ -266,7 +266,7 @@ audit_filter!(filter);
 pub struct AuditEntry {
     /// When, in milliseconds since the Unix epoch, by the clock of the process that decided.
     pub time: i64,
-    /// Distinguishes those of one user and millisecond.
+    /// Distinguishes decisions of one user and millisecond.
     pub nonce: i64,
     /// The application.
     pub app_id: i64,
@@ -276,10 +276,10 @@ pub struct AuditEntry {
     pub call: String,
     /// The verdict, one of [`AUDIT_VERDICTS`].
     pub verdict: String,
-    /// Why, where the verdict leaves that open: `none_to_compare`, `other_action`, `too_many_tries`, `wrong_number`,
-    /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `ambiguous`, `cancelled`, `undeliverable`,
-    /// `unreadable`, `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for `configured`, the
-    /// names of the settings that changed, or the id of the key.
+    /// The reason, if the verdict leaves it open: `none_to_compare`, `other_action`, `too_many_tries`, `wrong_number`,
+    /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `ambiguous`, `cancelled`, `undeliverable`, `unreadable`,
+    /// `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for `configured`, the names of the
+    /// settings that changed, or the id of the key.
     pub reason: Option<String>,
     /// `code`, `authenticator` or `recovery_code`; several are joined by `+`.
     pub factor: Option<String>,
@@ -291,9 +291,9 @@ pub struct AuditEntry {
     pub over_limit: Option<String>,
     /// The name of the operator who did it, if one with a token did.
     pub operator_name: Option<String>,
-    /// How many such decisions it stands for. Of those that change nothing, such as guesses that have
-    /// to wait, a user has one row a minute for each kind. With `maybe_sent`, how many attempts may have sent
-    /// the message.
+    /// The number of such decisions that it stands for. If they change nothing, such as guesses that have to wait, a
+    /// user has one row a minute for each kind. With `maybe_sent`, the number of attempts that may have sent the
+    /// message.
     pub times: u32,
 }
 
