@@ -62,7 +62,7 @@ pub struct ApprovalRequest {
     pub message: String,
     /// Further details shown to the user.
     pub details: Map<String, Value>,
-    /// When the request expires, in Unix seconds; `None` means never.
+    /// The time at which the request expires, in Unix seconds; `None` means never.
     pub expires_at: Option<u64>,
     /// The number of digits that the user has to type to approve it; 0 if there is no number.
     pub number_digits: usize,

@@ -264,7 +264,8 @@ audit_filter!(filter);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuditEntry {
-    /// When, in milliseconds since the Unix epoch, by the clock of the process that decided.
+    /// The time of the decision, in milliseconds since the Unix epoch, by the clock of the process
+    /// that decided.
     pub time: i64,
     /// Distinguishes decisions of one user and millisecond.
     pub nonce: i64,

@@ -53,7 +53,7 @@ impl Random for System {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Time(pub(super) i64);
 
-/// When a call is handled.
+/// The time at which a call is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Now {
     /// The time that the clock shows: for people, statistics and the steps of authenticator apps.
@@ -63,7 +63,7 @@ pub(super) struct Now {
 }
 
 impl Now {
-    /// By how much the steady time is ahead of the clock, in milliseconds.
+    /// The difference by which the steady time is ahead of the clock, in milliseconds.
     pub(super) fn ahead(self) -> i64 {
         self.steady.0.saturating_sub(self.clock.0)
     }

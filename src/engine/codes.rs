@@ -38,13 +38,13 @@ struct Order {
     phone: Phone,
     action: String,
     about: Option<String>,
-    /// In which language the message is to be, if the call says so.
+    /// The language of the message, if the call names one.
     locale: Option<String>,
     channel: Channel,
     length: u8,
     /// The id of the verification that a new code begins, for a number.
     uuid: Option<ApprovalId>,
-    /// Of the call.
+    /// The audit trail of the call.
     trail: Trail,
     user_ip: Option<IpAddr>,
 }
@@ -52,7 +52,7 @@ struct Order {
 /// A code that was sent.
 struct Sent {
     expires_at: Time,
-    /// After how many seconds it can be sent again by the same channel.
+    /// The time after which it can be sent again by the same channel, in seconds.
     resend_after: u64,
     /// The id of the verification, for a number.
     uuid: Option<ApprovalId>,

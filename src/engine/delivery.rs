@@ -191,7 +191,7 @@ pub struct Message {
     pub language: String,
     /// The code on its own. Empty for the install message to a new user, which has none.
     pub code: String,
-    /// When the code expires, in Unix seconds. 0 where there is no code.
+    /// The time at which the code expires, in Unix seconds. 0 if there is no code.
     pub expires_at: u64,
     /// The recipient, as the rows of the job and the code have it.
     pub(super) subject: String,

@@ -30,7 +30,7 @@ use zeroize::Zeroizing;
 const DELIVERY: &str = "Seconder-Delivery";
 /// The number of jobs leased at once: any that the budget leaves are given back.
 const STEP: u32 = 8;
-/// For how long a code is not looked at again between the lease and the attempt.
+/// The time for which a code is not looked at again between the lease and the attempt.
 const UNWATCHED: Duration = Duration::from_secs(1);
 
 /// The outcome of a message for the caller.

@@ -15,7 +15,7 @@ pub(super) struct KeyHashes(Mutex<Hashes>);
 
 struct Hashes {
     all: BTreeSet<String>,
-    /// When they were read last; `None` if they have to be read again.
+    /// The time at which they were last read; `None` if they have to be read again.
     read: Option<Time>,
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// For how long an application is not looked up again.
+/// The time for which an application is not looked up again.
 const KEPT: Duration = Duration::from_secs(2);
 
 /// The key by which an application is looked up: the hash of an API key, or its id.

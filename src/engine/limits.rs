@@ -23,7 +23,7 @@ pub(super) const COOL_DOWN: Duration = Duration::from_secs(30);
 pub(super) const SENDS: u32 = 5;
 /// The default number of wrong tries that invalidate a code.
 pub(super) const TRIES: u32 = 5;
-/// After how many wrong codes in a row a factor of a user is locked.
+/// The number of wrong codes in a row after which a factor of a user is locked.
 pub(super) const MOST_WRONG: u32 = 100;
 /// The time by which a clock that is set back may be behind a stored time. A stored time further in
 /// the future was written while the clock was wrong.
@@ -70,15 +70,15 @@ pub(super) const RECOVERY_ROUNDS: u32 = 10_000;
 /// their own account.
 pub(super) const OWN_RECOVERY: Duration = Duration::from_secs(10 * 60);
 
-/// For how long an API key can stay valid that was replaced.
+/// The maximum time for which a replaced API key can stay valid.
 pub(super) const MOST_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The number of operators that a database can have.
 pub(super) const MOST_OPERATORS: usize = 100;
-/// For how long the token of an operator can be valid that expires.
+/// The maximum time for which an operator's token can be valid, if it expires.
 pub(super) const LONGEST_TOKEN_LIFE: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
 
-/// For how many days a browser is remembered by default.
+/// The default number of days for which a browser is remembered.
 pub(super) const REMEMBERED_DAYS: u64 = 30;
 /// The number of browsers of one user that are remembered; for a further one, the oldest is
 /// forgotten.
@@ -87,7 +87,7 @@ pub(super) const REMEMBERED_BROWSERS: u32 = 20;
 /// The time after a code was accepted for which it can be presented to prepare logins without the
 /// service.
 pub(super) const OFFLINE_PROOF: Duration = Duration::from_secs(5 * 60);
-/// For how many days logins without the service are prepared by default.
+/// The default number of days for which logins without the service are prepared.
 pub(super) const OFFLINE_DAYS: u64 = 3;
 
 /// A limit that an application can change.

@@ -212,7 +212,7 @@ pub(super) struct InUse<'a> {
     pub(super) trail: &'a Trail,
     /// The audit entry of its use.
     pub(super) noted: Noted,
-    /// By what refusals are counted together.
+    /// The key under which refusals are counted together.
     pub(super) counted_as: String,
     /// The message that is to be sent.
     pub(super) message: Option<Sending>,

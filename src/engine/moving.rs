@@ -45,7 +45,8 @@ pub struct UserRecord {
     pub sms_used: bool,
     /// The factors whose codes are all rejected until the user is unlocked.
     pub locked: LockedFactors,
-    /// When the user was created, in milliseconds since the Unix epoch; `None` for now.
+    /// The time at which the user was created, in milliseconds since the Unix epoch; `None` for
+    /// now.
     pub created: Option<i64>,
     /// At most one authenticator app that the user uses, and one that is pending.
     pub authenticators: Vec<AuthenticatorRecord>,
@@ -78,7 +79,7 @@ pub struct AuthenticatorRecord {
     /// The step of the last code that was accepted: its time in Unix seconds, divided by the period. If
     /// it is not known, the codes of before the import are not accepted.
     pub last_step: Option<u64>,
-    /// When it was enrolled, in milliseconds since the Unix epoch; `None` for now.
+    /// The time at which it was enrolled, in milliseconds since the Unix epoch; `None` for now.
     pub created: Option<i64>,
 }
 
@@ -91,7 +92,7 @@ pub struct DeviceRecord {
     /// Its type.
     pub kind: DeviceType,
     pub(super) secret_hash: [u8; 32],
-    /// When it was registered, in milliseconds since the Unix epoch; `None` for now.
+    /// The time at which it was registered, in milliseconds since the Unix epoch; `None` for now.
     pub registered: Option<i64>,
 }
 
@@ -192,7 +193,7 @@ impl AuthenticatorRecord {
         self.digits
     }
 
-    /// For how many seconds it shows a code.
+    /// The time for which it shows a code, in seconds.
     pub fn period(&self) -> u64 {
         self.period
     }

@@ -36,7 +36,7 @@ enum Accepts {
     Right,
 }
 
-/// When the sandbox is emptied.
+/// The schedule by which the sandbox is emptied.
 struct Schedule {
     every: Duration,
     next: Mutex<Time>,

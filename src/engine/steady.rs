@@ -33,13 +33,13 @@ const STORED_EVERY: i64 = 5_000;
 const READ_EVERY: i64 = 1_000;
 
 pub(super) struct Steady {
-    /// By how much the steady time is ahead of the clock.
+    /// The difference by which the steady time is ahead of the clock.
     ahead: AtomicI64,
     /// The latest steady time that anybody has seen.
     latest: AtomicI64,
     stored: AtomicI64,
-    /// By how much the steady time was ahead of the clock at most, for any call; and what of it is known
-    /// to be stored.
+    /// The largest difference by which the steady time was ahead of the clock, for any call; and the
+    /// part of it that is known to be stored.
     most_ahead: AtomicI64,
     stored_ahead: AtomicI64,
     /// The time that the clock showed when the stored time was last read.

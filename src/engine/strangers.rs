@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// For how long a key is not looked up again. An application that another process adds with such
-/// a key has to wait as long on the nodes where it was tried.
+/// The time for which a key is not looked up again. An application that another process adds with
+/// such a key has to wait as long on the nodes where it was tried.
 const KEPT: Duration = Duration::from_secs(10);
 /// The most that are kept: others are looked up each time.
 const MOST: usize = 1024;

@@ -41,7 +41,7 @@ pub struct PresentedDevice {
     pub name: String,
     /// The language of its messages, as in BCP 47.
     pub language: String,
-    /// When it signed this, in Unix seconds.
+    /// The time of the signature, in Unix seconds.
     pub time: u64,
     /// The signature of the key.
     pub signature: Vec<u8>,
@@ -51,7 +51,7 @@ pub struct PresentedDevice {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RegisteredBy {
-    /// By what it is known from now on.
+    /// The public id of the device from now on.
     pub device: String,
     /// The name of the application.
     pub application: String,

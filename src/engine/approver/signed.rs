@@ -19,9 +19,9 @@ use std::fmt;
 /// A request of a device, and the signature of its method, path, body and time.
 #[derive(Clone, Copy)]
 pub struct SignedRequest<'a> {
-    /// By what the device is known.
+    /// The device's public id.
     pub device: &'a str,
-    /// When it signed this, in Unix seconds.
+    /// The time of the signature, in Unix seconds.
     pub time: u64,
     /// The signature.
     pub signature: &'a [u8],
@@ -36,7 +36,7 @@ pub struct SignedRequest<'a> {
 /// A response to an approval request, signed by a device.
 #[derive(Clone)]
 pub struct SignedResponse {
-    /// By what the device is known.
+    /// The device's public id.
     pub device: String,
     /// The id of the request.
     pub uuid: ApprovalId,
@@ -46,7 +46,7 @@ pub struct SignedResponse {
     pub number: Option<Secret>,
     /// The SHA-256 of what the device has shown, in hexadecimal digits.
     pub shown: String,
-    /// When it signed this, in Unix seconds.
+    /// The time of the signature, in Unix seconds.
     pub time: u64,
     /// The signature.
     pub signature: Vec<u8>,
@@ -88,13 +88,13 @@ pub struct ShownRequest {
     pub uuid: ApprovalId,
     /// The text that is shown, and signed: a JSON object.
     pub shown: String,
-    /// When it expires, in Unix seconds; `None` means never.
+    /// The time at which it expires, in Unix seconds; `None` means never.
     pub expires: Option<u64>,
     /// The number of digits that the user has to type to approve it; 0 if there is no number.
     pub number_digits: usize,
     /// The status of the request.
     pub status: ApprovalStatus,
-    /// When somebody responded, in Unix seconds.
+    /// The time of the response, in Unix seconds.
     pub decided: Option<u64>,
     /// True if this device responded.
     pub by_this_device: bool,
@@ -104,7 +104,7 @@ pub struct ShownRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceOverview {
-    /// By what it is known.
+    /// The device's public id.
     pub device: String,
     /// The name that its user gave it.
     pub name: String,
@@ -124,11 +124,11 @@ pub struct DeviceOverview {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OtherDevice {
-    /// By what it is known.
+    /// The device's public id.
     pub device: String,
     /// The name that its user gave it.
     pub name: String,
-    /// When it was registered, in Unix seconds.
+    /// The time of its registration, in Unix seconds.
     pub created: u64,
     /// True for the device that asks.
     pub this: bool,
@@ -262,7 +262,7 @@ fn parse(text: &str) -> Option<(i64, DeviceId)> {
     (known_as(app, id.get()) == text).then_some((app, id))
 }
 
-/// By what a device is known.
+/// The public id of a device.
 fn known_as(app: i64, device: u64) -> String {
     format!("{app}.{device}")
 }

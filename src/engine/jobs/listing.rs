@@ -90,13 +90,14 @@ pub struct JobEntry {
     pub number: Option<String>,
     /// The URL of a callback, without its query; `None` for a message, and if it cannot be read.
     pub url: Option<String>,
-    /// When it was caused, or replayed.
+    /// The time at which it was caused, or replayed.
     pub created: i64,
-    /// When it can be attempted, or for one that is leased, when others can; `None` once it is over.
+    /// The time at which it can be attempted, or, for a leased job, leased again; `None` once it is
+    /// over.
     pub due: Option<i64>,
     /// The time after which it is of no use: no attempt begins after that.
     pub deadline: i64,
-    /// When it was sent or failed; `None` before that.
+    /// The time at which it was sent or failed; `None` before that.
     pub ended: Option<i64>,
     /// The number of attempts made.
     pub attempts: u32,
@@ -107,7 +108,7 @@ pub struct JobEntry {
     /// The latest report of the provider, as [`Delivery`](crate::engine::Delivery) shows it:
     /// `pending`, `delivered`, or `failed: ` and the reason.
     pub receipt: Option<String>,
-    /// When it was reported.
+    /// The time of that report.
     pub receipt_at: Option<i64>,
     /// The error of the latest attempt that failed, without code and number.
     pub last_error: Option<String>,
@@ -274,7 +275,7 @@ fn rank(lane: &str) -> (u8, &str) {
 #[derive(Clone)]
 struct Place {
     lane: String,
-    /// When the job before it is due.
+    /// The due time of the job before it.
     due: i64,
     /// The number of jobs with the same due time that come before it.
     seen: u32,

@@ -133,7 +133,8 @@ pub(super) fn limits(row: &Application) -> Decided<Limits> {
     Ok(limits)
 }
 
-/// By what an API key is looked up, so that the time which a comparison takes says nothing of it.
+/// The hash by which an API key is looked up, so that the time of a comparison reveals nothing
+/// about the key.
 pub(in crate::engine) fn key_hash(api_key: &ApiKey) -> [u8; 32] {
     Sha256::digest(api_key.expose()).into()
 }

@@ -84,7 +84,7 @@ pub(in crate::engine) struct Response {
     pub(in crate::engine) number: Option<Secret>,
     /// The response that a device with a key has signed.
     pub(in crate::engine) signed: Option<Signed>,
-    /// Until when further requests are snoozed, if the user reported this one.
+    /// The time until which further requests are snoozed, if the user reported this one.
     pub(in crate::engine) snoozed_until: Option<Time>,
     pub(in crate::engine) callback: Option<NewCallback>,
     pub(in crate::engine) now: Now,
@@ -122,7 +122,7 @@ pub(in crate::engine) struct NewCallback {
     pub(in crate::engine) body: String,
     /// The body for a request that is denied because its number was wrong.
     pub(in crate::engine) body_of_wrong_number: String,
-    /// For how long one attempt may take.
+    /// The time that one attempt may take.
     pub(in crate::engine) lease: Duration,
 }
 

@@ -93,7 +93,7 @@ pub(in crate::engine) struct Presented {
     /// The messages to the other devices of the user.
     pub(in crate::engine) first_push: i64,
     pub(in crate::engine) push_lease: Duration,
-    /// Of the application of the invitation, which is not known before.
+    /// The trail of the invitation's application, which is not known before.
     pub(in crate::engine) trail: Trail,
 }
 

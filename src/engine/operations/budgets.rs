@@ -44,7 +44,7 @@ pub(in crate::engine) struct Sending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Over {
     pub(in crate::engine) limit: &'static str,
-    /// When a message can be sent again; never to a country that is not allowed.
+    /// The time at which a message can be sent again; never to a country that is not allowed.
     pub(in crate::engine) until: Option<Time>,
 }
 

@@ -38,7 +38,7 @@ pub(in crate::engine) enum Issued {
         /// The message, for its first attempt.
         message: Box<Claimed>,
         expires_at: Time,
-        /// When another message for the same action by the same channel is accepted.
+        /// The time at which another message for the same action by the same channel is accepted.
         next: Time,
         /// The id of the verification, for a number.
         uuid: Option<ApprovalId>,

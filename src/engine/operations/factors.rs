@@ -32,7 +32,7 @@ pub(in crate::engine) struct NewDevice {
     pub(in crate::engine) now: Now,
 }
 
-/// By what a device is known.
+/// The key of a device.
 #[derive(Clone)]
 pub(in crate::engine) enum Credential {
     /// A secret, as a hash.

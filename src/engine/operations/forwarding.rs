@@ -30,7 +30,7 @@ const DELETED: &str = "deleted";
 const RESERVED: i64 = 1_000_000;
 /// The reason of a verdict that is not of this service.
 pub(in crate::engine) const FORWARDED: &str = "forwarded";
-/// For how long a code may be valid that was sent there.
+/// The time for which a code that was sent there may be valid.
 pub(in crate::engine) const CODE_LIFE: Duration = Duration::from_secs(60 * 60);
 
 /// The information about a user in a reply from there.

@@ -12,7 +12,7 @@ use crate::engine::store::{
 };
 use std::time::Duration;
 
-/// For how long a clock that has moved by more than this is not believed: see [`retention`].
+/// The time for which a clock that has moved by more than this is not believed: see [`retention`].
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The interval at which the time of the last look is stored.
 const AN_HOUR: Duration = Duration::from_secs(60 * 60);

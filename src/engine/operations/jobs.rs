@@ -73,7 +73,7 @@ pub(in crate::engine) struct Claimed {
     pub(in crate::engine) kind: JobKind,
     pub(in crate::engine) app: AppId,
     pub(in crate::engine) deadline: Time,
-    /// When the lease ends.
+    /// The end of the lease.
     pub(in crate::engine) until: Time,
     pub(in crate::engine) what: What,
 }

@@ -41,7 +41,7 @@ pub(super) fn left(view: &mut View, user_id: UserId) -> Decided<u64> {
     Ok(rows.iter().filter(|row| !row.spent).count() as u64)
 }
 
-/// When a code of the user's authenticator apps was last accepted.
+/// The time at which a code of the user's authenticator apps was last accepted.
 pub(in crate::engine) fn authenticator_used_at(
     view: &mut View,
     user_id: UserId,

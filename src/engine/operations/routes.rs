@@ -4,8 +4,8 @@ use super::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::store::{Decided, Route, Sealed, View};
 use std::time::Duration;
 
-/// For how long a route that was removed is kept without settings: other processes may still give it
-/// messages, which those who look for them then pass on to another route.
+/// The time for which a removed route is kept without settings: other processes may still give it
+/// messages, which workers that look for them then pass on to another route.
 const KEPT_REMOVED: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
 pub(in crate::engine) fn all(view: &mut View) -> Decided<Vec<Route>> {

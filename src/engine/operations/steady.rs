@@ -10,7 +10,7 @@ const AHEAD: &str = "time_ahead";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Reached {
     pub(in crate::engine) latest: Time,
-    /// By how much it was ahead of the clock at most, in milliseconds.
+    /// The largest difference by which it was ahead of the clock, in milliseconds.
     pub(in crate::engine) ahead: i64,
 }
 
@@ -24,8 +24,8 @@ pub(in crate::engine) fn find(view: &mut View) -> Decided<Option<Time>> {
     Ok(stored(view, LATEST)?.map(Time))
 }
 
-/// By how much the steady time was ahead of the clock at most when any decision was noted, in
-/// milliseconds.
+/// The largest difference by which the steady time was ahead of the clock when any decision was
+/// noted, in milliseconds.
 pub(in crate::engine) fn most_ahead(view: &mut View) -> Decided<i64> {
     Ok(stored(view, AHEAD)?.unwrap_or(0))
 }

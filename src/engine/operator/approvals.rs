@@ -45,9 +45,9 @@ pub struct ApprovalEntry {
     pub user_id: u64,
     /// The question to the user.
     pub message: String,
-    /// When it was created, in Unix seconds.
+    /// The time at which it was created, in Unix seconds.
     pub created: u64,
-    /// When it expires, in Unix seconds; `None` for never.
+    /// The time at which it expires, in Unix seconds; `None` for never.
     pub expires: Option<u64>,
 }
 

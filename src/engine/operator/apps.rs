@@ -99,7 +99,7 @@ pub struct AppKey {
     pub api_key: Secret,
     /// The key before it, as long as that is valid too.
     pub earlier_key: Option<Secret>,
-    /// Until when it is, in Unix seconds.
+    /// The time until which that key is valid, in Unix seconds.
     pub earlier_key_until: Option<u64>,
 }
 

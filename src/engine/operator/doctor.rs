@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The time by which the clock may be behind the newest decision, in seconds: other nodes have clocks of
 /// their own.
 const BEHIND: u64 = 60;
-/// For how long a message may wait before somebody should look after it, in seconds.
+/// The time that a message may wait before the operator should look into it, in seconds.
 const OLDEST: u64 = 60;
 /// The maximum number of users that are named.
 const SHOWN: usize = 10;

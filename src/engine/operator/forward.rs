@@ -17,11 +17,11 @@ operation! {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Forwarded {
-    /// Since when calls are forwarded, in Unix seconds.
+    /// The time since which calls are forwarded, in Unix seconds.
     pub since: Option<u64>,
     /// The number of calls that were forwarded.
     pub calls: u64,
-    /// To how many of them the other service gave no usable reply.
+    /// The number of forwarded calls to which the other service gave no usable reply.
     pub failed: u64,
     /// The number of users who are known to be there, because calls for them were forwarded.
     pub users_there: u64,

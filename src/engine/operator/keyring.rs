@@ -32,7 +32,7 @@ pub struct SealingKeys {
 pub struct KeyEntry {
     /// Its id.
     pub key: String,
-    /// When it was made, in Unix seconds.
+    /// The time at which it was made, in Unix seconds.
     pub created: u64,
     /// True if new values are sealed with it.
     pub current: bool,

@@ -38,11 +38,12 @@ pub struct OperatorEntry {
     pub name: String,
     /// The permissions of the operator.
     pub role: Role,
-    /// When the operator was added, in Unix seconds.
+    /// The time at which the operator was added, in Unix seconds.
     pub created: u64,
-    /// When the token was last used, to a minute, in Unix seconds; `None` if it never was.
+    /// The time at which the token was last used, to a minute, in Unix seconds; `None` if it never
+    /// was.
     pub used: Option<u64>,
-    /// When the token expires, in Unix seconds; `None` for never.
+    /// The time at which the token expires, in Unix seconds; `None` for never.
     pub expires: Option<u64>,
     /// True if it has expired.
     pub expired: bool,
@@ -76,7 +77,7 @@ pub struct OperatorToken {
     pub role: Role,
     /// The token.
     pub token: Secret,
-    /// When it expires, in Unix seconds; `None` for never.
+    /// The time at which it expires, in Unix seconds; `None` for never.
     pub expires: Option<u64>,
 }
 

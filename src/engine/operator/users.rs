@@ -50,7 +50,7 @@ pub struct UserEntry {
     pub login: Option<String>,
     /// True if a code of the user was right once.
     pub confirmed: bool,
-    /// When the user was added, in Unix seconds.
+    /// The time at which the user was added, in Unix seconds.
     pub created: u64,
 }
 
@@ -173,7 +173,7 @@ pub struct Activities {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ActivityEntry {
-    /// When, in milliseconds since the Unix epoch.
+    /// The time of the activity, in milliseconds since the Unix epoch.
     pub time: i64,
     /// The kind of activity, such as `password_reset`.
     pub kind: String,

@@ -56,7 +56,7 @@ pub(crate) struct Postgres {
     tls: Option<Tls>,
     writer: Pool<Writer>,
     readers: Pool<Option<Connection>>,
-    /// In which rows this node counts.
+    /// The rows in which this node counts.
     shard: u8,
     process: u32,
     /// The time that a batch or a read may take.

@@ -173,7 +173,7 @@ mod tests {
     struct Rotating {
         inner: Memory,
         ring: Arc<Ring>,
-        /// After how many writes.
+        /// The number of writes after which the key changes.
         after: Arc<AtomicUsize>,
     }
 

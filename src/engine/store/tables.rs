@@ -102,7 +102,7 @@ tables! {
         period: u64,
         /// The step of the code that was accepted last.
         last_step: Option<u64>,
-        /// When the service has accepted a code.
+        /// The time at which the service accepted a code.
         used_at: Option<Time>,
         /// The step of the code that has prepared logins without the service.
         prepared_step: Option<u64>,
@@ -156,7 +156,7 @@ tables! {
         user_id: u64,
         device_id: u64,
         os_type: String,
-        /// Of the two, one is empty.
+        /// One of the two is empty.
         secret_hash: Vec<u8>,
         public_key: Vec<u8>,
         name: Option<String>,
@@ -271,9 +271,9 @@ tables! {
     Retention in retention, key 1 {
         /// The name of the table.
         name: String,
-        /// When anybody looked last, to an hour.
+        /// The time of the last look, to an hour.
         seen_at: Time,
-        /// Until when the time is not believed, and the one that counts meanwhile.
+        /// The time until which the clock is not believed, and the time that counts meanwhile.
         held_until: Option<Time>,
         believed: Option<Time>,
     }
@@ -281,7 +281,7 @@ tables! {
     /// The number of messages sent: see `operations/budgets.rs`.
     Budget in budgets, key 1, due ends_at {
         subject: String,
-        /// When, the latest last, in 8 bytes each.
+        /// The times of the messages, the latest last, in 8 bytes each.
         times: Vec<u8>,
         /// The number on the day that ends then, if there is no list.
         count: u32,
@@ -300,7 +300,7 @@ tables! {
         sends: u32,
         wrong_tries: u32,
         spent: bool,
-        /// When it was last sent by each channel; 0 if it was not.
+        /// The time at which it was last sent by each channel; 0 if it was not.
         sms_at: Time,
         call_at: Time,
     }
@@ -334,12 +334,12 @@ tables! {
         route: String,
         /// Set if an attempt was begun and its outcome is not known.
         leased: bool,
-        /// When somebody has to look at it.
+        /// The time at which the job has to be looked at.
         due_at: Time,
-        /// When it is no longer to be sent.
+        /// The time from which it is no longer to be sent.
         deadline: Time,
         created_at: Time,
-        /// When it was sent, or failed.
+        /// The time at which it was sent, or failed.
         ended_at: Option<Time>,
         /// The number of attempts that have ended, or are believed to have.
         attempts: u32,
@@ -429,13 +429,13 @@ tables! {
         confirmed: bool,
         /// Set if the user may have an app there, whose secret cannot be read.
         has_app: bool,
-        /// Until when a code may be valid that was sent there, and whether it would have been sent to a user
+        /// The time until which a code that was sent there may be valid, and whether it would have been sent to a user
         /// with an app too.
         sent_until: Time,
         sent_forced: bool,
     }
 
-    /// Since when an application forwards calls, and what is counted of it.
+    /// The time since which an application forwards calls, and its counts.
     Forwarding in forwarding, key 1 {
         app_id: i64,
         begun_at: Time,

@@ -53,7 +53,7 @@ pub(in crate::engine) enum ChangeKind {
 /// The rows that decisions see, and the changes that they have made.
 #[derive(Default)]
 pub(in crate::engine) struct View {
-    /// Of each table, in the order of `TABLES`.
+    /// The caches of each table, in the order of `TABLES`.
     caches: [Cache; TABLES.len()],
     missing: BTreeSet<Key>,
     /// The calls that were counted before.

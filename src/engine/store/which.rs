@@ -27,7 +27,8 @@ pub(in crate::engine) enum Which {
 /// Rows that were due at a time, and at most so many.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) struct Due {
-    /// Of the rows with this value in the column by which they become due apart, if the table has one.
+    /// The value of the column by which rows become due separately, if the table has one: only these
+    /// rows.
     pub(in crate::engine) of: Option<Value>,
     pub(in crate::engine) until: i64,
     pub(in crate::engine) most: u32,

@@ -14,7 +14,7 @@ use crate::engine::store::{Application, Cell, Decided, Job, Row, SentCode, Value
 use crate::model::UserId;
 use std::time::Duration;
 
-/// For how long jobs that are over can be looked at.
+/// The time for which jobs that are over can be looked at.
 const KEPT_SENT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 const KEPT_DEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 

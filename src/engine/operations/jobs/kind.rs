@@ -42,7 +42,7 @@ impl JobKind {
         }
     }
 
-    /// When a code was last sent by the channel of this kind.
+    /// The time at which a code was last sent by the channel of this kind.
     pub(super) fn sent_at(self, code: &mut SentCode) -> &mut Time {
         if self == JobKind::Call { &mut code.call_at } else { &mut code.sms_at }
     }

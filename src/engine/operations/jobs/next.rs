@@ -30,7 +30,7 @@ const CALLBACK_WAITS: [Duration; 6] = [
     Duration::from_secs(10 * 60 * 60),
 ];
 
-/// When a callback is posted again.
+/// The time at which a callback is posted again.
 pub(super) fn next_callback(job: &Job, outcome: &Outcome, now: Now) -> Option<Time> {
     let asked_for = asked_for(outcome).min(CALLBACK_LIFE);
     if matches!(outcome, Outcome::NotAttempted { .. }) {
@@ -41,17 +41,17 @@ pub(super) fn next_callback(job: &Job, outcome: &Outcome, now: Now) -> Option<Ti
     Some(now.steady.plus(spread(*wait, job).max(asked_for)))
 }
 
-/// When a push message is sent again, as long as its request can be responded to.
+/// The time at which a push message is sent again, as long as its request can be responded to.
 pub(super) fn next_push(job: &Job, outcome: &Outcome, now: Now) -> Time {
     let wait = Duration::from_secs(1 << job.attempts.min(6)).min(LONGEST_WAIT);
     now.steady.plus(spread(wait, job).max(asked_for(outcome)))
 }
 
-/// When a message is attempted again, and by which route: at once by the preferred one of those that were
-/// not asked since it waited, and otherwise by the one that can be asked first. Each route has waits of
-/// its own, which double with its attempts: what one provider asks for is nothing to others. A message
-/// that may have been sent is repeated by its route alone, and goes on to another one only if that stays
-/// silent, or cannot be asked for long.
+/// Returns the time of the next attempt to send a message, and chooses its route: at once by the
+/// preferred route that was not asked since the message waited, and otherwise by the one that can be
+/// asked first. Each route has waits of its own, which double with its attempts: a wait that one provider
+/// asks for does not affect the others. A message that may have been sent is repeated by its route alone,
+/// and moves to another one only if that route does not respond, or cannot be asked for long.
 pub(super) fn next_message(
     job: &mut Job,
     outcome: &Outcome,

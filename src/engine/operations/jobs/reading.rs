@@ -15,7 +15,7 @@ pub(in crate::engine) fn state(job: &Job, now: Now) -> JobState {
     }
 }
 
-/// Of the lanes that have jobs, the last one whose name comes before this text.
+/// The last lane with jobs whose name comes before this text.
 pub(in crate::engine) fn lane_before(view: &mut View, text: &str) -> Decided<Option<String>> {
     let last = view.page::<Job>(Page::by_due((), 1).before((text.to_owned(),)))?;
     Ok(last.into_iter().next().map(|job| job.lane))

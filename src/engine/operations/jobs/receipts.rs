@@ -11,7 +11,7 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Decided, Job, Receipt, View};
 use std::time::Duration;
 
-/// For how long a report waits for its job. An attempt ends within two minutes.
+/// The time for which a report waits for its job. An attempt ends within two minutes.
 const KEPT_EARLY: Duration = Duration::from_secs(60 * 60);
 /// Between the ids of a message of several parts, as in [`Outcome::Sent`](crate::engine::Outcome::Sent).
 const PARTS: char = ' ';

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// When the calls of a history are made.
+/// The time at which the calls of a history are made.
 pub(super) const NOW: u64 = 1_700_000_010;
 
 /// An engine with a clock that stands still, and the codes that it sends.

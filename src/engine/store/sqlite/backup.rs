@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// The number of pages copied at a time: 1 MiB.
 const STEP: i32 = 256;
 
-/// After how many operations of SQLite a check that takes long looks whether a fork waits for it.
+/// The number of operations of SQLite after which a long check looks whether a fork waits for it.
 const OPERATIONS: i32 = 10_000;
 
 /// The bytes that are copied, and all that are to be.

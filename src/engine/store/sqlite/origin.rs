@@ -15,7 +15,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// After how many transactions that change something the number grows, if the database is not closed.
+/// The number of transactions with a change after which the number grows, if the database is not
+/// closed.
 const EVERY: u64 = 64;
 /// More bytes than the file of a mark has.
 const LONGEST: u64 = 64;
