@@ -258,7 +258,7 @@ impl Engine {
         self.shared.key_hashes.contains(&stored_applications::hash(api_key))
     }
 
-    /// The same engine, with what is stored of its application now, or was 2 s ago.
+    /// The same engine, with its application as it is stored now, or was 2 s ago.
     ///
     /// # Errors
     /// [`Error::Unauthorized`] if the application was removed, [`Error::Storage`] if the database cannot
@@ -287,20 +287,20 @@ impl Engine {
         Ok(app)
     }
 
-    /// Deletes what has expired: codes, messages, remembered browsers, verifications of numbers, counts
-    /// of messages, and from the audit of each application the decisions that are older than its limit
-    /// `audit_days`; and from the spool folder the messages of expired codes, or what else
+    /// Deletes expired data: codes, messages, remembered browsers, verifications of numbers, counts of
+    /// messages, and from the audit of each application the decisions that are older than its limit
+    /// `audit_days`; and from the spool folder the messages of expired codes, or anything else that
     /// [`Deliver::housekeep`] removes.
     ///
     /// After the clock has moved forward by more than a day, the audit loses nothing because of it for
     /// another day, in which it can be put right.
     ///
-    /// Every few decisions delete some expired rows too, so nothing grows without this. A program
-    /// that runs for long calls it every few seconds, as `seconder serve` does: then what expired in
-    /// a busy hour goes in an idle one.
+    /// Every few decisions delete some expired rows too, so nothing grows without this. A program that
+    /// runs for long calls it every few seconds, as `seconder serve` does: then what expired in a busy
+    /// hour goes in an idle one.
     ///
-    /// Rows go in steps of 256, each a decision of its own, so that no call waits for more than one
-    /// of them. After `budget` no further step begins. Returns whether there may be more to delete.
+    /// Rows go in steps of 256, each a decision of its own, so that no call waits for more than one of
+    /// them. After `budget` no further step begins. Returns whether there may be more to delete.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be written; and if expired rows could not be read, once
@@ -362,7 +362,7 @@ impl Engine {
         now
     }
 
-    /// Makes a decision, and returns once what it changes is on disk.
+    /// Makes a decision, and returns once its changes are on disk.
     fn run<T: Send + 'static>(
         &self,
         decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,

@@ -13,8 +13,8 @@ use crate::{Error, Handle, Result};
 use time::Month;
 use zeroize::Zeroizing;
 
-/// The id of the application with which a database is created.
-/// The application of those who give no key. It is never removed, or they would be given another one, or none.
+/// The id of the application with which a database is created. It is also the application of callers that give no key,
+/// and is never removed, or they would be given another one, or none.
 pub(super) const FIRST: i64 = 1;
 
 /// Rejects invalid settings before a database is created for them.
@@ -72,7 +72,7 @@ pub(super) fn unknown_key() -> Error {
     calls::unauthorized("no application has it")
 }
 
-/// The error of an application that somebody has removed while it is in use.
+/// The error of an application that was removed while it is in use.
 pub(super) fn removed() -> Error {
     calls::unauthorized("the application was removed")
 }

@@ -33,7 +33,7 @@ use zeroize::Zeroizing;
 /// The path of the approver, below the public URL. No path of the interface begins so.
 pub const APPROVER_PATH: &str = "/-/approver/";
 
-/// The reason why a device does not get what it asks for.
+/// The reason why a request of a device is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
@@ -133,7 +133,7 @@ impl Engine {
         self.run(move |view| stored::set_public_url(view, &url, &keys))
     }
 
-    /// The public URL of the service, if anybody has set it.
+    /// The public URL of the service; `None` if it is not set.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read.
@@ -176,8 +176,8 @@ impl Published {
     }
 }
 
-/// The origin of a public URL: its scheme, host and port, as browsers write them. Devices sign it, so that what
-/// they have signed for one service is of no use to another.
+/// The origin of a public URL: its scheme, host and port, as browsers write them. Devices sign it, so that a signature
+/// for one service is of no use to another.
 pub fn origin(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
     let scheme = scheme.to_ascii_lowercase();

@@ -78,7 +78,7 @@ impl Refusals {
         Some(Row { kind, trail, noted, times })
     }
 
-    /// The rows for those that were only counted, if the last row of their kind is that old.
+    /// The rows for refusals that were only counted, if the last row of their kind is that old.
     fn left_over(&self, now: Time, age: Duration, most: usize) -> Vec<Row> {
         let mut all = self.lock();
         let old = all.iter_mut().filter(|(_, tally)| tally.written_at.plus(age) <= now);
@@ -137,7 +137,7 @@ impl Engine {
         Ok(Trail { app: FIRST, ..self.trail_of(call, self.now(), None)? })
     }
 
-    /// Notes what was done to the database as a whole.
+    /// Notes an operation on the database as a whole.
     pub(super) fn note_of_database(
         &self,
         call: &'static str,
@@ -375,8 +375,8 @@ impl Engine {
         Ok(page)
     }
 
-    /// A steady time before which everything is that was noted before the clock showed this one, by
-    /// whichever process.
+    /// A steady time after everything that was noted before the clock showed this one, by any
+    /// process.
     fn steady_after(&self, shown: Time) -> Result<Time> {
         let ahead = self.look(stored::most_ahead)?;
         Ok(Time(shown.0.saturating_add(ahead)).plus(CLOCK_SLACK))

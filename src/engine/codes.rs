@@ -192,7 +192,7 @@ impl Engine {
         }
     }
 
-    /// Rejects a number to which the application sends no codes. Returns what was looked up of it.
+    /// Rejects a number to which the application sends no codes. Returns the result of its look-up.
     fn accept_for(
         &self,
         phone: &Phone,

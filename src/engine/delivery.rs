@@ -22,8 +22,8 @@ pub trait Deliver: Send + Sync {
     /// Delivers a message; `Ok` means that it was accepted for delivery.
     ///
     /// # Errors
-    /// What went wrong, without the code: the caller of [`crate::Service::request_sms`] receives
-    /// it. [`crate::Service::create_user`] succeeds nevertheless, and says that its message was not
+    /// The reason, without the code: the caller of [`crate::Service::request_sms`] receives it.
+    /// [`crate::Service::create_user`] succeeds nevertheless, and says that its message was not
     /// sent.
     fn deliver(&self, message: &Message) -> Result<(), String>;
 
@@ -55,22 +55,23 @@ pub trait Deliver: Send + Sync {
         Duration::from_secs(30)
     }
 
-    /// An attempt to send a message has ended: what became of it, and what follows, which [`Deliver::attempt`] does
-    /// not decide. Default: does nothing.
+    /// Is called when an attempt to send a message has ended, with its outcome and the next step, which
+    /// [`Deliver::attempt`] does not decide. Default: does nothing.
     fn attempted(&self, _outcome: &Outcome, _then: AfterAttempt) {}
 
-    /// Removes what is kept of messages whose codes have expired. It is called by
+    /// Removes data of messages whose codes have expired. It is called by
     /// [`Engine::maintain`](crate::engine::Engine::maintain). Default: does nothing.
     fn housekeep(&self) {}
 
-    /// A recovery code of this user was accepted, and so many are left: somebody who has a phone
-    /// does not need one, so a program may want to log it, or write to the user. It is called during
-    /// the verification, after the code was used up. Default: does nothing.
+    /// Is called when a recovery code of this user was accepted, with the number of codes left. A
+    /// user who has a phone does not need one, so a program may want to log it, or write to the
+    /// user. The call is made during the verification, after the code was used up. Default: does
+    /// nothing.
     fn recovery_code_used(&self, _user_id: UserId, _left: usize) {}
 
-    /// A machine has reported so many logins of this user that it accepted while the service was
-    /// unreachable, and that were not reported before. The machine's name is what it says of itself.
-    /// Default: does nothing.
+    /// Is called when a machine has reported logins of this user that it accepted while the service
+    /// was unreachable, with the number of those not reported before. The machine's name is the one
+    /// that it gives itself. Default: does nothing.
     fn offline_logins_reported(&self, _user_id: UserId, _machine: Option<&str>, _logins: usize) {}
 
     /// An attempt to send a callback failed: why, without its parameters. Whether another one is made is
@@ -90,7 +91,7 @@ pub enum AfterAttempt {
     Sent,
     /// Another attempt.
     Repeated,
-    /// Nothing: the message failed for good, such as because its code expires before it could be attempted again.
+    /// Nothing: the message failed permanently, such as because its code expires before it could be attempted again.
     Failed,
 }
 
@@ -108,7 +109,7 @@ pub enum Outcome {
         /// The error, without the code.
         reason: String,
     },
-    /// It was not sent, and no attempt by the same way will succeed: what went wrong, without the
+    /// It was not sent, and no attempt by the same route will succeed. The reason is without the
     /// code.
     Permanent(String),
     /// Nothing was attempted, such as because the messages that the route takes in a second were sent.
@@ -159,7 +160,7 @@ pub enum Delivery {
     Pending,
     /// It arrived.
     Delivered,
-    /// It will not arrive: what the provider says of it, such as `UNDELIV`, without the number.
+    /// It will not arrive. The provider's reason, such as `UNDELIV`, without the number.
     Failed(String),
 }
 
@@ -228,8 +229,8 @@ pub trait Post: Send + Sync {
         Duration::from_secs(30)
     }
 
-    /// Closes what is kept for further callbacks and was not used for long. It is called by
-    /// [`Engine::maintain`](crate::engine::Engine::maintain) and
+    /// Closes connections that are kept for further callbacks and were not used for long. It is
+    /// called by [`Engine::maintain`](crate::engine::Engine::maintain) and
     /// [`Engine::run_jobs`](crate::engine::Engine::run_jobs). Default: does nothing.
     fn housekeep(&self) {}
 }

@@ -168,8 +168,8 @@ impl Forwarding {
         self.engine.run(move |view| stored::count(view, app, failed))
     }
 
-    /// Adds a user of whom the other service says this, unless something shows that the user has an app there,
-    /// is disabled there, or is somebody else here. Returns whether the user is here now.
+    /// Adds a user with this status at the other service, unless something shows that the user has an app there, is
+    /// disabled there, or is another user here. Returns whether the user is here now.
     ///
     /// # Errors
     /// As above.
@@ -200,7 +200,7 @@ impl Forwarding {
         Ok(taken == Taken::Here)
     }
 
-    /// Keeps what the other service says of a user who stays there.
+    /// Stores the other service's status of a user who stays there.
     ///
     /// # Errors
     /// As above.
@@ -227,7 +227,7 @@ impl Forwarding {
     }
 }
 
-/// Adds a user of whom enough is known.
+/// Adds a user about whom enough is known.
 pub(super) fn take(
     engine: &Engine,
     user_id: UserId,

@@ -39,7 +39,7 @@ pub(super) enum Delivered {
     Sent,
     /// It is still being sent, or further attempts are to come.
     Queued,
-    /// It failed for good: why, without the code.
+    /// It failed permanently. The reason is without the code.
     Failed(String),
 }
 
@@ -124,7 +124,7 @@ impl Engine {
 
     fn claim(&self, lane: &str, most: u32) -> Result<jobs::Leased> {
         let (lane, plan, now) = (lane.to_owned(), self.plan(lane, Vec::new()), self.now());
-        // Mostly nothing is due, so this begins without the lock of those who write.
+        // Usually no job is due, so this begins without the lock that writers take.
         self.look(move |view| jobs::claim(view, &lane, most, &plan, now))
     }
 
@@ -255,7 +255,7 @@ impl Engine {
         };
         let unique = clock::digits(self.random(), 9)?;
         let nonce = format!("{}.{unique}", now.clock.seconds());
-        // Receivers that were not given the new key yet would reject what is signed with it.
+        // Receivers that do not have the new key yet would reject a signature by it.
         let earlier = app.earlier.as_ref().filter(|earlier| earlier.until > now.steady);
         let key = earlier.map_or(&app.api_key, |earlier| &earlier.key);
         let (at, method) = (url.as_str(), app.settings.callback_method);

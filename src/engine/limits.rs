@@ -101,8 +101,8 @@ struct Adjustable {
 
 macro_rules! adjustable {
     ($($(#[$doc:meta])* $name:ident: $default:expr, $least:literal to $most:literal;)*) => {
-        /// The limits of an application. They are stored with it, so those who open its database
-        /// without limits have the same. 0 is no limit, where it is in the range.
+        /// The limits of an application. They are stored with it, so every process that opens its
+        /// database without limits has the same ones. 0 is no limit, if it is in the range.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[non_exhaustive]
         pub struct Limits {

@@ -30,7 +30,7 @@ const LONGEST_NAME: usize = 100;
 /// The prefix of the hashed number, so that the hash is of no use for anything else.
 const PURPOSE: &[u8] = b"seconder phone line\0";
 
-/// Looks up what is known of a number, usually by asking a provider: [`Settings::lookup`].
+/// Looks up a number, usually by asking a provider: [`Settings::lookup`].
 ///
 /// [`Settings::lookup`]: crate::Settings::lookup
 pub trait NumberLookup: Send + Sync {
@@ -56,9 +56,9 @@ pub enum Reserved<'a> {
     /// By this function. It is dropped without a call if the look-up is not allowed, and what it reserves
     /// has to be free again then.
     LookUp(LookUp<'a>),
-    /// Not now. Nothing is counted, only what the provider has said before is known, and the audit says so.
+    /// Not now. Nothing is counted, only earlier results of the provider are known, and the audit says so.
     NotNow,
-    /// There is no provider, so only what was said before is known.
+    /// There is no provider, so only earlier results are known.
     NoProvider,
 }
 
@@ -102,7 +102,7 @@ pub enum LineType {
     Landline,
     /// A number of a telephone service over the Internet.
     Voip,
-    /// A number that anybody can use for a while, such as one on a website that shows its messages.
+    /// A number that anyone can use for a while, such as one on a website that shows its messages.
     Disposable,
 }
 

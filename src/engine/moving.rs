@@ -26,7 +26,7 @@ const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The most users that one call imports or returns.
 const MOST: u32 = 10_000;
 
-/// A user on the way from one service to another, with what protects the account.
+/// A user who moves from one service to another, with the factors that protect the account.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct UserRecord {
@@ -104,7 +104,7 @@ pub enum Imported {
     Created,
     /// The user was here already, and has not changed.
     Unchanged,
-    /// Somebody with this id is here and differs, or somebody else has the number, the login name or a
+    /// A user with this id is here and differs, or another user has the number, the login name or a
     /// device. Nothing was changed.
     Conflict {
         /// What differs.
@@ -217,14 +217,14 @@ impl DeviceRecord {
 }
 
 impl Engine {
-    /// Adds users of another service, with their ids, in one transaction. Those who are here already are
-    /// left as they are, so the same users can be imported again. Users who are created later have ids
-    /// above all that were imported. The outcomes are in the order of the users; with `dry_run` they are
-    /// those that there would be, and nothing is changed.
+    /// Adds users of another service, with their ids, in one transaction. Users who are here already are left as they
+    /// are, so the same users can be imported again. Users who are created later have ids above all that were imported.
+    /// The outcomes are in the order of the users; with `dry_run` they are the outcomes that an import would have, and
+    /// nothing is changed.
     ///
     /// # Errors
-    /// As [`Engine::check_record`], and for more than 10 000 users; [`Error::Unauthorized`] if the application
-    /// was removed; [`Error::Storage`] if the database cannot be written. Nothing was changed then.
+    /// As [`Engine::check_record`], and for more than 10 000 users; [`Error::Unauthorized`] if the application was
+    /// removed; [`Error::Storage`] if the database cannot be written. Nothing was changed then.
     pub fn import_users(&self, users: Vec<UserRecord>, dry_run: bool) -> Result<Vec<Imported>> {
         if users.len() > MOST as usize {
             return Err(Error::invalid_argument("users", "must be 10000 at most"));
@@ -243,12 +243,12 @@ impl Engine {
         imported.ok_or_else(super::applications::removed)
     }
 
-    /// Checks what the parts of a user do not show each by itself.
+    /// Checks the parts of a user against each other.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for an id that leaves none for later users, a time before 1970 or after
-    /// the year 9999, the last step of an authenticator app that is in the future, and more
-    /// authenticator apps than a user can have.
+    /// the year 9999, the last step of an authenticator app that is in the future, and more authenticator
+    /// apps than a user can have.
     pub fn check_record(&self, user: &UserRecord) -> Result<()> {
         let bad =
             |field: &'static str, reason: &'static str| Err(Error::invalid_argument(field, reason));

@@ -120,8 +120,8 @@ const fn named<O: Operation>(role: Role) -> Named {
     Named { name: O::NAME, role, parameters: O::PARAMETERS, carry_out: read_and_carry_out::<O> }
 }
 
-/// All operations, each with the least role that may carry it out. What shows a credential is for those who
-/// could change it.
+/// All operations, each with the least role that may carry it out. An operation that shows a credential
+/// requires the role that can change it.
 const ALL: &[Named] = &[
     named::<ListApps>(Read),
     named::<ShowApp>(Read),

@@ -70,7 +70,7 @@ impl Phone {
     }
 
     /// Rejects a number that is another one when it is dialled without its calling code: it begins with
-    /// what is left of a prefix that was there twice.
+    /// the rest of a prefix that was there twice.
     fn unambiguous(self) -> Result<Phone, &'static str> {
         let country =
             CountryCode::try_from(u64::from(self.country_code)).map_err(|_| UNSUPPORTED)?;

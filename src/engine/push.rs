@@ -48,7 +48,7 @@ pub enum PushOutcome {
     Accepted,
     /// The subscription has ended.
     Gone,
-    /// The push service has rejected it for good: what it said, for the operator.
+    /// The push service has rejected it permanently, with this reason for the operator.
     Rejected(String),
     /// Another attempt may succeed.
     Retry {
@@ -69,7 +69,8 @@ pub trait SendPush: Send + Sync {
         Duration::from_secs(30)
     }
 
-    /// Closes what is kept for further messages and was not used for long. Default: does nothing.
+    /// Closes connections that are kept for further messages and were not used for long. Default:
+    /// does nothing.
     fn housekeep(&self) {}
 }
 

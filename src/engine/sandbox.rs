@@ -45,7 +45,7 @@ struct Schedule {
 }
 
 impl Sandbox {
-    /// Parses what follows `sandbox:` in the URL.
+    /// Parses the options that follow `sandbox:` in the URL.
     pub(super) fn parse(options: &str, now: Time) -> Result<Sandbox> {
         let invalid = || Error::invalid_argument("url", OPTIONS);
         let (mut accepts, mut schedule) = (None, None);

@@ -35,7 +35,7 @@ const READ_EVERY: i64 = 1_000;
 pub(super) struct Steady {
     /// The difference by which the steady time is ahead of the clock.
     ahead: AtomicI64,
-    /// The latest steady time that anybody has seen.
+    /// The latest steady time that any call has seen.
     latest: AtomicI64,
     stored: AtomicI64,
     /// The largest difference by which the steady time was ahead of the clock, for any call; and the

@@ -157,7 +157,7 @@ impl Store {
         self.backend.copy_to(path, progress)
     }
 
-    /// Checks the database, and does what it needs over the months.
+    /// Checks the database, and does its periodic maintenance.
     pub(super) fn look_after(&self, full: bool) -> Result<Upkept> {
         self.backend.look_after(full)
     }

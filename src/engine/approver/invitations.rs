@@ -75,7 +75,7 @@ pub struct CodesOfDevice {
     pub period: u64,
 }
 
-/// A code that was made for somebody.
+/// A new code for an invitation.
 pub(in crate::engine) struct NewCode {
     /// In two groups, as it is shown.
     pub(in crate::engine) shown: Secret,

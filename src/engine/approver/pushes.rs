@@ -116,7 +116,7 @@ impl Engine {
             body: webpush::encrypt(&subscription.keys()?, body.as_bytes())?,
             endpoint: subscription.endpoint,
             ttl: left,
-            // A request replaces what was said of it before, on a phone that was off.
+            // A request replaces earlier messages about it on a phone that was off.
             topic: request.map(|uuid| uuid.replace('-', "")),
         };
         let outcome = sender.send(&message);
@@ -147,7 +147,7 @@ impl Engine {
     }
 }
 
-/// A text without what the page makes visible, and a notification cannot.
+/// A text without the characters that the page makes visible, and a notification cannot.
 fn plain(text: impl Iterator<Item = char>) -> String {
     text.map(|letter| match letter {
         '\n' => ' ',

@@ -44,7 +44,7 @@ pub struct SignedResponse {
     pub response: ApprovalResponse,
     /// The number that the user typed.
     pub number: Option<Secret>,
-    /// The SHA-256 of what the device has shown, in hexadecimal digits.
+    /// The SHA-256 of the text that the device has shown, in hexadecimal digits.
     pub shown: String,
     /// The time of the signature, in Unix seconds.
     pub time: u64,
@@ -354,7 +354,7 @@ impl SignedDevice {
         }
     }
 
-    /// Changes what is stored of the device.
+    /// Changes the stored settings of the device.
     ///
     /// # Errors
     /// [`Refused::Failed`] if something is invalid, and nothing is changed; [`Refused::Unauthorized`] if it was

@@ -20,11 +20,11 @@ const AFTER_ALL: &str = "\u{10ffff}";
 pub enum JobState {
     /// It waits for an attempt, the first one or another.
     Waiting,
-    /// Somebody is attempting it, or was when their process was killed a moment ago.
+    /// An attempt is in progress, or was when its process was killed a moment ago.
     Leased,
     /// It was sent.
     Sent,
-    /// It failed for good.
+    /// It failed permanently.
     Failed,
 }
 
@@ -114,8 +114,8 @@ pub struct JobEntry {
     pub last_error: Option<String>,
 }
 
-/// Some jobs: route by route, those that wait before those that failed and those that were sent, and of
-/// each route the latest due first.
+/// Some jobs: route by route, waiting jobs before failed and sent ones, and for each route the latest
+/// due first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobPage {
@@ -126,14 +126,15 @@ pub struct JobPage {
 }
 
 impl Engine {
-    /// Reads what the engine has to send, and what it has sent, for all applications of the database. What
-    /// failed is kept for 30 days. What was sent is kept for 3 days if its provider gave it an id, and
-    /// otherwise not at all. Each page reads a limited number of rows, so it may hold less than `most`,
-    /// also nothing, although more follow. A job that changes meanwhile may be on two pages, or on none.
+    /// Reads the jobs that the engine has to send, and the ones that it has sent, for all applications of
+    /// the database. Failed jobs are kept for 30 days. Sent jobs are kept for 3 days if the provider gave
+    /// them an id, and otherwise not at all. Each page reads a limited number of rows, so it may hold less
+    /// than `most`, also nothing, although more follow. A job that changes meanwhile may be on two pages,
+    /// or on none.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for `after` that no page has returned, and `most` that is not 1 to
-    /// 1000; [`Error::Storage`] if the database cannot be read.
+    /// [`Error::InvalidArgument`] for `after` that no page has returned, and `most` that is not 1 to 1000;
+    /// [`Error::Storage`] if the database cannot be read.
     pub fn jobs(&self, filter: &JobFilter, after: Option<&str>, most: u32) -> Result<JobPage> {
         if !(1..=MOST_READ).contains(&most) {
             return Err(Error::invalid_argument("most", "must be 1 to 1000"));

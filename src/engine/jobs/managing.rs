@@ -9,7 +9,7 @@ use crate::engine::{Engine, rejections};
 use crate::{Error, Result, codes};
 
 impl Engine {
-    /// Has a job attempted with the next ones that are due: one that waits, and one that failed for good. A callback
+    /// Has a job attempted with the next ones that are due: one that waits, or one that failed permanently. A callback
     /// that failed gets the attempts and the time of a new one. A message can be repeated only while its code is valid,
     /// by the routes that it takes now, and counts as one that is sent now.
     ///
@@ -37,7 +37,7 @@ impl Engine {
         replayed.map(|job| entry(&job, now)).map_err(|why| refused(id, why, now))
     }
 
-    /// Removes a job that is not over, and returns it as it was. If somebody is attempting it, it may
+    /// Removes a job that is not over, and returns it as it was. If an attempt is in progress, it may
     /// still be sent. A message counts for no limit then, and the audit has a row, as for one that
     /// failed.
     ///

@@ -55,7 +55,7 @@ struct Tallies(BTreeMap<(String, JobKind), Tally>);
 
 impl Engine {
     /// Counts the jobs of all applications of the database, by route and kind, in that order. At most
-    /// 10 000 of those that wait for a route, that failed and that were sent are read.
+    /// 10 000 each of the jobs that wait for a route, that failed and that were sent are read.
     ///
     /// # Errors
     /// [`Error::Storage`](crate::Error::Storage) if the database cannot be read.
@@ -138,7 +138,7 @@ impl Tallies {
         }
     }
 
-    /// Notes that not all jobs of a lane were counted. Those that are over have been by any route.
+    /// Notes that not all jobs of a lane were counted. Jobs that are over may have any route.
     fn cut(&mut self, lane: &str) {
         let is_over = stored::is_over(lane);
         let of = self.0.values_mut().filter(|tally| is_over || tally.status.route == lane);

@@ -53,7 +53,7 @@ pub(in crate::engine) fn key_hashes(view: &mut View) -> Decided<BTreeSet<String>
     lookups::names(view, Kind::ApiKey, 0)
 }
 
-/// The ids of all applications, also of those that cannot be used.
+/// The ids of all applications, including unusable ones.
 pub(in crate::engine) fn ids(view: &mut View) -> Decided<Vec<AppId>> {
     Ok(view.all_readable::<Application>()?.into_iter().map(|row| row.app_id).collect())
 }

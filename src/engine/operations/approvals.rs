@@ -231,8 +231,8 @@ pub(in crate::engine) fn masked(email: &str) -> String {
     format!("{}***@{domain}", name.chars().take(1).collect::<String>())
 }
 
-/// The open requests of a user, oldest first. Those that are past their end become expired for good:
-/// they would be pending again if the clock was set back.
+/// The open requests of a user, oldest first. A request past its end becomes expired permanently: it
+/// would be pending again if the clock was set back.
 fn pending(view: &mut View, user_id: u64, now: Now) -> Decided<Vec<(OpenApproval, Approval)>> {
     let entries = view.all::<OpenApproval>((user_id,))?;
     for entry in &entries {
@@ -277,7 +277,7 @@ pub(in crate::engine) fn cancel(
     Ok(Some(true))
 }
 
-/// A request. One that is past its end becomes expired for good.
+/// A request. A request past its end becomes expired permanently.
 pub(in crate::engine) fn find(
     view: &mut View,
     app: AppId,
@@ -353,7 +353,7 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
     {
         user.snoozed_until = until;
         view.put(user);
-        // Somebody else has the password, and perhaps the cookie of a browser.
+        // Another person has the password, and perhaps the cookie of a browser.
         browsers::forget_those_of(view, response.user_id);
     }
     let callback = match response.callback.clone() {

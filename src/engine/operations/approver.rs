@@ -30,8 +30,8 @@ pub(in crate::engine) fn find(view: &mut View) -> Decided<Option<Approver>> {
     view.get::<Approver>((ONE,))
 }
 
-/// Notes where the service is reached. The keys are for a service that has none: devices and invitations
-/// rely on those that it has.
+/// Stores the public URL of the service. The keys are for a service without keys: devices and
+/// invitations rely on existing ones.
 pub(in crate::engine) fn set_public_url(
     view: &mut View,
     public_url: &str,
@@ -194,7 +194,7 @@ fn codes_of(view: &mut View, user_id: UserId, device: u64) -> Decided<Option<Cod
     Ok(Some(Codes { secret, digits: row.digits, period: row.period }))
 }
 
-/// Returns whether a device signs what it sends.
+/// Returns whether a device signs its requests.
 pub(in crate::engine) fn has_key(device: &Device) -> bool {
     !device.public_key.is_empty()
 }

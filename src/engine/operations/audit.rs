@@ -74,7 +74,7 @@ pub(in crate::engine) struct Trail {
 /// A decision, as the audit notes it.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Noted {
-    /// None for a number that belongs to no user, and for an application.
+    /// `None` for a number that belongs to no user, and for an application.
     pub(in crate::engine) user_id: Option<UserId>,
     pub(in crate::engine) verdict: AuditVerdict,
     /// The reason, if the verdict leaves it open.
@@ -129,7 +129,7 @@ impl Trail {
         self.refused = Some(noted);
     }
 
-    /// Notes that a call for this user did what it is for.
+    /// Notes that a call for this user succeeded.
     pub(in crate::engine) fn done(&self, view: &mut View, user_id: UserId) {
         self.note(view, Noted::of(user_id, AuditVerdict::Done));
     }
@@ -139,7 +139,7 @@ impl Trail {
         Trail { nonce: self.nonce ^ 1, ..self.clone() }
     }
 
-    /// Notes what was decided so many times.
+    /// Writes a row for a decision that was made so many times.
     pub(in crate::engine) fn write(&self, view: &mut View, noted: Noted, times: u32) {
         let names: Vec<_> = noted.factors.iter().map(|factor| factor.name()).collect();
         view.append(Audit {
@@ -164,7 +164,7 @@ impl Trail {
 /// The rows to read: the ones before a place, the latest first.
 #[derive(Clone)]
 pub(in crate::engine) struct Reading {
-    /// Of this user, or of everybody of the application.
+    /// The user; `None` for all users of the application.
     pub(in crate::engine) user_id: Option<u64>,
     pub(in crate::engine) app: AppId,
     /// The steady time, the user and the nonce of the row that was read last; or the time alone.

@@ -46,7 +46,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewBrowser) -> Decided<bool>
     Ok(true)
 }
 
-/// Returns whether a browser is remembered. One that has expired is forgotten for good.
+/// Returns whether a browser is remembered. An expired one is forgotten permanently.
 pub(in crate::engine) fn is_remembered(
     view: &mut View,
     key: &BrowserKey,

@@ -105,8 +105,8 @@ impl Sending {
         Ok(Ok((changed, next)))
     }
 
-    /// Takes a message back that did not reach anybody, unless as many were taken back already as may
-    /// be sent: a gateway may report failures of messages that it has sent.
+    /// Takes back a message that did not arrive, unless as many were taken back already as may be
+    /// sent: a gateway may report failures of messages that it has sent.
     pub(in crate::engine) fn take_back(&self, view: &mut View) -> Decided<()> {
         let Some(limits) = &self.limits else { return Ok(()) };
         let now = self.now.0.to_be_bytes();
@@ -170,7 +170,8 @@ impl Sending {
 }
 
 impl Window {
-    /// The time at which there is place for another one after these; none if there is already, or no limit.
+    /// The time at which another message is allowed after these; `None` if one is allowed already, or
+    /// without a limit.
     fn opens(&self, times: &[i64]) -> Option<Time> {
         let first = times.len().checked_sub(self.most as usize).filter(|_| self.most > 0)?;
         times.get(first).map(|first| Time(*first).plus(self.length))

@@ -123,8 +123,8 @@ pub(in crate::engine) fn count(view: &mut View, app: AppId, failed: bool) -> Dec
     Ok(())
 }
 
-/// Keeps what a reply from there says of a user. Returns whether the user can come here now: the number is
-/// known, no code is on its way, and nothing says that the user has an app.
+/// Stores the information about a user in a reply from there. Returns whether the user can come here now:
+/// the number is known, no code is on its way, and nothing says that the user has an app.
 pub(in crate::engine) fn note(
     view: &mut View,
     id: UserId,
@@ -206,7 +206,7 @@ pub(in crate::engine) enum Taken {
     Here,
     /// The other service gave the user's number or e-mail address to no caller through this one.
     Unknown,
-    /// Somebody else is here with the id or the number.
+    /// Another user is here with the id or the number.
     Conflict(String),
 }
 
@@ -215,7 +215,7 @@ pub(in crate::engine) enum Taken {
 pub(in crate::engine) enum Because {
     /// Nothing keeps the user there.
     Proven,
-    /// The user gets a new app, and gives up what is there.
+    /// The user gets a new app, and gives up the one there.
     NewApp,
     /// An operator wants it, who alone brings back who was returned.
     Operator,

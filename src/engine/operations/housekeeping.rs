@@ -134,7 +134,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// The rows that are due. Those that cannot be read are deleted at once, with what belongs to them.
+    /// The rows that are due. Unreadable rows are deleted at once, with the rows that belong to them.
     fn due<R: Row>(
         &mut self,
         view: &mut View,

@@ -32,9 +32,9 @@ pub(in crate::engine) use receipts::{delete_all, receipt};
 
 /// The lane of jobs that were sent and are kept for a while.
 pub(in crate::engine) const SENT: &str = "sent";
-/// The lane of messages that failed for good, as long as they can be replayed.
+/// The lane of messages that failed permanently, as long as they can be replayed.
 pub(in crate::engine) const FAILED: &str = "failed";
-/// The lane of jobs that failed for good.
+/// The lane of jobs that failed permanently.
 pub(in crate::engine) const DEAD: &str = "dead";
 /// The prefix of the lanes of callbacks. No route has such a name.
 pub(in crate::engine) const CALLBACKS: &str = "callbacks:";
@@ -111,7 +111,7 @@ pub(in crate::engine) enum Ended {
     Waits,
     /// It is leased again for an attempt by another route, at once.
     Again(Box<Claimed>),
-    /// It failed for good.
+    /// It failed permanently.
     Failed,
     /// The attempt of this lease no longer decides: another one was begun, or there is nothing left
     /// to send.
@@ -241,7 +241,7 @@ pub(in crate::engine) fn bury_expired(
     Ok(buried)
 }
 
-/// Returns whether what was leased a while ago is still to be sent.
+/// Returns whether a job that was leased a while ago is still to be sent.
 pub(in crate::engine) fn is_still_wanted(
     view: &mut View,
     lease: &Lease,
@@ -280,7 +280,7 @@ pub(in crate::engine) fn release(view: &mut View, lease: &Lease, now: Now) -> De
     Ok(())
 }
 
-/// Writes down what became of an attempt, and decides what follows.
+/// Stores the outcome of an attempt, and decides on the next step.
 pub(in crate::engine) fn finish(
     view: &mut View,
     lease: &Lease,

@@ -68,7 +68,7 @@ pub(in crate::engine) fn ask(view: &mut View, wanted: &Wanted) -> Decided<Allowa
     })
 }
 
-/// Keeps what the provider said, in place of what another call may have kept meanwhile.
+/// Keeps the provider's result, in place of the one that another call may have kept meanwhile.
 pub(in crate::engine) fn keep(
     view: &mut View,
     key: &LineKey,

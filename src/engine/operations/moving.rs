@@ -163,8 +163,8 @@ fn account(view: &mut View, user: User) -> Decided<Account> {
     })
 }
 
-/// Is a conflict if a user who is here is not the one who comes. Who has logged in here since they came is still the
-/// same: what that changes is not compared.
+/// Returns a conflict if a user who is here is not the one who comes. A user who has logged in here since they came is
+/// still the same: fields that a login changes are not compared.
 fn compare_account(user: &UserRecord, here: &Account, app: AppId) -> Option<Imported> {
     let row = &here.user;
     if row.app_id != app {

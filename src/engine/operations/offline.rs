@@ -117,7 +117,7 @@ pub(in crate::engine) fn report(view: &mut View, report: &Report) -> Decided<Rep
         app.last_step = last;
         view.put(app);
     }
-    // A machine reports within days, so what was used long ago is reported no more.
+    // A machine reports within days, so codes that were used long ago are not reported again.
     let old = current.saturating_sub(KEPT.as_secs() / period);
     for used in view.all::<OfflineUse>((id, report.authenticator_id))? {
         if used.step < old {

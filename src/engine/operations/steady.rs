@@ -30,7 +30,7 @@ pub(in crate::engine) fn most_ahead(view: &mut View) -> Decided<i64> {
     Ok(stored(view, AHEAD)?.unwrap_or(0))
 }
 
-/// Stores what is reached, unless more is stored.
+/// Stores the progress, unless the stored one is further.
 pub(in crate::engine) fn raise(view: &mut View, reached: Reached) -> Decided<()> {
     view.ask::<Sequence>((LATEST.to_owned(),));
     raise_to(view, AHEAD, reached.ahead)?;

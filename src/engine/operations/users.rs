@@ -299,7 +299,7 @@ pub(in crate::engine) enum LoginSet {
 }
 
 /// Gives a user a login name. Neither does a name move to another user in one step, nor does a user
-/// get another name: a mistake would let that user's codes in as somebody else, or end the logins by
+/// get another name: a mistake would let that user's codes in as another user, or end the logins by
 /// the earlier name, such as of two people who were enrolled with one phone number.
 pub(in crate::engine) fn set_login(
     view: &mut View,

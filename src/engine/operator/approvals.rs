@@ -56,7 +56,7 @@ impl ListApprovals {
         let (most, app, now) = (check_most(self.most)?, engine.app.app_id, engine.now());
         let before = self.after.as_deref().map(place_of).transpose()?;
         let user_id = self.user_id.map(UserId::get);
-        // Requests of other applications, and those that have expired, are read too.
+        // Requests of other applications, and expired ones, are read too.
         let (rows, may_follow) =
             engine.look(move |view| listing::open_approvals(view, user_id, before, MOST_READ))?;
         let mut page = Approvals::default();

@@ -50,7 +50,7 @@ pub struct Finding {
 pub enum Health {
     /// It is.
     Ok,
-    /// Somebody should look after it.
+    /// The operator should look into it.
     Warning,
     /// Something does not work, or will not soon.
     Failed,
@@ -62,7 +62,7 @@ impl Finding {
         Finding { check: check.to_owned(), status: Health::Ok, found: found.into(), advice: None }
     }
 
-    /// One that has found what somebody should look after.
+    /// A finding that the operator should look into.
     pub fn warning(check: &str, found: impl Into<String>, advice: &str) -> Finding {
         let advice = Some(advice.to_owned());
         Finding { status: Health::Warning, advice, ..Finding::ok(check, found) }
@@ -120,7 +120,7 @@ fn of_keyring(engine: &Engine) -> Result<Finding> {
     })
 }
 
-/// Checks that the clock is not behind what was decided already, and was not ahead when codes were accepted.
+/// Checks that the clock is not behind earlier decisions, and was not ahead when codes were accepted.
 fn of_clock(engine: &Engine) -> Result<Finding> {
     Ok(match behind(engine)? {
         Some(behind) => Finding::failed(

@@ -51,7 +51,7 @@ operation! {
 pub struct Maintained {
     /// True if the database was checked and is sound; false if it is on a server or in memory.
     pub checked: bool,
-    /// The bytes of the file and its log, before what has expired was removed.
+    /// The size of the file and its log in bytes, before expired rows were removed.
     pub bytes: Option<u64>,
     /// The unused bytes of the file, which new rows fill.
     pub bytes_free: Option<u64>,
@@ -62,7 +62,7 @@ const ROUND: u64 = 10;
 
 impl Maintain {
     fn run(&self, engine: &Engine) -> Result<Maintained> {
-        // Before what has expired is removed: a damaged file is best left as it is.
+        // This comes before expired rows are removed: a damaged file is best left as it is.
         let found = engine.shared.store.look_after(self.full)?;
         while engine.maintain(Duration::from_secs(ROUND))? {}
         Ok(Maintained { checked: found.checked, bytes: found.bytes, bytes_free: found.bytes_free })

@@ -26,7 +26,7 @@ operation! {
     }
 }
 
-/// Some users, those who were added last first.
+/// Some users, the most recently added first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Users {

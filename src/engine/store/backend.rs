@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The reason why nothing was written.
 pub(in crate::engine) enum Fault {
-    /// A row cannot be written, because of what is in it.
+    /// A row cannot be written, because of its content.
     OfRow(Error),
     /// Nothing can be written, or it is unknown whether it was.
     OfStore(Error),
@@ -33,7 +33,7 @@ pub(in crate::engine) trait Backend: Send + Sync {
     /// [`Error::Storage`] in a process that cannot use it, because it was forked.
     fn begin(&self) -> Result<Box<dyn Any>>;
     /// Does this work in one transaction, which is committed and on disk if it returns success. The
-    /// work is done again where another process has changed what it read.
+    /// work is repeated if another process has changed the rows that it read.
     fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
     /// Returns whether it was put back from a copy, so that [`Backend::spend`] has to follow before anything.
     fn is_restored(&self) -> bool;
@@ -51,8 +51,8 @@ pub(in crate::engine) trait Backend: Send + Sync {
     fn copy_to(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()>;
     /// Does this work on one snapshot.
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
-    /// Checks the database, with `full` all of it, and does what it needs over the months. Default: nothing, because
-    /// a server does so by itself.
+    /// Checks the database, with `full` all of it, and does its periodic maintenance. Default: nothing, because a
+    /// server does so by itself.
     ///
     /// # Errors
     /// [`Error::Storage`] if it is damaged.

@@ -288,8 +288,8 @@ impl Queue {
     }
 }
 
-/// Makes one of those who wait lead the next batch, when it is dropped: also after a panic, because
-/// everybody would wait in vain.
+/// Makes a waiting thread lead the next batch when it is dropped: also after a panic, because
+/// otherwise all of them would wait in vain.
 struct Handover<'a>(&'a Queue);
 
 impl Drop for Handover<'_> {
@@ -413,7 +413,7 @@ fn look_any(backend: &dyn Backend, work: &mut dyn FnMut(&mut View) -> Decided<()
     }
 }
 
-/// The error of who has waited for too long, before anything was done.
+/// The error of a caller that has waited for too long, before anything was done.
 pub(super) fn late() -> Error {
     Error::storage(
         "the database did not respond in time: nothing was changed. Check the disk or the server \

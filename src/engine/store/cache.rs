@@ -8,7 +8,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// A row of any table. Caches hold these, so that what they do is compiled once, and not for each
+/// A row of any table. Caches hold these, so that their code is compiled once, and not for each
 /// table.
 pub(in crate::engine) trait AnyRow: Any {
     fn all_values(&self) -> Vec<Value>;
@@ -47,12 +47,12 @@ pub(super) struct Cache {
     slots: BTreeMap<Vec<Value>, Slot>,
     /// The prefixes whose rows are all loaded.
     prefixes: BTreeSet<Vec<Value>>,
-    /// The keys of what was due, and the values of what of it cannot be read.
+    /// The keys of rows that were due, and the values of such rows that cannot be read.
     pub(super) due: BTreeMap<Due, (Keys, Vec<Vec<Value>>)>,
     pub(super) pages: BTreeMap<Page, Vec<Vec<Value>>>,
     /// The keys that come after one, and how many were asked for.
     pub(super) walks: BTreeMap<(Vec<Value>, u32), Keys>,
-    /// Of what was loaded by keys, the rows that cannot be read.
+    /// The rows that were loaded by keys and cannot be read.
     unreadable: BTreeMap<Vec<Value>, Error>,
     /// The changes of the decision that is being made.
     pub(super) pending: Vec<Pending>,
@@ -207,7 +207,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Keeps what the decision changed.
+    /// Keeps the changes of the decision.
     pub(super) fn keep(&mut self) {
         for pending in std::mem::take(&mut self.pending) {
             self.merge(pending);

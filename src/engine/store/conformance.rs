@@ -241,7 +241,7 @@ impl World {
         }
     }
 
-    /// Lets something happen, and returns what the caller sees.
+    /// Carries out an event, and returns what the caller sees.
     fn happens(&mut self, event: Event) -> String {
         match event {
             Event::Pass(seconds) => {

@@ -74,7 +74,7 @@ struct Writer {
 /// The next step after an attempt.
 enum Next {
     Fail(Fault),
-    /// Another node was in the way.
+    /// Another node's transaction conflicted.
     Repeat(Error),
     /// More has to be locked first.
     Lock,
@@ -302,7 +302,7 @@ fn roll_back(connection: &mut Option<Connection>, until: Until) {
 }
 
 impl Backend for Postgres {
-    /// A forked child has to connect for itself: two processes would mix up what they send.
+    /// A forked child has to connect for itself: two processes would mix up their messages.
     fn begin(&self) -> Result<Box<dyn Any>> {
         match std::process::id() == self.process {
             true => Ok(Box::new(())),

@@ -80,7 +80,7 @@ impl Store {
         Ok(done)
     }
 
-    /// Strikes a key off the list of those that the database needs.
+    /// Removes a key from the list of keys that the database needs.
     ///
     /// # Errors
     /// [`Error::Storage`] if values were sealed with it.

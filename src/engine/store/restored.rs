@@ -18,8 +18,8 @@ use crate::engine::clock::Time;
 /// table, so they belong in no call.
 pub(super) fn statements(now: Time, schema: &str) -> Vec<String> {
     let millis = now.0;
-    // The clock may have been set back, or not have been set yet. What it showed at the last decision
-    // that is noted is known: the time by which the engine judges waits may be far ahead of it.
+    // The clock may have been set back, or not have been set yet. Its time at the last noted decision
+    // is known: the time by which the engine judges waits may be far ahead of it.
     let latest = format!(
         "(SELECT max(shown.at) FROM (SELECT {millis} AS at UNION ALL SELECT last.noted_at FROM \
          (SELECT noted_at FROM {schema}audit ORDER BY steady_at DESC LIMIT 1) AS last) AS shown)"

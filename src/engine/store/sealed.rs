@@ -77,7 +77,7 @@ impl Sealed<String> {
     }
 }
 
-/// Counts what is written.
+/// Counts the written bytes.
 struct Length(usize);
 
 impl std::io::Write for Length {
@@ -121,7 +121,7 @@ impl<T: Plain> PartialEq for Sealed<T> {
 }
 
 impl<T: Plain> Cell for Sealed<T> {
-    /// Of what is sealed.
+    /// The kind of the sealed value.
     const KIND: Kind = Kind::Blob;
     const SEALED: bool = true;
 
@@ -140,7 +140,7 @@ impl<T: Plain> Cell for Sealed<T> {
     }
 }
 
-/// A secret on its way between a row and the store.
+/// A secret that passes between a row and the store.
 #[derive(Clone)]
 pub(in crate::engine) struct Secret {
     pub(super) plain: Result<Zeroizing<Vec<u8>>>,
@@ -177,7 +177,7 @@ impl Ord for Secret {
     }
 }
 
-/// The error of a store that is given a secret: only what is sealed may reach it.
+/// The error of a store that is given a secret: only sealed values may reach it.
 pub(super) fn not_sealed() -> Error {
     Error::Internal { message: "a secret has not been sealed".into() }
 }

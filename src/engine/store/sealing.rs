@@ -92,7 +92,7 @@ pub(super) fn error_of(fault: Fault) -> Error {
     }
 }
 
-/// The keys that a database lists; none if nothing has been sealed in it.
+/// The keys that a database lists; empty if nothing has been sealed in it.
 pub(in crate::engine) fn listed(backend: &dyn Backend) -> Result<BTreeSet<KeyId>> {
     let mut listed = BTreeSet::new();
     let read = backend.read(&mut |rows| {
@@ -210,7 +210,7 @@ impl<'a> SealedRows<'a> {
         for place in 0..values.len() {
             let Value::Secret(secret) = &values[place] else { continue };
             let sealed = match (&secret.stored, &secret.plain) {
-                // It is what it was. To seal it again would take time, and a nonce.
+                // It is unchanged. To seal it again would take time, and a nonce.
                 (Some(stored), _) => stored.to_vec(),
                 (None, Ok(plain)) => {
                     let key = self.sealing.current().ok_or_else(super::sealed::not_sealed)?;

@@ -163,12 +163,12 @@ impl Sqlite {
         }
     }
 
-    /// Fails if what is written would be lost.
+    /// Fails if writes would be lost.
     fn check(&self) -> Result<()> {
         self.file.as_ref().map_or(Ok(()), |file| file.guard.check())
     }
 
-    /// Fails too if what is written would go to another file.
+    /// Fails also if writes would go to another file.
     fn check_writer(&self) -> Result<()> {
         self.file.as_ref().map_or(Ok(()), |file| file.guard.check_writer())
     }

@@ -107,7 +107,7 @@ tables! {
         /// The step of the code that has prepared logins without the service.
         prepared_step: Option<u64>,
         created_at: Time,
-        /// The device of the approver whose codes these are; none for an authenticator app.
+        /// The device of the approver whose codes these are; `None` for an authenticator app.
         device_id: Option<u64>,
     }
 
@@ -189,7 +189,7 @@ tables! {
     /// A picture that was fetched for approval requests, or that could not be.
     Logo in logos, key 1, due forget_at {
         url_hash: Vec<u8>,
-        /// None if there is no such picture.
+        /// `None` if there is no such picture.
         media_type: Option<String>,
         content: Vec<u8>,
         forget_at: Time,
@@ -395,7 +395,7 @@ tables! {
         changed_at: Time,
     }
 
-    /// Somebody who may operate the service with a token. There are few.
+    /// An operator of the service, with a token. There are few.
     Operator in operators, key 1 {
         name: String,
         role: String,

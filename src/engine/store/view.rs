@@ -114,7 +114,7 @@ impl View {
         }
     }
 
-    /// The rows that were due, the earliest first, and the values of those that cannot be read.
+    /// The rows that were due, the earliest first, and the values of unreadable rows.
     pub(in crate::engine) fn due<R: Row>(
         &mut self,
         due: &Due,
@@ -131,7 +131,7 @@ impl View {
         }
     }
 
-    /// A page of rows, as they were before the batch: for those who only read.
+    /// A page of rows, as they were before the batch: for decisions that only read.
     pub(in crate::engine) fn page<R: Row>(&mut self, page: Page) -> Decided<Vec<R>> {
         let cache = self.cache::<R>();
         match cache.pages.get(&page) {
@@ -141,7 +141,7 @@ impl View {
     }
 
     /// The rows whose key comes after these values, in the order of keys, and at most so many, as they
-    /// were before the batch: for those who only read. Without values, from the first row on.
+    /// were before the batch: for decisions that only read. Without values, from the first row on.
     pub(in crate::engine) fn after<R: Row>(
         &mut self,
         key: impl Prefix,

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 pub(in crate::engine) enum What {
     Message {
         message: Outgoing,
-        /// None for the install message to a new user.
+        /// `None` for the install message to a new user.
         code: Option<Zeroizing<String>>,
     },
     Callback {
@@ -26,7 +26,7 @@ pub(in crate::engine) enum What {
 }
 
 impl What {
-    /// As it is stored.
+    /// The payload in its stored form.
     pub(super) fn sealed(&self) -> crate::Result<Sealed<String>> {
         match self {
             What::Message { message, code } => {
@@ -43,7 +43,7 @@ impl What {
     }
 }
 
-/// A message without its code, and what is needed to count it.
+/// A message without its code, and the data that is needed to count it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(in crate::engine) struct Outgoing {
     pub(in crate::engine) to: String,

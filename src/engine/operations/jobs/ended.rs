@@ -77,7 +77,7 @@ fn reason(why: Undelivered) -> &'static str {
     }
 }
 
-/// Ends a job that failed for good. What is needed to replay it is kept as long as that is possible.
+/// Ends a job that failed permanently. Its payload is kept as long as it can be replayed.
 pub(super) fn bury(
     view: &mut View,
     mut job: Job,
@@ -126,7 +126,7 @@ pub(super) fn give_up(
     Ok(())
 }
 
-/// Takes from a message that failed what is needed only to replay it, once that is no longer possible.
+/// Removes the data of a failed message that only a replay needs, once that is no longer possible.
 pub(in crate::engine) fn forget_contents(view: &mut View, mut job: Job, now: Now) {
     let ended_at = job.ended_at.unwrap_or(now.steady);
     job.payload = "{}".into();
@@ -147,7 +147,7 @@ fn take_back_code(view: &mut View, job: &Job) -> Decided<()> {
     Ok(())
 }
 
-/// The message of a job, as it is counted at a time; none if nothing is.
+/// The message of a job, as it is counted at a time; `None` if it is not counted.
 pub(super) fn sending(
     view: &mut View,
     job: &Job,
@@ -169,8 +169,8 @@ pub(super) fn sending(
     }))
 }
 
-/// Removes a message that is no longer needed. One that may have been sent was perhaps what the
-/// user got.
+/// Removes a message that is no longer needed. A message that may have been sent was perhaps the
+/// one that the user got.
 pub(super) fn drop_void(view: &mut View, job: &Job, now: Now) {
     match job.ambiguous {
         0 => note(view, job, Undelivered::Void, None, now),

@@ -16,7 +16,7 @@ pub(in crate::engine) enum Refused {
     Gone,
     Sent,
     Failed,
-    /// Somebody is attempting it.
+    /// An attempt is in progress.
     Leased,
     /// Its payload is no longer of use.
     Void,

@@ -50,7 +50,7 @@ pub(in crate::engine) fn receipt(
     Ok(known)
 }
 
-/// Deletes what there is of a user who is deleted: messages, and what was reported of them.
+/// Deletes the messages to a user who is deleted, and the reports on them.
 pub(in crate::engine) fn delete_all(view: &mut View, subject: &Subject) -> Decided<()> {
     let subject = subject.key();
     // A damaged row is no reason to keep the user.
@@ -67,7 +67,7 @@ pub(in crate::engine) fn delete_all(view: &mut View, subject: &Subject) -> Decid
     Ok(())
 }
 
-/// Prepares a job that its route has sent, and that is about to be stored, for what is reported of it.
+/// Prepares a job that its route has sent, and that is about to be stored, for reports on it.
 pub(super) fn expect(view: &mut View, job: &mut Job, now: Now) -> Decided<()> {
     for key in keys(job) {
         let early = unless_damaged(view.get::<Receipt>(key.clone()))?.unwrap_or_default();
@@ -90,13 +90,13 @@ fn is_of(receipt: &Receipt, job: &Job) -> bool {
     receipt.subject.as_ref() == Some(&job.subject) && receipt.job_id == job.job_id
 }
 
-/// The keys of what is reported of a message: one for each of its parts.
+/// The keys of the reports on a message: one for each of its parts.
 fn keys(job: &Job) -> Vec<(String, String)> {
     let ids = job.provider_id.as_deref().unwrap_or_default();
     ids.split(PARTS).filter(|id| !id.is_empty()).map(|id| key(&job.route, id)).collect()
 }
 
-/// The key of what is reported by an id. A provider may write it differently in responses and in reports:
+/// The key of reports with an id. A provider may write the id differently in responses and in reports:
 /// with zeros before it, and its letters in upper or lower case.
 fn key(route: &str, provider_id: &str) -> (String, String) {
     let id = provider_id.to_ascii_lowercase();
@@ -129,8 +129,8 @@ const DELIVERED: &str = "delivered";
 /// The prefix by which [`Delivery::Failed`] is shown, before the reason.
 const FAILED: &str = "failed";
 
-/// Has a job show what was reported of it: it failed when one of its parts did, and was delivered when all
-/// of them were.
+/// Summarises the reports on a job: it failed when one of its parts did, and was delivered when all of
+/// them were.
 fn summarise(view: &mut View, job: &mut Job, now: Now) -> Decided<()> {
     let mut parts = Vec::new();
     for key in keys(job) {

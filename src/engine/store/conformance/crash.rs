@@ -123,7 +123,7 @@ fn what_killed_processes_acknowledged_is_there_and_nothing_is_accepted_twice() {
             lines.push(line);
         }
         children[0].kill().unwrap();
-        // The other process goes on with what the killed one has left.
+        // The other process continues with the rows that the killed one left.
         while right < 2 * USERS {
             let line = output.next().expect("the other child ended by itself");
             right += usize::from(line.ends_with(" Right"));

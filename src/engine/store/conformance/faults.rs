@@ -160,7 +160,7 @@ fn whatever_fails_no_code_is_accepted_twice_and_every_outcome_is_what_is_known()
         let calls = || histories.values().flatten();
         nothing += calls().filter(|call| call.seen == Observed::Nothing).count();
         unknown += calls().filter(|call| call.seen == Observed::Unknown).count();
-        // From the disk, not from what the engine has in memory.
+        // Read from the disk, and not from the engine's memory.
         drop(opened);
         let (reopened, _) = engine(file(&path), &clock, round + 1000);
         check(&reopened, &all, &mut histories, &format!("round {round}"));

@@ -46,7 +46,7 @@ pub(super) struct State {
 const FREE: u32 = 4;
 
 impl State {
-    /// The only outcome of a call in this state, and what it leaves.
+    /// The only outcome of a call in this state, and the state that it leaves.
     fn next(self, presented: Presented) -> (Observed, State) {
         match presented {
             _ if self.wrong >= FREE => (Observed::RateLimited, self),
@@ -69,7 +69,7 @@ impl State {
     }
 }
 
-/// Returns whether an order explains what everybody saw.
+/// Returns whether an order explains all outcomes that were seen.
 pub(super) fn is_explained(history: &[Call], state: State) -> bool {
     let mut open: Vec<usize> = (0..history.len()).collect();
     open.sort_by_key(|place| history[*place].begun);

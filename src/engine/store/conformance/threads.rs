@@ -145,7 +145,7 @@ pub(super) fn record(
                 for _ in 0..10 {
                     let at = numbers.below(targets.len());
                     let target = &targets[at];
-                    // A wrong guess is rare, because after four of them everybody waits.
+                    // A wrong guess is rare, because after four of them every caller has to wait.
                     let guess = numbers.below(target.tokens.len() * 3);
                     let presented =
                         if guess == 0 { 0 } else { 1 + guess % (target.tokens.len() - 1) };

@@ -31,7 +31,7 @@ pub(super) enum Scope {
     /// Applications, routes and keys: read without locks, and changed only after the lists were
     /// locked.
     Listed,
-    /// Counts, and what the housekeeping has seen: no node waits for another because of them.
+    /// Counts, and the state of the housekeeping: no node waits for another because of them.
     Free,
     /// Rows without an owner: each row is locked by itself.
     Shared,

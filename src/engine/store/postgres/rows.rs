@@ -114,9 +114,8 @@ impl<'a> Transaction<'a> {
         self.quietly(begin, &[])
     }
 
-    /// Adds the statements that lock what these guards stand for, unless that was done. What they
-    /// protect is read by later statements, which see everything that was committed before the lock
-    /// was had.
+    /// Adds the statements that take these locks, unless that was done. The protected rows are read
+    /// by later statements, which see everything that was committed before the lock was had.
     pub(super) fn lock(
         &mut self,
         wanted: BTreeSet<Guard>,
@@ -127,7 +126,7 @@ impl<'a> Transaction<'a> {
         if !std::mem::replace(&mut self.has_locked, true) {
             wanted.extend(self.guards.iter());
         } else if !wanted.is_empty() {
-            // Somebody who holds these may wait for what is locked here: rather begin again.
+            // A transaction that holds these may wait for the locks held here: rather begin again.
             self.quietly(&COMMON.soon, &[])?;
         }
         let users = wanted.iter().filter_map(|guard| match guard {

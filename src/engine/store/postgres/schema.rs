@@ -85,7 +85,7 @@ pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
     Ok(())
 }
 
-/// The columns that version 2 adds, and what they are in rows that were there before.
+/// The columns that version 2 adds, and their values in existing rows.
 const ADDED: [(&str, &str, Option<&str>); 4] = [
     ("applications", "force_codes", Some("0")),
     ("applications", "logo", None),
@@ -224,8 +224,7 @@ fn foreign() -> Error {
     ))
 }
 
-/// Creates what is missing. Of several nodes that do so at the same time, one does it, and the others
-/// wait.
+/// Creates missing tables. If several nodes do so at the same time, one does it, and the others wait.
 pub(super) fn create(connection: &mut Connection, must_exist: bool, until: Until) -> Result<()> {
     let known = known();
     loop {

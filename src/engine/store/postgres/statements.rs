@@ -179,7 +179,7 @@ fn lists(columns: &[Column]) -> Vec<List> {
     columns.iter().map(|column| list_of(column.kind)).collect()
 }
 
-/// The statement for pages of this form. Those who read them lock nothing.
+/// The statement for pages of this form. Reading a page locks nothing.
 pub(super) fn page(table: &'static Schema, page: &Page) -> Statement {
     let shape = Shape { table, scope: Scope::of(table), columns: columns(table) };
     let (name, own) = (table.name, listed("t.", table.columns));

@@ -167,7 +167,7 @@ fn a_commit_that_was_not_confirmed_is_never_guessed() {
     let late = insert(&mut batch, [2; 16]);
     assert!(matches!(late, Err(Problem::Rejected(report)) if report.is(&["23505"])));
 
-    // One that is still under way is waited for, whichever way it ends.
+    // A batch that is still under way is waited for, however it ends.
     for (mark, end, is_committed) in [([3; 16], "COMMIT", true), ([4; 16], "ROLLBACK", false)] {
         batch.simple("BEGIN").unwrap();
         insert(&mut batch, mark).unwrap();
@@ -259,7 +259,8 @@ fn an_update_of_a_row_that_is_gone_is_no_success() {
     assert!(tries > 1);
 }
 
-/// As somebody does who waits for a server that hangs, or who changes all rows after a restore.
+/// A thread holds the connection for long if it waits for a server that hangs, or changes all rows
+/// after a restore.
 #[test]
 fn nobody_waits_for_a_connection_that_another_thread_holds_beyond_the_deadline() {
     const PATIENCE: Duration = Duration::from_millis(50);
@@ -318,7 +319,7 @@ fn what_is_to_be_spent_after_a_restore_is_tried_again_after_a_deadlock() {
     assert_eq!(tries(), "4");
 }
 
-/// The node has read what it changes before another one spends it.
+/// The node has read the row that it changes before another one spends it.
 #[test]
 fn what_is_spent_after_a_restore_stays_so_whatever_another_node_decides_meanwhile() {
     let (node, other) = (opened("spend"), opened_again("spend"));

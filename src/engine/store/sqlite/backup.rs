@@ -153,7 +153,7 @@ fn refuse_foreign(database: &Path) -> Result<()> {
 /// The ends of the names of what SQLite takes for a part of a database.
 const LEFTOVERS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Refuses what was left by another database of this name: SQLite would take it for a part of the copy.
+/// Refuses files that another database of this name left: SQLite would take it for a part of the copy.
 fn refuse_leftovers(path: &Path) -> Result<()> {
     let beside = LEFTOVERS.map(|end| beside(path, end));
     match beside.iter().find(|file| file.symlink_metadata().is_ok()) {
@@ -170,7 +170,7 @@ fn refuse_leftovers(path: &Path) -> Result<()> {
 /// is done: it ends early for a fork.
 fn copy(source: &Connection, to: &Path, progress: Progress, using: &Using) -> Result<bool> {
     let failed = |e: rusqlite::Error| {
-        // Pages are written as they are: those that cannot be read are of the source.
+        // Pages are written as they are: unreadable ones are the source's.
         let path = if is_damaged(&e) { source.path().map_or(to, Path::new) } else { to };
         Error::storage(message_or_full(path, &e))
     };
@@ -271,8 +271,8 @@ fn spend(db: &Connection, part: &Path, database: &Path, now: Time) -> rusqlite::
     all.commit()
 }
 
-/// Moves what is in the log into the database, so that its log can be left behind. This fails while
-/// another process has it open.
+/// Moves the content of the log into the database, so that its log can be left behind. This fails
+/// while another process has it open.
 fn fold_log(database: &Path) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let fold = || {

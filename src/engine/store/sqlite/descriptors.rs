@@ -89,7 +89,7 @@ impl Descriptors {
         self.writing = self.own.len();
     }
 
-    /// Says whether the list is still open: the quickest way to notice closefrom(3).
+    /// Returns whether the list is still open: the quickest way to notice closefrom(3).
     pub(super) fn is_listed(&self) -> bool {
         id_of(&self.list) == Some(self.id)
     }

@@ -95,7 +95,7 @@ impl Held {
         if let Some(id) = id {
             let mut all = shared();
             match all.iter_mut().find(|shared| shared.database == id) {
-                // SQLite takes what it knows of the file for true, also of a service that is not closed.
+                // SQLite trusts its state of the file, also the state of a service that is not closed.
                 Some(shared) if shared.state() != State::Intact => return Err(closed(database)),
                 Some(shared) => {
                     shared.services += 1;
@@ -173,8 +173,8 @@ impl Held {
         }
     }
 
-    /// Says that the descriptors of this service are closed next, by the library itself: a service that is
-    /// opened meanwhile must not take the program for the cause.
+    /// Announces that the descriptors of this service are closed next, by the library itself: a service
+    /// that is opened meanwhile must not take the program for the cause.
     pub(super) fn end_descriptors(&self) {
         if let Some(shared) = self.shared(&mut shared()) {
             self.remove_descriptors(shared);

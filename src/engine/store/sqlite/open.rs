@@ -190,7 +190,8 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Opens the connection for checkpoints. It never waits: somebody else is at work then.
+/// Opens the connection for checkpoints. It never waits, because another connection is at work
+/// then.
 pub(super) fn checkpointer(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));

@@ -18,7 +18,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// `source` is what is going to be copied.
+    /// Creates the file for a copy of `source`.
     pub(super) fn create(of: &Path, source: &Path) -> Result<Part> {
         let path = beside(of, "-part");
         for _ in 0..super::open::ATTEMPTS {
@@ -47,7 +47,7 @@ impl Part {
         keep_owner(&self.locked, like);
     }
 
-    /// Writes what is in the file to the disk.
+    /// Writes the content of the file to the disk.
     pub(super) fn sync(&self) -> Result<()> {
         self.locked.sync_all().map_err(|e| failed(&self.path, "may not be on disk", &e))
     }

@@ -88,7 +88,7 @@ impl Using {
         }
     }
 
-    /// Closes what was inherited, once in each process.
+    /// Closes inherited connections, once in each process.
     fn settle(&self) -> Result<()> {
         if SETTLED.load(Ordering::Acquire) == self.0 {
             return Ok(());
@@ -97,7 +97,7 @@ impl Using {
         if SETTLED.load(Ordering::Acquire) == self.0 {
             return Ok(());
         }
-        // Closing what was inherited would close files of the program.
+        // Closing inherited descriptors would close files of the program.
         if held::inherited_are_reused() {
             return Err(Error::storage(
                 "this process was forked from one that had a database open, and has closed its \

@@ -83,8 +83,8 @@ pub(super) fn state(
 /// Applies the versions that a database lacks, each in one transaction. Other processes that open it
 /// meanwhile wait for the transaction, and then find that there is nothing left to do.
 ///
-/// A process that ends in the middle of it leaves the version before, because SQLite undoes what was not
-/// committed.
+/// A process that ends in the middle of it leaves the version before, because SQLite undoes uncommitted
+/// changes.
 pub(super) fn migrate(connection: &Connection, known: &[Migration]) -> rusqlite::Result<()> {
     loop {
         let step = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;

@@ -68,7 +68,7 @@ impl Turns {
         };
         let waited = self.freed.wait_timeout_while(lock, patience, nothing);
         self.waiting.fetch_sub(1, Ordering::SeqCst);
-        // Before what was found, which locks this when it is dropped.
+        // Dropped before `found`, whose connection takes this lock when it is dropped.
         drop(waited);
         found?.ok_or_else(late)
     }

@@ -34,7 +34,7 @@ impl Guard {
         self.watch.check(&self.held)
     }
 
-    /// Fails also if what is written would go to another file.
+    /// Fails also if writes would go to another file.
     pub(super) fn check_writer(&self) -> Result<()> {
         self.held.check_writer(&self.watch.database.0)?;
         self.watch.check(&self.held)
@@ -74,7 +74,7 @@ impl Guard {
         open()
     }
 
-    /// Says that the library itself closes the descriptors next.
+    /// Announces that the library itself closes the descriptors next.
     pub(super) fn end_descriptors(&self) {
         self.held.end_descriptors();
     }
