@@ -376,8 +376,7 @@ impl Engine {
         let store = &self.shared.store;
         let Some(most) = store.count_decision() else { return Ok(()) };
         let now = self.now();
-        // First, because it fails in a forked child, where a lock of the refusals may never be
-        // released.
+        // First, because it fails in a forked child, where the refusals may stay locked.
         store.take_along(move |view| delete_expired(view, now, most).map(drop))?;
         // The next refusal of a kind takes those before along, if it comes soon. One that cannot be
         // noted is counted again.

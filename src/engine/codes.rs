@@ -332,8 +332,7 @@ impl Handle<StartPhoneVerification> for Engine {
         let trail = self.trail::<StartPhoneVerification>(now, call.user_ip)?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
         let is_landline = call.via == Channel::Sms && phone.kind() == PhoneType::Landline;
-        // A number that is rejected in any case is not looked up. If landlines are refused, the audit says
-        // so below.
+        // No look-up if it is rejected in any case. If landlines are refused, the audit says so below.
         if is_landline && !self.app.settings.limits.refuse.contains(&LineType::Landline) {
             return Err(rejections::landline());
         }

@@ -218,8 +218,7 @@ tables! {
         wrong_numbers: u32,
         /// Set if a push service has accepted a message about it.
         notified: bool,
-        /// The response that the device has signed, as JSON, or nothing. Sealed, so that it cannot
-        /// be replaced.
+        /// The signed response, as JSON, or nothing. Sealed, so that it cannot be replaced.
         evidence: Sealed<String>,
     }
 
@@ -326,7 +325,7 @@ tables! {
         kind: JobKind,
         action: String,
         payload: Sealed<String>,
-        /// The number of a message, masked.
+        /// The phone number of a message, masked.
         number: Option<String>,
         /// The route by which it goes next, or what became of it.
         lane: String,
@@ -361,8 +360,7 @@ tables! {
     }
 
     /// The job that a provider means by an id, as long as it may report on it. A report can arrive
-    /// before the job that it is about is over: then there is no job yet, and the report waits
-    /// here.
+    /// before its job is over: then there is no job yet, and the report waits here.
     Receipt in receipts, key 2, due forget_at {
         route: String,
         provider_id: String,
