@@ -122,7 +122,7 @@ struct Shared {
 }
 
 impl Engine {
-    /// An engine on the database file at `path`.
+    /// Opens an engine on the database file at `path`.
     pub(crate) fn open_sqlite(path: &str, settings: EngineSettings) -> Result<Engine> {
         let path = settings::database_file(path)?;
         settings.check_application()?;
@@ -138,7 +138,7 @@ impl Engine {
         Engine::open(store, deliver, None, settings)
     }
 
-    /// An engine on a PostgreSQL database, whose URL continues with this after the scheme.
+    /// Opens an engine on a PostgreSQL database, whose URL continues with this after the scheme.
     #[cfg(feature = "postgres")]
     pub(crate) fn open_postgres(rest: &str, settings: EngineSettings) -> Result<Engine> {
         settings.check_application()?;
@@ -150,7 +150,7 @@ impl Engine {
         Engine::open(store, deliver, None, settings)
     }
 
-    /// An engine in memory: in the interface's sandbox mode, or checking codes as usual.
+    /// Opens an engine in memory: in the interface's sandbox mode, or checking codes as usual.
     pub(crate) fn open_sandbox(options: &str, settings: EngineSettings) -> Result<Engine> {
         let sandbox = Sandbox::parse(options, clock::Time::of(&*settings.clock))?;
         let store = Store::new(store::Memory::new());
@@ -200,25 +200,25 @@ impl Engine {
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), operator: None })
     }
 
-    /// The application's API key. Clients of `seconder serve` send it, and callbacks are signed with it; while the
-    /// key before it is valid too, they are signed with that one. A key that another process has replaced is
+    /// Returns the application's API key. Clients of `seconder serve` send it, and callbacks are signed with it; while
+    /// the key before it is valid too, they are signed with that one. A key that another process has replaced is
     /// returned for up to 2 s, and for as long as the database cannot be read.
     pub fn api_key(&self) -> ApiKey {
         self.current().as_ref().unwrap_or(self).app.api_key.clone()
     }
 
-    /// The names used in callbacks, and by a server in front of this engine.
+    /// Returns the names used in callbacks, and by a server in front of this engine.
     pub fn names(&self) -> &Names {
         &self.app.settings.names
     }
 
-    /// The generation of the bodies that a server in front of this engine replies with.
+    /// Returns the generation of the bodies that a server in front of this engine replies with.
     pub(crate) fn replies(&self) -> Generation {
         self.app.settings.replies
     }
 
-    /// The same engine, for the application with this API key, or with this one before it. The application
-    /// is looked up again after 2 s, and a key that no application has after 10 s.
+    /// Returns the same engine, for the application with this API key, or with this one before it. The
+    /// application is looked up again after 2 s, and a key that no application has after 10 s.
     ///
     /// # Errors
     /// [`Error::Unauthorized`] if no application has the key, [`Error::Storage`] if the database
@@ -258,7 +258,7 @@ impl Engine {
         self.shared.key_hashes.contains(&stored_applications::hash(api_key))
     }
 
-    /// The same engine, with its application as it is stored now, or was 2 s ago.
+    /// Returns the same engine, with its application as it is stored now, or was 2 s ago.
     ///
     /// # Errors
     /// [`Error::Unauthorized`] if the application was removed, [`Error::Storage`] if the database cannot
@@ -268,12 +268,12 @@ impl Engine {
         Ok(self.of(app))
     }
 
-    /// The same engine, for another application.
+    /// Returns the same engine, for another application.
     fn of(&self, app: Arc<App>) -> Engine {
         Engine { app, ..self.clone() }
     }
 
-    /// The application with this id, if there is one.
+    /// Returns the application with this id, if there is one.
     fn application(&self, id: i64) -> Result<Option<Arc<App>>> {
         let Shared { known, steady, clock, .. } = &*self.shared;
         let (by, now) = (By::Id(id), steady.now(&**clock).steady);
@@ -347,7 +347,7 @@ impl Engine {
         now
     }
 
-    /// The time at which an operation begins, for which a sandbox is emptied first if it is due.
+    /// Returns the time at which an operation begins, for which a sandbox is emptied first if it is due.
     fn now(&self) -> Now {
         let Shared { store, steady, clock, .. } = &*self.shared;
         let mut now = steady.now(&**clock);
@@ -398,7 +398,7 @@ impl Engine {
         if self.shared.store.is_own() { self.shared.store.check() } else { Ok(()) }
     }
 
-    /// A random number that is not negative, by which a row can be found.
+    /// Draws a random number that is not negative, by which a row can be found.
     fn nonce(&self) -> Result<i64> {
         let mut bytes = [0; 8];
         self.random().fill(&mut bytes)?;

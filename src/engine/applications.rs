@@ -22,7 +22,7 @@ pub(super) fn check(settings: &AppSettings) -> Result<()> {
     ApplicationSettings::new(Names::default()).change(settings)
 }
 
-/// The application that the settings select, created if the database has none yet.
+/// Returns the application that the settings select, created if the database has none yet.
 pub(super) fn select(store: &Store, settings: &EngineSettings, now: Now) -> Result<App> {
     let change = settings.app.clone();
     settings.check_application()?;
@@ -54,7 +54,7 @@ pub(super) fn select(store: &Store, settings: &EngineSettings, now: Now) -> Resu
     store.look(move |view| stored::of_id(view, id))?.ok_or_else(unknown_key)
 }
 
-/// The audit trail of opening an application.
+/// Returns the audit trail of opening an application.
 fn trail(settings: &EngineSettings, now: Now) -> Result<Trail> {
     let mut nonce = [0; 8];
     settings.random.fill(&mut nonce)?;
@@ -62,7 +62,7 @@ fn trail(settings: &EngineSettings, now: Now) -> Result<Trail> {
     Ok(Trail { app: 0, call: "open", nonce, user_ip: None, operator: None, now, refused: None })
 }
 
-/// The application with this API key.
+/// Returns the application with this API key.
 pub(super) fn of_key(store: &Store, api_key: &ApiKey, now: Time) -> Result<Option<App>> {
     let api_key = api_key.clone();
     store.look(move |view| stored::of_key(view, &api_key, now))
@@ -72,12 +72,12 @@ pub(super) fn unknown_key() -> Error {
     calls::unauthorized("no application has it")
 }
 
-/// The error of an application that was removed while it is in use.
+/// Returns the error of an application that was removed while it is in use.
 pub(super) fn removed() -> Error {
     calls::unauthorized("the application was removed")
 }
 
-/// A new application, whose key is generated unless one is given.
+/// Makes a new application, whose key is generated unless one is given.
 pub(super) fn new(
     random: &dyn Random,
     api_key: Option<&ApiKey>,
@@ -95,8 +95,8 @@ pub(super) fn new(
     Ok(App { app_id: 0, api_key, earlier: None, secret, settings })
 }
 
-/// The application of callers that give no key: the only one, or [`FIRST`]. A caller that opened a database
-/// with only one is not given another because applications were added.
+/// Returns the application of callers that give no key: the only one, or [`FIRST`]. A caller that opened a
+/// database with only one is not given another because applications were added.
 fn sole_or_first(mut apps: Vec<App>) -> Result<App> {
     if apps.len() > 1 {
         apps.retain(|app| app.app_id == FIRST);
@@ -115,7 +115,7 @@ impl Engine {
         self.shared.forget_applications();
     }
 
-    /// The settings of the application.
+    /// Returns the settings of the application.
     pub fn application_settings(&self) -> ApplicationSettings {
         self.app.settings.clone()
     }

@@ -90,7 +90,7 @@ pub(super) enum Decision {
 }
 
 impl ApprovalResponse {
-    /// The response's name, which is the same in all language interfaces.
+    /// Returns the response's name, which is the same in all language interfaces.
     pub const fn name(self) -> &'static str {
         match self {
             ApprovalResponse::Approve => "approve",
@@ -111,7 +111,7 @@ impl std::str::FromStr for ApprovalResponse {
 }
 
 impl Engine {
-    /// The open requests of a device's user, oldest first.
+    /// Returns the open requests of a device's user, oldest first.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the device's secret is wrong; otherwise see [`Error`].
@@ -235,7 +235,7 @@ impl Engine {
         found.ok_or_else(|| rejections::approval_not_found(Some(uuid)))
     }
 
-    /// A request of the application, if there is one.
+    /// Returns a request of the application, if there is one.
     pub(super) fn find_approval(&self, uuid: &ApprovalId, now: Now) -> Result<Option<Request>> {
         let (app, wanted) = (self.app.app_id, uuid.clone());
         self.look(move |view| approvals::find(view, app, &wanted, now))
@@ -312,7 +312,7 @@ fn check_number(number: Option<&Secret>, digits: usize) -> Result<()> {
     })
 }
 
-/// The verdict of a response in the audit.
+/// Returns the verdict of a response in the audit.
 fn verdict(response: ApprovalResponse) -> AuditVerdict {
     match response {
         ApprovalResponse::Approve => AuditVerdict::Approved,
@@ -328,7 +328,7 @@ fn shown(details: &Map<String, Value>) -> Value {
 }
 
 impl Engine {
-    /// The pictures of a request: its own, or else the application's.
+    /// Returns the pictures of a request: its own, or else the application's.
     fn logos(&self, call: &CreateApproval) -> Vec<Logo> {
         match (&call.logos[..], &self.app.settings.logo) {
             ([], Some(url)) => vec![Logo { res: "default".into(), url: url.as_str().to_owned() }],

@@ -66,7 +66,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Its name in the protocol.
+    /// Returns its name in the protocol.
     pub const fn name(&self) -> &'static str {
         match self {
             Refused::InvitationUnknown => "invitation_unknown",
@@ -133,7 +133,7 @@ impl Engine {
         self.run(move |view| stored::set_public_url(view, &url, &keys))
     }
 
-    /// The public URL of the service; `None` if it is not set.
+    /// Returns the public URL of the service; `None` if it is not set.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read.
@@ -141,7 +141,7 @@ impl Engine {
         Ok(self.look(stored::find)?.and_then(|row| row.public_url))
     }
 
-    /// The data of the service for its devices.
+    /// Returns the data of the service for its devices.
     fn approver(&self) -> Result<Published> {
         let row = self.look(stored::find)?;
         row.and_then(Published::of).ok_or_else(rejections::no_public_url)
@@ -160,24 +160,24 @@ impl Published {
         Some(Published { url: row.public_url.clone()?, row })
     }
 
-    /// The URL of the page.
+    /// Returns the URL of the page.
     fn page(&self) -> String {
         format!("{}{APPROVER_PATH}", self.url)
     }
 
-    /// The origin of the page, as devices sign it.
+    /// Returns the origin of the page, as devices sign it.
     fn origin(&self) -> String {
         origin(&self.url)
     }
 
-    /// The public key of the messages to push services.
+    /// Returns the public key of the messages to push services.
     fn push_key(&self) -> Result<VapidKey> {
         VapidKey::from_bytes(self.row.push_key.get()?)
     }
 }
 
-/// The origin of a public URL: its scheme, host and port, as browsers write them. Devices sign it, so that a signature
-/// for one service is of no use to another.
+/// Returns the origin of a public URL: its scheme, host and port, as browsers write them. Devices sign it, so that a
+/// signature for one service is of no use to another.
 pub fn origin(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
     let scheme = scheme.to_ascii_lowercase();
@@ -200,7 +200,7 @@ pub fn origin(url: &str) -> String {
     }
 }
 
-/// An address as browsers write it: also one that stands for an address of IPv4, in hexadecimal digits alone.
+/// Returns an address as browsers write it: also one that stands for an address of IPv4, in hexadecimal digits alone.
 fn shortened(address: Ipv6Addr) -> String {
     match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low] => format!("::ffff:{high:x}:{low:x}"),
@@ -208,7 +208,7 @@ fn shortened(address: Ipv6Addr) -> String {
     }
 }
 
-/// The SHA-256 of something, in hexadecimal digits, as devices sign it.
+/// Returns the SHA-256 of something, in hexadecimal digits, as devices sign it.
 pub fn hash_of(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -102,7 +102,7 @@ struct Flag {
     _flag: Option<bool>,
 }
 
-/// A calling code, such as `1` or `+1`, or the two letters of a country, such as `US`.
+/// Reads a calling code, such as `1` or `+1`, or the two letters of a country, such as `US`.
 fn read_country(text: &str) -> Result<CountryCode, &'static str> {
     let text = text.trim();
     let of_region = |text: &str| {
@@ -122,7 +122,8 @@ fn read_country(text: &str) -> Result<CountryCode, &'static str> {
     code.ok_or("must be a calling code, such as 1, or a country, such as US")
 }
 
-/// A number as people write it: `(317) 338-9302`, `+1 317 338 9302`, `011 1 317 338 9302`, `0171/234567`.
+/// Reads a number as people write it: `(317) 338-9302`, `+1 317 338 9302`, `011 1 317 338 9302`,
+/// `0171/234567`.
 fn read_number(country: CountryCode, text: &str) -> Result<Phone, &'static str> {
     let (international, digits) = digits(text)?;
     let phone = match (international, digits.strip_prefix(&country.to_string())) {
@@ -138,7 +139,7 @@ fn plain_number(digits: &str) -> Result<PhoneNumber, &'static str> {
     digits.parse().map_err(|_| NO_NUMBER)
 }
 
-/// The digits of a number, and whether it begins with its calling code.
+/// Reads the digits of a number, and whether it begins with its calling code.
 fn digits(text: &str) -> Result<(bool, String), &'static str> {
     let text = text.trim();
     let plain = |byte: u8| byte.is_ascii_digit() || b" -./()".contains(&byte);

@@ -78,7 +78,8 @@ impl Refusals {
         Some(Row { kind, trail, noted, times })
     }
 
-    /// The rows for refusals that were only counted, if the last row of their kind is that old.
+    /// Returns the rows for refusals that were only counted, if the last row of their kind is that
+    /// old.
     fn left_over(&self, now: Time, age: Duration, most: usize) -> Vec<Row> {
         let mut all = self.lock();
         let old = all.iter_mut().filter(|(_, tally)| tally.written_at.plus(age) <= now);
@@ -105,7 +106,7 @@ impl Refusals {
     }
 }
 
-/// The kind of a refusal: refusals of one kind are counted together, for one user.
+/// Returns the kind of a refusal: refusals of one kind are counted together, for one user.
 fn kind(trail: &Trail, noted: &Noted) -> String {
     let Noted { verdict, reason, factors, over, .. } = noted;
     let factors: Vec<_> = factors.iter().map(|factor| factor.name()).collect();
@@ -114,7 +115,7 @@ fn kind(trail: &Trail, noted: &Noted) -> String {
 }
 
 impl Engine {
-    /// The trail of a call of the interface.
+    /// Returns the trail of a call of the interface.
     pub(super) fn trail<C: Call>(&self, now: Now, user_ip: Option<IpAddr>) -> Result<Trail> {
         self.trail_of(C::ROUTE.name, now, user_ip)
     }
@@ -131,7 +132,7 @@ impl Engine {
         Ok(Trail { app, call, nonce: self.nonce()?, user_ip, operator, now, refused: None })
     }
 
-    /// The trail of a decision for all applications of the database: it is in the audit of the first one, which
+    /// Returns the trail of a decision for all applications of the database: it is in the audit of the first one, which
     /// cannot be removed with its audit.
     pub(super) fn trail_of_database(&self, call: &'static str) -> Result<Trail> {
         Ok(Trail { app: FIRST, ..self.trail_of(call, self.now(), None)? })
@@ -375,8 +376,8 @@ impl Engine {
         Ok(page)
     }
 
-    /// A steady time after everything that was noted before the clock showed this one, by any
-    /// process.
+    /// Returns a steady time after everything that was noted before the clock showed this one, by
+    /// any process.
     fn steady_after(&self, shown: Time) -> Result<Time> {
         let ahead = self.look(stored::most_ahead)?;
         Ok(Time(shown.0.saturating_add(ahead)).plus(CLOCK_SLACK))

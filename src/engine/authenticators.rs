@@ -110,8 +110,8 @@ impl Engine {
         found.then_some(()).ok_or_else(rejections::user_not_found)
     }
 
-    /// The authenticator apps whose codes are all rejected because the clock was ahead when the last one was accepted,
-    /// of all applications.
+    /// Returns the authenticator apps whose codes are all rejected because the clock was ahead when the last one was
+    /// accepted, of all applications.
     pub(super) fn apps_ahead(&self) -> Result<Vec<AppAhead>> {
         let now = self.now();
         let (mut before, mut found) = ((u64::MAX, i64::MAX), Vec::new());
@@ -147,7 +147,7 @@ pub(super) struct AppAhead {
     pub(super) until: Time,
 }
 
-/// The app without any accepted code yet. There is at most one.
+/// Returns the app without any accepted code yet. There is at most one.
 fn pending(state: &VerifyState) -> Option<&EnrolledApp> {
     state.authenticators.iter().find(|app| app.row.is_pending())
 }
@@ -175,7 +175,7 @@ impl Handle<RemoveAuthenticator> for Engine {
     }
 }
 
-/// The URI as a QR code, in an SVG that can be the source of an `<img>`.
+/// Returns the URI as a QR code, in an SVG that can be the source of an `<img>`.
 pub(super) fn picture(uri: &Secret, size: u64) -> Result<Secret> {
     let code = fast_qr::QRBuilder::new(uri.expose()).build();
     let code = code.map_err(|_| Error::invalid_argument("label", "is too long for a QR code"))?;

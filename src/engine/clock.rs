@@ -8,7 +8,7 @@ use time::format_description::well_known::Rfc3339;
 
 /// A source of time.
 pub trait Clock: Send + Sync {
-    /// The time since the Unix epoch.
+    /// Returns the time since the Unix epoch.
     fn now(&self) -> Duration;
 }
 
@@ -36,7 +36,7 @@ impl Clock for System {
     }
 }
 
-/// The time of the system since the Unix epoch, for what no test has to control.
+/// Returns the time of the system since the Unix epoch, for what no test has to control.
 pub(crate) fn system_time() -> Duration {
     System.now()
 }
@@ -63,12 +63,12 @@ pub(super) struct Now {
 }
 
 impl Now {
-    /// The difference by which the steady time is ahead of the clock, in milliseconds.
+    /// Returns the difference by which the steady time is ahead of the clock, in milliseconds.
     pub(super) fn ahead(self) -> i64 {
         self.steady.0.saturating_sub(self.clock.0)
     }
 
-    /// The time that the clock shows at a steady time.
+    /// Returns the time that the clock shows at a steady time.
     pub(super) fn shown(self, steady: Time) -> Time {
         Time(steady.0.saturating_sub(self.ahead()))
     }
@@ -91,23 +91,24 @@ impl Time {
         Time(self.0.saturating_sub(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// The time from `now` until this time, or `None` if it has passed.
+    /// Returns the time from `now` until this time, or `None` if it has passed.
     pub(super) fn after(self, now: Time) -> Option<Duration> {
         let wait = u64::try_from(self.0.saturating_sub(now.0)).ok()?;
         (wait > 0).then(|| Duration::from_millis(wait))
     }
 
-    /// The time in RFC 3339, to the second.
+    /// Returns the time in RFC 3339, to the second.
     pub(super) fn rfc3339(self) -> String {
         self.date().format(&Rfc3339).unwrap_or_default()
     }
 
-    /// The time as messages show it: `2017-11-25 23:21:39 UTC`.
+    /// Returns the time as messages show it: `2017-11-25 23:21:39 UTC`.
     pub(super) fn utc(self) -> String {
         self.rfc3339().replace('T', " ").replace('Z', " UTC")
     }
 
-    /// The month as an ascending number: the year times twelve plus the month, counted from 0.
+    /// Returns the month as an ascending number: the year times twelve plus the month, counted from
+    /// 0.
     pub(super) fn month(self) -> i64 {
         let date = self.date();
         i64::from(date.year()) * 12 + i64::from(u8::from(date.month())) - 1
@@ -119,7 +120,7 @@ impl Time {
     }
 }
 
-/// A number with this many decimal digits, all equally likely.
+/// Draws a number with this many decimal digits, all equally likely.
 pub(super) fn digits(random: &dyn Random, count: u8) -> Result<String> {
     let mut code = String::new();
     while code.len() < count.into() {
@@ -134,14 +135,14 @@ pub(super) fn digits(random: &dyn Random, count: u8) -> Result<String> {
     Ok(code)
 }
 
-/// An unpredictable id: a UUID of version 4.
+/// Draws an unpredictable id: a UUID of version 4.
 pub(super) fn uuid(random: &dyn Random) -> Result<String> {
     let mut bytes = [0; 16];
     random.fill(&mut bytes)?;
     Ok(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
 }
 
-/// A secret of 32 bytes, in Base64 with the URL alphabet.
+/// Draws a secret of 32 bytes, in Base64 with the URL alphabet.
 pub(super) fn secret(random: &dyn Random) -> Result<crate::model::Secret> {
     use base64::Engine as _;
     let mut bytes = zeroize::Zeroizing::new([0; 32]);

@@ -173,7 +173,7 @@ impl Engine {
         Ok(Sent { expires_at, resend_after, uuid, queued })
     }
 
-    /// The limits that apply to a message.
+    /// Returns the limits that apply to a message.
     fn sending(
         &self,
         subject: &Subject,
@@ -218,7 +218,7 @@ impl Engine {
         self.run_refusable(trail, kind, decide)
     }
 
-    /// The text of the message.
+    /// Returns the text of the message.
     fn text(&self, order: &Order) -> Wording {
         let kind = match (order.channel, &order.about) {
             (Channel::Sms, None) => Kind::Sms,
@@ -237,7 +237,7 @@ impl Engine {
     }
 }
 
-/// The audit entry of a message.
+/// Returns the audit entry of a message.
 fn noted(subject: &Subject, phone: &Phone) -> Noted {
     let user_id = match subject {
         Subject::User(_, user_id) => Some(*user_id),
@@ -247,7 +247,7 @@ fn noted(subject: &Subject, phone: &Phone) -> Noted {
     Noted { user_id, number, factors: vec![Factor::Code], ..Noted::default() }
 }
 
-/// The error that explains why no code is sent.
+/// Returns the error that explains why no code is sent.
 fn not_sent(refused: &Issued, now: Now) -> Error {
     let wait = |message: &str, limit, until: &Time| {
         rejections::wait::<()>(message, Some(limit), until.after(now.steady)).err()
@@ -447,8 +447,8 @@ impl Handle<PhoneVerificationStatus> for Engine {
         as_written::rewrite_phone(params).map(|()| None)
     }
 }
-/// The key under which the audit counts refusals together. Numbers without a user share a few kinds:
-/// otherwise a caller that tries very many of them would fill it.
+/// Returns the key under which the audit counts refusals together. Numbers without a user share a
+/// few kinds: otherwise a caller that tries very many of them would fill it.
 fn kind_of(subject: &Subject) -> String {
     match subject {
         Subject::User(..) => subject.key(),

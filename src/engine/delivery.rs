@@ -37,20 +37,21 @@ pub trait Deliver: Send + Sync {
         }
     }
 
-    /// The names of the routes that a message to this number may take, the preferred one first. If the list is empty,
-    /// no message is sent, and the call is rejected. Default: `host`.
+    /// Returns the names of the routes that a message to this number may take, the preferred one first. If the list is
+    /// empty, no message is sent, and the call is rejected. Default: `host`.
     fn routes(&self, _to: &str, _via: Channel) -> Vec<String> {
         vec![HOST.to_owned()]
     }
 
-    /// The names of all routes, so that the messages that wait for one of them are found. Default:
-    /// `host`.
+    /// Returns the names of all routes, so that the messages that wait for one of them are found.
+    /// Default: `host`.
     fn all_routes(&self) -> Vec<String> {
         vec![HOST.to_owned()]
     }
 
-    /// The maximum time that an attempt by this route takes. After twice that time, an attempt that
-    /// has not ended counts as ended by a crash, and the message is attempted again. Default: 30 s.
+    /// Returns the maximum time that an attempt by this route takes. After twice that time, an
+    /// attempt that has not ended counts as ended by a crash, and the message is attempted again.
+    /// Default: 30 s.
     fn longest_attempt(&self, _route: &str) -> Duration {
         Duration::from_secs(30)
     }
@@ -127,7 +128,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The error, or the reason why nothing was attempted; `None` if it was sent.
+    /// Returns the error, or the reason why nothing was attempted; `None` if it was sent.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Outcome::Sent(_) => None,
@@ -138,7 +139,7 @@ impl Outcome {
         }
     }
 
-    /// The same outcome, with its reason as this function has it.
+    /// Returns the same outcome, with its reason as this function has it.
     pub(super) fn map_reason(self, change: impl FnOnce(String) -> String) -> Outcome {
         match self {
             Outcome::Sent(id) => Outcome::Sent(id),
@@ -224,7 +225,8 @@ pub trait Post: Send + Sync {
         }
     }
 
-    /// The maximum time that an attempt takes: see [`Deliver::longest_attempt`]. Default: 30 s.
+    /// Returns the maximum time that an attempt takes: see [`Deliver::longest_attempt`]. Default:
+    /// 30 s.
     fn longest_attempt(&self) -> Duration {
         Duration::from_secs(30)
     }
@@ -259,7 +261,7 @@ pub struct SignedCallback {
 
 #[cfg(feature = "https")]
 impl SignedCallback {
-    /// The URL to request: the callback URL, and the query of a GET.
+    /// Returns the URL to request: the callback URL, and the query of a GET.
     pub(crate) fn request_url(&self) -> String {
         match self.method {
             CallbackMethod::Post => self.url.to_string(),

@@ -35,7 +35,7 @@ pub enum DeviceType {
 }
 
 impl DeviceType {
-    /// The type's name in the interface.
+    /// Returns the type's name in the interface.
     pub const fn name(self) -> &'static str {
         match self {
             DeviceType::Android => "android",
@@ -47,8 +47,8 @@ impl DeviceType {
 }
 
 impl DeviceType {
-    /// The type with this name: one of the interface, or of the names that an application has instead
-    /// (interface 2.2).
+    /// Returns the type with this name: one of the interface, or of the names that an application has
+    /// instead (interface 2.2).
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] with the types that there are.
@@ -65,8 +65,8 @@ impl DeviceType {
 }
 
 impl DeviceType {
-    /// The name by which an application calls the type with this name in the interface. Other names are
-    /// returned as they are.
+    /// Returns the name by which an application calls the type with this name in the interface. Other
+    /// names are returned as they are.
     pub fn shown<'a>(name: &'a str, names: &'a Names) -> &'a str {
         let [.., chrome] = names.parts();
         if name == DeviceType::Chrome.name() { chrome } else { name }
@@ -114,7 +114,7 @@ impl Engine {
         Ok(DeviceRegistered { device_id, secret })
     }
 
-    /// The device, if the secret is right.
+    /// Returns the device, if the secret is right.
     pub(super) fn device(&self, device: DeviceId, secret: &Secret) -> Result<store::Device> {
         let app = self.app.app_id;
         let found = self.look(move |view| factors::device(view, app, device))?;

@@ -62,8 +62,8 @@ impl Forwarding {
         }
     }
 
-    /// The `force` with which a call that requests a code is passed on: its own, or else the one that the
-    /// application has here. The engine is the one that has been called.
+    /// Returns the `force` with which a call that requests a code is passed on: its own, or else the one
+    /// that the application has here. The engine is the one that has been called.
     ///
     /// # Errors
     /// [`Error::Rejected`] if the application sends no codes by this channel.
@@ -264,7 +264,7 @@ pub(super) fn give_back(engine: &Engine, user_id: UserId) -> Result<()> {
     }
 }
 
-/// The information to keep from a reply, and the address that the user's code came from.
+/// Returns the information to keep from a reply, and the address that the user's code came from.
 fn news(seen: Learned<'_>) -> Result<(News, Option<IpAddr>)> {
     let mut user_ip = None;
     let mut news = News::default();

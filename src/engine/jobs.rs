@@ -112,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// The lanes whose jobs are sent here.
+    /// Returns the lanes whose jobs are sent here.
     fn lanes(&self) -> Result<Vec<String>> {
         let mut lanes = self.shared.deliver.all_routes();
         if self.shared.post.is_some() {
@@ -137,7 +137,8 @@ impl Engine {
         self.run(move |view| leases.iter().try_for_each(|lease| jobs::release(view, lease, now)))
     }
 
-    /// The lanes of the callbacks of all applications: each has its own, so that none holds up others.
+    /// Returns the lanes of the callbacks of all applications: each has its own, so that none holds up
+    /// others.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read.
@@ -288,7 +289,7 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// The route that a message tries first, and for how long it is leased.
+    /// Returns the route that a message tries first, and for how long it is leased.
     pub(super) fn first_route(&self, to: &str, via: Channel) -> Result<(String, Duration)> {
         let route = self.shared.deliver.routes(to, via).into_iter().next();
         let route = route.ok_or_else(|| {
@@ -299,8 +300,8 @@ impl Engine {
         Ok((route, lease))
     }
 
-    /// The time for which no other process attempts a job that is being attempted, or is about to
-    /// be.
+    /// Returns the time for which no other process attempts a job that is being attempted, or is
+    /// about to be.
     pub(super) fn lease(&self, lane: &str) -> Duration {
         self.longest_attempt(lane) * 2
     }
@@ -347,7 +348,7 @@ fn channel(message: &Outgoing) -> Channel {
     if message.by_voice { Channel::Call } else { Channel::Sms }
 }
 
-/// The id of a job, as it is shown outside the engine.
+/// Returns the id of a job, as it is shown outside the engine.
 fn id(job_id: i64) -> String {
     format!("{job_id:016x}")
 }

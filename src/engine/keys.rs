@@ -7,8 +7,8 @@ use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The ring of the database file at `path`: the one in the settings, or the one next to it. It is
-/// created if nothing has been sealed in the database yet.
+/// Returns the ring of the database file at `path`: the one in the settings, or the one next to it.
+/// It is created if nothing has been sealed in the database yet.
 pub(super) fn ring(database: &dyn Backend, path: &Path, settings: &EngineSettings) -> Result<Ring> {
     let file = match &settings.keyring {
         Some(file) => Keyring::at(file),
@@ -34,7 +34,7 @@ pub(super) fn check(listed: &BTreeSet<KeyId>, path: &Path, keyring: Option<&Path
     if missing.is_empty() { Ok(()) } else { Err(wrong_ring(&ring, &missing)) }
 }
 
-/// The ring in this file, which must be there because the database has secrets.
+/// Returns the ring in this file, which must be there because the database has secrets.
 fn existing(file: Keyring, path: &Path, listed: &BTreeSet<KeyId>) -> Result<Ring> {
     if !file.path().exists() {
         let ids: Vec<_> = listed.iter().map(ToString::to_string).collect();
@@ -49,7 +49,8 @@ fn existing(file: Keyring, path: &Path, listed: &BTreeSet<KeyId>) -> Result<Ring
     Ring::open(file)
 }
 
-/// The ring of a database on a server. Each of its nodes would create another one, so it must exist.
+/// Returns the ring of a database on a server. Each of its nodes would create another one, so it
+/// must exist.
 #[cfg(feature = "postgres")]
 pub(super) fn named_ring(settings: &EngineSettings) -> Result<Ring> {
     let Some(file) = &settings.keyring else {
@@ -75,7 +76,7 @@ pub struct Resealed {
 }
 
 impl Engine {
-    /// The keyring of the database.
+    /// Returns the keyring of the database.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a sandbox, which has none.
@@ -84,8 +85,8 @@ impl Engine {
         file.ok_or_else(|| Error::invalid_argument("url", "names a database without a keyring"))
     }
 
-    /// The number of values in the database that were sealed with each key. This reads all sealed
-    /// values, in steps that hold up no call.
+    /// Returns the number of values in the database that were sealed with each key. This reads all
+    /// sealed values, in steps that hold up no call.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a sandbox; [`Error::Storage`].

@@ -29,7 +29,7 @@ impl By {
 pub(super) struct Known(Mutex<BTreeMap<By, (Arc<App>, Time)>>);
 
 impl Known {
-    /// The application that was found so a moment ago.
+    /// Returns the application that was found so a moment ago.
     pub(super) fn find(&self, by: By, now: Time) -> Option<Arc<App>> {
         let known = self.lock();
         let (app, at) = known.get(&by)?;

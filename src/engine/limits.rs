@@ -230,7 +230,8 @@ impl Limits {
         Ok(())
     }
 
-    /// The names, defaults and ranges of the limits that are numbers: the least and the most.
+    /// Returns the names, defaults and ranges of the limits that are numbers: the least and the
+    /// most.
     pub fn ranges() -> impl Iterator<Item = (&'static str, u32, u32, u32)> {
         ADJUSTABLE.iter().map(|limit| (limit.name, limit.default, limit.least, limit.most))
     }
@@ -239,7 +240,7 @@ impl Limits {
         self.countries.is_empty() || self.countries.contains(&country)
     }
 
-    /// The limits that are not the default, as they are stored.
+    /// Returns the limits that are not the default, as they are stored.
     pub(super) fn stored(&self) -> String {
         let mut own = self.clone();
         let changed = ADJUSTABLE.iter().filter_map(|limit| {
@@ -309,7 +310,7 @@ fn countries(value: &str) -> Result<Vec<u16>> {
     Ok(codes)
 }
 
-/// The address, or for IPv6 the network of it that one customer has.
+/// Returns the address, or for IPv6 the network of it that one customer has.
 pub(super) fn network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
@@ -352,8 +353,8 @@ impl Caps {
     }
 }
 
-/// The time that a user must wait after this many consecutive wrong codes: not at all after the
-/// first three, then 2, 4, 8 … 60 seconds, and 15 minutes from the tenth on.
+/// Returns the time that a user must wait after this many consecutive wrong codes: not at all after
+/// the first three, then 2, 4, 8 … 60 seconds, and 15 minutes from the tenth on.
 pub(super) fn delay(wrong_in_a_row: u32) -> Duration {
     match wrong_in_a_row {
         0..=3 => Duration::ZERO,

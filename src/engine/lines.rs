@@ -111,7 +111,7 @@ impl LineType {
     pub const ALL: [LineType; 4] =
         [LineType::Mobile, LineType::Landline, LineType::Voip, LineType::Disposable];
 
-    /// The name: `mobile`, `landline`, `voip` or `disposable`.
+    /// Returns the name: `mobile`, `landline`, `voip` or `disposable`.
     pub const fn name(self) -> &'static str {
         match self {
             LineType::Mobile => "mobile",
@@ -121,7 +121,7 @@ impl LineType {
         }
     }
 
-    /// The type that the numbering plan says, if it says one.
+    /// Returns the type that the numbering plan says, if it says one.
     fn of_plan(kind: PhoneType) -> Option<LineType> {
         match kind {
             PhoneType::Cellphone => Some(LineType::Mobile),
@@ -151,7 +151,7 @@ impl fmt::Display for LineType {
 }
 
 impl PhoneLine {
-    /// The type in the interface, which has no word for a disposable number.
+    /// Returns the type in the interface, which has no word for a disposable number.
     pub(super) fn phone_type(&self, of_plan: PhoneType) -> PhoneType {
         match self.kind {
             Some(LineType::Mobile) => PhoneType::Cellphone,
@@ -178,7 +178,7 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// The types that the application does not accept for it. A landline receives calls.
+    /// Returns the types that the application does not accept for it. A landline receives calls.
     fn refused(self, limits: &Limits) -> Vec<LineType> {
         let by_call = self == Purpose::Message(Channel::Call);
         let refused = limits.refuse.iter().copied();
@@ -194,8 +194,8 @@ impl Purpose {
     }
 }
 
-/// The reason for which a number was refused, as the audit says it: spelled out, because the lists of
-/// reasons are compared with the names here.
+/// Returns the reason for which a number was refused, as the audit says it: spelled out, because the
+/// lists of reasons are compared with the names here.
 fn reason(kind: LineType) -> Option<&'static str> {
     match kind {
         LineType::Mobile => None,
@@ -245,7 +245,7 @@ impl Engine {
         Ok(used.purpose.rejection(kind))
     }
 
-    /// The known facts about a number, which is looked up unless they are known already.
+    /// Returns the known facts about a number, which is looked up unless they are known already.
     pub(super) fn line(
         &self,
         phone: &Phone,

@@ -131,7 +131,7 @@ pub struct UserRecordPage {
 }
 
 impl UserRecord {
-    /// A user with these fields, and nothing else known.
+    /// Returns a user with these fields, and nothing else known.
     ///
     /// The number is one of this country, or, if there is none, has the calling code first.
     ///
@@ -166,14 +166,14 @@ impl UserRecord {
         }
     }
 
-    /// The user's number in E.164: `+15550100123`.
+    /// Returns the user's number in E.164: `+15550100123`.
     pub fn phone(&self) -> String {
         self.phone.e164()
     }
 }
 
 impl AuthenticatorRecord {
-    /// An app that the user uses, with the bytes of its secret.
+    /// Returns an app that the user uses, with the bytes of its secret.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] as [`Totp::new`].
@@ -183,17 +183,17 @@ impl AuthenticatorRecord {
         Ok(AuthenticatorRecord { secret, digits, period, label, pending, last_step, created })
     }
 
-    /// The bytes of its secret.
+    /// Returns the bytes of its secret.
     pub fn secret(&self) -> &[u8] {
         &self.secret
     }
 
-    /// The number of digits of its codes.
+    /// Returns the number of digits of its codes.
     pub fn digits(&self) -> u8 {
         self.digits
     }
 
-    /// The time for which it shows a code, in seconds.
+    /// Returns the time for which it shows a code, in seconds.
     pub fn period(&self) -> u64 {
         self.period
     }
@@ -205,12 +205,12 @@ impl DeviceRecord {
         DeviceRecord { device_id, kind, secret_hash, registered: None }
     }
 
-    /// The SHA-256 hash of the text of its secret.
+    /// Returns the SHA-256 hash of the text of its secret.
     pub fn secret_hash(&self) -> &[u8; 32] {
         &self.secret_hash
     }
 
-    /// The hash of a device's secret.
+    /// Returns the hash of a device's secret.
     pub fn hash_of(secret: &str) -> [u8; 32] {
         Sha256::digest(secret.as_bytes()).into()
     }

@@ -101,8 +101,8 @@ impl Span {
 }
 
 impl Engine {
-    /// The app whose code this is, which must be the last one of it that was accepted, and not long
-    /// ago. Another code counts as wrong, so that the call does not help to guess one.
+    /// Returns the app whose code this is, which must be the last one of it that was accepted, and
+    /// not long ago. Another code counts as wrong, so that the call does not help to guess one.
     fn accepted_just_now(&self, call: &PrepareOffline, now: Now) -> Result<Shown> {
         let subject = Subject::User(self.app.app_id, call.user_id);
         let token = call.token.clone();
@@ -164,8 +164,8 @@ impl Engine {
 }
 
 impl Authenticator {
-    /// The app with the step of the code, if that is the last one that was accepted and it was
-    /// accepted not long ago.
+    /// Returns the app with the step of the code, if that is the last one that was accepted and it
+    /// was accepted not long ago.
     fn shown(&self, typed: &str, now: Now) -> Result<Option<Shown>> {
         let Some(step) = self.last_step else { return Ok(None) };
         let totp = Totp::new(self.secret.get()?, Algorithm::Sha1, self.digits, self.period);

@@ -52,7 +52,7 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// The subject's key in the tables.
+    /// Returns the subject's key in the tables.
     pub(super) fn key(&self) -> String {
         match self {
             Subject::User(_, user_id) => format!("{USER}{user_id}"),
@@ -72,13 +72,13 @@ impl Subject {
     }
 }
 
-/// The user with this id, if they belong to the application.
+/// Returns the user with this id, if they belong to the application.
 pub(super) fn user(view: &mut View, app: AppId, user_id: UserId) -> Decided<Option<User>> {
     let user = view.get::<User>((user_id.get(),))?;
     Ok(user.filter(|user| user.app_id == app))
 }
 
-/// The next id of this kind.
+/// Returns the next id of this kind.
 fn next_id(view: &mut View, kind: &str) -> Decided<i64> {
     let name = kind.to_owned();
     let last = view.get::<Sequence>((name.clone(),))?.map_or(0, |sequence| sequence.last);
@@ -108,7 +108,7 @@ fn count_users(view: &mut View, app: AppId, by: i64) {
     view.count(Statistics { users: by, ..Statistics::none(app, Statistics::TOTALS) });
 }
 
-/// A value of a row that is not one of its type.
+/// Returns a value of a row that is not one of its type.
 fn damaged(table: &str, column: &str) -> Error {
     super::store::damaged(table, column)
 }

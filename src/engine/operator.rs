@@ -185,13 +185,13 @@ pub struct OperationInfo {
     pub role: Role,
 }
 
-/// All operations.
+/// Returns all operations.
 pub fn operations() -> impl Iterator<Item = OperationInfo> {
     ALL.iter().map(|&Named { name, parameters, role, .. }| OperationInfo { name, parameters, role })
 }
 
 impl Named {
-    /// The operation with this name.
+    /// Returns the operation with this name.
     pub(crate) fn find(name: &str) -> Result<&'static Named> {
         ALL.iter().find(|named| named.name == name).ok_or_else(|| {
             let all: Vec<_> = ALL.iter().map(|named| named.name).collect();

@@ -95,7 +95,7 @@ impl Phone {
         })
     }
 
-    /// The number in E.164: `+15550100123`.
+    /// Returns the number in E.164: `+15550100123`.
     pub(super) fn e164(&self) -> String {
         format!("+{}{}", self.country_code, self.national)
     }
@@ -110,14 +110,14 @@ impl Phone {
         format!("+{}-XXX-XXX-{:X>4}", self.country_code, self.last(2))
     }
 
-    /// The last digits, as many as this but never more than half of the number: some countries
-    /// have numbers of four digits.
+    /// Returns the last digits, as many as this but never more than half of the number: some
+    /// countries have numbers of four digits.
     fn last(&self, most: usize) -> &str {
         &self.national[self.national.len() - most.min(self.national.len() / 2)..]
     }
 
-    /// The type of the number in its numbering plan. North American plans do not distinguish mobile
-    /// numbers from landlines.
+    /// Returns the type of the number in its numbering plan. North American plans do not
+    /// distinguish mobile numbers from landlines.
     pub(super) fn kind(&self) -> PhoneType {
         let number = PHONE_NUMBER_UTIL.parse(self.e164(), None).ok();
         match number.map(|number| PHONE_NUMBER_UTIL.get_number_type(&number)) {

@@ -64,7 +64,7 @@ pub trait SendPush: Send + Sync {
     /// Sends one, and says what became of it.
     fn send(&self, message: &PushMessage) -> PushOutcome;
 
-    /// The maximum time that an attempt takes. Default: 30 s.
+    /// Returns the maximum time that an attempt takes. Default: 30 s.
     fn longest_attempt(&self) -> Duration {
         Duration::from_secs(30)
     }

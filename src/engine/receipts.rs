@@ -72,8 +72,8 @@ impl Engine {
         }
     }
 
-    /// A document that was kept for this route, if its code is still of use. It is gone afterwards, and
-    /// cannot be fetched again.
+    /// Returns a document that was kept for this route, if its code is still of use. It is gone
+    /// afterwards, and cannot be fetched again.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read or written.
@@ -86,7 +86,7 @@ impl Engine {
         self.look(move |view| documents::take(view, &token_hash, &route, now))
     }
 
-    /// A new secret of 43 letters, digits, `-` and `_`, which cannot be guessed.
+    /// Draws a new secret of 43 letters, digits, `-` and `_`, which cannot be guessed.
     ///
     /// # Errors
     /// [`Error::Internal`] if the system's source of randomness fails.

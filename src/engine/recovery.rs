@@ -112,10 +112,10 @@ pub(super) fn find<'a>(hash: &[u8], rows: &'a [RecoveryCode]) -> Option<&'a Reco
     found
 }
 
-/// The hash by which a code is stored: PBKDF2 with HMAC-SHA-256, and a salt for each set. The salt is
-/// sealed, so that someone who reads the database alone cannot guess at all. A code has 40 bits, so
-/// the rounds keep someone who has the keyring too from using the codes for hours or days, though not
-/// permanently: long enough to replace them.
+/// Returns the hash by which a code is stored: PBKDF2 with HMAC-SHA-256, and a salt for each set. The
+/// salt is sealed, so that someone who reads the database alone cannot guess at all. A code has 40
+/// bits, so the rounds keep someone who has the keyring too from using the codes for hours or days,
+/// though not permanently: long enough to replace them.
 pub(super) fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
     let mut hash = vec![0; SHA256_OUTPUT_LEN];
     let secret = code.as_str().as_bytes();
@@ -123,7 +123,7 @@ pub(super) fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
     hash
 }
 
-/// The number of codes of a set that are left.
+/// Returns the number of codes of a set that are left.
 pub(super) fn left(rows: &[RecoveryCode]) -> usize {
     rows.iter().filter(|row| !row.spent).count()
 }

@@ -138,7 +138,7 @@ pub(super) fn offline_not_prepared() -> Error {
     reject(403, codes::OFFLINE_NOT_PREPARED, message)
 }
 
-/// The rejection after too many wrong codes.
+/// Returns the rejection after too many wrong codes.
 pub(super) fn barred<T>(barred: Barred, now: Now) -> Result<T> {
     match barred {
         Barred::Until(next) => {
@@ -172,13 +172,13 @@ fn reject(status: u16, code: &str, message: &str) -> Error {
     reject_with(status, code, message, fields)
 }
 
-/// The rejection of fields of a user (interface 4.1); there may be several.
+/// Returns the rejection of fields of a user (interface 4.1); there may be several.
 pub(super) fn user_not_valid(fields: BTreeMap<String, String>) -> Error {
     reject_user(400, fields)
 }
 
-/// The rejection of the number of a known user, for a call that wants a new one. It does not say who
-/// has the number. The status distinguishes it from the rejection of an invalid number.
+/// Returns the rejection of the number of a known user, for a call that wants a new one. It does not
+/// say who has the number. The status distinguishes it from the rejection of an invalid number.
 pub(super) fn number_taken() -> Error {
     let reason = "belongs to a user who is enrolled already";
     reject_user(409, [("cellphone".to_owned(), reason.to_owned())].into())

@@ -138,7 +138,7 @@ impl Engine {
         BrowserToken::from(text.as_str())
     }
 
-    /// The id in a token, if this application has signed the token for this user.
+    /// Returns the id in a token, if this application has signed the token for this user.
     fn signed_id(&self, user_id: UserId, token: &BrowserToken) -> Option<Zeroizing<[u8; ID]>> {
         let whole = Zeroizing::new(URL_SAFE_NO_PAD.decode(token.as_str()).ok()?);
         let (signed, signature) = whole.split_at_checked(SIGNED)?;

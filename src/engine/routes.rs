@@ -27,8 +27,8 @@ pub struct StoredRoute {
 }
 
 impl Engine {
-    /// The routes of the database, in the order of their names. One whose settings cannot be read says so,
-    /// and is no reason for others not to be used.
+    /// Returns the routes of the database, in the order of their names. One whose settings cannot be read
+    /// says so, and is no reason for others not to be used.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read.
@@ -70,8 +70,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// The settings of the provider with which a server looks numbers up, if it has one. They may hold
-    /// credentials.
+    /// Returns the settings of the provider with which a server looks numbers up, if it has one. They
+    /// may hold credentials.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read, or the keyring lacks a key.

@@ -130,7 +130,7 @@ impl Engine {
         if self.is_lenient() { Caps::NONE } else { Caps::of(&self.app.settings.limits) }
     }
 
-    /// The limits of messages; `None` in a sandbox that has none.
+    /// Returns the limits of messages; `None` in a sandbox that has none.
     pub(super) fn limits(&self) -> Option<Limits> {
         (!self.is_lenient()).then(|| self.app.settings.limits.clone())
     }

@@ -68,7 +68,7 @@ impl EngineSettings {
     }
 }
 
-/// The file that follows `sqlite:` in a URL.
+/// Returns the file that follows `sqlite:` in a URL.
 pub(super) fn database_file(path: &str) -> Result<&Path> {
     let path = path.strip_prefix("//").unwrap_or(path);
     if path.is_empty() || path.starts_with(':') || path.contains('?') {

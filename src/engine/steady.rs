@@ -93,7 +93,7 @@ impl Steady {
         self.latest.fetch_max(stored.0, SeqCst);
     }
 
-    /// The progress to store with the next change, if any.
+    /// Returns the progress to store with the next change, if any.
     pub(super) fn to_store(&self) -> Option<Reached> {
         let (latest, ahead) = (self.latest.load(SeqCst), self.most_ahead.load(SeqCst));
         let behind = latest.saturating_sub(self.stored.load(SeqCst));
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// The steady times while a clock shows these times.
+    /// Returns the steady times while a clock shows these times.
     fn steady(of: &Steady, times: &[i64]) -> Vec<i64> {
         let clock = Given(AtomicI64::new(0));
         let now = |time: &i64| {

@@ -62,12 +62,12 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// A store that has secrets as they are: one in memory.
+    /// Returns a store that has secrets as they are: one in memory.
     pub(super) fn new(backend: Memory) -> Store {
         Store::of(Box::new(backend), None)
     }
 
-    /// A database whose secrets are sealed with the keys of this ring.
+    /// Returns a database whose secrets are sealed with the keys of this ring.
     ///
     /// # Errors
     /// [`Error::Storage`](crate::Error::Storage) if it is the database of another ring, and nothing is

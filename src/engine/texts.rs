@@ -49,7 +49,7 @@ impl Kind {
         matches!(self, Kind::Call | Kind::CallAction)
     }
 
-    /// The text that is built in.
+    /// Returns the text that is built in.
     const fn of(self, language: &'static Language) -> &'static str {
         match self {
             Kind::Sms | Kind::SmsAction => language.sms,
@@ -118,8 +118,8 @@ impl Tag {
         Tag { language: ENGLISH.tag.to_owned(), region: None }
     }
 
-    /// The language that is built in. Texts in simplified characters are not used for Taiwan, Hong
-    /// Kong and Macao.
+    /// Returns the language that is built in. Texts in simplified characters are not used for
+    /// Taiwan, Hong Kong and Macao.
     fn built_in(&self) -> Option<&'static Language> {
         let traditional = self.region.as_deref().is_some_and(is_traditional);
         languages::of(&self.language).filter(|language| language.tag != "zh" || !traditional)
@@ -144,9 +144,9 @@ fn is_letters(subtag: &str) -> bool {
     subtag.len() == 2 && subtag.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// The template of a kind of message: in the language of `locale` if there is one, otherwise in the
-/// country's language, otherwise in English. A text of the application comes before the one that is
-/// built in.
+/// Returns the template of a kind of message: in the language of `locale` if there is one,
+/// otherwise in the country's language, otherwise in English. A text of the application comes
+/// before the one that is built in.
 fn choose<'a>(
     own: &'a Texts,
     kind: Kind,
@@ -235,9 +235,9 @@ impl Wording {
         }
     }
 
-    /// The text with this code, which is valid for so many seconds. No other copy of it stays in memory:
-    /// a text that grows would leave some. A few seconds count for nothing, because some time has passed
-    /// since the code was made.
+    /// Returns the text with this code, which is valid for so many seconds. No other copy of it stays in
+    /// memory: a text that grows would leave some. A few seconds count for nothing, because some time
+    /// has passed since the code was made.
     pub(super) fn text(&self, code: &str, seconds: u64) -> String {
         let minutes = (seconds + 10) / 60;
         let language = self.language.split('-').next().and_then(languages::of);
@@ -263,7 +263,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The languages that are built in, as messages of errors list them.
+/// Returns the languages that are built in, as messages of errors list them.
 fn built_in() -> Cow<'static, str> {
     let tags: Vec<_> = languages::LANGUAGES.iter().map(|language| language.tag).collect();
     tags.join(", ").into()

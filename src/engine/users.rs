@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 const CREATED: &str = "User created successfully.";
 
 impl Engine {
-    /// The user with this id, if they belong to this application.
+    /// Returns the user with this id, if they belong to this application.
     pub(super) fn user(&self, user_id: UserId) -> Result<Profile> {
         let app = self.app.app_id;
         let found = self.look(move |view| users::profile(view, app, user_id))?;
@@ -30,7 +30,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// The message with the install link, if the application has one and there is a route for it.
+    /// Returns the message with the install link, if the application has one and there is a route
+    /// for it.
     fn welcome(&self, phone: &Phone, now: Now) -> Result<Option<Welcome>> {
         let Some((link, invitation)) = self.install_link()? else { return Ok(None) };
         let values =
@@ -66,7 +67,8 @@ impl Engine {
         Ok(self.app.settings.sms_enabled && has_link)
     }
 
-    /// The link of the application, or else one that invites the user to register a phone here.
+    /// Returns the link of the application, or else one that invites the user to register a phone
+    /// here.
     fn install_link(&self) -> Result<Option<(Secret, Option<NewInvitation>)>> {
         if let Some(link) = &self.app.settings.install_link {
             return Ok(Some((Secret::new(link.as_str()), None)));
@@ -98,7 +100,8 @@ impl Profile {
 }
 
 impl Profile {
-    /// The types of devices that generate or receive the user's codes, the latest device first.
+    /// Returns the types of devices that generate or receive the user's codes, the latest device
+    /// first.
     pub(super) fn device_types(&self) -> Vec<String> {
         let mut types: Vec<String> = Vec::new();
         for kind in self.devices.iter().rev() {

@@ -45,7 +45,7 @@ enum Checked {
 }
 
 impl Checked {
-    /// An uncounted outcome, whose refusal the trail notes.
+    /// Returns an uncounted outcome, whose refusal the trail notes.
     fn uncounted(trail: &mut Trail, noted: Noted, verification: Verification) -> Checked {
         trail.refuse(noted);
         Checked::Uncounted(Box::new(verification))
@@ -56,7 +56,7 @@ impl Checked {
         Checked::Barred(barred)
     }
 
-    /// The outcome of a committed match.
+    /// Returns the outcome of a committed match.
     fn committed(
         view: &mut View,
         trail: &mut Trail,
@@ -238,7 +238,7 @@ impl Engine {
         rejections::wait("Too many attempts at once", None, None)
     }
 
-    /// The count of wrong codes from the address of a call.
+    /// Returns the count of wrong codes from the address of a call.
     pub(super) fn wrong_from_address(&self, trail: &Trail) -> WrongFromAddress {
         let address = trail.user_ip.as_ref().and_then(|address| address.parse().ok());
         match (address, self.limits()) {
@@ -258,7 +258,7 @@ impl Engine {
     }
 }
 
-/// The device of the approver whose code it is, if it is one of those.
+/// Returns the device of the approver whose code it is, if it is one of those.
 fn device_of(view: &mut View, state: &VerifyState, found: &Match) -> Decided<Option<Device>> {
     let Match::Step { authenticator_id, .. } = found else { return Ok(None) };
     let is_it = |app: &&EnrolledApp| app.row.authenticator_id == *authenticator_id;
@@ -340,8 +340,8 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now, tries: u32) -> Re
     })
 }
 
-/// The reason why a code that was sent to the user is wrong all the same, if the token is one. There is
-/// no name for a code that would live longer than any, because the clock was wrong.
+/// Returns the reason why a code that was sent to the user is wrong all the same, if the token is one.
+/// There is no name for a code that would live longer than any, because the clock was wrong.
 fn why_wrong(call: &Verify, codes: &[&SentCode], tries: u32) -> Result<Option<&'static str>> {
     let action = call.action.as_ref().map_or("", |action| action.as_str());
     let mut reason = None;
@@ -405,7 +405,7 @@ pub(super) fn match_apps(
     Ok(used)
 }
 
-/// The result for a right code of an app.
+/// Returns the result for a right code of an app.
 pub(super) fn right_app(found: Match) -> MatchResult {
     MatchResult::Right(found, "authenticator")
 }
@@ -419,7 +419,7 @@ fn verification(verdict: Verdict) -> Verification {
     Verification { verdict, ..Verification::default() }
 }
 
-/// The reply to a right code of a user who was enrolled then.
+/// Returns the reply to a right code of a user who was enrolled then.
 pub(super) fn accepted(made_with: &str, enrolled_at: Time) -> Verification {
     let device = Device {
         os_type: Some(made_with.into()),

@@ -11,17 +11,17 @@ pub(in crate::engine) fn value(text: &str, [table, column]: [&str; 2]) -> Result
     json::read(text.as_bytes()).map_err(|_| damaged(table, column))
 }
 
-/// The details of a request.
+/// Returns the details of a request.
 pub(in crate::engine) fn details(row: &Approval) -> Result<Map<String, Value>> {
     object(&row.details, "details")
 }
 
-/// The details that are not shown to the user.
+/// Returns the details that are not shown to the user.
 pub(in crate::engine) fn hidden_details(row: &Approval) -> Result<Map<String, Value>> {
     object(&row.hidden_details, "hidden_details")
 }
 
-/// The pictures of a request.
+/// Returns the pictures of a request.
 pub(in crate::engine) fn logos(row: &Approval) -> Result<Vec<Logo>> {
     let logos = value(&row.logos, ["approvals", "logos"])?;
     serde_json::from_value(logos).map_err(|_| damaged("approvals", "logos"))

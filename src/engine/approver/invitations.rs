@@ -198,8 +198,8 @@ fn new_code(random: &dyn Random) -> Result<Zeroizing<String>> {
     Ok(Zeroizing::new(bytes.iter().map(letter).collect()))
 }
 
-/// A typed code as it is hashed and signed, or `None` for what cannot be one: in capitals, without what separates
-/// the groups, and with the letters that look like digits read as those.
+/// Returns a typed code as it is hashed and signed, or `None` for what cannot be one: in capitals, without what
+/// separates the groups, and with the letters that look like digits read as those.
 pub fn invitation_code(typed: &str) -> Option<Zeroizing<String>> {
     let mut code = Zeroizing::new(String::with_capacity(LENGTH));
     for letter in typed.chars().filter(|letter| !"- ".contains(*letter)) {
@@ -216,7 +216,8 @@ pub fn invitation_code(typed: &str) -> Option<Zeroizing<String>> {
     (code.len() == LENGTH).then_some(code)
 }
 
-/// The hash of a code. Without a key, anyone who reads the database could try all codes against it.
+/// Returns the hash of a code. Without a key, anyone who reads the database could try all codes
+/// against it.
 fn hash(approver: &Published, code: &str) -> Result<Vec<u8>> {
     let mut mac = Hmac::<Sha256>::new_from_slice(approver.row.code_key.get()?)
         .map_err(|_| Error::storage("the key of invitations is damaged"))?;
@@ -253,7 +254,7 @@ pub fn misleads(letter: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}')
 }
 
-/// A language that a device names.
+/// Returns a language that a device names.
 pub(super) fn language(given: &str) -> Result<String> {
     let is_tag = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     match (2..=35).contains(&given.len()) && given.bytes().all(is_tag) {

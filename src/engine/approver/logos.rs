@@ -22,7 +22,7 @@ pub struct KeptLogo {
 }
 
 impl Engine {
-    /// A picture that was fetched before; `Some(None)` if it could not be, and `None` if it was never tried.
+    /// Returns a picture that was fetched before; `Some(None)` if it could not be, and `None` if it was never tried.
     ///
     /// # Errors
     /// [`Error::Storage`](crate::Error::Storage) if the database cannot be read.

@@ -49,7 +49,7 @@ impl Subscription {
 }
 
 impl Engine {
-    /// A subscription as it is stored, if messages can be sent to it.
+    /// Returns a subscription as it is stored, if messages can be sent to it.
     pub(super) fn checked(&self, subscription: &Subscription) -> Result<String> {
         if subscription.endpoint.len() > LONGEST_ENDPOINT {
             return Err(Error::invalid_argument(
@@ -67,7 +67,7 @@ impl Engine {
             .map_err(|error| Error::Internal { message: error.to_string() })
     }
 
-    /// The time for which no other process sends a message that is being sent.
+    /// Returns the time for which no other process sends a message that is being sent.
     pub(in crate::engine) fn push_lease(&self) -> Duration {
         self.lease(jobs::PUSH_LANE)
     }
@@ -135,7 +135,8 @@ impl Engine {
         })
     }
 
-    /// The header that identifies the service to a push service (RFC 8292): its VAPID token.
+    /// Returns the header that identifies the service to a push service (RFC 8292): its VAPID
+    /// token.
     fn authorization(&self, approver: &Published, endpoint: &str, now: Now) -> Result<String> {
         let audience = super::origin(endpoint);
         self.shared.push_tokens.get(
@@ -147,7 +148,7 @@ impl Engine {
     }
 }
 
-/// A text without the characters that the page makes visible, and a notification cannot.
+/// Returns a text without the characters that the page makes visible, and a notification cannot.
 fn plain(text: impl Iterator<Item = char>) -> String {
     text.map(|letter| match letter {
         '\n' => ' ',
@@ -157,8 +158,8 @@ fn plain(text: impl Iterator<Item = char>) -> String {
     .collect()
 }
 
-/// The content of a notification, in the form that browsers also show without the app (declarative
-/// push).
+/// Returns the content of a notification, in the form that browsers also show without the app
+/// (declarative push).
 fn notification(
     approver: &Published,
     application: &str,

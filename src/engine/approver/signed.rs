@@ -148,7 +148,7 @@ pub struct DeviceSettings {
 }
 
 impl Engine {
-    /// The device that has signed a request.
+    /// Returns the device that has signed a request.
     ///
     /// # Errors
     /// [`Refused::Unauthorized`] for a device that is not registered and for a wrong signature, which cannot be
@@ -221,7 +221,8 @@ impl Engine {
         }
     }
 
-    /// The device that has signed a text, which contains the origin of the service, and the text.
+    /// Returns the device that has signed a text, which contains the origin of the service, and the
+    /// text.
     fn signer(
         &self,
         device: &str,
@@ -255,20 +256,20 @@ impl Engine {
     }
 }
 
-/// The application and the device of a text by which a device is known.
+/// Returns the application and the device of a text by which a device is known.
 fn parse(text: &str) -> Option<(i64, DeviceId)> {
     let (app, id) = text.split_once('.')?;
     let (app, id): (i64, DeviceId) = (app.parse().ok()?, id.parse().ok()?);
     (known_as(app, id.get()) == text).then_some((app, id))
 }
 
-/// The public id of a device.
+/// Returns the public id of a device.
 fn known_as(app: i64, device: u64) -> String {
     format!("{app}.{device}")
 }
 
 impl SignedDevice {
-    /// The open requests of the user, the oldest first.
+    /// Returns the open requests of the user, the oldest first.
     ///
     /// # Errors
     /// [`Refused::Failed`].
@@ -279,7 +280,7 @@ impl SignedDevice {
         open.into_iter().map(|request| Ok(self.shown(request, now)?)).collect()
     }
 
-    /// A request of the user, also one that is no longer open.
+    /// Returns a request of the user, also one that is no longer open.
     ///
     /// # Errors
     /// [`Refused::NotFound`], [`Refused::Failed`].
@@ -288,7 +289,7 @@ impl SignedDevice {
         Ok(self.shown(self.find(uuid, now)?, now)?)
     }
 
-    /// The URL of the picture of a request of the user, if it has one.
+    /// Returns the URL of the picture of a request of the user, if it has one.
     ///
     /// # Errors
     /// [`Refused::NotFound`], [`Refused::Failed`].
@@ -319,7 +320,7 @@ impl SignedDevice {
         })
     }
 
-    /// The device's own data, and the other devices of the user.
+    /// Returns the device's own data, and the other devices of the user.
     ///
     /// # Errors
     /// [`Refused::Unauthorized`] if it was removed, [`Refused::Failed`].

@@ -34,8 +34,8 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// The folder next to a database: `seconder.spool` for `seconder.db`. It is created when the
-    /// first message is written.
+    /// Returns the folder next to a database: `seconder.spool` for `seconder.db`. It is created
+    /// when the first message is written.
     pub fn beside(database: &Path) -> Spool {
         Spool::with_clock(database, Arc::new(System))
     }

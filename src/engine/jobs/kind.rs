@@ -25,7 +25,7 @@ impl JobKind {
     pub const ALL: [JobKind; 5] =
         [JobKind::Callback, JobKind::Call, JobKind::Push, JobKind::Sms, JobKind::Welcome];
 
-    /// Its name: `sms`, `calls`, `welcome`, `callback` or `push`.
+    /// Returns its name: `sms`, `calls`, `welcome`, `callback` or `push`.
     pub fn name(self) -> &'static str {
         match self {
             JobKind::Sms => "sms",

@@ -33,7 +33,7 @@ impl JobState {
     pub const ALL: [JobState; 4] =
         [JobState::Waiting, JobState::Leased, JobState::Failed, JobState::Sent];
 
-    /// Its name: `waiting`, `leased`, `sent` or `failed`.
+    /// Returns its name: `waiting`, `leased`, `sent` or `failed`.
     pub fn name(self) -> &'static str {
         match self {
             JobState::Waiting => "waiting",
@@ -174,8 +174,8 @@ impl Engine {
         Ok(page)
     }
 
-    /// The job with this id; `None` if it does not exist, or no longer. Jobs have no index by id, so this reads those
-    /// of all routes, page by page.
+    /// Returns the job with this id; `None` if it does not exist, or no longer. Jobs have no index by id, so this reads
+    /// those of all routes, page by page.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for an id that is not 16 hexadecimal digits, [`Error::Storage`] if the database
@@ -203,7 +203,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// The lanes that have jobs, the lanes of jobs that are over last.
+    /// Returns the lanes that have jobs, the lanes of jobs that are over last.
     pub(super) fn used_lanes(&self) -> Result<Vec<String>> {
         let mut lanes = Vec::new();
         let mut before = AFTER_ALL.to_owned();
@@ -262,7 +262,7 @@ impl JobFilter {
     }
 }
 
-/// The order of lanes.
+/// Returns the order of lanes.
 fn rank(lane: &str) -> (u8, &str) {
     match lane {
         SENT => (3, lane),
@@ -315,7 +315,7 @@ impl FromStr for Place {
     }
 }
 
-/// The number that is shown as this id.
+/// Returns the number that is shown as this id.
 pub(in crate::engine) fn number_of(id: &str) -> Result<i64> {
     let is_id = id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = i64::from_str_radix(id, 16).ok().filter(|_| is_id);

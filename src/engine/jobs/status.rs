@@ -156,7 +156,7 @@ impl Tallies {
     }
 }
 
-/// The least of these, in ascending order, which so many of a hundred do not exceed.
+/// Returns the least of these, in ascending order, which so many of a hundred do not exceed.
 fn percentile(sorted: &[u64], of_hundred: usize) -> Option<u64> {
     let place = (sorted.len() * of_hundred).div_ceil(100);
     sorted.get(place.checked_sub(1)?).copied()

@@ -100,12 +100,13 @@ pub struct LeasedJob {
 }
 
 impl LeasedJob {
-    /// The queue that it waits in: the name of a route, or one of [`Engine::callback_lanes`].
+    /// Returns the queue that it waits in: the name of a route, or one of
+    /// [`Engine::callback_lanes`].
     pub fn lane(&self) -> &str {
         &self.claimed.lane
     }
 
-    /// The kind of the job.
+    /// Returns the kind of the job.
     pub fn kind(&self) -> JobKind {
         self.claimed.kind
     }

@@ -24,7 +24,7 @@ impl WrongFromAddress {
         }
     }
 
-    /// The wait of the address, if there were too many wrong codes from it.
+    /// Returns the wait of the address, if there were too many wrong codes from it.
     pub(in crate::engine) fn bar(&self, view: &mut View) -> Decided<Option<Barred>> {
         Ok(self.counted(view)?.err().and_then(|over| over.until).map(Barred::Address))
     }

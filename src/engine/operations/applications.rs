@@ -35,7 +35,7 @@ pub(in crate::engine) fn all(view: &mut View) -> Decided<Vec<App>> {
     view.all::<Application>(())?.into_iter().map(app).collect()
 }
 
-/// The application with this API key, or with this one before it.
+/// Returns the application with this API key, or with this one before it.
 pub(in crate::engine) fn of_key(
     view: &mut View,
     api_key: &ApiKey,
@@ -48,12 +48,12 @@ pub(in crate::engine) fn of_key(
     }
 }
 
-/// The hashes of the keys of all applications: [`hash`].
+/// Returns the hashes of the keys of all applications: [`hash`].
 pub(in crate::engine) fn key_hashes(view: &mut View) -> Decided<BTreeSet<String>> {
     lookups::names(view, Kind::ApiKey, 0)
 }
 
-/// The ids of all applications, including unusable ones.
+/// Returns the ids of all applications, including unusable ones.
 pub(in crate::engine) fn ids(view: &mut View) -> Decided<Vec<AppId>> {
     Ok(view.all_readable::<Application>()?.into_iter().map(|row| row.app_id).collect())
 }
@@ -109,7 +109,7 @@ pub(in crate::engine) fn configure(
     steady::raise(view, trail.now.reached())
 }
 
-/// The counts of each month from this one on, and the number of users.
+/// Returns the counts of each month from this one on, and the number of users.
 pub(in crate::engine) fn statistics(
     view: &mut View,
     app: AppId,
@@ -133,8 +133,8 @@ pub(super) fn limits(row: &Application) -> Decided<Limits> {
     Ok(limits)
 }
 
-/// The hash by which an API key is looked up, so that the time of a comparison reveals nothing
-/// about the key.
+/// Returns the hash by which an API key is looked up, so that the time of a comparison reveals
+/// nothing about the key.
 pub(in crate::engine) fn key_hash(api_key: &ApiKey) -> [u8; 32] {
     Sha256::digest(api_key.expose()).into()
 }

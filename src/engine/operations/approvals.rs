@@ -67,7 +67,7 @@ pub(in crate::engine) struct Request {
 }
 
 impl Request {
-    /// The number of digits in its number.
+    /// Returns the number of digits in its number.
     pub(in crate::engine) fn digits(&self) -> crate::Result<usize> {
         Ok(self.row.number.get()?.len())
     }
@@ -201,7 +201,8 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
     Ok(AddApproval::Added { answerable: !devices.is_empty(), pushes, over_limit })
 }
 
-/// The text that devices show, and nothing else. A change of it in the database changes its hash, which devices sign.
+/// Returns the text that devices show, and nothing else. A change of it in the database changes its hash, which devices
+/// sign.
 fn shown(new: &NewApproval, email: &str) -> String {
     let shown = json!({
         "application": new.application,
@@ -214,7 +215,7 @@ fn shown(new: &NewApproval, email: &str) -> String {
     shown.to_string()
 }
 
-/// The status of a request.
+/// Returns the status of a request.
 pub(in crate::engine) fn status(row: &Approval) -> ApprovalStatus {
     match row.status.as_str() {
         "approved" => ApprovalStatus::Approved,
@@ -231,8 +232,8 @@ pub(in crate::engine) fn masked(email: &str) -> String {
     format!("{}***@{domain}", name.chars().take(1).collect::<String>())
 }
 
-/// The open requests of a user, oldest first. A request past its end becomes expired permanently: it
-/// would be pending again if the clock was set back.
+/// Returns the open requests of a user, oldest first. A request past its end becomes expired
+/// permanently: it would be pending again if the clock was set back.
 fn pending(view: &mut View, user_id: u64, now: Now) -> Decided<Vec<(OpenApproval, Approval)>> {
     let entries = view.all::<OpenApproval>((user_id,))?;
     for entry in &entries {
@@ -277,7 +278,7 @@ pub(in crate::engine) fn cancel(
     Ok(Some(true))
 }
 
-/// A request. A request past its end becomes expired permanently.
+/// Returns a request. A request past its end becomes expired permanently.
 pub(in crate::engine) fn find(
     view: &mut View,
     app: AppId,
@@ -299,7 +300,7 @@ pub(in crate::engine) fn find(
     }))
 }
 
-/// The open requests of a user, oldest first.
+/// Returns the open requests of a user, oldest first.
 pub(in crate::engine) fn open(
     view: &mut View,
     app: AppId,

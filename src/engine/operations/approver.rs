@@ -184,7 +184,7 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     Ok(Registered::Done { app, device, email: user.email, codes, pushes })
 }
 
-/// The parameters that a registered device needs to show codes.
+/// Returns the parameters that a registered device needs to show codes.
 fn codes_of(view: &mut View, user_id: UserId, device: u64) -> Decided<Option<Codes>> {
     let all = view.all::<Authenticator>((user_id.get(),))?;
     let Some(row) = all.into_iter().find(|row| row.device_id == Some(device)) else {
@@ -227,7 +227,8 @@ pub(in crate::engine) fn change_device(
     Ok(true)
 }
 
-/// The devices of a user, the one that asks among them; `None` if that one is no longer registered.
+/// Returns the devices of a user, the one that asks among them; `None` if that one is no longer
+/// registered.
 pub(in crate::engine) fn devices(
     view: &mut View,
     user_id: UserId,

@@ -72,7 +72,8 @@ impl Sending {
         Ok(self.counted(view)?.is_err())
     }
 
-    /// The rows in which the message is counted, and when their windows have place for another one.
+    /// Returns the rows in which the message is counted, and when their windows have place for
+    /// another one.
     fn counted(&self, view: &mut View) -> Decided<Result<(Vec<Budget>, Time), Over>> {
         let mut next = self.now;
         let Some(limits) = &self.limits else { return Ok(Ok((Vec::new(), next))) };
@@ -170,15 +171,15 @@ impl Sending {
 }
 
 impl Window {
-    /// The time at which another message is allowed after these; `None` if one is allowed already, or
-    /// without a limit.
+    /// Returns the time at which another message is allowed after these; `None` if one is allowed
+    /// already, or without a limit.
     fn opens(&self, times: &[i64]) -> Option<Time> {
         let first = times.len().checked_sub(self.most as usize).filter(|_| self.most > 0)?;
         times.get(first).map(|first| Time(*first).plus(self.length))
     }
 }
 
-/// The times of a row, the earliest first.
+/// Returns the times of a row, the earliest first.
 fn times(row: &Budget) -> Vec<i64> {
     row.times.chunks_exact(8).map(|time| time.try_into().map_or(0, i64::from_be_bytes)).collect()
 }
@@ -189,7 +190,7 @@ fn half(most: u32) -> u32 {
     (most / 2).max(most.min(1))
 }
 
-/// The row with one more message now, if there is a limit.
+/// Returns the row with one more message now, if there is a limit.
 pub(super) fn slide(
     now: Time,
     before: Option<Budget>,
@@ -249,7 +250,7 @@ pub(in crate::engine) fn spend_lookup(
         .map(|row| row.into_iter().for_each(|row| view.put(row))))
 }
 
-/// The row with one more on this day, if there is a limit.
+/// Returns the row with one more on this day, if there is a limit.
 fn count(
     now: Time,
     before: Option<Budget>,
@@ -273,7 +274,7 @@ fn end_of_day(now: Time) -> Time {
     Time((now.0.div_euclid(DAY_MILLISECONDS) + 1).saturating_mul(DAY_MILLISECONDS))
 }
 
-/// The subject of the row that counts the messages that were taken back.
+/// Returns the subject of the row that counts the messages that were taken back.
 fn failures(subject: &str) -> String {
     format!("undelivered:{subject}")
 }

@@ -54,7 +54,7 @@ pub(in crate::engine) enum Issued {
 }
 
 impl Issued {
-    /// The audit entry of the outcome.
+    /// Returns the audit entry of the outcome.
     pub(in crate::engine) fn noted(&self, of: Noted) -> Noted {
         let refused =
             |over| Noted { verdict: AuditVerdict::Refused, over: Some(over), ..of.clone() };
@@ -158,9 +158,9 @@ fn next(cool: Time, limit: Option<Option<Time>>, own_end: Option<Time>) -> Time 
     others.max(cool).min(own_end.unwrap_or(NEVER))
 }
 
-/// The code that is sent, and whether it is new: the present one as long as it can be accepted, and
-/// after that a fresh one. The messages with a code that was not used still count, or asking for
-/// codes of another length would flood a phone.
+/// Returns the code that is sent, and whether it is new: the present one as long as it can be
+/// accepted, and after that a fresh one. The messages with a code that was not used still count, or
+/// asking for codes of another length would flood a phone.
 fn valid_or_fresh(
     present: Option<SentCode>,
     issue: &IssueCode,

@@ -62,7 +62,7 @@ pub(in crate::engine) enum Removed {
     NotFound,
 }
 
-/// A user, and what protects the account.
+/// Returns a user, and what protects the account.
 pub(in crate::engine) fn find(
     view: &mut View,
     app: AppId,
@@ -231,12 +231,12 @@ pub(in crate::engine) fn reset_steps(
 }
 
 impl Authenticator {
-    /// The latest step whose code is accepted now.
+    /// Returns the latest step whose code is accepted now.
     fn latest_step(&self, now: Now) -> u64 {
         now.clock.seconds() / self.period.max(1) + 1
     }
 
-    /// The step of the last accepted code, if no code can be accepted now because of it.
+    /// Returns the step of the last accepted code, if no code can be accepted now because of it.
     pub(in crate::engine) fn step_ahead(&self, now: Now) -> Option<u64> {
         self.last_step.filter(|last| *last > self.latest_step(now))
     }

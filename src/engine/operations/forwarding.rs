@@ -184,7 +184,8 @@ pub(in crate::engine) fn note(
     Ok(may_come)
 }
 
-/// The state of a user whose number and e-mail address are known, so that the user can come.
+/// Returns the state of a user whose number and e-mail address are known, so that the user can
+/// come.
 pub(in crate::engine) fn known(
     view: &mut View,
     app: AppId,
@@ -357,7 +358,7 @@ fn put(view: &mut View, before: Option<&str>, row: Forwarded) -> Decided<()> {
 }
 
 impl Forwarding {
-    /// The counter of the users with this state; `None` if they are not counted.
+    /// Returns the counter of the users with this state; `None` if they are not counted.
     fn of(&mut self, state: &str) -> Option<&mut u64> {
         match state {
             THERE => Some(&mut self.there),

@@ -134,7 +134,8 @@ impl Sweep {
         Ok(())
     }
 
-    /// The rows that are due. Unreadable rows are deleted at once, with the rows that belong to them.
+    /// Returns the rows that are due. Unreadable rows are deleted at once, with the rows that belong
+    /// to them.
     fn due<R: Row>(
         &mut self,
         view: &mut View,
@@ -201,7 +202,8 @@ mod tests {
     const NOW: Time = Time(START);
     const DAY: i64 = 86_400_000;
 
-    /// The time by the clock, and how far it was set back altogether, in days since the start.
+    /// Returns the time by the clock, and how far it was set back altogether, in days since the
+    /// start.
     fn days(shown: i64, back: i64) -> Now {
         let clock = Time(START + shown * DAY);
         Now { clock, steady: Time(clock.0 + back * DAY) }
@@ -291,7 +293,8 @@ mod tests {
         }
     }
 
-    /// A store with two applications; the second keeps its audit for ten days, the first for 400.
+    /// Returns a store with two applications; the second keeps its audit for ten days, the first
+    /// for 400.
     fn audited() -> Store {
         let store = Store::new(Memory::new());
         let filled = store.run(|view| {
@@ -327,7 +330,7 @@ mod tests {
         noted.unwrap();
     }
 
-    /// The number of decisions of each application.
+    /// Returns the number of decisions of each application.
     fn kept(store: &Store) -> [usize; 2] {
         let rows = store.look(|view| view.all::<Audit>(())).unwrap();
         [1, 2].map(|app| rows.iter().filter(|row| row.app_id == app).count())

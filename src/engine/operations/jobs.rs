@@ -43,7 +43,7 @@ pub(in crate::engine) const PUSHES: &str = "push:";
 /// The number of characters of an error that are kept.
 const ERROR_LENGTH: usize = 200;
 
-/// The lane of an application's callbacks: a receiver that hangs holds up no other.
+/// Returns the lane of an application's callbacks: a receiver that hangs holds up no other.
 pub(in crate::engine) fn callbacks(app: AppId) -> String {
     format!("{CALLBACKS}{app}")
 }
@@ -334,7 +334,7 @@ pub(in crate::engine) fn finish(
     Ok(Ended::Again(Box::new(claimed)))
 }
 
-/// The job, unless another attempt was begun meanwhile, or it is over.
+/// Returns the job, unless another attempt was begun meanwhile, or it is over.
 fn leased(view: &mut View, lease: &Lease) -> Decided<Option<Job>> {
     let job = view.get::<Job>((lease.subject.clone(), lease.job_id))?;
     Ok(job.filter(|job| job.epoch == lease.epoch && !is_over(&job.lane)))
@@ -366,7 +366,7 @@ fn claimed(job: &Job, what: What) -> Claimed {
     }
 }
 
-/// The user whom it is about.
+/// Returns the user whom it is about.
 pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
     Subject::user_of(&job.subject)
 }

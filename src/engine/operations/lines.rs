@@ -37,7 +37,7 @@ pub(in crate::engine) enum Allowance {
     Over(Over),
 }
 
-/// The kept result of an earlier look-up.
+/// Returns the kept result of an earlier look-up.
 pub(in crate::engine) fn find(
     view: &mut View,
     key: &LineKey,

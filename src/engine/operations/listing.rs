@@ -7,12 +7,12 @@ use crate::engine::store::{
 };
 use crate::model::UserId;
 
-/// The users before this one, of all applications.
+/// Returns the users before this one, of all applications.
 pub(in crate::engine) fn users(view: &mut View, before: u64, most: u32) -> Decided<Vec<User>> {
     view.page(Page::below((), most).before((before,)))
 }
 
-/// The authenticator apps before this one of a user, of all applications.
+/// Returns the authenticator apps before this one of a user, of all applications.
 pub(in crate::engine) fn authenticators(
     view: &mut View,
     before: (u64, i64),
@@ -21,7 +21,7 @@ pub(in crate::engine) fn authenticators(
     view.page(Page::below((), most).before(before))
 }
 
-/// The applications of users, in their order; `None` for one who was deleted meanwhile.
+/// Returns the applications of users, in their order; `None` for one who was deleted meanwhile.
 pub(in crate::engine) fn applications_of(
     view: &mut View,
     users: &[u64],
@@ -33,7 +33,7 @@ pub(in crate::engine) fn applications_of(
     users.iter().map(app).collect()
 }
 
-/// The activities of a user before a time and a nonce; `None` if there is no such user.
+/// Returns the activities of a user before a time and a nonce; `None` if there is no such user.
 pub(in crate::engine) fn activities(
     view: &mut View,
     app: AppId,
@@ -52,8 +52,8 @@ pub(in crate::engine) fn activities(
     view.page(page).map(Some)
 }
 
-/// The requests that were open, of one user or of all, before the request of a user with this number, each with its
-/// place; and whether more may follow.
+/// Returns the requests that were open, of one user or of all, before the request of a user with this number, each with
+/// its place; and whether more may follow.
 #[allow(clippy::type_complexity, reason = "the two belong together only here")]
 pub(in crate::engine) fn open_approvals(
     view: &mut View,

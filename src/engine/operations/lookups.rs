@@ -40,7 +40,7 @@ pub(super) fn find(view: &mut View, kind: Kind, app: AppId, name: &str) -> Decid
     Ok(found.map(|lookup| lookup.id))
 }
 
-/// All names of a kind.
+/// Returns all names of a kind.
 pub(super) fn names(view: &mut View, kind: Kind, app: AppId) -> Decided<BTreeSet<String>> {
     Ok(view.all::<Lookup>((kind.name(), app))?.into_iter().map(|lookup| lookup.name).collect())
 }

@@ -89,7 +89,7 @@ fn number(id: u64) -> i64 {
     i64::try_from(id).unwrap_or(i64::MAX)
 }
 
-/// The names by which others find a user.
+/// Returns the names by which others find a user.
 fn names(user: &UserRecord) -> Vec<(Kind, String)> {
     let mut names = vec![(Kind::Phone, user.phone.e164())];
     names.extend(user.login.iter().map(|login| (Kind::Login, login.to_string())));
@@ -97,7 +97,7 @@ fn names(user: &UserRecord) -> Vec<(Kind, String)> {
     names
 }
 
-/// The field of a name in which another user's is a conflict.
+/// Returns the field of a name in which another user's is a conflict.
 fn field(kind: Kind) -> &'static str {
     match kind {
         Kind::Login => "login",
@@ -221,7 +221,7 @@ fn add(view: &mut View, app: AppId, user: &UserRecord, now: Now) {
     devices.into_iter().for_each(|row| view.put(row));
 }
 
-/// The rows of a user who comes.
+/// Returns the rows of a user who comes.
 fn rows(app_id: AppId, user: &UserRecord, now: Now) -> Account {
     let user_id = user.user_id.get();
     let created = user.created.map_or(now.clock, Time);
@@ -292,7 +292,8 @@ fn authenticator(
     }
 }
 
-/// The accounts of this application after a user, in the order of the store, and where to go on.
+/// Returns the accounts of this application after a user, in the order of the store, and where to
+/// go on.
 pub(in crate::engine) fn export(
     view: &mut View,
     app: AppId,

@@ -154,7 +154,7 @@ fn add_activity(view: &mut View, user_id: u64, kind: &str, data: &str, nonce: i6
     });
 }
 
-/// The steps after the last one that were used without the service.
+/// Returns the steps after the last one that were used without the service.
 pub(super) fn used_after(view: &mut View, app: &Authenticator) -> Decided<Vec<u64>> {
     // Nothing can have been used that was not prepared.
     if app.prepared_step.is_none() {

@@ -25,7 +25,7 @@ pub(in crate::engine) fn replace(
     Ok(true)
 }
 
-/// The recovery codes of a user, and the wrong ones in a row.
+/// Returns the recovery codes of a user, and the wrong ones in a row.
 pub(in crate::engine) fn codes(
     view: &mut View,
     user_id: UserId,
@@ -35,13 +35,13 @@ pub(in crate::engine) fn codes(
     Ok((rows, user.map(|user| user.wrong(Factor::Recovery)).unwrap_or_default()))
 }
 
-/// The number of recovery codes that a user has left.
+/// Returns the number of recovery codes that a user has left.
 pub(super) fn left(view: &mut View, user_id: UserId) -> Decided<u64> {
     let rows = view.all::<RecoveryCode>((user_id.get(),))?;
     Ok(rows.iter().filter(|row| !row.spent).count() as u64)
 }
 
-/// The time at which a code of the user's authenticator apps was last accepted.
+/// Returns the time at which a code of the user's authenticator apps was last accepted.
 pub(in crate::engine) fn authenticator_used_at(
     view: &mut View,
     user_id: UserId,

@@ -24,8 +24,8 @@ pub(in crate::engine) fn find(view: &mut View) -> Decided<Option<Time>> {
     Ok(stored(view, LATEST)?.map(Time))
 }
 
-/// The largest difference by which the steady time was ahead of the clock when any decision was
-/// noted, in milliseconds.
+/// Returns the largest difference by which the steady time was ahead of the clock when any decision
+/// was noted, in milliseconds.
 pub(in crate::engine) fn most_ahead(view: &mut View) -> Decided<i64> {
     Ok(stored(view, AHEAD)?.unwrap_or(0))
 }

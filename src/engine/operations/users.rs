@@ -276,7 +276,7 @@ pub(super) fn user_id(number: i64) -> Decided<UserId> {
     Ok(UserId::try_from(number).map_err(|_| super::damaged("lookups", "id"))?)
 }
 
-/// The user with this login name, and how many recovery codes the user has left.
+/// Returns the user with this login name, and how many recovery codes the user has left.
 pub(in crate::engine) fn of_login(
     view: &mut View,
     app: AppId,
@@ -346,7 +346,7 @@ mod tests {
 
     const NOW: Now = Now { clock: Time(1_000_000_000), steady: Time(1_000_000_000) };
 
-    /// A store with a user.
+    /// Returns a store with a user.
     fn store() -> (Store, UserId) {
         let store = Store::new(Memory::new());
         let new = EnrolUser {

@@ -131,7 +131,7 @@ impl VerifyState {
         matches!(&self.owner, Owner::User(user) if user.confirmed)
     }
 
-    /// The time at which the user was enrolled.
+    /// Returns the time at which the user was enrolled.
     pub(in crate::engine) fn created_at(&self) -> Option<Time> {
         match &self.owner {
             Owner::User(user) => Some(user.created_at),

@@ -149,7 +149,7 @@ impl ShowEvidence {
     }
 }
 
-/// The id of a request, as a parameter.
+/// Returns the id of a request, as a parameter.
 fn id(text: &str) -> Result<ApprovalId> {
     text.parse().map_err(|error: Error| error.of_parameter("uuid"))
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 const STEP: u32 = 64;
 
 impl Engine {
-    /// The application with this id, or else the engine's own.
+    /// Returns the application with this id, or else the engine's own.
     fn stored_app(&self, id: Option<i64>) -> Result<App> {
         let own = id.unwrap_or(self.app.app_id);
         let found = self.look(move |view| stored::of_id(view, own))?;
@@ -30,7 +30,7 @@ impl Engine {
         Ok(AppRecord::new(&app, users, earlier.map(|earlier| now.shown(earlier.until).seconds())))
     }
 
-    /// The trail of an operation on an application.
+    /// Returns the trail of an operation on an application.
     fn trail_on<O: Operation>(&self, app: i64) -> Result<Trail> {
         Ok(Trail { app, ..self.trail_of(O::NAME, self.now(), None)? })
     }

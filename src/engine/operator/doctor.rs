@@ -57,12 +57,12 @@ pub enum Health {
 }
 
 impl Finding {
-    /// A check that has found nothing wrong.
+    /// Returns a check that has found nothing wrong.
     pub fn ok(check: &str, found: impl Into<String>) -> Finding {
         Finding { check: check.to_owned(), status: Health::Ok, found: found.into(), advice: None }
     }
 
-    /// A finding that the operator should look into.
+    /// Returns a finding that the operator should look into.
     pub fn warning(check: &str, found: impl Into<String>, advice: &str) -> Finding {
         let advice = Some(advice.to_owned());
         Finding { status: Health::Warning, advice, ..Finding::ok(check, found) }
@@ -134,7 +134,7 @@ fn of_clock(engine: &Engine) -> Result<Finding> {
     })
 }
 
-/// The number of seconds that the clock is behind the newest decision, if that is too much.
+/// Returns the number of seconds that the clock is behind the newest decision, if that is too much.
 pub(super) fn behind(engine: &Engine) -> Result<Option<u64>> {
     let now = engine.now().clock.seconds();
     let newest = engine.audit(&AuditFilter::default(), None, 1)?;

@@ -202,7 +202,7 @@ fn new_token(engine: &Engine) -> Result<Secret> {
     Ok(Secret::new(format!("{PREFIX}{}", random.expose())))
 }
 
-/// The hash of a token, which has 256 random bits and so cannot be found by its hash.
+/// Returns the hash of a token, which has 256 random bits and so cannot be found by its hash.
 pub(super) fn hash(token: &Secret) -> Vec<u8> {
     Sha256::digest(token.expose()).to_vec()
 }

@@ -24,7 +24,7 @@ impl Role {
     /// Every role.
     pub const ALL: [Role; 3] = [Role::Read, Role::Support, Role::Admin];
 
-    /// Its name: `read`, `support` or `admin`.
+    /// Returns its name: `read`, `support` or `admin`.
     pub const fn name(self) -> &'static str {
         match self {
             Role::Read => "read",

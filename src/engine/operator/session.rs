@@ -24,19 +24,20 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// The name in the audit.
+    /// Returns the name in the audit.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The permissions of the operator.
+    /// Returns the permissions of the operator.
     pub fn role(&self) -> Role {
         self.role
     }
 }
 
 impl Engine {
-    /// The operator with this token. It is looked up each time, so a replaced or removed token is invalid at once.
+    /// Returns the operator with this token. It is looked up each time, so a replaced or removed token is invalid at
+    /// once.
     ///
     /// # Errors
     /// [`Error::Rejected`] with status 401 if no operator has it, or if it has expired; [`Error::Storage`].

@@ -73,11 +73,11 @@ pub(in crate::engine) trait Backend: Send + Sync {
 
 /// The rows of a transaction or a snapshot.
 pub(in crate::engine) trait Rows {
-    /// The rows of each of these keys. In a transaction, no other transaction changes them until
-    /// its end.
+    /// Returns the rows of each of these keys. In a transaction, no other transaction changes them
+    /// until its end.
     fn load(&mut self, keys: &[Key]) -> Result<Vec<Vec<Vec<Value>>>, Fault>;
     fn apply(&mut self, changes: Vec<Change>) -> Result<(), Fault>;
-    /// The key with which this transaction seals. Default: none, because it does not seal.
+    /// Returns the key with which this transaction seals. Default: none, because it does not seal.
     fn sealed_with(&self) -> Option<KeyId> {
         None
     }

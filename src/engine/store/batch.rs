@@ -413,7 +413,7 @@ fn look_any(backend: &dyn Backend, work: &mut dyn FnMut(&mut View) -> Decided<()
     }
 }
 
-/// The error of a caller that has waited for too long, before anything was done.
+/// Returns the error of a caller that has waited for too long, before anything was done.
 pub(super) fn late() -> Error {
     Error::storage(
         "the database did not respond in time: nothing was changed. Check the disk or the server \

@@ -34,7 +34,7 @@ pub(in crate::engine) fn read<R: Row>(values: Vec<Value>) -> crate::Result<RowRc
     Ok(Rc::new(R::of(values)?))
 }
 
-/// The row of a cache, whose table it is.
+/// Returns the row of a cache, whose table it is.
 pub(super) fn typed<R: Row>(row: &RowRc) -> Option<R> {
     (&**row as &dyn Any).downcast_ref::<R>().cloned()
 }
@@ -126,7 +126,7 @@ impl Cache {
         keys.iter().filter_map(|key| self.row(key)).filter_map(typed).collect()
     }
 
-    /// The keys of the rows with this prefix, in order, also of those that were removed.
+    /// Returns the keys of the rows with this prefix, in order, also of those that were removed.
     pub(super) fn keys(&self, prefix: &[Value]) -> Vec<Vec<Value>> {
         let stored = self.slots.range(prefix.to_vec()..).map(|(key, _)| key);
         let stored = stored.take_while(|key| key.starts_with(prefix));

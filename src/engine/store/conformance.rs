@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    /// The user, or an id that no user has.
+    /// Returns the user, or an id that no user has.
     fn user(&self, of: u8) -> UserId {
         self.users[usize::from(of)].unwrap_or_else(|| 999.try_into().unwrap())
     }
@@ -427,12 +427,12 @@ fn compare(worlds: [World; 2], events: &[Event]) {
     }
 }
 
-/// The store that the others are compared with. It has secrets as they are.
+/// Returns the store that the others are compared with. It has secrets as they are.
 fn memory() -> Store {
     Store::new(Memory::new())
 }
 
-/// A store whose secrets are sealed: compared is what decisions see of them.
+/// Returns a store whose secrets are sealed: compared is what decisions see of them.
 fn sealed(backend: impl Backend + 'static) -> Store {
     let clock = Given(Arc::new(AtomicU64::new(0)));
     Store::sealed(backend, Ring::in_memory().unwrap(), Arc::new(clock)).unwrap()

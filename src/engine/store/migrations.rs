@@ -23,7 +23,8 @@ pub(super) struct Applied {
 }
 
 impl Migration {
-    /// The SHA-256 hash of the statements. Comments and spaces at the ends of lines are not among them.
+    /// Returns the SHA-256 hash of the statements. Comments and spaces at the ends of lines are not
+    /// among them.
     pub(super) fn hash(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         for line in self.sql.lines().map(str::trim) {
@@ -36,8 +37,8 @@ impl Migration {
     }
 }
 
-/// The version to apply next to a database that has these, in the order of their numbers. `None` if it
-/// has all that are known.
+/// Returns the version to apply next to a database that has these, in the order of their numbers.
+/// `None` if it has all that are known.
 ///
 /// # Errors
 /// Why this build must not use the database, to be read after its name.

@@ -119,7 +119,7 @@ impl Postgres {
         })
     }
 
-    /// A new connection to a server that can be used.
+    /// Opens a new connection to a server that can be used.
     fn connect(&self, until: Until) -> Result<Connection> {
         self.target.connect(self.tls.as_ref(), until, |connection| {
             schema::check_server(connection)?;

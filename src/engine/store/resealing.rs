@@ -129,7 +129,7 @@ fn sealed_with(value: &Value) -> Option<KeyId> {
     }
 }
 
-/// The changes that seal again every value that was not sealed with the current key.
+/// Returns the changes that seal again every value that was not sealed with the current key.
 fn renewed(current: KeyId, table: usize, page: &[Vec<Value>]) -> (Vec<Change>, Resealed) {
     let mut done = Resealed::default();
     let mut changes = Vec::new();

@@ -3,8 +3,8 @@
 
 use crate::engine::clock::Time;
 
-/// The statements that spend everything that may have been used or revoked since the copy was made, and that can be
-/// known to be so:
+/// Returns the statements that spend everything that may have been used or revoked since the copy was made, and that
+/// can be known to be so:
 ///
 /// - the steps of every authenticator app up to this time, or the latest that the database knows if that is later, and
 ///   the next one, which is accepted early; an app without any accepted code may have been confirmed since, so its

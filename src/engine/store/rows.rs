@@ -4,8 +4,8 @@ use super::tables::{Statistics, User};
 use crate::engine::clock::Time;
 
 impl User {
-    /// A user of an application to whom nothing has happened yet. The number
-    /// has the calling code apart.
+    /// Returns a user of an application to whom nothing has happened yet. The number has the
+    /// calling code apart.
     pub(in crate::engine) fn new(
         (app_id, user_id): (i64, u64),
         (country_code, cellphone): (u16, String),

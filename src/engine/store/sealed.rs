@@ -64,7 +64,8 @@ impl<T: Plain> Sealed<T> {
 }
 
 impl Sealed<String> {
-    /// A value as JSON that leaves no other copy in memory: a string that grows would leave some.
+    /// Returns a value as JSON that leaves no other copy in memory: a string that grows would leave
+    /// some.
     pub(in crate::engine) fn json(of: &impl Serialize) -> Result<Sealed<String>> {
         let failed = || Error::Internal { message: "a value cannot be written as JSON".into() };
         let mut length = Length(0);
@@ -177,7 +178,7 @@ impl Ord for Secret {
     }
 }
 
-/// The error of a store that is given a secret: only sealed values may reach it.
+/// Returns the error of a store that is given a secret: only sealed values may reach it.
 pub(super) fn not_sealed() -> Error {
     Error::Internal { message: "a secret has not been sealed".into() }
 }

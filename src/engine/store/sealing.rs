@@ -28,7 +28,8 @@ pub(in crate::engine) struct Sealing<B> {
 }
 
 impl<B: Backend> Sealing<B> {
-    /// A database that must have no ring, or this one, in which its current key is then listed.
+    /// Returns a database that must have no ring, or this one, in which its current key is then
+    /// listed.
     ///
     /// # Errors
     /// [`Error::Storage`] if it is the database of another ring, and nothing is changed.
@@ -92,7 +93,7 @@ pub(super) fn error_of(fault: Fault) -> Error {
     }
 }
 
-/// The keys that a database lists; empty if nothing has been sealed in it.
+/// Returns the keys that a database lists; empty if nothing has been sealed in it.
 pub(in crate::engine) fn listed(backend: &dyn Backend) -> Result<BTreeSet<KeyId>> {
     let mut listed = BTreeSet::new();
     let read = backend.read(&mut |rows| {
@@ -102,7 +103,7 @@ pub(in crate::engine) fn listed(backend: &dyn Backend) -> Result<BTreeSet<KeyId>
     read.map(|()| listed).map_err(error_of)
 }
 
-/// The keys that are listed in these rows.
+/// Returns the keys that are listed in these rows.
 pub(super) fn listed_in(rows: &mut dyn Rows) -> Result<BTreeSet<KeyId>, Fault> {
     let all = Key { table: SealingKey::TABLE, rows: Which::Prefix(Vec::new()) };
     let mut listed = BTreeSet::new();
@@ -263,7 +264,7 @@ fn lacks(table: &Schema, place: usize, id: KeyId) -> Error {
     ))
 }
 
-/// The place of a value: no two places have one description.
+/// Returns the place of a value: no two places have one description.
 fn describe(table: &Schema, place: usize, values: &[Value]) -> Vec<u8> {
     let mut described = Vec::with_capacity(96);
     let mut add = |kind: u8, bytes: &[u8]| {

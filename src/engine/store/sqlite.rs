@@ -137,12 +137,12 @@ impl Sqlite {
         Ok(Sqlite::new(&using, Connections { writer, readers }, Some(file)))
     }
 
-    /// The absolute path of the file; `None` in memory.
+    /// Returns the absolute path of the file; `None` in memory.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|file| file.path.as_path())
     }
 
-    /// A database without a file.
+    /// Returns a database without a file.
     #[cfg(test)]
     pub(super) fn in_memory() -> Result<Sqlite> {
         let connections = Connections { writer: open::memory()?, readers: Vec::new() };
@@ -178,7 +178,7 @@ impl Sqlite {
         Backend::check(self).map_or_else(Fault::OfStore, |()| error)
     }
 
-    /// A connection that reads: one that no other thread uses, if there is one.
+    /// Returns a connection that reads: one that no other thread uses, if there is one.
     fn reader(&self) -> Result<InUse<'_>> {
         if self.readers.is_empty() {
             return self.writer();
@@ -187,7 +187,7 @@ impl Sqlite {
         self.reading.take(&self.readers, first, self.patience)
     }
 
-    /// The connection that writes.
+    /// Returns the connection that writes.
     fn writer(&self) -> Result<InUse<'_>> {
         self.writing.take(std::slice::from_ref(&self.writer), 0, self.patience)
     }
@@ -312,7 +312,7 @@ fn begin(db: &Connection, path: &Path) -> Result<(Origin, bool)> {
     begin().map_err(failed)
 }
 
-/// The message of an SQLite error, without the values of any row, which may be secret.
+/// Returns the message of an SQLite error, without the values of any row, which may be secret.
 fn failed(error: rusqlite::Error) -> Error {
     let message = match &error {
         rusqlite::Error::SqliteFailure(code, _) => match code.code {

@@ -79,7 +79,7 @@ impl View {
         &mut self.caches[R::TABLE]
     }
 
-    /// The row with this key.
+    /// Returns the row with this key.
     pub(in crate::engine) fn get<R: Row>(&mut self, key: impl Prefix) -> Decided<Option<R>> {
         let key = key.values();
         let cache = self.cache::<R>();
@@ -90,7 +90,7 @@ impl View {
         Ok(cache.row(&key).and_then(typed))
     }
 
-    /// The rows whose key begins so, in the order of their keys.
+    /// Returns the rows whose key begins so, in the order of their keys.
     pub(in crate::engine) fn all<R: Row>(&mut self, prefix: impl Prefix) -> Decided<Vec<R>> {
         let prefix = prefix.values();
         let cache = self.cache::<R>();
@@ -114,7 +114,7 @@ impl View {
         }
     }
 
-    /// The rows that were due, the earliest first, and the values of unreadable rows.
+    /// Returns the rows that were due, the earliest first, and the values of unreadable rows.
     pub(in crate::engine) fn due<R: Row>(
         &mut self,
         due: &Due,
@@ -131,7 +131,7 @@ impl View {
         }
     }
 
-    /// A page of rows, as they were before the batch: for decisions that only read.
+    /// Returns a page of rows, as they were before the batch: for decisions that only read.
     pub(in crate::engine) fn page<R: Row>(&mut self, page: Page) -> Decided<Vec<R>> {
         let cache = self.cache::<R>();
         match cache.pages.get(&page) {
@@ -140,8 +140,9 @@ impl View {
         }
     }
 
-    /// The rows whose key comes after these values, in the order of keys, and at most so many, as they
-    /// were before the batch: for decisions that only read. Without values, from the first row on.
+    /// Returns the rows whose key comes after these values, in the order of keys, and at most so many,
+    /// as they were before the batch: for decisions that only read. Without values, from the first row
+    /// on.
     pub(in crate::engine) fn after<R: Row>(
         &mut self,
         key: impl Prefix,
@@ -186,7 +187,7 @@ impl View {
         self.counting.push(Some(counted));
     }
 
-    /// The counts that are not written yet.
+    /// Returns the counts that are not written yet.
     pub(in crate::engine) fn counted(&self) -> impl Iterator<Item = &Statistics> {
         self.calls.iter().chain(&self.counted)
     }

@@ -71,7 +71,7 @@ impl Page {
         Page { before: place.values(), ..self }
     }
 
-    /// The places of the columns that have the values of the prefix.
+    /// Returns the places of the columns that have the values of the prefix.
     pub(super) fn equal(&self, schema: &Schema) -> Vec<usize> {
         match self.by_due {
             true => schema.place(schema.due_of).into_iter().take(self.prefix.len()).collect(),
@@ -79,7 +79,7 @@ impl Page {
         }
     }
 
-    /// The places of the columns that the rows are ordered by, without the prefix.
+    /// Returns the places of the columns that the rows are ordered by, without the prefix.
     pub(super) fn order(&self, schema: &Schema) -> Vec<usize> {
         let apart = schema.place(schema.due_of).filter(|_| self.by_due && self.prefix.is_empty());
         let due = schema.place(schema.due).filter(|_| self.by_due);

@@ -23,7 +23,7 @@ const COUNTRIES: &str = "1 en-US 7 ru-RU 20 ar-EG 27 en-ZA 30 el-GR 31 nl-NL 32 
     ar-AE 972 he-IL 973 ar-BH 974 ar-QA 975 dz-BT 976 mn-MN 977 ne-NP 992 tg-TJ 993 tk-TM 994 az-AZ \
     995 ka-GE 996 ky-KG 998 uz-UZ";
 
-/// The language of a calling code, with the country.
+/// Returns the language of a calling code, with the country.
 pub(super) fn language(calling_code: u16) -> Option<&'static str> {
     let mut words = COUNTRIES.split(' ').filter(|word| !word.is_empty());
     while let (Some(code), Some(tag)) = (words.next(), words.next()) {

@@ -49,7 +49,7 @@ impl Count {
 }
 
 impl Language {
-    /// The remaining validity of a code, in words.
+    /// Returns the remaining validity of a code, in words.
     pub(super) fn validity(&self, minutes: u64) -> String {
         let form = self.minutes.iter().find(|(count, _)| count.has(minutes));
         match form {
@@ -59,7 +59,7 @@ impl Language {
     }
 }
 
-/// The language of this tag of two letters.
+/// Returns the language of this tag of two letters.
 pub(super) fn of(tag: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.tag == tag)
 }

@@ -11,7 +11,7 @@ const NOTICES: [(&str, &str, &str); 6] = [
     ("ar", "يطلب موافقتك", "تمت إضافة جهاز إلى حسابك."),
 ];
 
-/// The texts in a language, such as `pt-BR`; in English if that language is not among them.
+/// Returns the texts in a language, such as `pt-BR`; in English if that language is not among them.
 pub(in crate::engine) fn notices(language: &str) -> (&'static str, &'static str) {
     let wanted = language.split('-').next().unwrap_or_default();
     let known = NOTICES.iter().find(|(tag, ..)| tag.eq_ignore_ascii_case(wanted));

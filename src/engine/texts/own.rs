@@ -35,7 +35,7 @@ const MOST_PROBLEMS: usize = 20;
 pub struct Texts(Map<String, Value>);
 
 impl Texts {
-    /// The languages, each with the kinds of its texts.
+    /// Returns the languages, each with the kinds of its texts.
     pub fn kinds(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
         self.0.iter().map(|(language, texts)| {
             let kinds = texts.as_object().into_iter().flat_map(Map::keys);
@@ -48,12 +48,12 @@ impl Texts {
         self.0.is_empty()
     }
 
-    /// The text of a kind in exactly this language.
+    /// Returns the text of a kind in exactly this language.
     pub(super) fn text(&self, language: &str, kind: Kind) -> Option<&str> {
         self.0.get(language)?.get(kind.name())?.as_str()
     }
 
-    /// The stored form; `None` without texts.
+    /// Returns the stored form; `None` without texts.
     pub(in crate::engine) fn stored(&self) -> Option<String> {
         (!self.is_empty()).then(|| self.to_string())
     }

@@ -36,7 +36,7 @@ pub(super) fn pieces(template: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The placeholders of a kind, the required ones first, and how many those are.
+/// Returns the placeholders of a kind, the required ones first, and how many those are.
 fn placeholders(kind: Kind) -> (&'static [&'static str], usize) {
     match kind {
         Kind::Sms | Kind::Call => (&["code", "app", "validity", "minutes"], 1),
@@ -47,7 +47,7 @@ fn placeholders(kind: Kind) -> (&'static [&'static str], usize) {
     }
 }
 
-/// All that is wrong with a template for this kind and language.
+/// Returns all that is wrong with a template for this kind and language.
 pub(super) fn problems(template: &str, kind: Kind, language: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let length = template.chars().count();
@@ -146,7 +146,7 @@ pub(super) fn is_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A name in an error, cut if it is long.
+/// Returns a name in an error, cut if it is long.
 pub(super) fn shown(name: &str) -> String {
     let plain = |c: char| if c.is_control() { '?' } else { c };
     name.chars().take(40).map(plain).collect()

@@ -11,7 +11,7 @@ fn own(json: &str) -> Texts {
     json.parse().unwrap()
 }
 
-/// The problems of these texts.
+/// Returns the problems of these texts.
 fn problems(json: &str) -> String {
     json.parse::<Texts>().unwrap_err().to_string()
 }
@@ -26,14 +26,14 @@ fn domain() -> OtpDomain {
     "login.example.com".parse().unwrap()
 }
 
-/// The language and the text for a locale and a calling code.
+/// Returns the language and the text for a locale and a calling code.
 fn text(own: &Texts, kind: Kind, locale: Option<&str>, country: u16) -> (String, String) {
     let values = Values { app: "Acme", action: "Pay", link: "https://a.example/", domain: None };
     let wording = Wording::new(own, kind, (locale, country), &values);
     (wording.language.clone(), wording.text("4711", 600))
 }
 
-/// The number of SMS that a text takes. The table is the one in `server/src/gateway/smpp`.
+/// Returns the number of SMS that a text takes. The table is the one in `server/src/gateway/smpp`.
 fn parts(text: &str) -> usize {
     const GSM: &str = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?\
         ¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";

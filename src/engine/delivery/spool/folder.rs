@@ -120,7 +120,7 @@ mod system {
             Ok(Search { folder, entries })
         }
 
-        /// The name of the next file, `None` for anything else; and `None` at the end.
+        /// Returns the name of the next file, `None` for anything else; and `None` at the end.
         pub(in super::super) fn next(&mut self) -> Option<Option<String>> {
             let Ok(entry) = self.entries.next()? else { return Some(None) };
             let is_file = entry.file_type().is_none_or(|kind| kind == Type::File);

@@ -39,7 +39,7 @@ pub(in crate::engine) fn remove_users(view: &mut View, app: AppId, most: u32) ->
     Ok(!numbers.is_empty())
 }
 
-/// The numbers of users. Each user has one.
+/// Returns the numbers of users. Each user has one.
 fn numbers(view: &mut View, app: AppId, most: u32) -> Decided<Vec<Lookup>> {
     let page = Page::below((Kind::Phone.name(), app), most).before((AFTER_ALL.to_owned(),));
     view.page(page)

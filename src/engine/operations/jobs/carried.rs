@@ -26,7 +26,7 @@ pub(in crate::engine) enum What {
 }
 
 impl What {
-    /// The payload in its stored form.
+    /// Returns the payload in its stored form.
     pub(super) fn sealed(&self) -> crate::Result<Sealed<String>> {
         match self {
             What::Message { message, code } => {

@@ -64,7 +64,7 @@ pub(super) enum Undelivered {
     Undeliverable,
 }
 
-/// The name of the reason in the audit.
+/// Returns the name of the reason in the audit.
 fn reason(why: Undelivered) -> &'static str {
     match why {
         Undelivered::Expired => "expired",
@@ -147,7 +147,7 @@ fn take_back_code(view: &mut View, job: &Job) -> Decided<()> {
     Ok(())
 }
 
-/// The message of a job, as it is counted at a time; `None` if it is not counted.
+/// Returns the message of a job, as it is counted at a time; `None` if it is not counted.
 pub(super) fn sending(
     view: &mut View,
     job: &Job,

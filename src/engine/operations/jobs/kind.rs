@@ -7,7 +7,7 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::store::{SentCode, View};
 
 impl JobKind {
-    /// The kind of a message with a code.
+    /// Returns the kind of a message with a code.
     pub(in crate::engine) fn of_code(by_voice: bool) -> JobKind {
         if by_voice { JobKind::Call } else { JobKind::Sms }
     }
@@ -21,7 +21,8 @@ impl JobKind {
         matches!(self, JobKind::Sms | JobKind::Call)
     }
 
-    /// The call that causes such a job, about a user or about a number that belongs to none.
+    /// Returns the call that causes such a job, about a user or about a number that belongs to
+    /// none.
     pub(super) fn call(self, has_user: bool) -> &'static str {
         match (self, has_user) {
             (JobKind::Callback, _) => "respond_to_approval",
@@ -42,7 +43,7 @@ impl JobKind {
         }
     }
 
-    /// The time at which a code was last sent by the channel of this kind.
+    /// Returns the time at which a code was last sent by the channel of this kind.
     pub(super) fn sent_at(self, code: &mut SentCode) -> &mut Time {
         if self == JobKind::Call { &mut code.call_at } else { &mut code.sms_at }
     }

@@ -34,7 +34,7 @@ impl KnownRoutes {
         of.map_or(none, |(_, standing)| *standing)
     }
 
-    /// The number of attempts that a route has made.
+    /// Returns the number of attempts that a route has made.
     pub(super) fn attempts(&self, route: &str) -> u32 {
         match self.of(route) {
             RouteState::Waits { attempts, .. } => attempts,

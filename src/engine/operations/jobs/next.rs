@@ -30,7 +30,7 @@ const CALLBACK_WAITS: [Duration; 6] = [
     Duration::from_secs(10 * 60 * 60),
 ];
 
-/// The time at which a callback is posted again.
+/// Returns the time at which a callback is posted again.
 pub(super) fn next_callback(job: &Job, outcome: &Outcome, now: Now) -> Option<Time> {
     let asked_for = asked_for(outcome).min(CALLBACK_LIFE);
     if matches!(outcome, Outcome::NotAttempted { .. }) {
@@ -41,7 +41,8 @@ pub(super) fn next_callback(job: &Job, outcome: &Outcome, now: Now) -> Option<Ti
     Some(now.steady.plus(spread(*wait, job).max(asked_for)))
 }
 
-/// The time at which a push message is sent again, as long as its request can be responded to.
+/// Returns the time at which a push message is sent again, as long as its request can be responded
+/// to.
 pub(super) fn next_push(job: &Job, outcome: &Outcome, now: Now) -> Time {
     let wait = Duration::from_secs(1 << job.attempts.min(6)).min(LONGEST_WAIT);
     now.steady.plus(spread(wait, job).max(asked_for(outcome)))
@@ -94,7 +95,7 @@ fn is_other_left(job: &Job, asked: &KnownRoutes, plan: &Plan) -> bool {
     others.into_iter().any(|route| asked.of(route) != RouteState::Failed)
 }
 
-/// The state of a route after an attempt: the time for which it is left alone.
+/// Returns the state of a route after an attempt: the time for which it is left alone.
 fn waits(job: &Job, attempts: u32, outcome: &Outcome, now: Now) -> RouteState {
     let was_attempted = !matches!(outcome, Outcome::NotAttempted { .. });
     let attempts = attempts.saturating_add(was_attempted.into());
@@ -135,7 +136,7 @@ fn go_on(job: &mut Job, asked: &mut KnownRoutes, plan: &Plan, now: Now) -> Optio
     Some(at)
 }
 
-/// The time that the provider asks to wait.
+/// Returns the time that the provider asks to wait.
 fn asked_for(outcome: &Outcome) -> Duration {
     match outcome {
         Outcome::Retry { after, .. } | Outcome::NotAttempted { after, .. } => {
@@ -145,8 +146,8 @@ fn asked_for(outcome: &Outcome) -> Duration {
     }
 }
 
-/// A wait that is up to a quarter shorter or longer, so that jobs which failed together are spread. Their
-/// ids are random.
+/// Returns a wait that is up to a quarter shorter or longer, so that jobs which failed together are
+/// spread. Their ids are random.
 fn spread(wait: Duration, job: &Job) -> Duration {
     wait * (384 + u32::from(job.job_id.to_le_bytes()[0])) / 512
 }

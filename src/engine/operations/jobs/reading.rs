@@ -5,7 +5,7 @@ use crate::engine::JobState;
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Decided, Due, Job, Page, View};
 
-/// The state of a job.
+/// Returns the state of a job.
 pub(in crate::engine) fn state(job: &Job, now: Now) -> JobState {
     match &*job.lane {
         SENT => JobState::Sent,
@@ -15,7 +15,7 @@ pub(in crate::engine) fn state(job: &Job, now: Now) -> JobState {
     }
 }
 
-/// The last lane with jobs whose name comes before this text.
+/// Returns the last lane with jobs whose name comes before this text.
 pub(in crate::engine) fn lane_before(view: &mut View, text: &str) -> Decided<Option<String>> {
     let last = view.page::<Job>(Page::by_due((), 1).before((text.to_owned(),)))?;
     Ok(last.into_iter().next().map(|job| job.lane))
@@ -35,7 +35,7 @@ pub(in crate::engine) fn read(
     })
 }
 
-/// The jobs of a lane that are due first.
+/// Returns the jobs of a lane that are due first.
 pub(in crate::engine) fn earliest(view: &mut View, lane: &str, most: u32) -> Decided<Vec<Job>> {
     let due = Due::until(Time(i64::MAX), most).of(lane.to_owned());
     Ok(view.due(&due)?.0)

@@ -90,14 +90,14 @@ fn is_of(receipt: &Receipt, job: &Job) -> bool {
     receipt.subject.as_ref() == Some(&job.subject) && receipt.job_id == job.job_id
 }
 
-/// The keys of the reports on a message: one for each of its parts.
+/// Returns the keys of the reports on a message: one for each of its parts.
 fn keys(job: &Job) -> Vec<(String, String)> {
     let ids = job.provider_id.as_deref().unwrap_or_default();
     ids.split(PARTS).filter(|id| !id.is_empty()).map(|id| key(&job.route, id)).collect()
 }
 
-/// The key of reports with an id. A provider may write the id differently in responses and in reports:
-/// with zeros before it, and its letters in upper or lower case.
+/// Returns the key of reports with an id. A provider may write the id differently in responses and in
+/// reports: with zeros before it, and its letters in upper or lower case.
 fn key(route: &str, provider_id: &str) -> (String, String) {
     let id = provider_id.to_ascii_lowercase();
     let short = match id.trim_start_matches('0') {

@@ -46,7 +46,7 @@ pub(super) struct State {
 const FREE: u32 = 4;
 
 impl State {
-    /// The only outcome of a call in this state, and the state that it leaves.
+    /// Returns the only outcome of a call in this state, and the state that it leaves.
     fn next(self, presented: Presented) -> (Observed, State) {
         match presented {
             _ if self.wrong >= FREE => (Observed::RateLimited, self),
@@ -56,7 +56,7 @@ impl State {
         }
     }
 
-    /// The states that a call can leave, given the outcome that the caller has seen.
+    /// Returns the states that a call can leave, given the outcome that the caller has seen.
     fn after(self, call: &Call) -> Vec<State> {
         let (seen, state) = self.next(call.presented);
         match call.seen {
@@ -108,7 +108,7 @@ fn search(
 mod tests {
     use super::*;
 
-    /// A call that takes the time between two numbers.
+    /// Returns a call that takes the time between two numbers.
     fn call(presented: Presented, seen: Observed, begun: u64, ended: u64) -> Call {
         Call { presented, seen, begun, ended }
     }

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 /// The time at which the calls of a history are made.
 pub(super) const NOW: u64 = 1_700_000_010;
 
-/// An engine with a clock that stands still, and the codes that it sends.
+/// Returns an engine with a clock that stands still, and the codes that it sends.
 pub(super) fn engine(store: Store, clock: &Given, seed: u64) -> (Engine, Arc<Mutex<Vec<String>>>) {
     let sent: Arc<Mutex<Vec<String>>> = Arc::default();
     let keep = Arc::clone(&sent);
@@ -35,7 +35,7 @@ pub(super) fn engine(store: Store, clock: &Given, seed: u64) -> (Engine, Arc<Mut
     (Engine::open(store, Arc::new(deliver), None, settings).unwrap(), sent)
 }
 
-/// The store in a file, which is created if it is missing.
+/// Returns the store in a file, which is created if it is missing.
 pub(super) fn file(path: &Path) -> Store {
     sealed(Sqlite::open(path, false).unwrap(), path)
 }

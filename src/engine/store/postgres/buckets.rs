@@ -55,12 +55,12 @@ impl Scope {
         }
     }
 
-    /// The number of columns before the declared ones: a bucket, or none.
+    /// Returns the number of columns before the declared ones: a bucket, or none.
     pub(super) fn extra(self) -> usize {
         usize::from(matches!(self, Scope::User | Scope::Subject))
     }
 
-    /// The lock that protects the rows whose key begins with this value.
+    /// Returns the lock that protects the rows whose key begins with this value.
     pub(super) fn guard(self, first: &Value) -> Option<Guard> {
         match (self, first) {
             (Scope::User, Value::Int(user)) => Some(Guard::User(*user)),
@@ -72,7 +72,7 @@ impl Scope {
         }
     }
 
-    /// The bucket of the rows whose key begins with this value.
+    /// Returns the bucket of the rows whose key begins with this value.
     pub(super) fn bucket(self, first: &Value) -> i64 {
         match self.guard(first) {
             Some(Guard::User(user)) => user.rem_euclid(BUCKETS),
@@ -82,7 +82,7 @@ impl Scope {
     }
 }
 
-/// The user that a subject is, in the notation of `Subject::key`.
+/// Returns the user that a subject is, in the notation of `Subject::key`.
 fn user_of(subject: &str) -> Option<i64> {
     subject.strip_prefix("user:")?.parse().ok()
 }

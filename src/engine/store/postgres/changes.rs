@@ -54,7 +54,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// The locks of rows that are changed but were not read, such as new ones.
+    /// Returns the locks of rows that are changed but were not read, such as new ones.
     fn guards_to_change(changes: &[Change]) -> BTreeSet<Guard> {
         let mut guards = BTreeSet::new();
         for Change { table, values, .. } in changes {

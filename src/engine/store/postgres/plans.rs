@@ -9,8 +9,8 @@ use crate::postgres::{Connection, List};
 /// The number of rows in each table when the server has statistics.
 const ROWS: u32 = 20_000;
 
-/// The statements that would read a whole table, with their plans; also statements that would sort one,
-/// if the server knows that it is filled.
+/// Returns the statements that would read a whole table, with their plans; also statements that would
+/// sort one, if the server knows that it is filled.
 fn whole_tables(connection: &mut Connection, is_filled: bool) -> Vec<String> {
     let mut found = Vec::new();
     for statement in every_statement() {

@@ -160,7 +160,7 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// The locks that are needed before the rows of these keys are read.
+    /// Returns the locks that are needed before the rows of these keys are read.
     fn guards_of(keys: &[Key]) -> Result<BTreeSet<Guard>, Trouble> {
         let mut guards = BTreeSet::new();
         for key in keys {
@@ -366,7 +366,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// The values of a row or a key, with the bucket before them if the table has one.
+/// Returns the values of a row or a key, with the bucket before them if the table has one.
 pub(super) fn with_bucket(statements: &Statements, mut values: Vec<Value>) -> Vec<Value> {
     if let (1, Some(first)) = (statements.scope.extra(), values.first()) {
         let bucket = statements.scope.bucket(first);

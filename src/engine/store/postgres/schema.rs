@@ -45,7 +45,7 @@ fn failed(problem: Problem) -> Error {
     })
 }
 
-/// The number in the first column of the first row.
+/// Returns the number in the first column of the first row.
 fn number(answers: &[Returned], place: usize) -> Option<i64> {
     answers.get(place)?.rows.first()?.text()?.parse().ok()
 }
@@ -93,12 +93,12 @@ const ADDED: [(&str, &str, Option<&str>); 4] = [
     ("applications", "authenticator_period", Some("30")),
 ];
 
-/// The versions of the tables. Their statements are made from the declarations.
+/// Returns the versions of the tables. Their statements are made from the declarations.
 fn known() -> [Migration; 2] {
     [Migration { version: 1, sql: first().into() }, Migration { version: 2, sql: second().into() }]
 }
 
-/// A column of a table.
+/// Returns a column of a table.
 fn defined(column: &Column) -> String {
     // By bytes, so that an index does not depend on the sort order of a machine's languages.
     let collation = if column.kind == Kind::Text { " COLLATE \"C\"" } else { "" };
@@ -106,7 +106,7 @@ fn defined(column: &Column) -> String {
     format!("{} {}{collation}{null}", column.name, type_of(column.kind))
 }
 
-/// The statements of version 2.
+/// Returns the statements of version 2.
 fn second() -> String {
     let mut sql = String::new();
     for (name, added, before) in ADDED {
@@ -139,8 +139,8 @@ fn one_spelling() -> String {
     )
 }
 
-/// The statements of version 1, with all that is added to the tables of `store/tables.rs`: the fences,
-/// and the marks of batches.
+/// Returns the statements of version 1, with all that is added to the tables of `store/tables.rs`: the
+/// fences, and the marks of batches.
 fn first() -> String {
     let mut sql = String::new();
     for table in TABLES {
@@ -254,7 +254,8 @@ pub(super) fn create(connection: &mut Connection, must_exist: bool, until: Until
     }
 }
 
-/// All statements that apply a version. Its row comes first, so that another node waits there.
+/// Returns all statements that apply a version. Its row comes first, so that another node waits
+/// there.
 fn statements(migration: &Migration, has_schema: bool) -> String {
     let mut sql = "BEGIN; ".to_owned();
     if !has_schema {

@@ -105,7 +105,7 @@ fn statement(name: &str, sql: String, params: Vec<List>) -> Statement {
     Statement { name: name.to_owned(), sql, params }
 }
 
-/// The type of a column.
+/// Returns the type of a column.
 pub(super) fn type_of(kind: Kind) -> &'static str {
     match kind {
         Kind::Int => "int8",
@@ -138,7 +138,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// The columns of the key, or its beginning of so many values.
+    /// Returns the columns of the key, or its beginning of so many values.
     fn key(&self, length: usize) -> &[Column] {
         match length {
             0 => &[],
@@ -149,7 +149,7 @@ impl Shape {
 
 const BUCKET: Column = Column { name: "bucket", kind: Kind::Int, optional: false, sealed: false };
 
-/// The columns of a table, in order.
+/// Returns the columns of a table, in order.
 pub(super) fn columns(table: &'static Schema) -> Vec<Column> {
     let has_bucket = Scope::of(table).extra() == 1;
     has_bucket.then_some(BUCKET).into_iter().chain(table.columns.iter().copied()).collect()
@@ -179,7 +179,7 @@ fn lists(columns: &[Column]) -> Vec<List> {
     columns.iter().map(|column| list_of(column.kind)).collect()
 }
 
-/// The statement for pages of this form. Reading a page locks nothing.
+/// Returns the statement for pages of this form. Reading a page locks nothing.
 pub(super) fn page(table: &'static Schema, page: &Page) -> Statement {
     let shape = Shape { table, scope: Scope::of(table), columns: columns(table) };
     let (name, own) = (table.name, listed("t.", table.columns));

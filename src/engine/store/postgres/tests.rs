@@ -31,7 +31,7 @@ static PAGES: LazyLock<Vec<Statement>> = LazyLock::new(|| {
     of_audit.chain(of_jobs.iter().map(|of| page(Job::SCHEMA, of))).collect()
 });
 
-/// The statements on the tables of the engine, and those on the others.
+/// Returns the statements on the tables of the engine, and those on the others.
 pub(super) fn every_statement() -> Vec<&'static Statement> {
     let mut all: Vec<&Statement> = Vec::new();
     for table in STATEMENTS.iter() {
@@ -139,7 +139,7 @@ fn opened_again(name: &str) -> Postgres {
     Postgres::open(url.strip_prefix("postgres:").unwrap(), false).unwrap()
 }
 
-/// A connection of its own, with time for a test.
+/// Returns a connection of its own, with time for a test.
 pub(super) fn connection(database: &Postgres) -> Connection {
     let until = Until::within(Duration::from_secs(30));
     let mut connection = database.connect(until).unwrap();

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The pause before the next query.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A mark that no other batch has.
+/// Draws a mark that no other batch has.
 pub(super) fn mark() -> Result<[u8; 16]> {
     let mut mark = [0; 16];
     getrandom::fill(&mut mark).map_err(|_| Error::storage("the system has no randomness"))?;

@@ -5,7 +5,7 @@ use crate::engine::store::table::{Column, Kind, Value};
 use crate::postgres::{Param, Row};
 use bytes::BufMut;
 
-/// The parameters for rows or keys of these columns, one array for each column.
+/// Returns the parameters for rows or keys of these columns, one array for each column.
 pub(super) fn arrays(columns: &[Column], rows: &[Vec<Value>]) -> Vec<Param> {
     let column = |(place, column): (usize, &Column)| {
         let values = rows.iter().map(|row| row.get(place));
@@ -22,7 +22,7 @@ pub(super) fn arrays(columns: &[Column], rows: &[Vec<Value>]) -> Vec<Param> {
     columns.iter().enumerate().map(column).collect()
 }
 
-/// The parameters for one key, each by itself.
+/// Returns the parameters for one key, each by itself.
 pub(super) fn each(values: &[Value]) -> Vec<Param> {
     let param = |value: &Value| match value {
         Value::Int(number) => Param::int(*number),
@@ -34,7 +34,7 @@ pub(super) fn each(values: &[Value]) -> Vec<Param> {
     values.iter().map(param).collect()
 }
 
-/// An array of numbers.
+/// Returns an array of numbers.
 pub(super) fn ints(numbers: &[i64]) -> Param {
     Param::list(crate::postgres::List::Ints, numbers.iter(), |number, buffer| {
         buffer.put_i64(*number);
@@ -50,7 +50,7 @@ pub(super) fn blobs(values: &[[u8; 16]]) -> Param {
     })
 }
 
-/// The values of a row with these columns, or `None` if they cannot be.
+/// Returns the values of a row with these columns, or `None` if they cannot be.
 pub(super) fn values_of(row: &Row, columns: &[Column]) -> Option<Vec<Value>> {
     let mut found = row.values();
     let value = |column: &Column| {

@@ -100,7 +100,7 @@ impl Descriptors {
         self.is_listed() && self.own[..self.writing].iter().all(is_intact)
     }
 
-    /// The state of all of them, also in a forked child of the process that opened them. Nothing is opened for
+    /// Returns the state of all of them, also in a forked child of the process that opened them. Nothing is opened for
     /// this: it would get the number of one that was closed.
     pub(super) fn state(&self) -> State {
         let is_own = std::process::id() == self.process;
@@ -143,7 +143,7 @@ impl Descriptor {
     }
 }
 
-/// The file that has the number of a descriptor, in a list that is open.
+/// Returns the file that has the number of a descriptor, in a list that is open.
 fn look_up(list: &OwnedFd, of: &Descriptor) -> std::io::Result<Id> {
     let file = fstatat(list, of.name.as_c_str(), AtFlags::empty())?;
     Ok((file.st_dev, file.st_ino))
@@ -154,7 +154,7 @@ fn look_up_here(of: &Descriptor) -> std::io::Result<Id> {
     std::fs::metadata(format!("{LIST}/{}", of.number)).map(|file| id(&file))
 }
 
-/// The descriptors of these files that the process has.
+/// Returns the descriptors of these files that the process has.
 fn listed(files: &[PathBuf]) -> Vec<(RawFd, Id)> {
     let ids: Vec<Id> =
         files.iter().filter_map(|file| Some(id(&std::fs::metadata(file).ok()?))).collect();

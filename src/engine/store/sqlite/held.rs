@@ -120,7 +120,7 @@ impl Held {
         held(opening)
     }
 
-    /// The mutex that is locked while connections to the database are opened or closed.
+    /// Returns the mutex that is locked while connections to the database are opened or closed.
     pub(super) fn opening(&self) -> Arc<Mutex<()>> {
         Arc::clone(&self.opening)
     }
@@ -284,7 +284,7 @@ impl Held {
         Ok(HeldFile { id: locked.id, file, bytes, released })
     }
 
-    /// The state that this service shares with others.
+    /// Returns the state that this service shares with others.
     fn shared<'a>(&self, all: &'a mut [Shared]) -> Option<&'a mut Shared> {
         all.iter_mut().find(|shared| Some(shared.database) == self.database)
     }

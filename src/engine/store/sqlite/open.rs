@@ -70,7 +70,7 @@ pub(super) fn cause(error: &std::io::Error) -> String {
     exhausted(error).map_or_else(|| error.to_string(), str::to_owned)
 }
 
-/// The error for a database that must exist.
+/// Returns the error for a database that must exist.
 fn not_created(path: &Path, is: &str) -> Error {
     Error::storage(format!(
         "{} {is}, and is not created: check the path. `seconder init` and `seconder serve` create a \
@@ -153,7 +153,7 @@ fn reject_foreign(path: &Path, known: &[Migration]) -> Result<()> {
     }
 }
 
-/// The URI by which SQLite reads a file as immutable.
+/// Returns the URI by which SQLite reads a file as immutable.
 #[cfg(unix)]
 fn unchanging(path: &Path) -> Option<String> {
     use std::fmt::Write as _;
@@ -247,7 +247,7 @@ fn wait(times: i32) -> bool {
     true
 }
 
-/// A database without a file.
+/// Returns a database without a file.
 #[cfg(test)]
 pub(super) fn memory() -> Result<Connection> {
     let failed = |e: rusqlite::Error| Error::storage(e.to_string());
@@ -394,7 +394,7 @@ fn writable(path: &Path, read_only: bool) -> Result<()> {
     }
 }
 
-/// The path of a file next to the database, with this suffix to its name.
+/// Returns the path of a file next to the database, with this suffix to its name.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);

@@ -167,7 +167,7 @@ fn grow(db: &Connection) -> rusqlite::Result<i64> {
     numbers.collect::<rusqlite::Result<Vec<_>>>()?.pop().ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-/// The path of the file that recognises a database, next to it.
+/// Returns the path of the file that recognises a database, next to it.
 pub(super) fn mark_of(database: &Path) -> PathBuf {
     beside(database, "-mark")
 }

@@ -315,7 +315,7 @@ fn use_all(world: &World) {
     engine.handle(&DeleteUser::new(user)).unwrap();
 }
 
-/// The steps of a statement that read a whole table, or all rows of an application.
+/// Returns the steps of a statement that read a whole table, or all rows of an application.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {
     let mut explained = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let mut rows = explained.raw_query();

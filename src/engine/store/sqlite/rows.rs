@@ -118,7 +118,7 @@ impl ToSql for OfKey<'_> {
     }
 }
 
-/// The statement that reads a page.
+/// Returns the statement that reads a page.
 fn page_of(table: &Schema, page: &Page) -> String {
     let name = |place: usize| table.columns[place].name;
     let columns: Vec<_> = table.columns.iter().map(|column| column.name).collect();

@@ -104,7 +104,8 @@ pub(super) fn migrate(connection: &Connection, known: &[Migration]) -> rusqlite:
     }
 }
 
-/// The versions that the database has; none without the table of them, as in an empty database.
+/// Returns the versions that the database has; none without the table of them, as in an empty
+/// database.
 fn applied(connection: &Connection) -> rusqlite::Result<Vec<Applied>> {
     if !connection.table_exists(None, "migrations")? {
         // A database with tables, but without this one, is of a build before it.

@@ -30,7 +30,7 @@ impl Sqlite {
     }
 }
 
-/// The bytes in the file that nothing uses. Returns `None` if a fork waits for it.
+/// Returns the bytes in the file that nothing uses. Returns `None` if a fork waits for it.
 fn examine(db: &mut Connection, path: &Path, full: bool, using: &Using) -> Result<Option<u64>> {
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
     // The full check also compares each index with its table.

@@ -62,7 +62,7 @@ impl Guard {
         self.watch.check(&self.held)
     }
 
-    /// The mutex that is locked while connections are opened or closed.
+    /// Returns the mutex that is locked while connections are opened or closed.
     pub(super) fn opening(&self) -> Arc<Mutex<()>> {
         self.held.opening()
     }
@@ -200,7 +200,7 @@ impl Folder {
     }
 }
 
-/// The identity of the file at this path; `None` if there is no file.
+/// Returns the identity of the file at this path; `None` if there is no file.
 pub(super) fn id_of(path: &Path) -> Option<Id> {
     std::fs::metadata(path).ok().map(|file| id(&file))
 }

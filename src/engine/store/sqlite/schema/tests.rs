@@ -27,7 +27,7 @@ fn known(later: &[&'static str]) -> Vec<Migration> {
     KNOWN[..1].iter().cloned().chain(later).collect()
 }
 
-/// A database of version 1 with a row.
+/// Returns a database of version 1 with a row.
 fn first(folder: &Path) -> PathBuf {
     let path = folder.join("seconder.db");
     let store = Sqlite::open_with(&path, false, &known(&[])).unwrap();
