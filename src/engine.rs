@@ -296,8 +296,8 @@ impl Engine {
     /// another day, in which it can be put right.
     ///
     /// Every few decisions delete some expired rows too, so nothing grows without this. A program that
-    /// runs for long calls it every few seconds, as `seconder serve` does: then what expired in a busy
-    /// hour goes in an idle one.
+    /// runs for long calls it every few seconds, as `seconder serve` does: then data that expired in a
+    /// busy hour is deleted in an idle one.
     ///
     /// Rows go in steps of 256, each a decision of its own, so that no call waits for more than one of
     /// them. After `budget` no further step begins. Returns whether there may be more to delete.

@@ -1,4 +1,4 @@
-//! The approver: devices of users that sign what they send, with a key that never leaves them. They register by an
+//! The approver: devices of users that sign their requests, with a key that never leaves them. They register by an
 //! invitation, show the open approval requests of their user and respond to them, and show codes. docs/approver.md
 //! describes the protocol; this implements all of it except the HTTP.
 

@@ -36,7 +36,7 @@ struct Tally {
     last: Option<(Trail, Noted)>,
 }
 
-/// A row to write: of what, for how many refusals.
+/// A row to write: the refusal, and the number of refusals that it stands for.
 struct Row {
     kind: String,
     trail: Trail,

@@ -36,7 +36,7 @@ impl Clock for System {
     }
 }
 
-/// Returns the time of the system since the Unix epoch, for what no test has to control.
+/// Returns the time of the system since the Unix epoch, for uses that no test has to control.
 pub(crate) fn system_time() -> Duration {
     System.now()
 }

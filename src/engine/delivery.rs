@@ -122,8 +122,8 @@ pub enum Outcome {
         /// The reason, without the code.
         reason: String,
     },
-    /// It may have been sent, because the connection was lost before a response arrived: what went
-    /// wrong, without the code. Another attempt carries the same [`Message::id`].
+    /// It may have been sent, because the connection was lost before a response arrived. The reason
+    /// is without the code. Another attempt carries the same [`Message::id`].
     Ambiguous(String),
 }
 
@@ -213,7 +213,7 @@ pub trait Post: Send + Sync {
     /// Posts a callback; `Ok` means that the application accepted it.
     ///
     /// # Errors
-    /// What went wrong.
+    /// The reason why it was not posted.
     fn post(&self, callback: &SignedCallback) -> Result<(), String>;
 
     /// Posts a callback, and returns the outcome. After [`Outcome::Permanent`], it is not posted

@@ -10,7 +10,7 @@ use crate::calls::{Authenticator, Factors, PhoneType, RegisteredDevice};
 use crate::model::UserId;
 
 impl Engine {
-    /// Returns a user, and what protects the account.
+    /// Returns a user, and the factors that protect the account.
     pub(super) fn factors(&self, user_id: UserId) -> Result<(Profile, Factors)> {
         let app = self.app.app_id;
         let found = self.look(move |view| factors::find(view, app, user_id))?;

@@ -280,7 +280,7 @@ fn joined(values: &[impl ToString]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
 }
 
-/// Mobile phones are what codes are sent to, so they cannot be refused.
+/// Codes are sent to mobile phones, so they cannot be refused.
 fn refuse(value: &str) -> Result<Vec<LineType>> {
     if value == "none" {
         return Ok(Vec::new());

@@ -53,8 +53,8 @@ pub type LookUp<'a> = Box<dyn FnOnce(&str) -> Option<PhoneLine> + 'a>;
 /// The permission to look up a number now, if there is one.
 #[non_exhaustive]
 pub enum Reserved<'a> {
-    /// By this function. It is dropped without a call if the look-up is not allowed, and what it reserves
-    /// has to be free again then.
+    /// By this function. It is dropped without a call if the look-up is not allowed, and must then
+    /// release what it has reserved.
     LookUp(LookUp<'a>),
     /// Not now. Nothing is counted, only earlier results of the provider are known, and the audit says so.
     NotNow,

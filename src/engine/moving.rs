@@ -107,7 +107,7 @@ pub enum Imported {
     /// A user with this id is here and differs, or another user has the number, the login name or a
     /// device. Nothing was changed.
     Conflict {
-        /// What differs.
+        /// The field that differs.
         field: &'static str,
         /// How.
         reason: String,

@@ -61,7 +61,7 @@ pub enum PushOutcome {
 
 /// Sends push messages.
 pub trait SendPush: Send + Sync {
-    /// Sends one, and says what became of it.
+    /// Sends a message, and returns the outcome.
     fn send(&self, message: &PushMessage) -> PushOutcome;
 
     /// Returns the maximum time that an attempt takes. Default: 30 s.

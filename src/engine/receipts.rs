@@ -17,8 +17,8 @@ const REASON: usize = 100;
 const TOKEN: usize = 43;
 
 impl Engine {
-    /// Notes what a provider reports of a message: `provider_id` is the id that it gave the message or one
-    /// of its parts, as in [`Outcome::Sent`](super::Outcome::Sent), and `route` the route by which it was
+    /// Notes a provider's report on a message: `provider_id` is the id that it gave the message or one of
+    /// its parts, as in [`Outcome::Sent`](super::Outcome::Sent), and `route` the route by which it was
     /// sent. Zeros before the id, and the case of its letters, make no difference. The job of the message
     /// shows the report from then on, and for one that failed, the audit has a row. A message of several
     /// parts is delivered when all of them are, and has failed when one has. Reports may arrive before the
@@ -45,9 +45,9 @@ impl Engine {
         self.run(move |view| jobs::receipt(view, &route, &provider_id, &delivery, now))
     }
 
-    /// Keeps a document that the provider of this route fetches, such as what a voice reads out, and
-    /// returns the token for [`Engine::take_document`]. It can be fetched as long as the code of the
-    /// message can be used; without a message, for a test, for ten minutes.
+    /// Keeps a document that the provider of this route fetches, such as the text that a voice reads
+    /// out, and returns the token for [`Engine::take_document`]. It can be fetched as long as the code
+    /// of the message can be used; without a message, for a test, for ten minutes.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the message is not being sent; [`Error::Storage`] if the database

@@ -56,15 +56,15 @@ impl Engine {
         Ok(self.user(user_id)?.authenticator_used)
     }
 
-    /// Rejects a call of a user for their own account that would add to or replace what protects it:
-    /// a person who finds a terminal unlocked is not the user. A server calls this for a peer that
+    /// Rejects a call of a user for their own account that would add to or replace its protection: a
+    /// person who finds a terminal unlocked is not the user. A server calls this for a peer that
     /// makes calls for its own account alone.
     ///
     /// An authenticator app can be enrolled while nothing protects the account: no code of the user
     /// was ever accepted, and there is no device and no recovery code. Confirming an app is not
     /// restricted, because [`Verify`](crate::Verify) does the same. Recovery codes can be created
     /// while no code is left, within ten minutes of a code of the app. Every other call that changes
-    /// what protects an account is rejected.
+    /// the protection of an account is rejected.
     ///
     /// # Errors
     /// [`Error::Rejected`](crate::Error::Rejected), with the status 403 if only an administrator can

@@ -146,7 +146,7 @@ impl Store {
         self.backend.is_restored()
     }
 
-    /// Spends what may have been used since the copy was made.
+    /// Invalidates everything that may have been used since the copy was made.
     pub(super) fn spend(&self, now: Time) -> Result<()> {
         let _using = self.backend.begin()?;
         self.backend.spend(now)

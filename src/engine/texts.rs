@@ -96,7 +96,7 @@ struct Tag {
 }
 
 impl Tag {
-    /// Reads what a program has as a locale: `pt-BR`, `pt_BR.UTF-8`, `zh-Hant`.
+    /// Reads a locale in a program's notation: `pt-BR`, `pt_BR.UTF-8`, `zh-Hant`.
     fn read(text: &str) -> Option<Tag> {
         let tag = text.split(['.', '@']).next().unwrap_or_default();
         let mut subtags = tag.split(['-', '_']);
@@ -221,7 +221,7 @@ impl Wording {
         }
     }
 
-    /// Inserts a value, which cannot change what is around it: it stays in its line, and in its
+    /// Inserts a value, which cannot change the text around it: it stays in its line, and in its
     /// direction.
     fn insert(&mut self, value: &str, isolated: bool) {
         if isolated {

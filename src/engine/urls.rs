@@ -1,6 +1,6 @@
 //! Redaction of URLs in the errors of senders, which are stored and shown.
 
-/// Returns the text without what URLs in it carry besides their host and path: a user and a
+/// Returns the text without the parts of URLs other than their host and path: a user and a
 /// password, and parameters, which say who approved what.
 pub(super) fn without_parameters(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

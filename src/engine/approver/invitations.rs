@@ -15,7 +15,7 @@ use sha2::Sha256;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// The digits and letters of codes, without those that look like others (Crockford's Base32).
+/// The digits and letters of codes, without characters that look like others (Crockford's Base32).
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// The number of characters in a code: 50 bits.
 const LENGTH: usize = 10;
@@ -198,8 +198,8 @@ fn new_code(random: &dyn Random) -> Result<Zeroizing<String>> {
     Ok(Zeroizing::new(bytes.iter().map(letter).collect()))
 }
 
-/// Returns a typed code as it is hashed and signed, or `None` for what cannot be one: in capitals, without what
-/// separates the groups, and with the letters that look like digits read as those.
+/// Returns a typed code as it is hashed and signed, or `None` for a text that cannot be one: in capitals, without
+/// separators between the groups, and with the letters that look like digits read as those.
 pub fn invitation_code(typed: &str) -> Option<Zeroizing<String>> {
     let mut code = Zeroizing::new(String::with_capacity(LENGTH));
     for letter in typed.chars().filter(|letter| !"- ".contains(*letter)) {

@@ -186,7 +186,7 @@ mod tests {
         clock.0.store(NOW + 600, Ordering::Relaxed);
         spool.deliver(&message("3333333", NOW + 1200)).unwrap();
         assert_eq!(texts(&spool), set(&["", "2222222", "3333333"]));
-        // A process that starts later finds what an earlier one left behind.
+        // A process that starts later finds files that an earlier one left behind.
         let (restarted, clock) = self::spool(folder.path());
         clock.0.store(NOW + 10_000, Ordering::Relaxed);
         restarted.housekeep();

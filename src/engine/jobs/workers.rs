@@ -57,8 +57,8 @@ impl Engine {
         drop(self.release(left.into_iter()));
     }
 
-    /// Has these workers send what calls decide, as long as they live. Once set, they cannot be replaced:
-    /// returns whether they were set.
+    /// Has these workers send the messages and callbacks of calls, as long as they live. Once set, they
+    /// cannot be replaced: returns whether they were set.
     pub fn set_workers(&self, workers: &Arc<dyn Workers>) -> bool {
         self.shared.workers.set(Arc::downgrade(workers)).is_ok()
     }
@@ -76,7 +76,8 @@ impl Engine {
     }
 }
 
-/// Threads that send what calls have decided, so that no call waits for long for a gateway.
+/// Threads that send the messages and callbacks of calls, so that no call waits for long for a
+/// gateway.
 pub trait Workers: Send + Sync {
     /// Returns whether jobs of this lane are sent by workers. All others are sent by the thread of the call.
     fn sends(&self, lane: &str) -> bool;

@@ -23,7 +23,7 @@ pub(super) const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const DAY_MILLISECONDS: i64 = 86_400_000;
 
-/// A message, and what limits it.
+/// A message, and the limits that apply to it.
 #[derive(Clone)]
 pub(in crate::engine) struct Sending {
     pub(in crate::engine) app: AppId,

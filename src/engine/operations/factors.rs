@@ -62,7 +62,7 @@ pub(in crate::engine) enum Removed {
     NotFound,
 }
 
-/// Returns a user, and what protects the account.
+/// Returns a user, and the factors that protect the account.
 pub(in crate::engine) fn find(
     view: &mut View,
     app: AppId,

@@ -66,7 +66,7 @@ impl Sweep {
         self.most.saturating_sub(self.deleted.rows)
     }
 
-    /// Deletes the rows of one table, each with what belongs to the row with these values.
+    /// Deletes the rows of one table, each with the rows that belong to it.
     fn each<R: Row>(
         &mut self,
         view: &mut View,

@@ -57,7 +57,7 @@ pub(in crate::engine) fn is_of_callbacks(lane: &str) -> bool {
     lane.starts_with(CALLBACKS)
 }
 
-/// The right to make one attempt, and to say what became of it.
+/// The right to make one attempt, and to report its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Lease {
     pub(in crate::engine) subject: String,

@@ -9,7 +9,7 @@ use crate::engine::moving::{AuthenticatorRecord, DeviceRecord, Imported, UserRec
 use crate::engine::store::{Authenticator, Decided, Device, Email, Lookup, Sequence, User, View};
 use std::collections::BTreeMap;
 
-/// A user, and what belongs to the account.
+/// A user, and the rows that belong to the account.
 pub(in crate::engine) struct Account {
     pub(in crate::engine) user: User,
     pub(in crate::engine) emails: Vec<Email>,

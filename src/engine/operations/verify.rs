@@ -225,9 +225,9 @@ impl Match {
     }
 }
 
-/// Accepts a code, or counts a wrong one. Nothing is learnt about a code beyond its tries, however many
-/// attempts race: each sees what those before it have changed. Returns why, if the code must not be
-/// looked at; nothing is changed then. A wrong one counts for its address too.
+/// Accepts a code, or counts a wrong one. A code is compared at most as often as it has tries, however
+/// many attempts race: each attempt sees the changes of the ones before it. Returns why, if the code
+/// must not be looked at; nothing is changed then. A wrong one counts for its address too.
 pub(in crate::engine) fn commit(
     view: &mut View,
     mut state: VerifyState,

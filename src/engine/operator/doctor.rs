@@ -68,7 +68,7 @@ impl Finding {
         Finding { status: Health::Warning, advice, ..Finding::ok(check, found) }
     }
 
-    /// One that has found what does not work.
+    /// A finding that something does not work.
     pub fn failed(check: &str, found: impl Into<String>, advice: &str) -> Finding {
         Finding { status: Health::Failed, ..Finding::warning(check, found, advice) }
     }

@@ -53,7 +53,7 @@ operation! {
     CountJobs = "jobs.status" -> JobCounts {}
 }
 
-/// The statistics of what there is to send.
+/// Statistics of the messages and callbacks to send.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobCounts {

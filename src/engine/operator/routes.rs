@@ -16,7 +16,7 @@ operation! {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Routes {
-    /// The routes, without those that were removed.
+    /// The routes, without removed ones.
     pub routes: Vec<StoredRoute>,
 }
 

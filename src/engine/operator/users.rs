@@ -102,7 +102,7 @@ operation! {
     }
 }
 
-/// A user, and what protects the account.
+/// A user, and the factors that protect the account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserDetails {

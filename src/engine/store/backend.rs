@@ -27,7 +27,7 @@ pub(in crate::engine) struct Upkept {
 }
 
 pub(in crate::engine) trait Backend: Send + Sync {
-    /// Begins to use it, until what this returns is dropped.
+    /// Begins to use the database, until the returned value is dropped.
     ///
     /// # Errors
     /// [`Error::Storage`] in a process that cannot use it, because it was forked.
@@ -37,7 +37,8 @@ pub(in crate::engine) trait Backend: Send + Sync {
     fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
     /// Returns whether it was put back from a copy, so that [`Backend::spend`] has to follow before anything.
     fn is_restored(&self) -> bool;
-    /// Spends what may have been used since a copy was made: see `store/restored.rs`.
+    /// Invalidates everything that may have been used since a copy was made: see
+    /// `store/restored.rs`.
     ///
     /// # Errors
     /// [`Error::Storage`] if nothing was changed.

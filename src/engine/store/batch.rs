@@ -102,7 +102,7 @@ impl Seat {
         self.changed.notify_one();
     }
 
-    /// Waits while nothing happens, and returns what did.
+    /// Waits for a change of the state, and returns the new one.
     fn wait(&self, patience: Duration) -> State {
         let Ok(state) = self.state.lock() else { return State::Waiting };
         let waiting = |state: &mut State| *state == State::Waiting;

@@ -126,7 +126,7 @@ impl Cache {
         keys.iter().filter_map(|key| self.row(key)).filter_map(typed).collect()
     }
 
-    /// Returns the keys of the rows with this prefix, in order, also of those that were removed.
+    /// Returns the keys of the rows with this prefix, in order, also of removed rows.
     pub(super) fn keys(&self, prefix: &[Value]) -> Vec<Vec<Value>> {
         let stored = self.slots.range(prefix.to_vec()..).map(|(key, _)| key);
         let stored = stored.take_while(|key| key.starts_with(prefix));
@@ -173,14 +173,14 @@ impl Cache {
         let mut unreadable = Vec::new();
         for values in found {
             let key: Vec<Value> = values.iter().take(schema.key).cloned().collect();
-            // The store still has what this batch deletes.
+            // The store still has the rows that this batch deletes.
             if self.deleted.iter().any(|prefix| key.starts_with(prefix)) {
                 continue;
             }
             let whole = matches!(which, Which::Due(_)).then(|| values.clone());
             let row = match (read(values), which) {
                 (Ok(row), _) => row,
-                // One unreadable row must not stop the search for expired rows for good.
+                // One unreadable row must not stop the search for expired rows permanently.
                 (Err(_), Which::Due(_)) => {
                     unreadable.extend(whole);
                     continue;

@@ -157,7 +157,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![3 => users, 5 => codes, 3 => others]
 }
 
-/// An engine, and what its users have.
+/// An engine, and the data that its users have.
 struct World {
     engine: Engine,
     clock: Given,
@@ -432,7 +432,7 @@ fn memory() -> Store {
     Store::new(Memory::new())
 }
 
-/// Returns a store whose secrets are sealed: compared is what decisions see of them.
+/// Returns a store whose secrets are sealed: the comparison is of the values that decisions see.
 fn sealed(backend: impl Backend + 'static) -> Store {
     let clock = Given(Arc::new(AtomicU64::new(0)));
     Store::sealed(backend, Ring::in_memory().unwrap(), Arc::new(clock)).unwrap()

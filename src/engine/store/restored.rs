@@ -14,8 +14,8 @@ use crate::engine::clock::Time;
 /// - the browsers that are remembered: some may have been forgotten since;
 /// - the tokens of operators: some may have been replaced since. Anyone who can open the database can add them again.
 ///
-/// They keep to the SQL that the stores share; `schema` is what the names of tables begin with. Each reads a whole
-/// table, so they belong in no call.
+/// They keep to the SQL that the stores share; `schema` is the prefix of the names of tables. Each reads a whole table,
+/// so they belong in no call.
 pub(super) fn statements(now: Time, schema: &str) -> Vec<String> {
     let millis = now.0;
     // The clock may have been set back, or not have been set yet. Its time at the last noted decision

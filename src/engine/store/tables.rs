@@ -62,7 +62,7 @@ tables! {
         id: i64,
     }
 
-    /// A user. The counts of wrong codes are those in a row, since the last right one.
+    /// A user. Wrong codes are counted in a row, since the last right one.
     User in users, key 1 {
         user_id: u64,
         app_id: i64,
@@ -327,7 +327,7 @@ tables! {
         payload: Sealed<String>,
         /// The phone number of a message, masked.
         number: Option<String>,
-        /// The route by which it goes next, or what became of it.
+        /// The route by which it goes next, or its outcome.
         lane: String,
         /// The route of the latest attempt.
         route: String,

@@ -60,8 +60,8 @@ pub(in crate::engine) struct View {
     calls: Vec<Statistics>,
     /// The counts of the decisions.
     counted: Vec<Statistics>,
-    /// The counts of the decision that is being made; `None` in the place where it has deleted all
-    /// counts.
+    /// The counts of the decision that is being made; `None` marks the place at which it has
+    /// deleted all counts.
     counting: Vec<Option<Statistics>>,
 }
 

@@ -44,11 +44,11 @@ impl Due {
     }
 }
 
-/// A page of rows, the latest first: of those whose key begins with `prefix`, in the order of their
-/// keys; or, if `by_due`, of those that become due apart from others, with the value in `prefix`, in the
-/// order of the column by which they become due, and of the key. Without a prefix, these come in the order
-/// of the values by which they become due apart. Only rows before a place, which is the beginning of what
-/// follows the prefix in that order.
+/// A page of rows, the latest first: of rows whose key begins with `prefix`, in the order of their keys;
+/// or, if `by_due`, of rows that become due separately, with the value in `prefix`, in the order of the
+/// column by which they become due, and of the key. Without a prefix, these come in the order of the
+/// values by which they become due apart. Only rows before a place, which is the beginning of what follows
+/// the prefix in that order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) struct Page {
     pub(in crate::engine) by_due: bool,

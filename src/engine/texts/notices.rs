@@ -1,7 +1,7 @@
 //! Texts of notifications on devices, in the languages of the approver (server/approver/assets).
 
-/// A language, what a notification says below the name of an application whose request waits, and what it says
-/// when a device was registered.
+/// A language, the text of a notification below the name of an application whose request waits, and the text for a
+/// device that was registered.
 const NOTICES: [(&str, &str, &str); 6] = [
     ("en", "asks for your approval", "A device was added to your account."),
     ("de", "bittet um Ihre Freigabe", "Ihrem Konto wurde ein Gerät hinzugefügt."),

@@ -99,7 +99,7 @@ pub(super) fn problems(template: &str, kind: Kind, language: &str) -> Vec<String
 }
 
 /// Returns whether the word in which the code stands may be a link, which phones open at a touch, and whose
-/// host then learns the code. What another placeholder inserts there is not known. The line that
+/// host then learns the code. The text that another placeholder inserts there is not known. The line that
 /// browsers read is added by itself.
 fn is_code_in_link(pieces: &[Piece<'_>]) -> bool {
     let Some(at) = pieces.iter().position(|piece| *piece == Piece::Placeholder("code")) else {
@@ -141,7 +141,7 @@ fn is_code_in_link(pieces: &[Piece<'_>]) -> bool {
     before.contains(suspicious) || after.contains(suspicious) || has_scheme || dotted
 }
 
-/// Returns whether a character sets the direction of what follows it.
+/// Returns whether a character sets the direction of the text after it.
 pub(super) fn is_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -79,8 +79,8 @@ mod system {
         }
     }
 
-    /// Gives the folder that was just created to the owner of the database, or the service could not write to what root
-    /// has created. Another folder that was put in its place is not empty, or belongs to another user.
+    /// Gives the folder that was just created to the owner of the database, or the service could not write to a folder
+    /// that root has created. Another folder that was put in its place is not empty, or belongs to another user.
     fn give_to_owner(folder: &Path, database: &Path) -> Result<()> {
         let Ok(theirs) = database.metadata() else { return Ok(()) };
         let created = File::from(open_folder(folder, OFlag::O_RDONLY)?);

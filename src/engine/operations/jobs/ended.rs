@@ -19,7 +19,7 @@ const KEPT_SENT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 const KEPT_DEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Ends a job that was sent. It is kept for a while if it went by a route of an operator, who may want
-/// to know what became of it.
+/// to know its outcome.
 pub(super) fn sent(
     view: &mut View,
     mut job: Job,

@@ -16,8 +16,8 @@ const KEPT_EARLY: Duration = Duration::from_secs(60 * 60);
 /// Between the ids of a message of several parts, as in [`Outcome::Sent`](crate::engine::Outcome::Sent).
 const PARTS: char = ' ';
 
-/// Notes what a provider reports of a message, or of a part of one, by the id that it gave it. Returns
-/// whether a message with this id is known.
+/// Notes a provider's report on a message, or on a part of one, by the id that the provider gave it.
+/// Returns whether a message with this id is known.
 pub(in crate::engine) fn receipt(
     view: &mut View,
     route: &str,

@@ -40,7 +40,7 @@ fn child_that_is_killed() {
     });
 }
 
-/// Writes a line at once, which is shorter than what a pipe takes whole.
+/// Writes a line at once, which is shorter than the size that a pipe takes whole.
 fn say(line: &str) {
     let line = format!("\ncall {line}\n");
     std::io::stdout().lock().write_all(line.as_bytes()).unwrap();

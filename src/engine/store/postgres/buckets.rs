@@ -1,7 +1,7 @@
 //! Maps rows to buckets, which decide what has to be locked before rows are read.
 //!
-//! A row that does not exist cannot be locked. So what a decision concludes from rows that are
-//! missing, or from all rows of a user, is protected by something that does exist:
+//! A row that does not exist cannot be locked. So a conclusion that a decision draws from missing
+//! rows, or from all rows of a user, is protected by something that does exist:
 //!
 //! - rows of a user (their key begins with `user_id`, or with a subject `user:` and the id) by the
 //!   row of `users`. It is locked before any of them is read, and before any is written, so one
@@ -13,14 +13,14 @@
 //!   nothing, because nearly every decision may read them.
 //! - counts by nothing: they are only added to, and nothing is decided by them. Nor is what the
 //!   housekeeping of all nodes has seen: each node sees for itself what it has not read yet.
-//! - every other row by itself, and what is concluded from its absence by its key: the node that
-//!   inserts it second gets an error and decides again.
+//! - every other row by itself, and a conclusion from its absence by its key: the node that inserts
+//!   it second gets an error and decides again.
 
 use crate::engine::store::table::{Schema, Value};
 
 /// The number of buckets. It never changes, because buckets are stored.
 pub(super) const BUCKETS: i64 = 4096;
-/// The fence of the lists of applications and of keys, after those of the buckets.
+/// The fence of the lists of applications and of keys, after the fences of the buckets.
 pub(super) const LIST: i64 = BUCKETS;
 
 /// The owner of a table's rows, by what their key begins with.

@@ -65,7 +65,7 @@ fn no_statement_reads_a_whole_table() {
     assert!(found.is_empty(), "{}", found.join("\n\n"));
 }
 
-/// Planned by what the server knows of tables with many rows, free to read them as it likes.
+/// Plans with the server's statistics of tables with many rows, which it may read in any way.
 #[test]
 fn no_statement_reads_a_whole_table_where_the_server_may() {
     let mut connection = connection(&opened("filled"));
@@ -73,7 +73,7 @@ fn no_statement_reads_a_whole_table_where_the_server_may() {
         let columns = columns(table);
         let key = table.key + columns.len() - table.columns.len();
         let values = columns.iter().enumerate().map(|(place, column)| {
-            // Of what a key begins with, there are several rows, and many that become due together.
+            // Each beginning of a key has several rows, and many rows become due together.
             let number = match (place, key) {
                 _ if Some(column.name) == table.due_of => "g % 3",
                 (_, 1) => "g",

@@ -69,7 +69,7 @@ pub(super) fn check_server(connection: &mut Connection) -> Result<()> {
     }
 }
 
-/// Sets what every session of the engine needs.
+/// Sets the parameters that every session of the engine needs.
 pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
     connection.simple(SESSION).map_err(failed)?;
     match connection.simple(PLANS) {
@@ -273,7 +273,7 @@ fn statements(migration: &Migration, has_schema: bool) -> String {
     )
 }
 
-/// Spends what may have been used since a copy was made: see `store/restored.rs`.
+/// Invalidates everything that may have been used since a copy was made: see `store/restored.rs`.
 ///
 /// A node that has read rows before this and writes them afterwards would undo it. So every lock that decisions take
 /// before they read is taken first, in their order: decisions already made are waited for, and later ones read the

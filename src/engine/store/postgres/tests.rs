@@ -55,8 +55,8 @@ fn every_statement_has_a_name_of_its_own() {
     assert!(names.iter().all(|name| name.len() < 64));
 }
 
-/// PostgreSQL, Citus, CockroachDB and YugabyteDB share these words. What one of them lacks, such as
-/// LISTEN, advisory locks, sequences and triggers, cannot slip in.
+/// PostgreSQL, Citus, CockroachDB and YugabyteDB share these words. A feature that one of them
+/// lacks, such as LISTEN, advisory locks, sequences and triggers, cannot slip in.
 #[test]
 fn statements_use_only_the_words_that_relatives_of_postgresql_share() {
     const WORDS: &[&str] = &[

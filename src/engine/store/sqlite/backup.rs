@@ -150,7 +150,7 @@ fn refuse_foreign(database: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The ends of the names of what SQLite takes for a part of a database.
+/// The suffixes of files that SQLite takes for a part of a database.
 const LEFTOVERS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Refuses files that another database of this name left: SQLite would take it for a part of the copy.
@@ -260,7 +260,8 @@ pub(super) fn check(
     Ok(Some(found))
 }
 
-/// Spends what may have been used since the copy was made, and makes the file the database's own.
+/// Invalidates everything that may have been used since the copy was made, and makes the file the
+/// database's own.
 fn spend(db: &Connection, part: &Path, database: &Path, now: Time) -> rusqlite::Result<()> {
     schema::migrate(db, KNOWN)?;
     let all = db.unchecked_transaction()?;

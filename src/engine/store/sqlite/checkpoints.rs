@@ -52,7 +52,7 @@ impl Checkpoints {
         Ok(Checkpoints { pages, connection })
     }
 
-    /// Copies pages if there are many. Where it fails, nothing is lost, and it is tried again after
+    /// Copies pages if there are many. If this fails, nothing is lost, and it is tried again after
     /// the next commit.
     pub(super) fn run_if_due<'a>(&self, guard: &Guard, writer: impl FnOnce() -> Result<InUse<'a>>) {
         let Some(connection) = &self.connection else { return };

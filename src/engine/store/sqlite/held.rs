@@ -325,7 +325,7 @@ fn closed(database: &Path) -> Error {
 /// A lock on a database that is not open anywhere.
 pub(super) struct Alone(#[allow(dead_code, reason = "it is closed with the lock")] File);
 
-/// Keeps every process from opening a database, as long as what this returns lives.
+/// Keeps every process from opening a database, as long as the returned value lives.
 ///
 /// # Errors
 /// [`Error::Storage`] if any has it open.

@@ -129,8 +129,8 @@ impl Origin {
         }
     }
 
-    /// Writes the number of a transaction that is committed. Where that fails, it stays too low, so that
-    /// less is noticed: the program may have given up the rights.
+    /// Writes the number of a transaction that is committed. If that fails, the number stays too low, so
+    /// that less is noticed: the program may have dropped its privileges.
     pub(super) fn after_commit(&self, number: Option<i64>) {
         let Some(number) = number else { return };
         if let Some(mut file) = open_mark(&self.mark, File::options().write(true)) {
@@ -215,8 +215,9 @@ pub(super) fn keep_owner(file: &File, like: &Path) {
 #[cfg(not(unix))]
 pub(super) fn keep_owner(_: &File, _: &Path) {}
 
-/// Makes this file the one that the database knows, in the transaction that spends what may have been
-/// used since the copy was made. The file may still have another name than the database will.
+/// Makes this file the one that the database knows, in the transaction that invalidates everything
+/// that may have been used since the copy was made. The file may still have another name than the
+/// database will.
 pub(super) fn adopt(db: &Connection, file: &Path, database: &Path) -> rusqlite::Result<()> {
     let identity = Identity::of(file);
     let known = Known::read(db)?;

@@ -1,14 +1,14 @@
 //! Keeps an open database usable across forks.
 //!
 //! A fork copies the memory of SQLite, but neither the threads that hold its mutexes nor the locks
-//! that the process has on files. So what a thread of the parent was doing at that moment is never
+//! that the process has on files. So an operation of a parent's thread at that moment is never
 //! finished in the child, and SQLite takes the parent's locks for the child's: it would write
 //! without the lock that keeps the parent from removing the log, and so lose committed data.
 //!
 //! Whether a thread uses a database is therefore counted. If none did, no mutex is held and no
 //! transaction is open in the child. The child then closes the connections that it inherited before
-//! it opens any, which leaves the files and the parent's locks alone, and makes SQLite forget what
-//! the parent had locked. If a thread did, the child uses no database.
+//! it opens any, which leaves the files and the parent's locks alone, and makes SQLite forget the
+//! parent's locks. If a thread did, the child uses no database.
 
 use super::{held, keep_log};
 use crate::{Error, Result};

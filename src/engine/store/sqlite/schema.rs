@@ -90,7 +90,7 @@ pub(super) fn migrate(connection: &Connection, known: &[Migration]) -> rusqlite:
         let step = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         // Read under the lock, because another process may have been faster.
         let Ok(Some(next)) = migrations::next(known, &applied(&step)?) else {
-            // One of a newer build may have been: what it wrote is rejected by `check` afterwards.
+            // One of a newer build may have been: its version is rejected by `check` afterwards.
             return step.commit();
         };
         step.execute_batch(&next.sql)?;

@@ -75,7 +75,8 @@ pub(super) fn is_at(_: &File, _: &Path) -> bool {
 
 pub(super) struct Alone;
 
-/// Always succeeds: SQLite alone knows if others have it open, and says so when the log is removed.
+/// Always succeeds: SQLite alone knows if others have it open, and reports it when the log is
+/// removed.
 pub(super) fn exclusively(_: &Path) -> Result<Alone> {
     Ok(Alone)
 }

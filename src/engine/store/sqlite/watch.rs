@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 type Id = (u64, u64);
 
 /// Keeps a database that is open from losing its log, as far as the system allows it, and notices
-/// where it was lost all the same.
+/// if it was lost all the same.
 pub(super) struct Guard {
     watch: Watch,
     held: Held,
@@ -89,7 +89,7 @@ pub(super) struct Watch {
     database: (PathBuf, Id),
     /// The log and its index; none where the file system does not allow SQLite to use a log. A
     /// process that opens the database without the index takes itself for the first one, and does
-    /// not see what others accept.
+    /// not see the codes that others accept.
     beside: Vec<(PathBuf, Id)>,
     folder: Folder,
 }
