@@ -111,7 +111,7 @@ enum class Stage : std::int32_t {
     access = SECONDER_STAGE_ACCESS,
 };
 
-/// What is at the other end of a number.
+/// The kind of line behind a number.
 enum class LineType : std::int32_t {
     unknown = SECONDER_DEFAULT,
     mobile = SECONDER_LINE_TYPE_MOBILE,
@@ -134,14 +134,14 @@ enum class Generation : std::int32_t {
     older = SECONDER_GENERATION_OLDER,
 };
 
-/// How an engine sends callbacks.
+/// The HTTP method with which an engine sends callbacks.
 enum class CallbackMethod : std::int32_t {
     standard = SECONDER_DEFAULT,
     post = SECONDER_CALLBACK_METHOD_POST,
     get = SECONDER_CALLBACK_METHOD_GET,
 };
 
-/// Which calls are retried if a remote service asks to wait.
+/// The calls that are retried if a remote service asks to wait.
 enum class Repeats : std::int32_t {
     standard = SECONDER_DEFAULT,
     none = SECONDER_REPEATS_NONE,
@@ -288,7 +288,7 @@ struct FaultyField {
     std::string_view text;
 };
 
-/// Why a call failed. what() describes it in English, for a log.
+/// The reason that a call failed. what() describes it in English, for a log.
 class Error : public std::exception {
 public:
     /// Takes ownership of an error of C.
@@ -311,13 +311,13 @@ public:
     /// The stage at which the call failed, if the status is unavailable.
     Stage stage() const noexcept { return static_cast<Stage>(seconder_error_stage(get())); }
 
-    /// Whether the call's time limit was reached, if the status is unavailable.
+    /// Returns whether the call's time limit was reached, if the status is unavailable.
     bool timed_out() const noexcept { return seconder_error_timed_out(get()); }
 
-    /// Whether the same call can be retried without the risk that it takes effect twice.
+    /// Returns whether the same call can be retried without the risk that it takes effect twice.
     bool retry_safe() const noexcept { return seconder_error_retry_safe(get()); }
 
-    /// How long to wait before a retry; 0 if that is not known.
+    /// The time to wait before a retry; 0 if that is not known.
     std::chrono::seconds retry_after() const noexcept
     {
         using Count = std::chrono::seconds::rep;
@@ -329,7 +329,7 @@ public:
     std::string_view message() const && = delete;
 
     /// The service's own error code, such as "60026": for a rejection, a wrong or used token, a
-    /// wrong API key, and a rate limit. Empty if there is none.
+    /// wrong API key, and a rate limit. Empty if there is no code.
     std::string_view service_code() const & noexcept
     {
         return detail::view(seconder_error_service_code(get()));
@@ -632,7 +632,7 @@ struct ReplayEntry {
     std::uint64_t until;
 };
 
-/// What became of an attempt to send a message or to post a callback. A bool converts to it: true
+/// The outcome of an attempt to send a message or to post a callback. A bool converts to it: true
 /// is sent(), and false means that a message has failed for good, and that a callback is posted
 /// again. So does an exception.
 ///
@@ -715,29 +715,29 @@ private:
     std::string reason_ = {};
 };
 
-/// Delivers a message to a phone, and returns what became of it. Many threads may run it at once.
+/// Delivers a message to a phone, and returns the outcome. Many threads may run it at once.
 using Deliver = std::function<Outcome(const Message &)>;
-/// Posts a callback, and returns what became of it. Many threads may run it at once.
+/// Posts a callback, and returns the outcome. Many threads may run it at once.
 using Post = std::function<Outcome(const SignedCallback &)>;
-/// What is known of the line behind a number.
+/// The line behind a number, as far as it is known.
 struct PhoneLine {
     std::optional<std::string> carrier = {};
     LineType kind = LineType::unknown;
-    /// Whether the number was ported from another carrier.
+    /// True if the number was ported from another carrier.
     std::optional<bool> ported = {};
 };
 /// Looks up a number, in E.164. std::nullopt, or an exception, if the look-up failed. Many threads may run
 /// it at once.
 using Lookup = std::function<std::optional<PhoneLine>(std::string_view number)>;
-/// What Service::run_jobs() did.
+/// The result of Service::run_jobs().
 struct JobsRun {
-    /// How many messages and callbacks were sent.
+    /// The number of messages and callbacks that were sent.
     std::uint32_t sent;
-    /// How many have to wait for another attempt.
+    /// The number of messages and callbacks that have to wait for another attempt.
     std::uint32_t waiting;
-    /// How many failed for good.
+    /// The number of messages and callbacks that failed for good.
     std::uint32_t failed;
-    /// Whether the budget was used up, or the handle was cancelled, so that there may be more.
+    /// True if the budget was used up, or the handle was cancelled, so that there may be more.
     bool more;
 };
 
@@ -747,7 +747,7 @@ using Replay = std::function<std::optional<bool>(const ReplayEntry &)>;
 /// Returns whether a wait is to end. An exception ends the wait too.
 using Stop = std::function<bool()>;
 
-/// How a call ended, as passed to a Log function.
+/// The outcome of a call, as passed to a Log function.
 struct CallRecord {
     Status status;
     /// One line without secrets, described at seconder_log. Valid while the function runs.
@@ -869,7 +869,7 @@ struct OpenOptions {
     std::optional<std::string> keyring = {};
     Generation replies = Generation::standard;
     CallbackMethod callback_method = CallbackMethod::standard;
-    /// Whether callback_url may lead to addresses that are not of the public Internet.
+    /// True if callback_url may lead to addresses that are not of the public Internet.
     std::optional<bool> callback_private = {};
     std::optional<bool> white_label = {};
     std::optional<bool> sms_enabled = {};
@@ -985,7 +985,7 @@ struct InviteDeviceOptions {
 /// Options of wait_for_approval(), documented in seconder_wait_for_approval_options.
 struct WaitForApprovalOptions {
     Stop stop = {};
-    /// Also accepts a request of which the service names no user. Check the answer with
+    /// Also accepts a request without a user from the service. Check the answer with
     /// approved_unbound().
     bool unbound = false;
 };
@@ -996,7 +996,7 @@ struct StartPhoneVerificationOptions {
     std::optional<std::string> user_ip = {};
 };
 
-/// Which verification: `uuid`, or the number and its calling code.
+/// The verification to look up: `uuid`, or the number and its calling code.
 struct PhoneVerificationStatusOptions {
     std::optional<std::string> uuid = {};
     std::optional<std::string> phone_number = {};
@@ -1015,7 +1015,7 @@ struct AppStatsOptions {
     std::optional<std::string> user_ip = {};
 };
 
-/// Which decisions to read, documented in seconder_audit_options.
+/// The decisions to read, documented in seconder_audit_options.
 struct AuditOptions {
     /// 0 is everybody.
     std::uint64_t user_id = 0;
@@ -1024,7 +1024,7 @@ struct AuditOptions {
     /// In Unix seconds, and not included; 0 is up to the latest.
     std::uint64_t until = 0;
     std::optional<std::string> verdict = {};
-    /// What next() of the page before returned.
+    /// The value of next() of the page before.
     std::optional<std::string> after = {};
     /// 0 is the default, 100.
     std::uint64_t most = 0;
@@ -1041,8 +1041,8 @@ public:
     /// The user's id: store it with the account, and pass it to the other calls.
     std::uint64_t user_id() const noexcept { return seconder_user_created_user_id(get()); }
 
-    /// Whether the call enrolled the user, who otherwise was there before, and may be somebody else
-    /// than the one who typed the number. Empty if the service does not say.
+    /// Returns whether the call enrolled the user. Otherwise the user was there before, and may be
+    /// another person than the one who typed the number. Empty if the service does not say.
     std::optional<bool> created() const noexcept
     {
         return detail::flag(seconder_user_created_created(get()),
@@ -1076,29 +1076,29 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// What protects a user's account. It refers to the reply that it was read from, and must not outlive
-/// it.
+/// The factors that protect a user's account. The object refers to the reply that it was read from, and
+/// must not outlive it.
 class Factors {
 public:
     explicit Factors(const seconder_factors &factors) noexcept : factors_(&factors) {}
     Factors(const Factors &) = default;
     Factors &operator=(const Factors &) = default;
 
-    /// Whether codes can be sent to the user's number by SMS.
+    /// Returns whether codes can be sent to the user's number by SMS.
     bool sms() const noexcept { return seconder_factors_sms(factors_); }
-    /// How many are left.
+    /// The number of recovery codes that are left.
     std::uint64_t recovery_codes() const noexcept
     {
         return seconder_factors_recovery_codes(factors_);
     }
-    /// Whether codes by SMS and voice are not checked until the user is unlocked.
+    /// Returns whether codes by SMS and voice are not checked until the user is unlocked.
     bool codes_locked() const noexcept { return seconder_factors_codes_locked(factors_); }
-    /// Whether the codes of authenticator apps are not checked.
+    /// Returns whether the codes of authenticator apps are not checked.
     bool authenticators_locked() const noexcept
     {
         return seconder_factors_authenticators_locked(factors_);
     }
-    /// Whether recovery codes are not checked.
+    /// Returns whether recovery codes are not checked.
     bool recovery_codes_locked() const noexcept
     {
         return seconder_factors_recovery_codes_locked(factors_);
@@ -1188,8 +1188,8 @@ public:
     }
     std::vector<std::string_view> devices() const && = delete;
 
-    /// What protects the account; nothing if the service does not say, as only a service of Seconder
-    /// does.
+    /// The factors that protect the account; std::nullopt if the service does not say, as only a service of
+    /// Seconder does.
     std::optional<Factors> factors() const & noexcept
     {
         const seconder_factors *factors = seconder_user_status_reply_factors(get());
@@ -1210,7 +1210,7 @@ class CodeRequested
 public:
     using Handle::Handle;
 
-    /// Whether nothing was sent because the user has an app.
+    /// Returns whether nothing was sent because the user has an app.
     bool ignored() const noexcept { return seconder_code_requested_ignored(get()); }
 
     /// Masked.
@@ -1261,7 +1261,7 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// What a user's authenticator app needs. Anyone who sees it can generate the user's codes.
+/// The data that a user's authenticator app needs. Anyone who sees it can generate the user's codes.
 class AuthenticatorEnrolled : public detail::Handle<seconder_authenticator_enrolled,
                                                     seconder_authenticator_enrolled_free> {
 public:
@@ -1335,7 +1335,7 @@ public:
 
     std::uint64_t user_id() const noexcept { return seconder_found_user_user_id(get()); }
     bool confirmed() const noexcept { return seconder_found_user_confirmed(get()); }
-    /// Whether a code of an authenticator app of the user's was accepted.
+    /// Returns whether a code of the user's authenticator app was accepted.
     bool authenticator() const noexcept { return seconder_found_user_authenticator(get()); }
     std::uint64_t recovery_codes_left() const noexcept
     {
@@ -1365,7 +1365,7 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// The recovery codes of a user. Whoever sees one can log in with it once.
+/// The recovery codes of a user. Anyone who sees one can log in with it once.
 class RecoveryCodes
     : public detail::Handle<seconder_recovery_codes, seconder_recovery_codes_free> {
 public:
@@ -1388,21 +1388,21 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// What a machine keeps to check codes while the service is unreachable. Whoever has it can find the
-/// codes by trying all of them.
+/// The data with which a machine checks codes while the service is unreachable. Anyone who has it can
+/// find the codes by trying all of them.
 class OfflinePrepared
     : public detail::Handle<seconder_offline_prepared, seconder_offline_prepared_free> {
 public:
     using Handle::Handle;
 
-    /// Which authenticator app the codes are of, for report_offline().
+    /// The id of the authenticator app that generates the codes, for report_offline().
     std::uint64_t authenticator_id() const noexcept
     {
         return seconder_offline_prepared_authenticator_id(get());
     }
     std::uint64_t digits() const noexcept { return seconder_offline_prepared_digits(get()); }
 
-    /// How long the app shows a code, in seconds.
+    /// The time for which the app shows a code, in seconds.
     std::uint64_t period() const noexcept { return seconder_offline_prepared_period(get()); }
 
     /// The step that was used last. No code of it, or of an earlier step, may be accepted.
@@ -1454,7 +1454,7 @@ public:
     }
     std::string_view uuid() const && = delete;
 
-    /// The number to show to whoever logs in, who types it on the phone; empty if none is needed.
+    /// The number to show to the user who logs in, who types it on the phone; empty if it needs none.
     std::string_view number() const & noexcept
     {
         return detail::view(seconder_approval_created_number(get()));
@@ -1474,14 +1474,14 @@ class Approval : public detail::Handle<seconder_approval, seconder_approval_free
 public:
     using Handle::Handle;
 
-    /// Whether this user approved the request. Only this check may let anyone in, unless the
+    /// Returns whether this user approved the request. Only this check may let anyone in, unless the
     /// service never provides the user.
     bool approved_by(std::uint64_t user_id) const noexcept
     {
         return seconder_approval_approved_by(get(), user_id);
     }
 
-    /// Whether the request is approved, and the service names this user or none. Weaker than
+    /// Returns whether the request is approved, and the service names this user or none. Weaker than
     /// approved_by(), for a service that provides only the status: keep the uuid on the server, as
     /// seconder_approval_approved_unbound() describes.
     bool approved_unbound(std::uint64_t user_id) const noexcept
@@ -1495,12 +1495,12 @@ public:
     }
     /// The id of the user who was asked.
     std::uint64_t user_id() const noexcept { return seconder_approval_user_id(get()); }
-    /// How long the request can be answered, in seconds, or `forever`.
+    /// The time for which the request can be answered, in seconds, or `forever`.
     std::int64_t seconds_to_expire() const noexcept
     {
         return seconder_approval_seconds_to_expire(get());
     }
-    /// Whether a device was notified; std::nullopt if the service does not provide it.
+    /// Returns whether a device was notified; std::nullopt if the service does not provide it.
     std::optional<bool> notified() const noexcept
     {
         return detail::flag(seconder_approval_notified(get()),
@@ -1662,7 +1662,7 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// What the service knows about a number.
+/// The data of the service about a number.
 class PhoneInformation
     : public detail::Handle<seconder_phone_information, seconder_phone_information_free> {
 public:
@@ -1694,7 +1694,7 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// A browser that is remembered. Whoever has its token needs no second factor.
+/// A browser that is remembered. Anyone who has its token needs no second factor.
 class Remembered : public detail::Handle<seconder_remembered, seconder_remembered_free> {
 public:
     using Handle::Handle;
@@ -1839,7 +1839,7 @@ public:
     }
     std::vector<const seconder_audit_entry *> entries() const && = delete;
 
-    /// What to pass as `after` to read on; none at the end.
+    /// The value to pass as `after` to read on; none at the end.
     std::optional<std::string> next() const
     {
         const char *next = seconder_audit_page_next(get());
@@ -1852,7 +1852,7 @@ class Event : public detail::Handle<seconder_event, seconder_event_free> {
 public:
     using Handle::Handle;
 
-    /// Whether this user approved the request. This is the only check that may let anyone in.
+    /// Returns whether this user approved the request. This is the only check that may let anyone in.
     bool approved_by(std::uint64_t user_id) const noexcept
     {
         return seconder_event_approved_by(get(), user_id);
@@ -2133,7 +2133,7 @@ public:
     }
 
     /// Checks the token of a remembered browser. There is a value only if it is recognised;
-    /// otherwise the status is not_recognised, or that of the failure.
+    /// otherwise the status is not_recognised, or the one of the failure.
     Result<BrowserCheck> try_recognise(std::uint64_t user_id, const Text &token) const
     {
         return detail::with_out<BrowserCheck>([&](auto out, auto error) {
@@ -2421,7 +2421,7 @@ public:
     {
         return try_enrol_authenticator(user_id, options).value();
     }
-    /// Returns only if the code is that of the pending app. It throws for every other outcome.
+    /// Returns only if the code belongs to the pending app. It throws for every other outcome.
     Verification confirm_authenticator(std::uint64_t user_id, const Text &code) const
     {
         return try_confirm_authenticator(user_id, code).value();
@@ -2468,7 +2468,7 @@ public:
     {
         return try_remember(user_id, options).value();
     }
-    /// Whether the browser is recognised. Every failure is thrown.
+    /// Returns whether the browser is recognised. Every failure is thrown.
     bool recognise(std::uint64_t user_id, const Text &token) const
     {
         const Result<BrowserCheck> checked = try_recognise(user_id, token);
