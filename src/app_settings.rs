@@ -2,7 +2,7 @@
 //!
 //! `app_settings!` passes the list to another macro, which makes one thing of all of them: the structs that hold
 //! them and what is stored (`engine/app_settings.rs`), the setters of `Settings` (`service/engine_settings.rs`),
-//! and the options of C (`capi/settings.rs`). The program, Python, and the check of which setting is for which URL
+//! and the options of C (`capi/settings.rs`). The program, Python, and the check that a setting is for the URL
 //! go by the table [`APP_SETTINGS`]. The columns stay in `engine/store/tables.rs`: their order is part of the
 //! database's version. The fields in C, and the arguments of `open` in Python, stay with their documents too.
 
@@ -14,9 +14,9 @@ pub struct AppSetting {
     pub name: &'static str,
     /// Its description: its first sentence, and the rest.
     pub doc: &'static [&'static str],
-    /// Which values it takes.
+    /// The kind of values that it takes.
     pub kind: SettingKind,
-    /// The name of the type of its value in Rust: for a choice, also that of the enum in Python.
+    /// The name of the type of its value in Rust: for a choice, also the name of the enum in Python.
     pub type_name: &'static str,
     /// A word for its value in help texts, such as `URL`.
     pub value: &'static str,

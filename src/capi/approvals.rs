@@ -21,7 +21,7 @@ pub extern "C" fn seconder_approval_approved_by(
 /// replaces where the service provides the user.
 ///
 /// An approval without a user says that somebody approved some request. If the uuid comes from the
-/// browser, attackers approve a request of their own and present its uuid in somebody else's login.
+/// browser, attackers approve a request of their own and present its uuid in another user's login.
 /// So keep the uuid on the server, in the session of the login for whose user it was created; take
 /// it from there alone; and delete it once it was used. A user is recognised only under the names
 /// that `names` of seconder_open_options sets, so these must be the service's.

@@ -11,23 +11,23 @@ use std::ptr;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_audit_options {
-    /// Those about this user. 0: about everybody.
+    /// Only decisions about this user. 0: about everybody.
     pub user_id: u64,
-    /// Those from this time on, in Unix seconds. 0: from the first one on.
+    /// Only decisions from this time on, in Unix seconds. 0: from the first one on.
     pub since: u64,
-    /// Those before this time, in Unix seconds. 0: up to the latest.
+    /// Only decisions before this time, in Unix seconds. 0: up to the latest.
     pub until: u64,
-    /// Those with this verdict, such as "wrong"; one that does not exist is an invalid argument. NULL: all.
+    /// Only decisions with this verdict, such as "wrong"; one that does not exist is an invalid argument. NULL: all.
     pub verdict: *const c_char,
-    /// What seconder_audit_page_next() of the page before returned. NULL: the first page.
+    /// The value of seconder_audit_page_next() of the page before. NULL: the first page.
     pub after: *const c_char,
     /// The most decisions on a page, 1 to 1000. Default: 100.
     pub most: u64,
-    /// Those of this call, such as "verify". NULL: all.
+    /// Only decisions of this call, such as "verify". NULL: all.
     pub call: *const c_char,
-    /// Those of calls that had this IPv4 or IPv6 address of the user. NULL: all.
+    /// Only decisions of calls that had this IPv4 or IPv6 address of the user. NULL: all.
     pub user_ip: *const c_char,
-    /// Those that the operator of this name made. NULL: all.
+    /// Only decisions that the operator of this name made. NULL: all.
     pub operator_name: *const c_char,
 }
 
@@ -39,20 +39,20 @@ unsafe impl Plain for seconder_audit_options {}
 pub struct seconder_audit_entry {
     /// When, in milliseconds since the Unix epoch, by the clock of the process that decided.
     pub time: i64,
-    /// Distinguishes those of one user and millisecond.
+    /// Distinguishes the decisions of one user and millisecond.
     pub nonce: i64,
     /// The application.
     pub app_id: i64,
     /// The user. 0 for a number that belongs to no user, and for the application.
     pub user_id: u64,
-    /// How many such decisions it stands for. Of those that change nothing, such as guesses that have
-    /// to wait, a user has one a minute for each kind.
+    /// The number of such decisions that it stands for. Decisions that change nothing, such as guesses that
+    /// have to wait, are recorded once a minute for each user and kind.
     pub times: u64,
     /// The call, without `seconder_`, such as "verify"; "open" for the opening of the database.
     pub call: *const c_char,
-    /// What was decided, such as "right", "wrong" or "refused".
+    /// The decision, such as "right", "wrong" or "refused".
     pub verdict: *const c_char,
-    /// Why, such as "other_action"; for "configured" the names of what was changed. NULL if the
+    /// The reason, such as "other_action"; for "configured" the names of what was changed. NULL if the
     /// verdict says it all.
     pub reason: *const c_char,
     /// "code", "authenticator" or "recovery_code"; several are joined by "+". NULL if there was none.
@@ -112,7 +112,7 @@ mod within {
     use crate::engine::{AuditEntry, AuditFilter, Engine};
     use crate::model::UserId;
 
-    /// How many decisions a page has at most by default.
+    /// The most decisions of a page, by default.
     const MOST: u32 = 100;
 
     /// # Safety
@@ -207,7 +207,7 @@ pub extern "C" fn seconder_audit_page_entry(
     read_handle(page, |page| page.entries.get(index).map_or(ptr::null(), ptr::from_ref))
 }
 
-/// What to pass as `after` to read on, owned by `page`. NULL at the end.
+/// The value to pass as `after` to read on, owned by `page`. NULL at the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_audit_page_next(page: Option<&seconder_audit_page>) -> *const c_char {
     read_handle(page, |page| pointer(&page.next))

@@ -225,7 +225,7 @@ pub unsafe extern "C" fn seconder_callback_query(
     }
 }
 
-/// Whether this user approved the request. This is the only check that may let anyone in. False for
+/// Returns whether this user approved the request. This is the only check that may let anyone in. False for
 /// NULL, for any other answer, for another user, and if the service does not say which user
 /// answered.
 #[unsafe(no_mangle)]
@@ -240,7 +240,7 @@ pub extern "C" fn seconder_event_uuid(event: Option<&seconder_event>) -> *const 
     read_handle(event, |event| event.uuid.as_ptr())
 }
 
-/// The user's answer: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
+/// The user's answer: one of SECONDER_APPROVAL_..., and only SECONDER_APPROVAL_APPROVED lets
 /// anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_status(event: Option<&seconder_event>) -> i32 {

@@ -1,4 +1,4 @@
-//! What an engine in this process does besides the calls: users register devices with it, which
+//! Functions of an engine in this process besides the calls: users register devices with it, which
 //! list approval requests and answer them, and a sandbox is emptied.
 
 use super::error::seconder_error;
@@ -26,7 +26,7 @@ pub struct seconder_approval_request {
     pub details: *const c_char,
     /// When the request expires, in Unix seconds, or SECONDER_FOREVER.
     pub expires_at: i64,
-    /// How many digits the number has that the user has to type to approve it; 0 for none.
+    /// The number of digits that the user has to type to approve it; 0 for none.
     pub number_digits: u32,
 }
 
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn seconder_register_device(
 /// Lists the approval requests that a device's user can still answer, oldest first, with an engine
 /// in this process.
 ///
-/// `device_secret` is that of seconder_device_secret(). Free `out` with
+/// `device_secret` comes from seconder_device_secret(). Free `out` with
 /// seconder_approval_requests_free(). SECONDER_INVALID_ARGUMENT if the device's id or secret is
 /// wrong, or the service is a remote one.
 #[unsafe(no_mangle)]
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn seconder_open_approvals(
 /// receives the request with its new status; it may be NULL, otherwise free it with
 /// seconder_approval_free(). SECONDER_REJECTED if the device cannot answer this request, or can no
 /// longer do so, or if the number is wrong, which denies the request the second time;
-/// SECONDER_INVALID_ARGUMENT if the device's id or secret is wrong, if `number` is missing or cannot be that of
+/// SECONDER_INVALID_ARGUMENT if the device's id or secret is wrong, if `number` is missing or cannot be the one of
 /// the request, which changes nothing, or the service is a remote one.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn seconder_clear_sandbox(
 /// which only its owner can read.
 ///
 /// Calls of other threads go on meanwhile. The copy is checked and on disk when this returns; after an
-/// error, there is none. Put it back with `seconder restore`; the keyring is not in it. SECONDER_STORAGE
+/// error, there is no copy. Put it back with `seconder restore`; the keyring is not in it. SECONDER_STORAGE
 /// if the file exists or cannot be written, or if the database is damaged or not in a file;
 /// SECONDER_INVALID_ARGUMENT if the service is a remote one.
 #[unsafe(no_mangle)]

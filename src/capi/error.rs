@@ -10,7 +10,7 @@ use crate::{Error, Rejection};
 use std::ffi::c_char;
 use std::ptr;
 
-/// Why a call failed. It never contains an API key, a token, a code or a secret.
+/// The reason that a call failed. It never contains an API key, a token, a code or a secret.
 pub struct seconder_error {
     pub(super) status: seconder_status,
     message: Text,
@@ -204,7 +204,7 @@ pub extern "C" fn seconder_error_field_name(
     })
 }
 
-/// What is wrong with the field at `index`; NULL if `index` is out of range.
+/// The fault of the field at `index`; NULL if `index` is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_field_text(
     error: Option<&seconder_error>,
@@ -215,19 +215,19 @@ pub extern "C" fn seconder_error_field_text(
     })
 }
 
-/// Whether the same call can be retried without the risk that it takes effect twice.
+/// Returns whether the same call can be retried without the risk that it takes effect twice.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_retry_safe(error: Option<&seconder_error>) -> bool {
     read_handle(error, |error| error.retry_safe)
 }
 
-/// Whether the call failed because its time limit was reached.
+/// Returns whether the call failed because its time limit was reached.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_timed_out(error: Option<&seconder_error>) -> bool {
     read_handle(error, |error| error.timed_out)
 }
 
-/// How long to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
+/// The time to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
 /// not known.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_retry_after_seconds(error: Option<&seconder_error>) -> u64 {

@@ -161,7 +161,7 @@ pub(super) unsafe fn text<'a>(name: &'static str, text: *const c_char) -> Outcom
 /// set is rejected before anything is read.
 pub(super) const MOST_VALUES: usize = 1000;
 
-/// The values of a list, of which there are at most so many. `names` are those of the list and of its
+/// Reads a list of at most `most` values. `names` are the names of the list and of its
 /// count.
 ///
 /// # Safety
@@ -183,7 +183,7 @@ pub(super) unsafe fn list<'a, T>(
     }
 }
 
-/// The values of a list of structs, of which there are at most so many.
+/// Reads a list of at most `most` structs.
 ///
 /// # Safety
 /// As for [`list`], and as each struct requires.
@@ -341,7 +341,7 @@ pub(super) unsafe fn object(
     }
 }
 
-/// Replaces the name in an invalid-argument error by that of the C argument: types such as ids do
+/// Replaces the name in an invalid-argument error by the one of the C argument: types such as ids do
 /// not know which argument they came from.
 pub(super) fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
     value.map_err(|error| error.of_parameter(name))

@@ -16,7 +16,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What seconder_run_jobs() did.
+/// The result of seconder_run_jobs().
 pub struct seconder_jobs_run {
     sent: u32,
     waiting: u32,
@@ -24,8 +24,8 @@ pub struct seconder_jobs_run {
     more: bool,
 }
 
-/// Sends messages and posts callbacks whose next attempt is due, with an engine in this process: those
-/// that failed before and are to be repeated, and those of a process that was killed.
+/// Sends messages and posts callbacks whose next attempt is due, with an engine in this process: jobs
+/// that failed before and are to be repeated, and jobs of a process that was killed.
 ///
 /// Nothing does so by itself. A program whose deliver function returns SECONDER_OUTCOME_RETRY or
 /// SECONDER_OUTCOME_AMBIGUOUS, or that has a callback URL, calls this every few seconds, on a thread of
@@ -57,25 +57,25 @@ pub unsafe extern "C" fn seconder_run_jobs(
     }
 }
 
-/// How many messages and callbacks were sent.
+/// The number of messages and callbacks that were sent.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_jobs_run_sent(run: Option<&seconder_jobs_run>) -> u32 {
     read_handle(run, |run| run.sent)
 }
 
-/// How many have to wait for another attempt.
+/// The number of messages and callbacks that have to wait for another attempt.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_jobs_run_waiting(run: Option<&seconder_jobs_run>) -> u32 {
     read_handle(run, |run| run.waiting)
 }
 
-/// How many failed for good.
+/// The number of messages and callbacks that failed for good.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_jobs_run_failed(run: Option<&seconder_jobs_run>) -> u32 {
     read_handle(run, |run| run.failed)
 }
 
-/// Whether the budget was used up, or the handle was cancelled, so that there may be more to send at
+/// Returns whether the budget was used up, or the handle was cancelled, so that there may be more to send at
 /// once.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_jobs_run_more(run: Option<&seconder_jobs_run>) -> bool {
@@ -88,7 +88,7 @@ pub extern "C" fn seconder_jobs_run_free(run: Option<Box<seconder_jobs_run>>) {
     free(run);
 }
 
-/// What a function of the program says of an attempt, besides the number that it returns.
+/// Details of an attempt that a function of the program reports, besides the number that it returns.
 #[derive(Default)]
 pub(super) struct Details(Mutex<Said>);
 
@@ -116,7 +116,7 @@ impl Details {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What became of the attempt. `other` is for a number that is none of the constants.
+    /// Returns the outcome of the attempt. `other` is for a number that is not one of the constants.
     #[cfg(feature = "engine")]
     pub(super) fn outcome(
         &self,

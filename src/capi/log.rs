@@ -10,7 +10,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Arc, RwLock, TryLockError, TryLockResult};
 use std::time::{Duration, Instant};
 
-/// How long setting or copying a function is tried while another thread sets or reads one, which
+/// The time for which setting or copying a function is tried while another thread sets or reads one, which
 /// takes less than a microsecond unless that thread is not running. In a forked child, a thread that
 /// no longer exists may have begun it.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -46,7 +46,7 @@ pub type seconder_log = Option<
 /// database), and neither is an argument that is rejected before there is a call, such as a NULL, or a
 /// token with a letter.
 ///
-/// `log_userdata_free` is called exactly once with `log_userdata`, when nothing can use it any more:
+/// `log_userdata_free` is called exactly once with `log_userdata`, when nothing can use it any longer:
 /// after another function was set and the calls under way have ended, at the latest when the last
 /// handle that shares the function is freed; and before this returns if it fails.
 /// SECONDER_INVALID_ARGUMENT if `service` is NULL. It never blocks: SECONDER_INTERNAL if another
@@ -172,7 +172,7 @@ mod tests {
         });
     }
 
-    /// As in a forked child, where nobody releases the lock.
+    /// As in a forked child, where no thread releases the lock.
     #[test]
     fn setting_a_function_ends_on_a_busy_machine_too() {
         let (slot, end) = (Slot::default(), AtomicBool::new(false));

@@ -10,7 +10,7 @@ use crate::engine::{LineType, NumberLookup, PhoneLine};
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is known of a number, for the lookup function to say. It is valid until that returns.
+/// The line behind a number, filled in by the lookup function. It is valid until that returns.
 #[derive(Default)]
 pub struct seconder_phone_line(Mutex<Said>);
 

@@ -40,7 +40,7 @@ impl seconder_service {
 /// Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
 /// option says which URLs it is for: "Remote service" is https: (and http: to this machine) and
 /// unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite:, postgres:
-/// and sandbox:. An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that nobody
+/// and sandbox:. An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that no program
 /// relies on it.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -60,7 +60,7 @@ pub struct seconder_open_options {
     /// Network: a PEM file of certificates to trust instead of the system's: of authorities,
     /// or the service's own if it is self-signed.
     pub ca_file: *const c_char,
-    /// Network: pinned public keys, one of which the service must present: each is "sha256/"
+    /// Network: pinned public keys. The service must present one of them. Each is "sha256/"
     /// followed by the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` only
     /// the pins are checked; with it, both must match.
     pub pins: *const *const c_char,
@@ -104,9 +104,9 @@ pub struct seconder_open_options {
     pub install_link: *const c_char,
     /// `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database. A
     /// database that was created with one is SECONDER_STORAGE without it, or with another one. Default
-    /// for `sqlite:`: the file beside the database that is named like it with `.keys` at the end; it is
+    /// for `sqlite:`: the file next to the database that is named like it with `.keys` at the end; it is
     /// created with a new database, readable by its owner only. With `postgres:` it is required:
-    /// `seconder keyring create` makes the file, of which each machine has a copy.
+    /// `seconder keyring create` makes the file, and each machine has a copy of it.
     pub keyring: *const c_char,
     /// Engine: limits of the application, as name=value, separated by spaces or commas, such as
     /// "number_day=10 countries=1+44". Those that are not given stay as they are stored in the
@@ -129,7 +129,7 @@ pub struct seconder_open_options {
     /// URL of at most 2048 characters. "" removes the stored one. Default: the one stored in the
     /// database, none in a new one.
     pub logo: *const c_char,
-    /// Engine: further hosts of push services to which messages for phones are posted, beside those of the
+    /// Engine: further hosts of push services to which messages for phones are posted, besides the hosts of the
     /// makers of browsers, such as "push.example *.push.example"; "127.0.0.1:8080" for one on this machine.
     pub push_hosts: *const c_char,
     /// Engine: the generation of the bodies that a server in front of it replies with (interface 9),
@@ -139,8 +139,8 @@ pub struct seconder_open_options {
     /// Engine: how callbacks are sent, SECONDER_CALLBACK_METHOD_POST or SECONDER_CALLBACK_METHOD_GET.
     /// Default: the method stored in the database, POST in a new one.
     pub callback_method: i32,
-    /// Engine: whether `callback_url` may lead to addresses that are not of the public Internet, those
-    /// of private networks and of this machine: SECONDER_YES or SECONDER_NO. A URL with "localhost" or
+    /// Engine: whether `callback_url` may lead to addresses that are not of the public Internet (private
+    /// networks and this machine): SECONDER_YES or SECONDER_NO. A URL with "localhost" or
     /// a loopback address leads to this machine in any case, and nowhere else. A post function decides
     /// itself. Default: what is stored in the database, no in a new one.
     pub callback_private: i32,
@@ -184,13 +184,13 @@ pub struct seconder_open_options {
     /// new database without users. Default: the file or the tables are created.
     pub must_exist: Flag,
     /// Engine: the function that delivers SMS and voice calls. Default for `sqlite:`: messages are
-    /// written as text files to a folder beside the database, named like the database with `.spool` for
-    /// `.db`; a file is removed after its code has expired. With `postgres:` there is none, and
+    /// written as text files to a folder next to the database, named like the database with `.spool` for
+    /// `.db`; a file is removed after its code has expired. With `postgres:` there is no default, and
     /// requesting a code fails; a sandbox delivers nothing.
     pub deliver: seconder_deliver,
     /// Passed to the deliver function. It must be safe to use from many threads at once.
     pub deliver_userdata: *mut c_void,
-    /// Called exactly once with `deliver_userdata`, when nothing can use it any more: at the latest
+    /// Called exactly once with `deliver_userdata`, when nothing can use it any longer: at the latest
     /// when the last service that shares it is freed, and before seconder_open() returns if it
     /// fails.
     pub deliver_userdata_free: seconder_userdata_free,
@@ -270,8 +270,8 @@ pub unsafe extern "C" fn seconder_open(
 /// Creates a second handle of a service, sharing its connections or its engine, with another time
 /// limit or another choice of retries.
 ///
-/// `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps that of
-/// `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps that of `service`. Neither affects
+/// `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps the one of
+/// `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps the one of `service`. Neither affects
 /// an engine in this process, which waits for no response and retries nothing. The new handle has
 /// the log function of `service`, and is not cancelled even if `service` is.
 ///
@@ -328,8 +328,8 @@ pub extern "C" fn seconder_service_free(service: Option<Box<seconder_service>>) 
 }
 
 /// The application's API key as it is now, with which an engine in this process signs callbacks. The
-/// text is owned by the service, also after the key was replaced. NULL, and an error with SECONDER_INVALID_ARGUMENT, if the service is a
-/// remote one.
+/// text is owned by the service, also after the key was replaced. NULL, and an error with
+/// SECONDER_INVALID_ARGUMENT, if the service is a remote one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn seconder_api_key(
     service: Option<&seconder_service>,

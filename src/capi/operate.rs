@@ -1,4 +1,4 @@
-//! What operators do with an engine in this process, by the names of operations.
+//! Operations of an engine in this process for operators, by the names of operations.
 
 use super::error::seconder_error;
 use super::ffi::{self, with_out};

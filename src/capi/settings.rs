@@ -255,8 +255,8 @@ unsafe fn of_application(settings: Settings, options: &seconder_open_options) ->
     Ok(settings)
 }
 
-/// The settings of an engine in this process that are not those of its application. A build without an engine frees
-/// the userdata of its functions at once.
+/// Reads the settings of an engine in this process itself, without the settings of its application.
+/// A build without an engine frees the userdata of its functions at once.
 ///
 /// # Safety
 /// Every pointer is NULL or as the header requires.

@@ -11,8 +11,8 @@ use std::ffi::{CStr, c_char};
 pub type seconder_status = i32;
 
 /// The call succeeded. From seconder_verify(), seconder_confirm_authenticator(),
-/// seconder_check_phone_verification() and seconder_totp_check() it means that the code was checked and is correct, and from
-/// seconder_recognise() that the browser is recognised.
+/// seconder_check_phone_verification() and seconder_totp_check() it means that the code was checked
+/// and is correct, and from seconder_recognise() that the browser is recognised.
 pub const SECONDER_OK: i32 = 0;
 /// The code is not the user's, or is no longer valid.
 pub const SECONDER_TOKEN_WRONG: i32 = 1;
@@ -20,7 +20,7 @@ pub const SECONDER_TOKEN_WRONG: i32 = 1;
 pub const SECONDER_TOKEN_REUSED: i32 = 2;
 /// The code was not checked, because the user was never confirmed and `force` was not set.
 pub const SECONDER_TOKEN_NOT_CHECKED: i32 = 3;
-/// What the user typed cannot be a code: it has other characters than digits, or the wrong length.
+/// The user typed something that cannot be a code: it has other characters than digits, or the wrong length.
 /// Nothing was sent and no code was compared, so it does not count as a wrong code: ask the user to
 /// type it again.
 pub const SECONDER_TOKEN_MALFORMED: i32 = 4;
@@ -66,11 +66,11 @@ pub const SECONDER_STAGE_TLS: i32 = 3;
 pub const SECONDER_STAGE_RESPONSE: i32 = 4;
 /// A code was being handed to the gateway or function that delivers it.
 pub const SECONDER_STAGE_DELIVERY: i32 = 5;
-/// The socket of a `unix:` URL may not be used by this process, or is not that of a trusted service.
+/// The socket of a `unix:` URL may not be used by this process, or does not belong to a trusted service.
 /// Nothing was sent. Waiting does not help: an operator has to act.
 pub const SECONDER_STAGE_ACCESS: i32 = 6;
 
-/// A status of an approval request that this library does not know. It lets nobody in.
+/// A status of an approval request that this library does not know. It does not let the user in.
 pub const SECONDER_APPROVAL_UNKNOWN: i32 = 0;
 /// Not answered yet.
 pub const SECONDER_APPROVAL_PENDING: i32 = 1;

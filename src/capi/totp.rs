@@ -16,7 +16,7 @@ pub struct seconder_totp_options {
     pub algorithm: i32,
     /// The number of digits of a code, 6 to 8. Default: 6.
     pub digits: u32,
-    /// How long a code is shown, in seconds, 1 to 3600. Default: 30.
+    /// The time for which a code is shown, in seconds, 1 to 3600. Default: 30.
     pub period: u32,
 }
 
@@ -71,7 +71,7 @@ fn or(number: u32, default: u32) -> u32 {
     if number == 0 { default } else { number }
 }
 
-/// Parses an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri(). The secret may
+/// Parses an otpauth://totp/ URI, such as the one of seconder_authenticator_enrolled_uri(). The secret may
 /// have lower case, padding, spaces and dashes.
 ///
 /// Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if it is not such a URI, has no
@@ -140,12 +140,13 @@ pub unsafe extern "C" fn seconder_totp_code(
 /// `last_step` prevents replay: it is the step of the user's last accepted code, 0 before the
 /// first. A code of that step or of an earlier one is never accepted. Only SECONDER_OK means that
 /// the code is correct; `*last_step` is then set to the code's step. Before letting anyone in,
-/// store it such that of two logins with the same code only one succeeds. For any other status it
-/// is unchanged.
+/// store it so that only one of two logins with the same code succeeds. For any other status it is
+/// unchanged.
 ///
 /// SECONDER_TOKEN_WRONG if the code is not one of the current ones, SECONDER_TOKEN_REUSED if its
 /// step has been used; SECONDER_TOKEN_MALFORMED if `token` is not 6 to 12 digits;
-/// SECONDER_INVALID_ARGUMENT if `totp`, `token` or `last_step` is NULL. Wrong codes are not counted: limiting them is the caller's responsibility.
+/// SECONDER_INVALID_ARGUMENT if `totp`, `token` or `last_step` is NULL. Wrong codes are not
+/// counted: limiting them is the caller's responsibility.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_check(
@@ -203,7 +204,7 @@ pub extern "C" fn seconder_totp_digits(totp: Option<&seconder_totp>) -> u32 {
     read_handle(totp, |totp| totp.totp.digits().into())
 }
 
-/// How long a code is shown, in seconds.
+/// The time for which a code is shown, in seconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_period(totp: Option<&seconder_totp>) -> u64 {
     read_handle(totp, |totp| totp.totp.period())

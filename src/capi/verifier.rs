@@ -73,7 +73,7 @@ pub struct seconder_verifier_options {
     pub replay: seconder_replay,
     /// Passed to the replay function. It must be safe to use from many threads at once.
     pub replay_userdata: *mut c_void,
-    /// Called exactly once with `replay_userdata`, when nothing can use it any more: when the
+    /// Called exactly once with `replay_userdata`, when nothing can use it any longer: when the
     /// verifier is freed, and before seconder_verifier_new() returns if it fails.
     pub replay_userdata_free: seconder_userdata_free,
 }

@@ -10,7 +10,7 @@ use crate::{ApprovalWait, Error, Result, Sleep, Sleeper};
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
-/// How often the stop function is called: often enough to end a wait without a noticeable delay.
+/// The time between calls of the stop function: short enough to end a wait without a noticeable delay.
 const SLICE: Duration = Duration::from_millis(100);
 
 /// Decides whether a wait continues. It returns 0 to continue, and any other number to end the
@@ -30,7 +30,7 @@ pub struct seconder_wait_for_approval_options {
     pub stop: seconder_stop,
     /// Passed to the stop function. It is used until seconder_wait_for_approval() returns.
     pub stop_userdata: *mut c_void,
-    /// Also accepts a request of which the service names no user: for a service that provides only
+    /// Also accepts a request without a user from the service: for a service that provides only
     /// the status. Check the answer with seconder_approval_approved_unbound(), which says why this
     /// is weaker and what the program has to do instead. A request of another user is still
     /// rejected.
