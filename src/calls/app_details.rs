@@ -32,18 +32,18 @@ pub struct Application {
     pub name: String,
     /// The application's plan with the service.
     pub plan: Option<String>,
-    /// Whether codes can be sent by SMS.
+    /// True if codes can be sent by SMS.
     #[serde(default)]
     pub sms_enabled: bool,
-    /// Whether codes can be sent by voice call.
+    /// True if codes can be sent by voice call.
     #[serde(default)]
     pub phone_calls_enabled: bool,
-    /// Whether approval requests can be sent. On the wire, the name of this field begins with the
+    /// True if approval requests can be sent. On the wire, the name of this field begins with the
     /// first part of the paths of approval requests (see [`crate::wire::Names::push_path`]).
     #[cfg_attr(false, c = "Returns whether approval requests can be sent.")]
     #[serde(default)]
     pub push_enabled: bool,
-    /// Whether the application's own app is used.
+    /// True if the application's own app is used.
     #[serde(default)]
     pub white_label: bool,
     /// The service's message.

@@ -85,7 +85,7 @@ impl Call for CheckApproval {
             request.retain(|name, value| name != "app_id" || value.as_str() != Some(""));
             question = request.shift_remove("message");
         }
-        // The message of the reply is not that of the request.
+        // The reply has a message of its own, which is not the one of the request.
         let mut fields = success_fields(reply, Self::OLDER, false, Some((RECORD, Self::BESIDE)))?;
         fields.shift_remove("message");
         fields.extend(question.map(|question| ("message".to_owned(), question)));
@@ -96,7 +96,7 @@ impl Call for CheckApproval {
         loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
     }
 
-    /// A record of another approval request proves nothing, whoever approved it.
+    /// A record of another approval request proves nothing, even if the right user approved it.
     fn read_own(&self, reply: Reply) -> Result<Approval> {
         let approval = CheckApproval::read(reply)?;
         match &approval.uuid {
@@ -188,7 +188,7 @@ pub struct Approval {
     )]
     #[cfg_attr(false, c(zero))]
     pub seconds_to_expire: Option<u64>,
-    /// Whether a device was notified of the request.
+    /// True if a device was notified of the request.
     pub notified: Option<bool>,
     /// The record's field `user_id`, if it looks like a number; 0 if it is not the id of any user.
     /// Services use that field for ids of their own too, so it cannot confirm a user, but it can name
@@ -242,7 +242,7 @@ impl Approval {
     ///
     /// A record without a user says that somebody approved some request. If the uuid comes from the
     /// browser, in a form, a cookie that is not signed, or a URL, attackers approve a request of
-    /// their own and present its uuid in somebody else's login. So keep the uuid on the server, in
+    /// their own and present its uuid in another user's login. So keep the uuid on the server, in
     /// the session of the login for whose user it was created; take it from there alone; and delete
     /// it once it was used. A user is recognised under the names of
     /// [`Settings::names`](crate::Settings::names) only, so these must be the service's.

@@ -63,8 +63,8 @@ impl Call for ConfirmAuthenticator {
     fn read(reply: Reply) -> Result<Verification> {
         match failure::lacks_call(&Self::ROUTE, &reply) {
             Some(error) => Err(error),
-            // What only services of the older generation leave out is always there, and no code is
-            // left unchecked.
+            // Fields that only services of the older generation leave out are always there, and no code
+            // is left unchecked.
             None => match Verify::read(Reply { generation: Generation::Current, ..reply })? {
                 Verification { verdict: Verdict::NotChecked, .. } => {
                     Err(Error::invalid_response("the service did not check the code"))

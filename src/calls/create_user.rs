@@ -67,7 +67,7 @@ impl Call for CreateUser {
         Some(reply.user_id)
     }
 
-    /// A service that does not know `new_only` ignores it, so that the user may be somebody else's.
+    /// A service that does not know `new_only` ignores it, so that the user may be another person.
     fn read_own(&self, reply: Reply) -> Result<UserCreated> {
         let user = Self::read(reply)?;
         match user.created {
@@ -90,7 +90,7 @@ pub struct UserCreated {
     /// The id to store and to pass to the other calls.
     #[serde(rename = "id")]
     pub user_id: UserId,
-    /// Whether the call enrolled the user. False for a user who was there before, who may be
+    /// True if the call enrolled the user. False for a user who was there before, who may be
     /// another person than the one who typed the number. `None` if the service does not say: only a
     /// service of Seconder does.
     #[serde(default, deserialize_with = "loose::if_it_fits")]

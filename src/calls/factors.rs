@@ -1,4 +1,4 @@
-//! What protects a user's account.
+//! The factors that protect a user's account.
 
 use crate::model::{AuthenticatorId, DeviceId};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Factors {
-    /// Whether codes can be sent to the user's number by SMS.
+    /// True if codes can be sent to the user's number by SMS.
     pub sms: bool,
     /// The user's authenticator apps, oldest first: at most one that is confirmed, and one that is
     /// pending.
@@ -17,15 +17,15 @@ pub struct Factors {
     pub devices: Vec<RegisteredDevice>,
     /// The number of recovery codes that the user has left.
     pub recovery_codes: u64,
-    /// Whether codes by SMS and voice are not checked, after too many wrong ones in a row, until
+    /// True if codes by SMS and voice are not checked, after too many wrong ones in a row, until
     /// [`UnlockUser`](super::UnlockUser); false if the service does not say.
     #[serde(default)]
     pub codes_locked: bool,
-    /// Whether the codes of authenticator apps are not checked, until
+    /// True if the codes of authenticator apps are not checked, until
     /// [`UnlockUser`](super::UnlockUser).
     #[serde(default)]
     pub authenticators_locked: bool,
-    /// Whether recovery codes are not checked, until [`UnlockUser`](super::UnlockUser).
+    /// True if recovery codes are not checked, until [`UnlockUser`](super::UnlockUser).
     #[serde(default)]
     pub recovery_codes_locked: bool,
 }
@@ -62,14 +62,14 @@ pub struct RegisteredDevice {
 }
 
 impl Authenticator {
-    /// A pending app of which nothing else is known.
+    /// Creates a pending app with nothing known besides its id.
     pub fn new(id: AuthenticatorId) -> Authenticator {
         Authenticator { id, confirmed: false, label: None, created_at: None }
     }
 }
 
 impl RegisteredDevice {
-    /// A device of which nothing else is known.
+    /// Creates a device with nothing known besides its id.
     pub fn new(id: DeviceId) -> RegisteredDevice {
         RegisteredDevice { id, r#type: None, created_at: None }
     }

@@ -105,7 +105,7 @@ fn rejection(
     Error::Rejected(Box::new(Rejection { status, code, message, fields }))
 }
 
-/// Rejects ids in a path that no user, and nothing else, can have: services reply that there is none,
+/// Rejects ids in a path that no user, and nothing else, can have: services reply that it was not found,
 /// and not that the id is invalid.
 pub(super) fn check_ids(in_path: &Map<String, Value>) -> Result<()> {
     for (name, value) in in_path {
@@ -249,7 +249,7 @@ fn describe<C: Call>(error: &Error) -> Reply {
         let fields = [("message".to_owned(), message.to_owned())].into();
         body(status, Some(code), message, &fields)
     };
-    // What it was is for the operator alone: it may show what is inside.
+    // The cause is for the operator alone: it may show what is inside.
     let failed =
         |message| Reply { failure: Some(error.to_string()), ..plain(503, UNSPECIFIC, message) };
     match error {
@@ -266,7 +266,7 @@ fn describe<C: Call>(error: &Error) -> Reply {
         }
         Error::Rejected(no) => {
             let reply = body(no.status, no.code.as_deref(), &no.message, &no.fields);
-            // What failed behind a relay.
+            // A failure behind a relay.
             let has_failed = no.status >= 500 && no.code.as_deref() == Some(UNSPECIFIC);
             Reply { failure: has_failed.then(|| no.message.clone()), ..reply }
         }
@@ -274,8 +274,8 @@ fn describe<C: Call>(error: &Error) -> Reply {
             plain(401, INVALID_API_KEY, "Invalid API key")
         }
         Error::RateLimited { message, retry_after, code, limit } => {
-            // What a relay was sent without a code is no decision of the service behind it, and must
-            // not become one.
+            // A limit that a relay was sent without a code is no decision of the service behind it, and
+            // must not become one.
             let fields = [("message".to_owned(), message.clone())].into();
             let code = code.as_deref().map(|code| match code {
                 FACTOR_LOCKED => FACTOR_LOCKED,

@@ -25,7 +25,7 @@ impl FindUser {
         FindUser { login }
     }
 
-    /// The user of a result; `None` if the service says that nobody has the name.
+    /// Returns the user of a result; `None` if the service says that no user has the name.
     ///
     /// # Errors
     /// The other errors of the result.
@@ -69,10 +69,10 @@ pub struct FoundUser {
     pub user_id: UserId,
     /// The login name.
     pub login: LoginName,
-    /// Whether the user has used a valid code.
+    /// True if the user has used a valid code.
     #[serde(default)]
     pub confirmed: bool,
-    /// Whether the user has a confirmed authenticator app.
+    /// True if the user has a confirmed authenticator app.
     #[serde(default)]
     pub authenticator: bool,
     /// The types of device that generate or receive codes, as in the status of a user: `android`,

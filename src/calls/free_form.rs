@@ -1,4 +1,4 @@
-//! What is checked of parameters that hold any JSON object.
+//! Checks of parameters that hold any JSON object.
 
 use crate::wire::{is_in_xml, loose};
 use crate::{Error, Result};
@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 /// The size limit of a free-form parameter, in bytes of JSON.
 const LARGEST: usize = 16 * 1024;
-/// How deep a free-form parameter may be nested. A callback returns some, nested in a few objects
+/// The deepest nesting of a free-form parameter. A callback returns some, nested in a few objects
 /// more, and a signature covers 64 levels.
 const DEEPEST: usize = 32;
 
-/// Rejects a free-form parameter of which replies would say something else: a name that serde_json takes for
+/// Rejects a free-form parameter that replies would not return unchanged: a name that serde_json takes for
 /// a number or text of its own, and characters that XML cannot have, without which two names may be one.
 pub(super) fn is_kept(parameter: &'static str, fields: &Map<String, Value>) -> Result<()> {
     fn problem(value: &Value) -> Option<&'static str> {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 pub enum RouteMatch {
     /// This call.
     Call(MatchedCall),
-    /// The path is that of a call, but the call is made with one of these methods.
+    /// The path belongs to a call, but the call is made with one of these methods.
     MethodNotAllowed(Vec<&'static str>),
     /// No call has the path.
     NotFound,
@@ -89,7 +89,7 @@ impl MatchedCall {
     }
 
     /// Reads the parameters, checks them and lets the service handle the call. The reply is of the
-    /// generation `replies`, whatever the path (interface 9).
+    /// generation `replies`, for every path (interface 9).
     pub fn handle(
         self,
         service: &impl HandleAll,

@@ -46,7 +46,7 @@ pub struct PhoneInformation {
     pub phone_type: PhoneType,
     /// The number's carrier.
     pub provider: Option<String>,
-    /// Whether the number was ported from another carrier.
+    /// True if the number was ported from another carrier.
     pub ported: Option<bool>,
 }
 

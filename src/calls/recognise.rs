@@ -37,7 +37,7 @@ impl Recognise {
     }
 }
 
-/// Whether a browser is remembered. Only [`Recognised`](Recognition::Recognised) may take the place
+/// The verdict on a browser: remembered or not. Only [`Recognised`](Recognition::Recognised) may take the place
 /// of the second factor.
 #[must_use = "only Recognition::Recognised may take the place of the second factor"]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,10 +62,10 @@ pub enum Recognition {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct BrowserCheck {
-    /// Whether the browser is remembered.
+    /// The verdict on the browser.
     #[cfg_attr(false, c(hidden))]
     pub recognition: Recognition,
-    /// With [`Recognition::Recognised`]: the user whose browser it is, which is that of the call.
+    /// With [`Recognition::Recognised`]: the user whose browser it is, who is the user of the call.
     #[cfg_attr(false, c = "The user whose browser it is, who is the user of the call.")]
     #[serde(rename = "svc_id")]
     pub user_id: Option<UserId>,
@@ -153,7 +153,7 @@ impl Call for Recognise {
     }
 }
 
-/// What a reply must say besides.
+/// The other fields that a reply must have.
 #[derive(Deserialize)]
 struct Said {
     #[serde(rename = "svc_id")]

@@ -67,7 +67,7 @@ pub struct CodeRequested {
     pub message: Option<String>,
     /// The number used, masked: `+1-XXX-XXX-XX23`.
     pub cellphone: Option<String>,
-    /// Whether nothing was sent because the user has an app and the code was not forced.
+    /// True if nothing was sent because the user has an app and the code was not forced.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ignored: bool,
     /// The user's latest device, if the request was ignored.

@@ -1,4 +1,4 @@
-//! Where a call goes, and how a path carries its fields.
+//! Routes of calls, and the fields in their paths.
 
 use crate::wire::{Format, Generation, Request, form, scalar, wipe};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use std::fmt;
 /// Stands for a field in a path that is not percent-encoded UTF-8.
 const UNREADABLE: &str = "\u{fffd}";
 
-/// Where a call goes. Fields named in `{}` leave the parameters for the path.
+/// The method and path of a call. Fields named in `{}` leave the parameters for the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The call's name in every language: `create_user`, `seconder_create_user`.
@@ -49,14 +49,14 @@ impl Route {
         Request { method: self.method, path, params, generation }
     }
 
-    /// What a path holds, if it is one of this route's, whatever the method.
+    /// Reads the fields of a path; `None` if it is not one of this route's. The method does not matter.
     pub fn read(&self, path: &str) -> Option<InPath> {
         let older = || self.older.iter().find_map(|older| read(older, path));
         read(self.path, path).or_else(older)
     }
 }
 
-/// What a path holds. Its fields are wiped when it is dropped, because one may be a token.
+/// The contents of a path. Its fields are wiped when it is dropped, because one may be a token.
 #[derive(Clone, PartialEq)]
 pub struct InPath {
     /// The format of the reply.
@@ -108,7 +108,7 @@ fn read(template: &str, path: &str) -> Option<InPath> {
         match name_of(want) {
             Some("format") => in_path.format = Format::named(give)?,
             Some(name) => {
-                // What cannot be decoded becomes a text that fits no field, so that the call replies.
+                // A value that cannot be decoded becomes a text that fits no field, so that the call replies.
                 let value = form::unescape(give).unwrap_or_else(|_| UNREADABLE.to_owned());
                 in_path.fields.insert(name.to_owned(), value.into());
             }

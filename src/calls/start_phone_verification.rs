@@ -29,7 +29,7 @@ pub struct StartPhoneVerification {
     pub user_ip: Option<IpAddr>,
 }
 
-/// How a code is delivered.
+/// The channel that delivers a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
@@ -89,9 +89,9 @@ impl Call for StartPhoneVerification {
 pub struct PhoneVerificationStarted {
     /// The number's carrier.
     pub carrier: Option<String>,
-    /// Whether the number was ported from another carrier.
+    /// True if the number was ported from another carrier.
     pub is_ported: Option<bool>,
-    /// Whether the number is a mobile number.
+    /// True if the number is a mobile number.
     pub is_cellphone: Option<bool>,
     /// The service's message.
     pub message: Option<String>,

@@ -45,10 +45,10 @@ pub struct UserStatusReply {
     /// The user's id.
     #[serde(rename = "svc_id")]
     pub user_id: UserId,
-    /// Whether the user has used a valid code.
+    /// True if the user has used a valid code.
     #[serde(default)]
     pub confirmed: bool,
-    /// Whether the user has registered an app.
+    /// True if the user has registered an app.
     #[serde(default)]
     pub registered: bool,
     /// The calling code of the user's number.
@@ -59,10 +59,10 @@ pub struct UserStatusReply {
     /// `svc_chrome`, `sms`.
     #[serde(default)]
     pub devices: Vec<String>,
-    /// Whether the user has a hardware token.
+    /// True if the user has a hardware token.
     #[serde(default)]
     pub has_hard_token: bool,
-    /// Whether the user's account is disabled.
+    /// True if the user's account is disabled.
     #[serde(default)]
     pub account_disabled: bool,
     /// The factors that protect the account. `None` if the service does not say: only a service of

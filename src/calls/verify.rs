@@ -75,7 +75,7 @@ pub enum Verdict {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verification {
-    /// Whether the user may log in.
+    /// The verdict: only [`Verdict::Right`] lets the user in.
     #[cfg_attr(false, c(hidden))]
     pub verdict: Verdict,
     /// With [`Verdict::Wrong`]: the code was right once and has been used.
@@ -246,7 +246,7 @@ fn is_wrong(body: &Map<String, Value>, code: Option<&str>) -> bool {
     }
 }
 
-/// Returns whether a message is that of a wrong token. In the older generation, a service was recorded whose
+/// Returns whether a message reports a wrong token. In the older generation, a service was recorded whose
 /// 401 had no other sign of it.
 fn says_wrong(message: Option<String>) -> bool {
     message.is_some_and(|message| {
