@@ -985,7 +985,7 @@ struct InviteDeviceOptions {
 /// Options of wait_for_approval(), documented in seconder_wait_for_approval_options.
 struct WaitForApprovalOptions {
     Stop stop = {};
-    /// Also accepts a request without a user from the service. Check the answer with
+    /// Also accepts a request whose user the service does not name. Check the answer with
     /// approved_unbound().
     bool unbound = false;
 };

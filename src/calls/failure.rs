@@ -105,8 +105,8 @@ fn rejection(
     Error::Rejected(Box::new(Rejection { status, code, message, fields }))
 }
 
-/// Rejects ids in a path that no user, and nothing else, can have: services reply that it was not found,
-/// and not that the id is invalid.
+/// Rejects ids in a path that no user, and nothing else, can have: services reply that nothing was
+/// found, and not that the id is invalid.
 pub(super) fn check_ids(in_path: &Map<String, Value>) -> Result<()> {
     for (name, value) in in_path {
         let text = value.as_str().unwrap_or_default();

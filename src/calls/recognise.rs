@@ -37,8 +37,8 @@ impl Recognise {
     }
 }
 
-/// The verdict on a browser: remembered or not. Only [`Recognised`](Recognition::Recognised) may take the place
-/// of the second factor.
+/// The verdict on a browser: remembered or not. Only [`Recognised`](Recognition::Recognised) may take
+/// the place of the second factor.
 #[must_use = "only Recognition::Recognised may take the place of the second factor"]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -46,7 +46,7 @@ pub struct seconder_audit_entry {
     /// The user. 0 for a number that belongs to no user, and for the application.
     pub user_id: u64,
     /// The number of such decisions that it stands for. Decisions that change nothing, such as guesses that
-    /// have to wait, are recorded once a minute for each user and kind.
+    /// have to wait, are recorded at most once a minute for each user and kind.
     pub times: u64,
     /// The call, without `seconder_`, such as "verify"; "open" for the opening of the database.
     pub call: *const c_char,

@@ -1,4 +1,4 @@
-//! Operations of an engine in this process for operators, by the names of operations.
+//! Operations for operators of an engine in this process, called by name.
 
 use super::error::seconder_error;
 use super::ffi::{self, with_out};

@@ -30,7 +30,7 @@ pub struct seconder_wait_for_approval_options {
     pub stop: seconder_stop,
     /// Passed to the stop function. It is used until seconder_wait_for_approval() returns.
     pub stop_userdata: *mut c_void,
-    /// Also accepts a request without a user from the service: for a service that provides only
+    /// Also accepts a request whose user the service does not name: for a service that provides only
     /// the status. Check the answer with seconder_approval_approved_unbound(), which says why this
     /// is weaker and what the program has to do instead. A request of another user is still
     /// rejected.
