@@ -146,8 +146,8 @@ extern "C" {
 
 /**
  * The call succeeded. From seconder_verify(), seconder_confirm_authenticator(),
- * seconder_check_phone_verification() and seconder_totp_check() it means that the code was checked and is correct, and from
- * seconder_recognise() that the browser is recognised.
+ * seconder_check_phone_verification() and seconder_totp_check() it means that the code was checked
+ * and is correct, and from seconder_recognise() that the browser is recognised.
  */
 #define SECONDER_OK 0
 
@@ -167,7 +167,7 @@ extern "C" {
 #define SECONDER_TOKEN_NOT_CHECKED 3
 
 /**
- * What the user typed cannot be a code: it has other characters than digits, or the wrong length.
+ * The user typed something that cannot be a code: it has other characters than digits, or the wrong length.
  * Nothing was sent and no code was compared, so it does not count as a wrong code: ask the user to
  * type it again.
  */
@@ -269,13 +269,13 @@ extern "C" {
 #define SECONDER_STAGE_DELIVERY 5
 
 /**
- * The socket of a `unix:` URL may not be used by this process, or is not that of a trusted service.
+ * The socket of a `unix:` URL may not be used by this process, or does not belong to a trusted service.
  * Nothing was sent. Waiting does not help: an operator has to act.
  */
 #define SECONDER_STAGE_ACCESS 6
 
 /**
- * A status of an approval request that this library does not know. It lets nobody in.
+ * A status of an approval request that this library does not know. It does not let the user in.
  */
 #define SECONDER_APPROVAL_UNKNOWN 0
 
@@ -490,7 +490,7 @@ typedef struct seconder_device_invited seconder_device_invited;
 typedef struct seconder_done seconder_done;
 
 /**
- * Why a call failed. It never contains an API key, a token, a code or a secret.
+ * The reason that a call failed. It never contains an API key, a token, a code or a secret.
  */
 typedef struct seconder_error seconder_error;
 
@@ -511,7 +511,7 @@ typedef struct seconder_factors seconder_factors;
 typedef struct seconder_found_user seconder_found_user;
 
 /**
- * What seconder_run_jobs() did.
+ * The result of seconder_run_jobs().
  */
 typedef struct seconder_jobs_run seconder_jobs_run;
 
@@ -532,7 +532,7 @@ typedef struct seconder_offline_prepared seconder_offline_prepared;
 typedef struct seconder_phone_information seconder_phone_information;
 
 /**
- * What is known of a number, for the lookup function to say. It is valid until that returns.
+ * The line behind a number, filled in by the lookup function. It is valid until that returns.
  */
 typedef struct seconder_phone_line seconder_phone_line;
 
@@ -701,7 +701,7 @@ typedef int32_t (*seconder_lookup)(const char *number,
  * Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
  * option says which URLs it is for: "Remote service" is https: (and http: to this machine) and
  * unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite:, postgres:
- * and sandbox:. An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that nobody
+ * and sandbox:. An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that no program
  * relies on it.
  */
 typedef struct seconder_open_options {
@@ -731,7 +731,7 @@ typedef struct seconder_open_options {
      */
     const char *ca_file;
     /**
-     * Network: pinned public keys, one of which the service must present: each is "sha256/"
+     * Network: pinned public keys. The service must present one of them. Each is "sha256/"
      * followed by the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` only
      * the pins are checked; with it, both must match.
      */
@@ -801,9 +801,9 @@ typedef struct seconder_open_options {
     /**
      * `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database. A
      * database that was created with one is SECONDER_STORAGE without it, or with another one. Default
-     * for `sqlite:`: the file beside the database that is named like it with `.keys` at the end; it is
+     * for `sqlite:`: the file next to the database that is named like it with `.keys` at the end; it is
      * created with a new database, readable by its owner only. With `postgres:` it is required:
-     * `seconder keyring create` makes the file, of which each machine has a copy.
+     * `seconder keyring create` makes the file, and each machine has a copy of it.
      */
     const char *keyring;
     /**
@@ -838,7 +838,7 @@ typedef struct seconder_open_options {
      */
     const char *logo;
     /**
-     * Engine: further hosts of push services to which messages for phones are posted, beside those of the
+     * Engine: further hosts of push services to which messages for phones are posted, besides the hosts of the
      * makers of browsers, such as "push.example *.push.example"; "127.0.0.1:8080" for one on this machine.
      */
     const char *push_hosts;
@@ -854,8 +854,8 @@ typedef struct seconder_open_options {
      */
     int32_t callback_method;
     /**
-     * Engine: whether `callback_url` may lead to addresses that are not of the public Internet, those
-     * of private networks and of this machine: SECONDER_YES or SECONDER_NO. A URL with "localhost" or
+     * Engine: whether `callback_url` may lead to addresses that are not of the public Internet (private
+     * networks and this machine): SECONDER_YES or SECONDER_NO. A URL with "localhost" or
      * a loopback address leads to this machine in any case, and nowhere else. A post function decides
      * itself. Default: what is stored in the database, no in a new one.
      */
@@ -923,8 +923,8 @@ typedef struct seconder_open_options {
     bool must_exist;
     /**
      * Engine: the function that delivers SMS and voice calls. Default for `sqlite:`: messages are
-     * written as text files to a folder beside the database, named like the database with `.spool` for
-     * `.db`; a file is removed after its code has expired. With `postgres:` there is none, and
+     * written as text files to a folder next to the database, named like the database with `.spool` for
+     * `.db`; a file is removed after its code has expired. With `postgres:` there is no default, and
      * requesting a code fails; a sandbox delivers nothing.
      */
     seconder_deliver deliver;
@@ -933,7 +933,7 @@ typedef struct seconder_open_options {
      */
     void *deliver_userdata;
     /**
-     * Called exactly once with `deliver_userdata`, when nothing can use it any more: at the latest
+     * Called exactly once with `deliver_userdata`, when nothing can use it any longer: at the latest
      * when the last service that shares it is freed, and before seconder_open() returns if it
      * fails.
      */
@@ -1335,7 +1335,7 @@ typedef struct seconder_wait_for_approval_options {
      */
     void *stop_userdata;
     /**
-     * Also accepts a request of which the service names no user: for a service that provides only
+     * Also accepts a request whose user the service does not name: for a service that provides only
      * the status. Check the answer with seconder_approval_approved_unbound(), which says why this
      * is weaker and what the program has to do instead. A request of another user is still
      * rejected.
@@ -1506,7 +1506,7 @@ typedef struct seconder_approval_request {
      */
     int64_t expires_at;
     /**
-     * How many digits the number has that the user has to type to approve it; 0 for none.
+     * The number of digits that the user has to type to approve it; 0 for none.
      */
     uint32_t number_digits;
 } seconder_approval_request;
@@ -1516,23 +1516,23 @@ typedef struct seconder_approval_request {
  */
 typedef struct seconder_audit_options {
     /**
-     * Those about this user. 0: about everybody.
+     * Only decisions about this user. 0: about everybody.
      */
     uint64_t user_id;
     /**
-     * Those from this time on, in Unix seconds. 0: from the first one on.
+     * Only decisions from this time on, in Unix seconds. 0: from the first one on.
      */
     uint64_t since;
     /**
-     * Those before this time, in Unix seconds. 0: up to the latest.
+     * Only decisions before this time, in Unix seconds. 0: up to the latest.
      */
     uint64_t until;
     /**
-     * Those with this verdict, such as "wrong"; one that does not exist is an invalid argument. NULL: all.
+     * Only decisions with this verdict, such as "wrong"; one that does not exist is an invalid argument. NULL: all.
      */
     const char *verdict;
     /**
-     * What seconder_audit_page_next() of the page before returned. NULL: the first page.
+     * The value of seconder_audit_page_next() of the page before. NULL: the first page.
      */
     const char *after;
     /**
@@ -1540,15 +1540,15 @@ typedef struct seconder_audit_options {
      */
     uint64_t most;
     /**
-     * Those of this call, such as "verify". NULL: all.
+     * Only decisions of this call, such as "verify". NULL: all.
      */
     const char *call;
     /**
-     * Those of calls that had this IPv4 or IPv6 address of the user. NULL: all.
+     * Only decisions of calls that had this IPv4 or IPv6 address of the user. NULL: all.
      */
     const char *user_ip;
     /**
-     * Those that the operator of this name made. NULL: all.
+     * Only decisions that the operator of this name made. NULL: all.
      */
     const char *operator_name;
 } seconder_audit_options;
@@ -1562,7 +1562,7 @@ typedef struct seconder_audit_entry {
      */
     int64_t time;
     /**
-     * Distinguishes those of one user and millisecond.
+     * Distinguishes the decisions of one user and millisecond.
      */
     int64_t nonce;
     /**
@@ -1574,8 +1574,8 @@ typedef struct seconder_audit_entry {
      */
     uint64_t user_id;
     /**
-     * How many such decisions it stands for. Of those that change nothing, such as guesses that have
-     * to wait, a user has one a minute for each kind.
+     * The number of such decisions that it stands for. Decisions that change nothing, such as guesses that
+     * have to wait, are recorded at most once a minute for each user and kind.
      */
     uint64_t times;
     /**
@@ -1583,11 +1583,11 @@ typedef struct seconder_audit_entry {
      */
     const char *call;
     /**
-     * What was decided, such as "right", "wrong" or "refused".
+     * The decision, such as "right", "wrong" or "refused".
      */
     const char *verdict;
     /**
-     * Why, such as "other_action"; for "configured" the names of what was changed. NULL if the
+     * The reason, such as "other_action"; for "configured" the names of what was changed. NULL if the
      * verdict says it all.
      */
     const char *reason;
@@ -1729,7 +1729,7 @@ typedef struct seconder_verifier_options {
      */
     void *replay_userdata;
     /**
-     * Called exactly once with `replay_userdata`, when nothing can use it any more: when the
+     * Called exactly once with `replay_userdata`, when nothing can use it any longer: when the
      * verifier is freed, and before seconder_verifier_new() returns if it fails.
      */
     seconder_userdata_free replay_userdata_free;
@@ -1749,7 +1749,7 @@ typedef struct seconder_totp_options {
      */
     uint32_t digits;
     /**
-     * How long a code is shown, in seconds, 1 to 3600. Default: 30.
+     * The time for which a code is shown, in seconds, 1 to 3600. Default: 30.
      */
     uint32_t period;
 } seconder_totp_options;
@@ -1829,22 +1829,22 @@ size_t seconder_error_field_count(const struct seconder_error *error);
 const char *seconder_error_field_name(const struct seconder_error *error, size_t index);
 
 /**
- * What is wrong with the field at `index`; NULL if `index` is out of range.
+ * The fault of the field at `index`; NULL if `index` is out of range.
  */
 const char *seconder_error_field_text(const struct seconder_error *error, size_t index);
 
 /**
- * Whether the same call can be retried without the risk that it takes effect twice.
+ * Returns whether the same call can be retried without the risk that it takes effect twice.
  */
 bool seconder_error_retry_safe(const struct seconder_error *error);
 
 /**
- * Whether the call failed because its time limit was reached.
+ * Returns whether the call failed because its time limit was reached.
  */
 bool seconder_error_timed_out(const struct seconder_error *error);
 
 /**
- * How long to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
+ * The time to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
  * not known.
  */
 uint64_t seconder_error_retry_after_seconds(const struct seconder_error *error);
@@ -2037,8 +2037,8 @@ seconder_status seconder_open(const char *url,
  * Creates a second handle of a service, sharing its connections or its engine, with another time
  * limit or another choice of retries.
  *
- * `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps that of
- * `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps that of `service`. Neither affects
+ * `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps the one of
+ * `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps the one of `service`. Neither affects
  * an engine in this process, which waits for no response and retries nothing. The new handle has
  * the log function of `service`, and is not cancelled even if `service` is.
  *
@@ -2079,11 +2079,10 @@ void seconder_service_free(struct seconder_service *service);
 
 /**
  * The application's API key as it is now, with which an engine in this process signs callbacks. The
- * text is owned by the service, also after the key was replaced. NULL, and an error with SECONDER_INVALID_ARGUMENT, if the service is a
- * remote one.
+ * text is owned by the service, also after the key was replaced. NULL, and an error with
+ * SECONDER_INVALID_ARGUMENT, if the service is a remote one.
  */
-const char *seconder_api_key(const struct seconder_service *service,
-                             struct seconder_error **error);
+const char *seconder_api_key(const struct seconder_service *service, struct seconder_error **error);
 
 /**
  * The version of the library, such as "0.1.0". Valid as long as the library is loaded. Never NULL.
@@ -2099,7 +2098,7 @@ const char *seconder_version(void);
  * database), and neither is an argument that is rejected before there is a call, such as a NULL, or a
  * token with a letter.
  *
- * `log_userdata_free` is called exactly once with `log_userdata`, when nothing can use it any more:
+ * `log_userdata_free` is called exactly once with `log_userdata`, when nothing can use it any longer:
  * after another function was set and the calls under way have ended, at the latest when the last
  * handle that shares the function is freed; and before this returns if it fails.
  * SECONDER_INVALID_ARGUMENT if `service` is NULL. It never blocks: SECONDER_INTERNAL if another
@@ -3072,7 +3071,7 @@ bool seconder_approval_approved_by(const struct seconder_approval *approval,
  * replaces where the service provides the user.
  *
  * An approval without a user says that somebody approved some request. If the uuid comes from the
- * browser, attackers approve a request of their own and present its uuid in somebody else's login.
+ * browser, attackers approve a request of their own and present its uuid in another user's login.
  * So keep the uuid on the server, in the session of the login for whose user it was created; take
  * it from there alone; and delete it once it was used. A user is recognised only under the names
  * that `names` of seconder_open_options sets, so these must be the service's.
@@ -3542,7 +3541,7 @@ seconder_status seconder_register_device(const struct seconder_service *service,
  * Lists the approval requests that a device's user can still answer, oldest first, with an engine
  * in this process.
  *
- * `device_secret` is that of seconder_device_secret(). Free `out` with
+ * `device_secret` comes from seconder_device_secret(). Free `out` with
  * seconder_approval_requests_free(). SECONDER_INVALID_ARGUMENT if the device's id or secret is
  * wrong, or the service is a remote one.
  */
@@ -3563,7 +3562,7 @@ seconder_status seconder_open_approvals(const struct seconder_service *service,
  * receives the request with its new status; it may be NULL, otherwise free it with
  * seconder_approval_free(). SECONDER_REJECTED if the device cannot answer this request, or can no
  * longer do so, or if the number is wrong, which denies the request the second time;
- * SECONDER_INVALID_ARGUMENT if the device's id or secret is wrong, if `number` is missing or cannot be that of
+ * SECONDER_INVALID_ARGUMENT if the device's id or secret is wrong, if `number` is missing or cannot be the one of
  * the request, which changes nothing, or the service is a remote one.
  */
 SECONDER_MUST_USE
@@ -3591,7 +3590,7 @@ seconder_status seconder_clear_sandbox(const struct seconder_service *service,
  * which only its owner can read.
  *
  * Calls of other threads go on meanwhile. The copy is checked and on disk when this returns; after an
- * error, there is none. Put it back with `seconder restore`; the keyring is not in it. SECONDER_STORAGE
+ * error, there is no copy. Put it back with `seconder restore`; the keyring is not in it. SECONDER_STORAGE
  * if the file exists or cannot be written, or if the database is damaged or not in a file;
  * SECONDER_INVALID_ARGUMENT if the service is a remote one.
  */
@@ -3660,7 +3659,7 @@ const struct seconder_audit_entry *seconder_audit_page_entry(const struct second
                                                              size_t index);
 
 /**
- * What to pass as `after` to read on, owned by `page`. NULL at the end.
+ * The value to pass as `after` to read on, owned by `page`. NULL at the end.
  */
 const char *seconder_audit_page_next(const struct seconder_audit_page *page);
 
@@ -3670,8 +3669,8 @@ const char *seconder_audit_page_next(const struct seconder_audit_page *page);
 void seconder_audit_page_free(struct seconder_audit_page *page);
 
 /**
- * Sends messages and posts callbacks whose next attempt is due, with an engine in this process: those
- * that failed before and are to be repeated, and those of a process that was killed.
+ * Sends messages and posts callbacks whose next attempt is due, with an engine in this process: jobs
+ * that failed before and are to be repeated, and jobs of a process that was killed.
  *
  * Nothing does so by itself. A program whose deliver function returns SECONDER_OUTCOME_RETRY or
  * SECONDER_OUTCOME_AMBIGUOUS, or that has a callback URL, calls this every few seconds, on a thread of
@@ -3694,22 +3693,22 @@ seconder_status seconder_run_jobs(const struct seconder_service *service,
                                   struct seconder_error **error);
 
 /**
- * How many messages and callbacks were sent.
+ * The number of messages and callbacks that were sent.
  */
 uint32_t seconder_jobs_run_sent(const struct seconder_jobs_run *run);
 
 /**
- * How many have to wait for another attempt.
+ * The number of messages and callbacks that have to wait for another attempt.
  */
 uint32_t seconder_jobs_run_waiting(const struct seconder_jobs_run *run);
 
 /**
- * How many failed for good.
+ * The number of messages and callbacks that failed for good.
  */
 uint32_t seconder_jobs_run_failed(const struct seconder_jobs_run *run);
 
 /**
- * Whether the budget was used up, or the handle was cancelled, so that there may be more to send at
+ * Returns whether the budget was used up, or the handle was cancelled, so that there may be more to send at
  * once.
  */
 bool seconder_jobs_run_more(const struct seconder_jobs_run *run);
@@ -3814,11 +3813,12 @@ seconder_status seconder_callback_query(const void *body,
                                         struct seconder_error **error);
 
 /**
- * Whether this user approved the request. This is the only check that may let anyone in. False for
+ * Returns whether this user approved the request. This is the only check that may let anyone in. False for
  * NULL, for any other answer, for another user, and if the service does not say which user
  * answered.
  */
-bool seconder_event_approved_by(const struct seconder_event *event, uint64_t user_id);
+bool seconder_event_approved_by(const struct seconder_event *event,
+                                uint64_t user_id);
 
 /**
  * The approval request's uuid. NULL only for a NULL argument.
@@ -3826,7 +3826,7 @@ bool seconder_event_approved_by(const struct seconder_event *event, uint64_t use
 const char *seconder_event_uuid(const struct seconder_event *event);
 
 /**
- * The user's answer: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
+ * The user's answer: one of SECONDER_APPROVAL_..., and only SECONDER_APPROVAL_APPROVED lets
  * anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
  */
 int32_t seconder_event_status(const struct seconder_event *event);
@@ -3924,7 +3924,7 @@ seconder_status seconder_totp_new(const void *secret,
                                   struct seconder_error **error);
 
 /**
- * Parses an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri(). The secret may
+ * Parses an otpauth://totp/ URI, such as the one of seconder_authenticator_enrolled_uri(). The secret may
  * have lower case, padding, spaces and dashes.
  *
  * Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if it is not such a URI, has no
@@ -3968,12 +3968,13 @@ seconder_status seconder_totp_code(const struct seconder_totp *totp,
  * `last_step` prevents replay: it is the step of the user's last accepted code, 0 before the
  * first. A code of that step or of an earlier one is never accepted. Only SECONDER_OK means that
  * the code is correct; `*last_step` is then set to the code's step. Before letting anyone in,
- * store it such that of two logins with the same code only one succeeds. For any other status it
- * is unchanged.
+ * store it so that only one of two logins with the same code succeeds. For any other status it is
+ * unchanged.
  *
  * SECONDER_TOKEN_WRONG if the code is not one of the current ones, SECONDER_TOKEN_REUSED if its
  * step has been used; SECONDER_TOKEN_MALFORMED if `token` is not 6 to 12 digits;
- * SECONDER_INVALID_ARGUMENT if `totp`, `token` or `last_step` is NULL. Wrong codes are not counted: limiting them is the caller's responsibility.
+ * SECONDER_INVALID_ARGUMENT if `totp`, `token` or `last_step` is NULL. Wrong codes are not
+ * counted: limiting them is the caller's responsibility.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_check(const struct seconder_totp *totp,
@@ -4003,7 +4004,7 @@ int32_t seconder_totp_algorithm(const struct seconder_totp *totp);
 uint32_t seconder_totp_digits(const struct seconder_totp *totp);
 
 /**
- * How long a code is shown, in seconds.
+ * The time for which a code is shown, in seconds.
  */
 uint64_t seconder_totp_period(const struct seconder_totp *totp);
 

@@ -351,7 +351,7 @@ impl Functions<'_> {
 
 /// The documentation of a field, with what its type says in C.
 fn describe(plan: &Plan<'_>, field: &Field, shape: &Shape, documented: &str) -> String {
-    let documented = match documented.strip_prefix("Whether ") {
+    let documented = match documented.strip_prefix("True if ") {
         Some(rest) => format!("Returns whether {rest}"),
         None => documented.to_owned(),
     };
