@@ -18,7 +18,7 @@ from typing import Any
 import seconder
 
 HOLD = 0.3
-"""How long a function of the application takes: the interpreter begins to end before."""
+"""The duration of a function of the application: the interpreter begins to end before."""
 
 
 class Slow:

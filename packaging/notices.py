@@ -45,7 +45,7 @@ def built_in() -> list[dict[str, Any]]:
             continue
         seen.add(crate)
         for dependency in nodes[crate]["deps"]:
-            # A kind of None is a normal dependency. Those of builds and tests are not linked.
+            # A kind of None is a normal dependency. Build and test dependencies are not linked.
             if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
                 pending.append(dependency["pkg"])
     others = seen - macros - set(tree["workspace_members"])

@@ -1,7 +1,7 @@
 """``python -m seconder``: runs the program ``seconder`` of the package ``seconder-server``.
 
-The program replaces this process, so its signals, its output and its exit code are those of a shell
-that runs ``seconder``.
+The program replaces this process, so signals, output and exit code are the same as when a shell
+runs ``seconder``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Keeps arguments out of tracebacks. What reports errors also sends the local variables of the frames
-that an exception has passed, and those of this package hold codes, keys and numbers."""
+"""Keeps arguments out of tracebacks. Error reporters also send the local variables of the frames
+that an exception has passed, and this package's frames hold codes, keys and numbers."""
 
 from __future__ import annotations
 

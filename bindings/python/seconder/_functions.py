@@ -24,7 +24,7 @@ LOOP: ContextVar[AbstractEventLoop | None] = ContextVar("seconder_loop", default
 """The event loop of the task that makes a call."""
 
 ASYNC_LIMIT = 15.0
-"""How long an async function may take unless the application sets it, in seconds."""
+"""The default time limit of an async function, in seconds; the application can set another."""
 _LONGEST_LIMIT = 3600
 
 
@@ -67,7 +67,8 @@ def checked_limit(limit: float | None, deliver: object) -> float | None:
 def carrier(
     deliver: _Function, limit: float | None = None
 ) -> Callable[[str, str, str, str, str, str, int], _Parts]:
-    """What the engine calls with the parts of a message. It returns those of the outcome."""
+    """Returns the function that the engine calls with the parts of a message. It returns the
+    outcome's."""
 
     def carry(
         id: str, to: str, via: str, text: str, language: str, code: str, expires_at: int
@@ -85,7 +86,7 @@ def carrier(
             id=id,
             language=language,
         )
-        # What reports errors sends local variables too. A message does not show its code.
+        # Error reporters send local variables too. A message does not show its code.
         del to, text, code
         try:
             parts = _parts_of("deliver", _run("deliver", deliver, message, limit))
@@ -101,7 +102,8 @@ def carrier(
 
 
 def poster(post: _Function) -> Callable[[str, bytes, list[tuple[str, str]]], _Parts]:
-    """What the engine calls with the parts of a callback. It returns those of the outcome."""
+    """Returns the function that the engine calls with the parts of a callback. It returns the
+    outcome's."""
 
     def send(url: str, body: bytes, headers: list[tuple[str, str]]) -> _Parts:
         url, _, query = url.partition("?")
@@ -125,7 +127,8 @@ def poster(post: _Function) -> Callable[[str, bytes, list[tuple[str, str]]], _Pa
 
 
 def looker(lookup: _Function) -> Callable[[str], _Line | None]:
-    """What the engine calls with a number. It returns what is known, or None if the look-up failed."""
+    """Returns the function that the engine calls with a number. It returns the line's data, or
+    None if the look-up failed."""
 
     def look_up(number: str) -> _Line | None:
         try:

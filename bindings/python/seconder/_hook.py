@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def hook_of(
     on_call: Callable[[CallRecord], object] | None,
 ) -> Callable[[dict[str, Any]], None] | None:
-    """What the native module calls with the fields of a record."""
+    """Returns the function that the native module calls with the fields of a record."""
     if on_call is None:
         return None
     function = checked("on_call", on_call, may_await=False)

@@ -85,7 +85,7 @@ def _init(fields: dict[str, _Field], annotations: dict[str, Any], checked: bool)
 
 
 class _Init:
-    """The ``__init__`` of a class, compiled when it is first used: compiling those of all classes
+    """The ``__init__`` of a class, compiled when it is first used: compiling all of them at once
     would take longer than the rest of the import, and a program uses few of them."""
 
     def __init__(self, annotations: dict[str, Any], checked: bool) -> None:

@@ -126,7 +126,7 @@ def verify(
         names: The service's names, if they differ from the interface document's.
         fresh: Rejects callbacks whose nonce is not a time within this many seconds of now. The 5
             minutes of the default allow for clock skew. None for a service whose nonces are not
-            times: a recorded callback then stays valid for ever.
+            times: a recorded callback then never becomes invalid.
         replay: Rejects callbacks that it remembers. A service signs a retry with a new nonce, so
             two callbacks can still report one response.
 

@@ -61,10 +61,10 @@ class Calls:
     ) -> UserCreated:
         """Enrols a user, or adds an e-mail to the one who has this cellphone (section 4.1).
 
-        Whoever typed the number need not be the one who has it: verify it first, with
+        The person who typed the number may not own it: verify it first, with
         :meth:`start_phone_verification` and :meth:`check_phone_verification`, and pass
-        ``new_only=True``. Otherwise the second factor of the user who has the number becomes that
-        of whoever typed it.
+        ``new_only=True``. Otherwise the person who typed the number gets the second factor of the
+        user who owns it.
 
         Args:
             email: One of the user's e-mail addresses.
@@ -456,7 +456,7 @@ class Calls:
                 never expires. Default 86400.
             number_digits: How many digits the number has that the reply carries, the login page
                 shows, and the user has to type on the phone to approve: 0 for none, 2, 3 or 6.
-                Default: that of the application, 0 at first.
+                Default: the application's setting, 0 at first.
 
         Returns:
             The id of the request, for :meth:`check_approval` or :meth:`wait_for_approval`, and
@@ -580,7 +580,7 @@ class Calls:
 
         Args:
             user_id: The user.
-            label: The label that the app shows beside the code, without a colon. Default: the user's
+            label: The label that the app shows with the code, without a colon. Default: the user's
                 e-mail.
             qr_size: The width and height of the QR code, 100 to 1000 pixels. Default 300.
 
@@ -614,7 +614,7 @@ class Calls:
             The user's id, devices, and how many recovery codes are left.
 
         Raises:
-            Rejected: Nobody has the name; ``code`` is ``60026`` then.
+            Rejected: No user has the name; ``code`` is ``60026`` then.
 
         Example:
             >>> service.set_login(user.user_id, "ada")
@@ -655,7 +655,7 @@ class Calls:
             The service's message.
 
         Raises:
-            Rejected: Nobody has the name.
+            Rejected: No user has the name.
 
         Example:
             >>> service.set_login(user.user_id, "ada")
@@ -702,7 +702,7 @@ class Calls:
             machine: The machine that keeps the hashes, for the service's records.
 
         Returns:
-            The hashes. Whoever has them can find the codes by trying all of them.
+            The hashes. Anyone who has them can find the codes by trying all of them.
 
         Raises:
             Rejected: The service does not allow it, or the code is not the one that was accepted
@@ -780,7 +780,7 @@ class Calls:
             The details of the verification; nothing in it needs to be checked. A wrong code raises.
 
         Raises:
-            TokenInvalid: The code is not that of the pending app.
+            TokenInvalid: The code is not the pending app's.
             Rejected: No app of the user is pending; ``code`` is ``no_pending_authenticator``. Or the
                 user does not exist.
             RateLimited: There were wrong codes before; ``retry_after`` says when the user may try
@@ -830,7 +830,7 @@ class Calls:
 
     def unlock_user(self, user_id: int) -> Done:
         """Lets a user try codes again after too many wrong ones (section 4.30). The counts of wrong
-        codes of all factors begin anew. Codes that were sent have the tries that they had.
+        codes of all factors start at 0 again. Codes that were sent have the tries that they had.
 
         Args:
             user_id: The user.
@@ -901,10 +901,10 @@ class Calls:
 
         Returns:
             The link that the user opens on the phone, a QR code of it, and the code in it, which can
-            be typed. They are secrets: whoever has one of them can register a phone.
+            be typed. They are secrets: anyone who has one of them can register a phone.
 
         Raises:
-            Rejected: Nobody has said where phones reach the service (``seconder serve
+            Rejected: The service has no public URL for phones (``seconder serve
                 --public-url``); ``code`` is ``no_public_url``. Or the user does not exist.
 
         Example:

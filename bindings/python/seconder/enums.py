@@ -24,7 +24,7 @@ class ApprovalStatus(Word):
     """
 
     UNKNOWN = "unknown"
-    """A status that this library does not know. It lets nobody in."""
+    """A status that this library does not know. It lets no user in."""
     PENDING = "pending"
     """Not answered yet."""
     APPROVED = "approved"
@@ -39,16 +39,16 @@ class ApprovalStatus(Word):
 
 
 class InstallMessage(Word):
-    """What became of the message with a link to the app, which new users get (section 4.1)."""
+    """The result of the message with a link to the app, which new users get (section 4.1)."""
 
     SENT = "sent"
     """It was sent."""
     QUEUED = "queued"
     """It could not be sent yet, and is attempted again."""
     NOT_CONFIGURED = "not_configured"
-    """None is sent: the application has no link to an app, or SMS is not enabled for it."""
+    """No message is sent: the application has no link to an app, or SMS is not enabled for it."""
     NOT_REQUESTED = "not_requested"
-    """None is sent: the call asks for none, or the user was there before."""
+    """No message is sent: the call asks for none, or the user was there before."""
     FAILED = "failed"
     """It could not be sent."""
 
@@ -67,7 +67,7 @@ class PhoneType(Word):
 
 
 class LineType(Word):
-    """What is at the other end of a number, as a provider of look-ups says it."""
+    """The kind of line behind a number, as a provider of look-ups reports it."""
 
     MOBILE = "mobile"
     """A mobile phone."""
@@ -93,7 +93,7 @@ class VerificationStatus(Word):
 
 
 class Channel(Word):
-    """How a code is delivered (section 4.10)."""
+    """The delivery channel of a code (section 4.10)."""
 
     SMS = "sms"
     """By text message."""
@@ -157,7 +157,7 @@ class Generation(Word):
 
 
 class CallbackMethod(Word):
-    """How an engine sends callbacks (section 6)."""
+    """The method by which an engine sends callbacks (section 6)."""
 
     POST = "post"
     """By POST, with a JSON body, the default."""
@@ -166,8 +166,8 @@ class CallbackMethod(Word):
 
 
 class Repeats(Word):
-    """Which calls a client retries when the service is rate limiting and the wait fits within the
-    call's timeout. Nothing else is ever retried."""
+    """The calls that a client retries when the service is rate limiting and the wait fits within
+    the call's timeout. Nothing else is ever retried."""
 
     NONE = "none"
     """None: the caller handles every wait, as :class:`seconder.RateLimited`."""
@@ -202,7 +202,7 @@ class Stage(Word):
     DELIVERY = "delivery"
     """A code was being handed over for delivery."""
     ACCESS = "access"
-    """The socket may not be used by this process, or is not that of a trusted service."""
+    """The socket may not be used by this process, or its service is not trusted."""
 
 
 class Code(Word):
@@ -263,7 +263,7 @@ class Code(Word):
     DEVICE_NOT_FOUND = "device_not_found"
     """No such device."""
     NO_PUBLIC_URL = "no_public_url"
-    """Nobody has said where devices reach the service."""
+    """The service has no public URL for devices."""
     COUNTRY_NOT_ALLOWED = "country_not_allowed"
     """No messages are sent to the country of the number."""
     FACTOR_LOCKED = "factor_locked"

@@ -24,7 +24,7 @@ class SecondFactorError(Exception):
     """
 
     message: str
-    """What happened, in one line; the same as ``str(error)``."""
+    """The error in one line; the same as ``str(error)``."""
     code: str | None
     """The service's error code as text, such as ``"60026"``, if it sent one: with ``Rejected``,
     ``TokenInvalid``, ``Unauthorized`` and ``RateLimited``. An engine in this process has the codes
@@ -32,12 +32,13 @@ class SecondFactorError(Exception):
     http_status: int | None
     """The HTTP status of the service's error response (section 7), if there was one."""
     fields: dict[str, str]
-    """Why each invalid field was rejected, by its name in the interface."""
+    """The reason why each invalid field was rejected, by its name in the interface."""
     retry_safe: bool
-    """Whether the call can be retried without the risk of doing its work twice: it did not reach the
-    service, or it only reads, such as ``user_status``. False where the same call would fail again."""
+    """True if the call can be retried without the risk of doing its work twice: it did not reach
+    the service, or it only reads, such as ``user_status``. False where the same call would fail
+    again."""
     retry_after: float | None
-    """How long to wait before a retry, in whole seconds as in the message, if known."""
+    """The time to wait before a retry, in whole seconds as in the message, if known."""
     limit: str | None
     """The name of the limit that was reached, such as ``"cool_down"``, ``"wrong_codes"`` or
     ``"country_day"``, with ``RateLimited`` from a service that says it (section 8 lists them)."""
@@ -77,7 +78,7 @@ class TokenInvalid(SecondFactorError):
     """The user: the code is wrong or has expired (section 4.4). Keep them out."""
 
     reused: bool
-    """Whether the code was right, but has been used before."""
+    """True if the code was right, but has been used before."""
 
     def __init__(
         self, message: str = "", *, reused: bool = False, code: str | None = None
@@ -135,13 +136,13 @@ class Rejected(SecondFactorError):
 
 
 class UserNotFound(Rejected):
-    """The service has no user with that id, or nobody has that login name: ``code`` is
+    """The service has no user with that id, or no user has that login name: ``code`` is
     :attr:`seconder.Code.USER_NOT_FOUND`."""
 
 
 class AlreadyEnrolled(Rejected):
-    """:meth:`seconder.Service.create_user` was called with ``new_only``, and the number is that of a
-    user who is enrolled already."""
+    """:meth:`seconder.Service.create_user` was called with ``new_only``, and a user with the
+    number is enrolled already."""
 
 
 class ApprovalNotFound(Rejected):
@@ -183,7 +184,7 @@ class Timeout(Unavailable, TimeoutError):
 
 
 class Cancelled(SecondFactorError):
-    """Nobody: the program itself ended the call, by :meth:`seconder.Service.cancel`.
+    """The program itself ended the call, by :meth:`seconder.Service.cancel`.
 
     ``retry_safe`` is false if the request may have been sent, so that the call may have been carried
     out.
@@ -210,7 +211,7 @@ class StorageError(SecondFactorError):
 
 
 class SpoolWarning(UserWarning):
-    """A ``sqlite:`` service was opened without ``deliver``: nobody gets its messages, which are written
+    """A ``sqlite:`` service was opened without ``deliver``: its messages are not sent, but written
     to a folder. For a program that wants that, and no warning:
     ``warnings.simplefilter("ignore", seconder.SpoolWarning)``."""
 

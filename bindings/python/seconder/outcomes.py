@@ -1,4 +1,4 @@
-"""What became of an attempt to send something: what ``deliver`` and ``post`` may return.
+"""Outcomes of an attempt to send something, which ``deliver`` and ``post`` may return.
 
 A function that returns None has sent what it was given, and so has one that returns text, which is
 the id that the provider gave. One that raises has not: a message has then failed for good, and a
@@ -34,7 +34,7 @@ class Outcome(Value):
     """
 
     def _parts(self) -> tuple[str, str | None, float | None]:
-        """What the native module takes: the kind, the id or the reason, and the wait."""
+        """Returns the parts for the native module: the kind, the id or the reason, and the wait."""
         raise InvalidArgument("an outcome must be Sent, Retry, NotAttempted, Permanent or Ambiguous")
 
 
@@ -66,12 +66,12 @@ class Retry(Outcome):
     """
 
     after: float | timedelta | None = None
-    """How long the provider asks to wait, in seconds or as a timedelta, 0 or more. None: a message is
-    attempted again after 2, 4, 8 and so on, at most 60 seconds, and a callback after 5 seconds,
+    """The wait that the provider asks for, in seconds or as a timedelta, 0 or more. None: a message
+    is attempted again after 2, 4, 8 and so on, at most 60 seconds, and a callback after 5 seconds,
     5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours. A message whose code has expired by then
     has failed for good."""
     reason: str = ""
-    """What went wrong, without the code."""
+    """The error, without the code."""
 
     def _check(self) -> None:
         _text("reason", self.reason)
@@ -90,10 +90,10 @@ class NotAttempted(Outcome):
     """
 
     after: float | timedelta | None = None
-    """How long to wait, in seconds or as a timedelta, 0 or more. None, and less than a second: about a
-    second. A message whose code has expired by then has failed for good."""
+    """The time to wait, in seconds or as a timedelta, 0 or more. None, and less than a second:
+    about a second. A message whose code has expired by then has failed for good."""
     reason: str = ""
-    """Why nothing was attempted, without the code."""
+    """The reason why nothing was attempted, without the code."""
 
     def _check(self) -> None:
         _text("reason", self.reason)
@@ -113,7 +113,7 @@ class Permanent(Outcome):
     """
 
     reason: str
-    """What went wrong, without the code."""
+    """The error, without the code."""
 
     def _check(self) -> None:
         _text("reason", self.reason)
@@ -132,7 +132,7 @@ class Ambiguous(Outcome):
     """
 
     reason: str
-    """What went wrong, without the code."""
+    """The error, without the code."""
 
     def _check(self) -> None:
         _text("reason", self.reason)
@@ -176,7 +176,8 @@ def _seconds(given: object) -> float | None:
 
 
 def _parts_of(name: str, returned: object) -> tuple[str, str | None, float | None]:
-    """What the native module takes for what a function of the application returned."""
+    """Returns the parts for the native module of a value that an application's function
+    returned."""
     if returned is None:
         return "sent", None, None
     if isinstance(returned, str):

@@ -83,13 +83,13 @@ class UserCreated(Reply):
     user_id: int
     """The id to store, and to pass to the other calls."""
     created: bool | None = None
-    """Whether the call enrolled the user. False for a user who was there before, which may be
+    """True if the call enrolled the user. False for a user who was there before, which may be
     somebody else than the one who typed the number. None if the service does not say, as only a
     service of Seconder does."""
     message: str | None = None
     """The service's message."""
     install_message: InstallMessage | None = None
-    """What became of the SMS with a link to the app. None if the service does not say, as only a
+    """The result of the SMS with a link to the app. None if the service does not say, as only a
     service of Seconder does."""
 
     @classmethod
@@ -142,7 +142,7 @@ class Device(Reply):
     registration_country: str | None = None
     """The country of that address."""
     registration_method: str | None = None
-    """How the user proved to own the number at that time."""
+    """The way in which the user proved to own the number at that time."""
     registration_date: datetime | None = None
     """When it was registered, in UTC."""
     last_account_recovery_at: datetime | None = None
@@ -183,13 +183,13 @@ class Application(Reply):
     plan: str | None = None
     """The plan booked with the service."""
     sms_enabled: bool = False
-    """Whether codes can be sent by SMS."""
+    """True if codes can be sent by SMS."""
     phone_calls_enabled: bool = False
-    """Whether codes can be sent by voice call."""
+    """True if codes can be sent by voice call."""
     push_enabled: bool = False
-    """Whether approval requests can be sent."""
+    """True if approval requests can be sent."""
     white_label: bool = False
-    """Whether the application's own app is used."""
+    """True if the application's own app is used."""
     message: str | None = None
     """The service's message."""
 
@@ -200,7 +200,7 @@ class Authenticator(Reply):
     id: str
     """Its id, for :meth:`seconder.Service.remove_authenticator`."""
     confirmed: bool = False
-    """Whether a code of it was accepted. Until then it is pending."""
+    """True if a code of it was accepted. Until then it is pending."""
     label: str | None = None
     """The label that it was enrolled with, if one was given."""
     created_at: datetime | None = None
@@ -246,24 +246,24 @@ def _registered(devices: list[dict[str, Any]]) -> tuple[RegisteredDevice, ...]:
 
 
 class Factors(Reply):
-    """What protects a user's account (section 2.7). None of it is a secret."""
+    """The factors that protect a user's account (section 2.7). They hold no secret."""
 
     sms: bool = False
-    """Whether codes can be sent to the user's number by SMS."""
+    """True if codes can be sent to the user's number by SMS."""
     authenticators: tuple[Authenticator, ...] = ()
     """The user's authenticator apps, the oldest first: at most one that is confirmed, and one that
     is pending."""
     devices: tuple[RegisteredDevice, ...] = ()
     """The devices that the user has registered for approval requests, the oldest first."""
     recovery_codes: int = 0
-    """How many recovery codes the user has left."""
+    """The number of recovery codes that the user has left."""
     codes_locked: bool = False
-    """Whether codes by SMS and voice are not checked, after too many wrong ones in a row, until
+    """True if codes by SMS and voice are not checked, after too many wrong ones in a row, until
     :meth:`seconder.Service.unlock_user`."""
     authenticators_locked: bool = False
-    """Whether the codes of authenticator apps are not checked."""
+    """True if the codes of authenticator apps are not checked."""
     recovery_codes_locked: bool = False
-    """Whether recovery codes are not checked."""
+    """True if recovery codes are not checked."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -278,9 +278,9 @@ class UserStatus(Reply):
     user_id: int
     """The user's id."""
     confirmed: bool = False
-    """Whether the user has used a valid code."""
+    """True if the user has used a valid code."""
     registered: bool = False
-    """Whether the user has registered an app."""
+    """True if the user has registered an app."""
     country_code: int | None = None
     """The calling code of the user's number."""
     phone_number: str | None = None
@@ -289,12 +289,12 @@ class UserStatus(Reply):
     """The devices that generate or receive codes: ``android``, ``android_tablet``, ``ios``,
     ``svc_chrome``, ``sms``."""
     has_hard_token: bool = False
-    """Whether the user has a hardware token."""
+    """True if the user has a hardware token."""
     account_disabled: bool = False
-    """Whether the user's account is disabled."""
+    """True if the user's account is disabled."""
     factors: Factors | None = None
-    """What protects the account. None if the service does not say, as only a service of Seconder
-    does."""
+    """The factors that protect the account. None if the service does not say, as only a service of
+    Seconder does."""
     message: str | None = None
     """The service's message."""
 
@@ -313,15 +313,15 @@ class MonthlyStatistic(Reply):
     year: int
     """The year."""
     api_calls_count: int | None = None
-    """How many calls the application made."""
+    """The number of calls that the application made."""
     auths_count: int | None = None
-    """How many codes and approvals let a user in."""
+    """The number of codes and approvals that let a user in."""
     calls_count: int | None = None
-    """How many voice calls were made."""
+    """The number of voice calls that were made."""
     sms_count: int = 0
-    """How many SMS were sent."""
+    """The number of SMS that were sent."""
     users_count: int = 0
-    """How many users were enrolled."""
+    """The number of users who were enrolled."""
 
 
 class Statistics(Reply):
@@ -330,13 +330,13 @@ class Statistics(Reply):
     app_id: int | None = None
     """The application's number."""
     count: int | None = None
-    """How many months follow."""
+    """The number of months that follow."""
     message: str | None = None
     """The service's message."""
     stats: tuple[MonthlyStatistic, ...] = ()
     """The months, the oldest first."""
     total_users: int | None = None
-    """How many users the application has now."""
+    """The number of users that the application has now."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -350,13 +350,13 @@ class PhoneVerificationStarted(Reply):
     carrier: str | None = None
     """The number's carrier, if the service knows it."""
     is_ported: bool | None = None
-    """Whether the number was ported between carriers, if the service knows."""
+    """True if the number was ported between carriers, if the service knows."""
     is_cellphone: bool | None = None
-    """Whether the number is a mobile one, if the service knows."""
+    """True if the number is a mobile one, if the service knows."""
     message: str | None = None
     """The service's message."""
     seconds_to_expire: int | None = None
-    """How long the code is valid, in seconds."""
+    """The time for which the code is valid, in seconds."""
     uuid: str | None = None
     """The id of the verification."""
     resend_after: int | None = None
@@ -369,7 +369,7 @@ class PhoneVerificationRecord(Reply):
     status: VerificationStatus = VerificationStatus.UNKNOWN
     """The state of the verification."""
     seconds_to_expire: int | None = None
-    """How long the code is valid, in seconds; 0 unless the verification is pending."""
+    """The time for which the code is valid, in seconds; 0 unless the verification is pending."""
     message: str | None = None
     """The service's message."""
 
@@ -379,7 +379,7 @@ class PhoneVerificationRecord(Reply):
 
 
 class PhoneInformation(Reply):
-    """What the service knows of a number (section 4.11)."""
+    """The service's information about a number (section 4.11)."""
 
     message: str | None = None
     """The service's message."""
@@ -388,7 +388,7 @@ class PhoneInformation(Reply):
     provider: str | None = None
     """The number's carrier, if the service knows it."""
     ported: bool | None = None
-    """Whether the number was ported between carriers, if the service knows."""
+    """True if the number was ported between carriers, if the service knows."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -403,7 +403,7 @@ class ApprovalCreated(Reply):
     message: str | None = None
     """The service's message. An engine says if the user has no device that could respond yet."""
     number: str | None = field(default=None, repr=False)
-    """The number to show to whoever logs in, who types it on the phone. None if none is needed."""
+    """The number to show to the user who logs in and types it on the phone. None if not needed."""
 
 
 class Approval(Reply):
@@ -442,9 +442,9 @@ class Approval(Reply):
     processed_at: datetime | None = None
     """When the user responded; None while the request is pending."""
     seconds_to_expire: int | None = None
-    """How long the request can be answered, in seconds; 0 means that it never expires."""
+    """The time for which the request can be answered, in seconds; 0 means that it never expires."""
     notified: bool | None = None
-    """Whether a device was notified of the request."""
+    """True if a device was notified of the request."""
     similar_id: int | None = None
     """The record's field ``user_id``, if it looks like a number; 0 if it is not the id of any user.
     Services use that field for ids of their own too, so it cannot confirm a user, but it can name
@@ -460,15 +460,15 @@ class Approval(Reply):
         return bool(self.status)
 
     def approved_by(self, user_id: int, *, bound: bool = True) -> bool:
-        """Whether this user approved the request. False also if the service does not provide the
-        user, unless ``bound`` is false.
+        """Returns whether this user approved the request. False also if the service does not
+        provide the user, unless ``bound`` is false.
 
         Args:
             user_id: The user who logs in.
             bound: False also accepts a record that names no user, for a service that provides only
                 the status. This is weaker: the record then says that somebody approved some
                 request. If the uuid comes from the browser, attackers approve a request of their
-                own and present its uuid in somebody else's login. So keep the uuid on the server,
+                own and present its uuid in another user's login. So keep the uuid on the server,
                 in the session of the login for whose user it was created; take it from there alone;
                 and delete it once it was used. A user is recognised only under the ``names`` of
                 :func:`seconder.open`, so these must be the service's. A record that names another
@@ -495,7 +495,7 @@ class AuthenticatorEnrolled(Reply):
     ``repr`` does not show it."""
 
     label: str | None = None
-    """What the app shows beside the code."""
+    """The label that the app shows with the code."""
     issuer: str | None = None
     """The issuer that the app shows."""
     uri: str = field(default="", repr=False)
@@ -505,8 +505,8 @@ class AuthenticatorEnrolled(Reply):
 
 
 class DeviceInvited(Reply):
-    """An invitation to register a phone (section 4.31). Whoever has the link or the code can use it, so
-    ``repr`` does not show them."""
+    """An invitation to register a phone (section 4.31). Anyone with the link or the code can use
+    it, so ``repr`` does not show them."""
 
     expires_in: int
     """For how long the invitation is valid, in seconds."""
@@ -526,14 +526,14 @@ class FoundUser(Reply):
     login: str
     """The login name."""
     confirmed: bool = False
-    """Whether the user has used a valid code."""
+    """True if the user has used a valid code."""
     authenticator: bool = False
-    """Whether the user has an authenticator app of which a code was accepted."""
+    """True if a code of an authenticator app of the user was accepted."""
     devices: tuple[str, ...] = ()
     """The devices that generate or receive codes: ``android``, ``android_tablet``, ``ios``,
     ``svc_chrome``, ``sms``."""
     recovery_codes_left: int = 0
-    """How many recovery codes the user has left."""
+    """The number of recovery codes that the user has left."""
     message: str | None = None
     """The service's message."""
 
@@ -543,8 +543,8 @@ class FoundUser(Reply):
 
 
 class RecoveryCodes(Reply):
-    """The recovery codes of a user. Whoever sees one can log in with it once, so ``repr`` does not
-    show them (section 4.20)."""
+    """The recovery codes of a user. Anyone who sees one can log in with it once, so ``repr`` does
+    not show them (section 4.20)."""
 
     codes: tuple[str, ...] = field(default=(), repr=False)
     """The codes, of 12 digits each."""
@@ -557,15 +557,16 @@ class RecoveryCodes(Reply):
 
 
 class OfflinePrepared(Reply):
-    """What a machine keeps to check codes while the service is unreachable. Whoever has it can find
-    the codes by trying all of them, so ``repr`` does not show it."""
+    """Data that a machine keeps to check codes while the service is unreachable. Anyone who has it
+    can find the codes by trying all of them, so ``repr`` does not show it."""
 
     authenticator_id: int
-    """Which authenticator app the codes are of."""
+    """The id of the authenticator app whose codes they are."""
     digits: int = field(repr=False)
-    """How many digits a code has."""
+    """The number of digits of a code."""
     period: int = field(repr=False)
-    """How long the app shows a code, in seconds. A step is a time in Unix seconds divided by it."""
+    """The time for which the app shows a code, in seconds. A step is a time in Unix seconds divided
+    by it."""
     last_step: int = field(repr=False)
     """The step that was used last. No code of it, or of an earlier step, may be accepted."""
     first_step: int = field(repr=False)
@@ -581,8 +582,8 @@ class OfflinePrepared(Reply):
 
 
 class Remembered(Reply):
-    """A remembered browser (section 4.27). Whoever has the token needs no second factor, so ``repr``
-    does not show it."""
+    """A remembered browser (section 4.27). Anyone with the token needs no second factor, so
+    ``repr`` does not show it."""
 
     token: str = field(repr=False)
     """The token for the browser's cookie: ASCII letters, digits, ``-``, ``.`` and ``_``."""
@@ -617,7 +618,7 @@ class ApprovalRequest(Result):
     expires_at: datetime | None = None
     """When the request expires, in UTC; None if it never does."""
     number_digits: int = 0
-    """How many digits the number has that the user has to type to approve it; 0 for none."""
+    """The number of digits that the user has to type to approve it; 0 for none."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -633,9 +634,9 @@ class AuditEntry(Result):
     call: str
     """The call, such as ``verify``; ``open`` for the opening of the database."""
     verdict: str
-    """What was decided, such as ``right``, ``wrong`` or ``refused``: docs/limits.md lists them."""
+    """The decision, such as ``right``, ``wrong`` or ``refused``: docs/limits.md lists them."""
     reason: str | None = None
-    """Why: docs/limits.md lists the reasons. None if the verdict says it all."""
+    """The reason: docs/limits.md lists them. None if the verdict says it all."""
     user_id: int | None = None
     """The user. None for a number that belongs to no user, and for the application."""
     factor: str | None = None
@@ -649,12 +650,12 @@ class AuditEntry(Result):
     operator_name: str | None = None
     """The name of the operator who did it, if one with a token did."""
     times: int = 1
-    """How many such decisions it stands for. Of those that change nothing, such as guesses that have
-    to wait, a user has one a minute for each kind."""
+    """The number of such decisions it stands for. Decisions that change nothing, such as guesses
+    that have to wait, are recorded once a minute for each user and kind."""
     app_id: int | None = None
     """The application."""
     nonce: int | None = None
-    """Distinguishes those of one user and millisecond."""
+    """Distinguishes decisions of one user and millisecond."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -673,7 +674,7 @@ class AuditPage(Result):
     entries: tuple[AuditEntry, ...] = ()
     """The decisions. There may be none although more follow."""
     next: str | None = None
-    """What to pass as ``after`` to read on; None at the end."""
+    """The value to pass as ``after`` to read on; None at the end."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -733,8 +734,8 @@ class Event(Result):
         return bool(self.status)
 
     def approved_by(self, user_id: int) -> bool:
-        """Whether this user approved the request. False also if the service does not provide the
-        user.
+        """Returns whether this user approved the request. False also if the service does not
+        provide the user.
 
         Args:
             user_id: The user who logs in.
@@ -756,7 +757,7 @@ class Message(Result):
     to: str
     """The number, in E.164: ``+15550100123``."""
     via: Channel
-    """How it is delivered."""
+    """The channel by which it is delivered."""
     text: str = field(repr=False)
     """The text to send or to speak. It includes the code, if there is one."""
     code: str = field(repr=False)
@@ -771,14 +772,14 @@ class Message(Result):
 
 
 class PhoneLine(Result):
-    """What is known of the line behind a number, as ``lookup`` returns it."""
+    """The line behind a number, as far as it is known, as ``lookup`` returns it."""
 
     carrier: str | None = None
     """The name of the carrier, if it is known."""
     kind: LineType | Literal["mobile", "landline", "voip", "disposable"] | None = None
-    """What is at its other end, if it is known."""
+    """The kind of the line, if it is known."""
     ported: bool | None = None
-    """Whether it was ported from another carrier, if that is known."""
+    """True if it was ported from another carrier, if that is known."""
 
 
 class SignedCallback(Result):
@@ -792,22 +793,22 @@ class SignedCallback(Result):
     """The headers by name: the signature and its nonce, which are new in each attempt, and
     ``Seconder-Delivery`` with an id that is the same in all attempts to post the callback."""
     method: Literal["POST", "GET"] = "POST"
-    """How to send it: the setting ``callback_method``."""
+    """The method to send it by: the setting ``callback_method``."""
     query: str = ""
     """The query to send by GET, without the ``?``. Empty for a POST."""
 
 
 class JobsRun(Result):
-    """What :meth:`seconder.Service.run_jobs` did."""
+    """The result of :meth:`seconder.Service.run_jobs`."""
 
     sent: int = 0
-    """How many messages and callbacks were sent."""
+    """The number of messages and callbacks that were sent."""
     waiting: int = 0
-    """How many have to wait for another attempt."""
+    """The number that have to wait for another attempt."""
     failed: int = 0
-    """How many failed for good."""
+    """The number that failed for good."""
     more: bool = False
-    """Whether the budget was used up, or the call was ended, so that there may be more to send at
+    """True if the budget was used up, or the call was ended, so that there may be more to send at
     once."""
 
 
@@ -827,30 +828,32 @@ class CallRecord(Result):
     """The call's name, such as ``verify``. A wait for an approval is one call, and for an event loop
     each poll of it."""
     outcome: str
-    """How it ended: ``ok``, or why it failed, such as ``token_wrong``, ``rejected``,
+    """The outcome: ``ok``, or the reason why it failed, such as ``token_wrong``, ``rejected``,
     ``rate_limited`` or ``unavailable``."""
     duration: float
-    """How long it took, with all its waits, in seconds."""
+    """The time that it took, with all its waits, in seconds."""
     error: str | None = None
     """The name of the class of its exception; None for a success."""
     code: str | None = None
     """The service's error code, if it is one of the interface: 60000 to 60999."""
     http_status: int | None = None
-    """The HTTP status of the service's last response. An engine has those of rejections."""
+    """The HTTP status of the service's last response. An engine has it for rejections."""
     stage: str | None = None
-    """Where it failed, if there was no response: a value of :class:`seconder.Stage`."""
+    """The stage at which it failed, if there was no response: a value of
+    :class:`seconder.Stage`."""
     timed_out: bool = False
-    """Whether it exceeded its timeout."""
+    """True if it exceeded its timeout."""
     attempts: int = 0
-    """How many requests it sent, or began to send, to a remote service; 0 for an engine."""
+    """The number of requests that it sent, or began to send, to a remote service; 0 for an
+    engine."""
     user_id: int | None = None
     """The user it is about."""
     factor: str | None = None
-    """What was accepted, where an operator may want to look at it: ``recovery_code``."""
+    """The accepted factor, where an operator may want to look at it: ``recovery_code``."""
     request_id: str | None = None
     """The id of the call, which its error has too."""
 
     @property
     def retries(self) -> int:
-        """How many requests after the first one were sent because the service asked to wait."""
+        """The number of requests after the first one, sent because the service asked to wait."""
         return max(0, self.attempts - 1)

@@ -1,4 +1,4 @@
-"""The service: the calls of the interface, and those of an engine and of this library."""
+"""The service: the calls of the interface, and further ones of an engine and of this library."""
 
 from __future__ import annotations
 
@@ -263,8 +263,8 @@ class Service(Calls):
         Calls of other threads go on meanwhile. Only an engine in this process, on a ``sqlite:``
         database, supports it.
 
-        The copy is checked and on disk when this returns; after an exception, there is none. Put it
-        back with ``seconder restore``. The keyring is not in it.
+        The copy is checked and on disk when this returns; after an exception, it does not exist.
+        Put it back with ``seconder restore``. The keyring is not in it.
 
         Args:
             path: The file to create.

@@ -109,7 +109,7 @@ class Totp:
 
         Args:
             issuer: The name of the service that the codes are for.
-            label: The label that the app shows beside the code, such as the user's e-mail.
+            label: The label that the app shows with the code, such as the user's e-mail.
 
         Returns:
             The ``otpauth://totp/…`` URI. It contains the secret.
@@ -136,12 +136,12 @@ class Totp:
 
     @property
     def digits(self) -> int:
-        """How many digits a code has."""
+        """The number of digits of a code."""
         return self._native.digits
 
     @property
     def period(self) -> int:
-        """How long a code is shown, in seconds."""
+        """The time for which a code is shown, in seconds."""
         return self._native.period
 
     def code(self, at: float | None = None) -> str:
@@ -190,7 +190,7 @@ class Totp:
         if not isinstance(token, str):
             raise InvalidArgument("token must be text", parameter="token")
         step = None if last_step is None else _whole("last_step", last_step, 2**63)
-        # What a terminal could not decode is not text for the library.
+        # Input that a terminal could not decode is not text for the library.
         typed = token.encode("ascii", "replace").decode("ascii")
         return self._native.check(typed, _time(at), step)
 

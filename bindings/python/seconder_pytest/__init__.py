@@ -37,8 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def seconder_options() -> dict[str, Any]:
-    """The arguments of the sandbox in ``seconder_sandbox``. Override it to change them; those of the
-    mark ``seconder`` take precedence."""
+    """The arguments of the sandbox in ``seconder_sandbox``. Override it to change them; arguments
+    of the mark ``seconder`` take precedence."""
     return {}
 
 
@@ -64,7 +64,7 @@ def _seconder_mark(request: pytest.FixtureRequest) -> None:
 
 
 def _options(request: pytest.FixtureRequest, options: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of the sandbox of a test: those of the closest mark win."""
+    """Returns the arguments of the sandbox of a test: the closest mark's win."""
     import inspect
 
     from seconder.testing import Sandbox

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 FRESH_SECONDS = 300
-"""How long ago a user may have passed the second factor at most to change what protects the account, in
+"""The maximum age of a second factor with which a user may change the protection of the account, in
 seconds."""
 
 

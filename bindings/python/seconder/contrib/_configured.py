@@ -156,7 +156,7 @@ class PerProcess:
         """Uses another service within a ``with`` block, on all threads: for tests.
 
         Args:
-            service: The service, such as that of a :class:`seconder.testing.Sandbox`. It is not
+            service: The service, such as a :class:`seconder.testing.Sandbox`'s. It is not
                 closed here.
         """
         before, self._instead = self._instead, service

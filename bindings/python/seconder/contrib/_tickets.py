@@ -24,15 +24,15 @@ class Ticket(NamedTuple):
 
     @property
     def expired(self) -> bool:
-        """Whether it lets no one in any more."""
+        """Returns whether it can no longer let its user in."""
         return self.until <= time.time()
 
 
 @guarded_class
 class Tickets:
     """Signs the id of an approval request together with the user and the login that it is for, and
-    a time limit. The service knows more requests of the same user: those of other purposes, logins
-    and days."""
+    a time limit. The service knows more requests of the same user: for other purposes, logins and
+    days."""
 
     def __init__(self, secret: str, seconds: int) -> None:
         """Checks the settings.

@@ -54,9 +54,9 @@ def of_request(
 def _of_connection(
     address: str | None, header: Callable[[str], str | None], setting: str
 ) -> str | None:
-    """All but public addresses are more likely to be a proxy's than a visitor's: with one, all visitors
-    would share one limit. A public one counts whatever the headers say, because otherwise a visitor
-    could switch the limits off by sending them."""
+    """Returns the connection's address if it is public. Any other is more likely to be a proxy's
+    than a visitor's: with one, all visitors would share one limit. A public one counts despite the
+    headers, because otherwise a visitor could switch the limits off by sending them."""
     known = _parsed(address)
     if known is None or not known.is_global:
         _log_once(

@@ -84,7 +84,7 @@ _L = TypeVar("_L", bound=LogsIn)
 
 
 class Code(BaseModel):
-    """What a user typed."""
+    """A code that a user typed."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     # No repr: FastAPI's frames hold this object, and error trackers send what frames hold.
@@ -123,7 +123,7 @@ class ApprovalPolled(BaseModel):
 
 
 class Reason(BaseModel):
-    """Why a request was refused."""
+    """The reason why a request was refused."""
 
     reason: str = Field(
         description="`no_login`, `code_wrong`, `code_used`, `code_malformed`, `no_such_approval`, "
@@ -387,8 +387,8 @@ class SecondFactor(Generic[_L]):
 
 
 LATER = 3600
-"""How much longer than needed an approval that has let a user in is remembered, in seconds: the
-poll that uses it may take long."""
+"""The time for which a used approval is remembered longer than needed, in seconds: the poll that
+uses it may take long."""
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "It is not possible for this user."},
@@ -484,8 +484,8 @@ def _add_approvals(
             raise problem(404, "no_such_approval", "The login has no such request.")
         if not found.approved_by(login.user_id):
             return ApprovalPolled(status=found.status.value)
-        # The service returns the same approval every time. Whoever learns the id later must not log
-        # in with it.
+        # The service returns the same approval every time. Somebody who learns the id later must
+        # not log in with it.
         with refusing():
             key, until = f"used {ticket.uuid}", ticket.until + LATER
             first = await run_in_threadpool(used.first_time, key, until)

@@ -18,7 +18,7 @@ SWEEP = 60.0
 """The minimum time between two removals of expired entries, in seconds."""
 
 SLACK = 3600
-"""How much longer than needed each entry is kept, in seconds, because machines' clocks differ."""
+"""The time for which each entry is kept longer than needed, in seconds: machines' clocks differ."""
 
 
 class Cursor(Protocol):
@@ -26,7 +26,7 @@ class Cursor(Protocol):
 
     @property
     def rowcount(self) -> int:
-        """How many rows the last statement wrote."""
+        """The number of rows that the last statement wrote."""
 
     def execute(self, operation: str, parameters: Sequence[Any] = ..., /) -> Any:
         """Runs one statement."""
@@ -110,8 +110,8 @@ class SqlReplay:
             raise StorageError(f"cannot open {os.fspath(path)}: {error}") from error
 
     def first_time(self, key: str, until: float) -> bool:
-        """See :meth:`seconder.callback.Replay.first_time`. An entry that never expires is kept for
-        ever. The driver's exceptions are not converted."""
+        """See :meth:`seconder.callback.Replay.first_time`. An entry that never expires is never
+        removed. The driver's exceptions are not converted."""
         with closing(self._connect()) as connection:
             cursor = connection.cursor()
             # An entry that never expires has NULL, which is never less than a time.
@@ -157,6 +157,6 @@ class RedisReplay:
 
     def first_time(self, key: str, until: float) -> bool:
         """See :meth:`seconder.callback.Replay.first_time`. The client's exceptions are not
-        converted, including that of a server whose memory is full."""
+        converted, not even if the server's memory is full."""
         life = math.ceil(max(until - time.time(), 0)) + SLACK if math.isfinite(until) else None
         return self._client.set(self._prefix + key, "1", nx=True, ex=life) is True

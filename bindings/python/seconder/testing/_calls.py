@@ -9,7 +9,7 @@ from typing import Any
 from seconder import errors
 
 MASKED = "***"
-"""What stands for an argument that is a secret."""
+"""The text that stands for an argument that is a secret."""
 SECRETS = frozenset({"token", "code", "verification_code", "device_secret"})
 """The arguments that are secrets. The calls name them alike."""
 
@@ -40,14 +40,15 @@ class Call:
     name: str
     """The name of the method, such as ``verify``."""
     arguments: Mapping[str, Any]
-    """The arguments by name, without those that are None. Codes and secrets are ``"***"``. Over
+    """The arguments by name, without the ones that are None. Codes and secrets are ``"***"``. Over
     HTTP, a number or flag may have been sent as text."""
     outcome: str
-    """How the call ended, in the words of the log: ``ok``, ``token_wrong``, ``rate_limited``…"""
+    """The outcome of the call, in the words of the log: ``ok``, ``token_wrong``,
+    ``rate_limited``…"""
     error: errors.SecondFactorError | None = None
-    """What the call raised; None over HTTP, where the client in the application raises."""
+    """The call's exception; None over HTTP, where the client in the application raises."""
     remote: bool = False
-    """Whether it was made over HTTP, to :attr:`seconder.testing.Sandbox.url`."""
+    """True if it was made over HTTP, to :attr:`seconder.testing.Sandbox.url`."""
 
 
 def shown_arguments(params: Mapping[str, Any]) -> dict[str, Any]:

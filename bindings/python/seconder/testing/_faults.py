@@ -58,9 +58,9 @@ class UnusedFault:
     calls: tuple[str, ...]
     """The calls that it was limited to; none means all."""
     times: int | None
-    """How many calls it was to meet; None means one or more."""
+    """The number of calls that it was to meet; None means one or more."""
     met: int
-    """How many calls it met."""
+    """The number of calls that it met."""
 
     def __str__(self) -> str:
         calls = f" of {', '.join(self.calls)}" if self.calls else ""
@@ -75,16 +75,16 @@ class Planned:
     calls: tuple[str, ...]
     """The calls affected; empty means all."""
     times: int | None
-    """How many calls are affected; None means no limit."""
+    """The number of calls that are affected; None means no limit."""
     retry_after: float
     seconds: float = 1
-    """How long a call takes that is carried out late."""
+    """The duration of a call that is carried out late, in seconds."""
     status: int = 500
     """The status of the response, if that is the fault."""
     id: int = 0
-    """Its id, if the sandbox is that of another process."""
+    """Its id, if the sandbox is in another process."""
     met: int = 0
-    """How many calls it has affected."""
+    """The number of calls that it has affected."""
     ended: threading.Event = field(default_factory=threading.Event)
     """Set when the fault is removed, so that a call held by ``timeout`` stops waiting."""
 
@@ -117,8 +117,8 @@ class Faults:
             self._all.append(fault)
 
     def unused(self) -> tuple[UnusedFault, ...]:
-        """Those that met fewer calls than they were to, so far, in the order in which they were
-        injected."""
+        """Returns the faults that met fewer calls than they were to, so far, in the order in which
+        they were injected."""
         with self._lock:
             return tuple(
                 UnusedFault(fault.kind, fault.calls, fault.times, fault.met)

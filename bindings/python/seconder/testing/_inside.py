@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from seconder.aio import AsyncService
 
 TIMEOUT_OF_FAULT = 0.2
-"""How long a call in this process really takes that gets no response because of a fault, in
+"""The real duration of a call in this process that gets no response because of a fault, in
 seconds."""
 SHORTEST_PAUSE = 0.1
 """The shortest wait before a call is retried, in seconds; it doubles each time, as in production."""
@@ -73,7 +73,7 @@ class Inside(Waits):
         self._ended = threading.Event()
         self._opened: list[_seconder.Service] = []
         self._opened_async: list[AsyncService] = []
-        # One for clients of the application, whose calls are recorded, and one for those of this
+        # One for clients of the application, whose calls are recorded, and one for clients of this
         # class, whose calls are recorded where they are made.
         self._servers: dict[bool, Server] = {}
         self._stopping: list[Server] = []
@@ -91,7 +91,7 @@ class Inside(Waits):
         # The application may close its service, so the sandbox acts through one of its own.
         self.own = self.share(View(recorded=False))
 
-    # What the application opens.
+    # Services that the application opens.
 
     def share(self, view: View) -> Shared:
         """Opens a service, which is closed with the sandbox."""
@@ -125,7 +125,8 @@ class Inside(Waits):
             return self._servers[recorded]
 
     def _require_open(self) -> None:
-        """What opens something holds the lock until it is recorded, so that it is closed too."""
+        """Raises if it is closed. Methods that open something hold the lock until it is recorded,
+        so that it is closed too."""
         if self._closed:
             raise errors.InvalidArgument(CLOSED, parameter="service", retry_safe=True)
 
@@ -162,10 +163,10 @@ class Inside(Waits):
                 native.close()
             self.engine.close()
 
-    # What a test does.
+    # Actions of a test.
 
     def messages(self) -> tuple[tuple[Message, int | None], ...]:
-        """Those that were sent, with the users to whom they went."""
+        """Returns the messages that were sent, with the users to whom they went."""
         with self.lock:
             return tuple(self.sent)
 
@@ -178,7 +179,7 @@ class Inside(Waits):
             return tuple(self.calls)
 
     def authenticator_code(self, user_id: int) -> str | None:
-        """What the user's app shows; None if there is no app."""
+        """Returns the code that the user's app shows; None if there is no app."""
         uri = self.uris.get(user_id)
         return None if uri is None else totp.code(uri, at=self.time.now())
 
@@ -186,7 +187,7 @@ class Inside(Waits):
         return self.own.register_device(user_id, device_type)  # type: ignore[arg-type]
 
     def _device(self, user_id: int) -> DeviceRegistered:
-        """Returns the user's device, after registering one if there is none."""
+        """Returns the user's device, after registering one if it does not exist."""
         return self.devices.get(user_id) or self.add_device(user_id, DeviceType.ANDROID)
 
     def pending(self, user_id: int) -> tuple[ApprovalRequest, ...]:
@@ -273,7 +274,7 @@ class Inside(Waits):
                 pause *= 2
 
     def _delays(self, service: Shared, fault: Planned) -> bool:
-        """Whether a fault only delays the call, for which it is here already."""
+        """Returns whether a fault only delays the call, which has then been delayed already."""
         if fault.kind is not Fault.LATENCY or fault.seconds >= service._view.timeout:
             return False
         self.faults.use(fault)
@@ -308,7 +309,7 @@ class Inside(Waits):
         self.faults.use(fault)
         end = self.time.now() + view.timeout
         try:
-            # The system accepts connections here, and nobody reads what they send.
+            # The system accepts connections here, and their data is never read.
             with socket.create_server(("127.0.0.1", 0)) as silent:
                 url = f"http://127.0.0.1:{silent.getsockname()[1]}"
                 with self._client(service, url, TIMEOUT_OF_FAULT, "none") as client:
@@ -410,7 +411,7 @@ class Inside(Waits):
         others = [header for header in request.headers if header[0].lower() != key.lower()]
         return request._replace(headers=[*others, (key, b"an-unknown-key")])
 
-    # What the engine does within a call.
+    # Functions that the engine calls within a call.
 
     def _begin(self, name: str, user: Any, deliver: Callable[..., Any] | None) -> None:
         """Notes which call this thread makes, for the functions below."""
@@ -442,7 +443,7 @@ class Inside(Waits):
         self._current.posted.append(callback)
         return ("sent", None, None) if self.own_post is None else self.own_post(url, body, headers)
 
-    # What is recorded.
+    # Records.
 
     def _note(self, name: str, params: dict[str, Any], reply: Any) -> None:
         """Records what the user's phone would store."""
@@ -472,7 +473,7 @@ class Inside(Waits):
 
 
 def _repeats(service: Shared, name: str) -> bool:
-    """Whether a remote client with these settings retries the call."""
+    """Returns whether a remote client with these settings retries the call."""
     repeats = service._view.repeats
     return repeats == "all" or (repeats == "questions" and name in _seconder.QUESTIONS)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 METHODS = {name: method for name, method, _ in _seconder.SANDBOX_OPERATIONS}
 """The methods of HTTP by which what a test does is asked for."""
 PATIENCE = 60.0
-"""How long an operation may take, in seconds: that of a callback takes as long as its receiver."""
+"""The time limit of an operation, in seconds: a callback takes as long as its receiver."""
 
 
 class RemoteTime(Time):
@@ -129,7 +129,7 @@ class Remote(Waits):
         finally:
             connection.close()
 
-    # What the application opens.
+    # Services that the application opens.
 
     def share(self, view: View) -> Shared:
         """Opens a service, which is closed with the sandbox."""
@@ -169,7 +169,7 @@ class Remote(Waits):
             opened, self._opened = self._opened, []
             opened_async, self._opened_async = self._opened_async, []
         try:
-            # Calls that they hold end, also those of other processes. That the sandbox has ended
+            # Calls that they hold end, also those of other processes. A sandbox that has ended
             # must not hide the error of a test.
             with suppress(errors.Unavailable):
                 self.ask("end_fault")
@@ -199,7 +199,7 @@ class Remote(Waits):
                 self.time.pass_until(end)
 
     def _holds(self, name: str) -> bool:
-        """Whether a fault of this process lets the call time out."""
+        """Returns whether a fault of this process lets the call time out."""
         with self.lock:
             own = {fault.id for fault in self._timeouts if not fault.calls or name in fault.calls}
         return bool(own) and any(
@@ -222,7 +222,7 @@ class Remote(Waits):
         self._require_open()
         return service._native.poll_approval(wait.native, urandom(8).hex(), service._hook)
 
-    # What a test does.
+    # Actions of a test.
 
     def messages(self) -> tuple[tuple[Message, int | None], ...]:
         sent = self.ask("messages")["messages"]

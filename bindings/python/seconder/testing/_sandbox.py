@@ -47,7 +47,7 @@ class Sandbox:
     this machine; it listens, on the loopback interface, once :attr:`url` is read or a call fails.
 
     With ``url``, it is the sandbox of another process, ``seconder serve --sandbox``, which other
-    processes may call too. It begins anew, and what the test does with it is the same, except that
+    processes may call too. It is emptied first, and tests use it in the same way, except that
     :attr:`service` is a client of it: it has no calls that only an engine has, such as
     ``register_device``, and its errors are those that a client gets.
 
@@ -144,7 +144,8 @@ class Sandbox:
 
         The URL and the settings are checked, with the errors of :func:`seconder.open`. No database
         is opened, and nothing is sent. Of the settings, ``timeout`` and ``repeats`` have an effect,
-        and ``deliver`` and ``post`` if the sandbox runs them; the others are those of the sandbox.
+        and ``deliver`` and ``post`` if the sandbox runs them; the other settings are the sandbox's
+        own.
 
         With pytest: ``monkeypatch.setattr("seconder.open", seconder_sandbox.open)``.
 
@@ -172,7 +173,7 @@ class Sandbox:
         from seconder._awaited import Opening
         from seconder.aio import AsyncService, open_async
 
-        # There are no other settings than those of the real one.
+        # Rejects settings that the real one does not have.
         inspect.signature(open_async).bind(url, **settings)
 
         def opened() -> AsyncService:
@@ -182,7 +183,7 @@ class Sandbox:
         return Opening(opened)
 
     def _view(self, settings: dict[str, Any]) -> View:
-        """How a service with these settings makes calls."""
+        """Returns how a service with these settings makes calls."""
         given = {name: value for name, value in settings.items() if value is not None}
         view = View()
         if "timeout" in given:
@@ -269,7 +270,7 @@ class Sandbox:
         """
         self._time.plan(self._time.now() + _seconds(seconds), action)
 
-    # What is attempted again.
+    # Further attempts.
 
     def run_jobs(self) -> JobsRun:
         """Makes the attempts that are due by the sandbox's time, as the application does with
@@ -475,7 +476,7 @@ class Sandbox:
         finally:
             self._inside.end(planned)
 
-    # What happened.
+    # Records.
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -513,9 +514,8 @@ class Sandbox:
 
     def close(self) -> None:
         """Closes the services that were opened from it, the server behind :attr:`url` with its
-        connections, and the engine. Later calls raise :class:`seconder.InvalidArgument`, and those
-        of clients of :attr:`url` raise :class:`seconder.Unavailable`. What was recorded can still be
-        read."""
+        connections, and the engine. Later calls raise :class:`seconder.InvalidArgument`, and
+        clients of :attr:`url` get :class:`seconder.Unavailable`. The records can still be read."""
         self._inside.close()
 
     def __enter__(self) -> Sandbox:

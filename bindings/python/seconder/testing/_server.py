@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 from seconder import _seconder
 
 DISCARD = 8 * _seconder.BODY_LIMIT
-"""How much of a body that was not read is read after the reply, in bytes: a client that is still
+"""The part of an unread body that is read after the reply, in bytes: a client that is still
 sending would otherwise not see the reply."""
 
 
 STOP = 5
-"""How long to wait for a thread whose connection was closed, in seconds."""
+"""The time to wait for a thread whose connection was closed, in seconds."""
 
 
 class HttpRequest(NamedTuple):
@@ -31,7 +31,7 @@ class HttpRequest(NamedTuple):
     """The path, and the query if there is one."""
     headers: list[tuple[str, bytes]]
     read_body: Callable[[], tuple[bytes | None, str]]
-    """Reads the body. If there is none: why, as the library calls it."""
+    """Reads the body. Without a body, it returns the reason, as the library calls it."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class Server(ThreadingHTTPServer):
                 thread.join(STOP)
 
     def serves_here(self) -> bool:
-        """Whether this thread is that of one of its connections."""
+        """Returns whether this thread serves one of its connections."""
         with self._lock:
             return threading.current_thread() in self._connections
 
     @property
     def stopped(self) -> bool:
-        """Whether the engine that responds may be closed."""
+        """Returns whether the engine that responds may be closed."""
         return self._stopped
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -112,10 +112,10 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
-    # The head and the body are separate writes, the second of which Nagle's algorithm may delay.
+    # The head and the body are separate writes, and Nagle's algorithm may delay the second.
     disable_nagle_algorithm = True
 
-    # How long to wait for a client, in seconds, as the server does.
+    # The time to wait for a client, in seconds, as in the server.
     timeout = 15
 
     def __getattr__(self, name: str) -> Callable[[], None]:
@@ -138,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         target = self.requestline.split()[1]
         reply = self.server.respond(HttpRequest(self.command, target, headers, self._body))
         if not self.body_was_read:
-            # What was not read would be taken for the next request.
+            # The unread rest would be taken for the next request.
             self.close_connection = True
         if reply is None:
             self.close_connection = True

@@ -14,7 +14,7 @@ NO_FOLDER = "/dev/null"
 
 def check(url: str, settings: dict[str, Any], *, may_await: bool = False) -> None:
     """Raises what :func:`seconder.open` raises for a wrong setting, or :func:`seconder.open_async` if
-    functions may be async. Nothing is sent, no database is opened, and none is created."""
+    functions may be async. Nothing is sent, and no database is opened or created."""
     if may_await:
         functions = {name: settings[name] for name in ("deliver", "post", "lookup") if settings.get(name)}
         for name, function in functions.items():
@@ -23,7 +23,7 @@ def check(url: str, settings: dict[str, Any], *, may_await: bool = False) -> Non
     if isinstance(url, str):
         scheme, _, path = url.partition(":")
         path = path.removeprefix("//")
-        # What names a database is moved to where none can be. The settings are checked first.
+        # A path of a database is moved to where no database can be. The settings are checked first.
         if scheme.lower() == "sqlite" and path and not path.startswith(":"):
             url = f"{scheme}:{NO_FOLDER}/{path}"
         elif scheme.lower() in ("postgres", "postgresql"):
@@ -31,12 +31,13 @@ def check(url: str, settings: dict[str, Any], *, may_await: bool = False) -> Non
     try:
         really_open(url, **settings).close()
     except StorageError:
-        # Whether there is such a database does not concern a test.
+        # The existence of such a database does not concern a test.
         pass
 
 
 def _nowhere(path: str) -> str:
-    """What follows the scheme of a server's database, with a socket that cannot be there as the host."""
+    """Returns the rest of a server database's URL after the scheme, with a socket that cannot exist
+    as its host."""
     authority, slash, rest = path.partition("/")
     user, at, host = authority.rpartition("@")
     address, _, after = host.rpartition("]")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class View:
-    """How a service of a sandbox makes calls."""
+    """The way in which a service of a sandbox makes calls."""
 
     timeout: float = 10.0
     """As the setting, in seconds: a remote service that does not respond takes this long."""
@@ -32,7 +32,7 @@ class View:
     hook: Callable[[dict[str, Any]], None] | None = None
     """The application's ``on_call``, as the native module calls it."""
     recorded: bool = True
-    """Whether its calls are the application's."""
+    """True if its calls are the application's."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Wait:
 
 
 class Waits:
-    """Whose time passes between two polls: that of the sandbox, unless a program waits in real time."""
+    """Waits between two polls: in the sandbox's time, unless a program waits in real time."""
 
     time: Time
     _real_waits: bool
@@ -58,7 +58,7 @@ class Waits:
         if self._real_waits:
             return pause
         now = self.time.now()
-        # What is left of a wait may be less than the step from one number of seconds to the next, about
+        # The rest of a wait may be less than the step from one number of seconds to the next, about
         # 0.2 µs, and would never pass.
         self.time.pass_until(max(now + pause, math.nextafter(now, math.inf)))
         return 0.0

@@ -58,7 +58,7 @@ def secure() -> None:
     def log_in(
         self: AdminSite, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        # A login form of the site's own may ask for the code itself, such as that of django-otp.
+        # A login form of the site's own may ask for the code itself, as django-otp's does.
         if self.login_form is not None:
             return login(self, request, extra_context)
         index = reverse("admin:index", current_app=self.name)
@@ -85,7 +85,7 @@ def secure() -> None:
 
 
 def code_page() -> str | None:
-    """Returns the page that asks a user who is logged in for a code, or None if there is none."""
+    """Returns the page that asks a user who is logged in for a code, or None if it does not exist."""
     try:
         return reverse("mfa_reauthenticate" if apps.is_installed(ALLAUTH) else "seconder:verify")
     except NoReverseMatch:

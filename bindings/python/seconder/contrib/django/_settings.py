@@ -24,9 +24,9 @@ class Problem:
     id: str
     """The id of the system check."""
     text: str
-    """What is wrong."""
+    """The problem."""
     hint: str | None = None
-    """What to do."""
+    """The remedy."""
 
 
 def given() -> Mapping[str, Any] | None:
@@ -36,7 +36,7 @@ def given() -> Mapping[str, Any] | None:
 
 
 def keeps_decisions() -> bool:
-    """Whether decisions are recorded in the site's database: the key ``DECISIONS``."""
+    """Returns whether decisions are recorded in the site's database: the key ``DECISIONS``."""
     found = given()
     return not isinstance(found, Mapping) or found.get("DECISIONS", True) is True
 

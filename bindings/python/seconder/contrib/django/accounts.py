@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 User: TypeAlias = "AbstractBaseUser | AnonymousUser"
-"""What ``request.user`` is. Nobody who is not logged in has a second factor."""
+"""The type of ``request.user``. An anonymous user has no second factor."""
 
 _log = logging.getLogger("seconder.contrib")
 
@@ -136,8 +136,8 @@ def enrol(
         with transaction.atomic():
             return Enrolment.objects.create(account=account, user_id=created.user_id)
     except IntegrityError:
-        # Another request has enrolled the account meanwhile. The user is new, so it is nobody
-        # else's, unless an operator has just linked it.
+        # Another request has enrolled the account meanwhile. The user is new, so no other
+        # account has it, unless an operator has just linked it.
         if not Enrolment.objects.filter(user_id=created.user_id).exists():
             own.delete_user(created.user_id)
         raise AlreadyEnrolled("the account has a second factor already") from None

@@ -28,7 +28,7 @@ class _ReadOnly(_ModelAdmin):
     """Rows that the admin shows, and does not write."""
 
     def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """Nobody adds one here."""
+        """Returns False: the admin site adds none."""
         return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> list[str]:
@@ -159,7 +159,7 @@ def _remove(found: Enrolment) -> int:
 
 @admin.register(Decision)
 class DecisionAdmin(_ReadOnly):
-    """The recent decisions. Nobody changes or removes one here; the command ``seconder_prune``
+    """The recent decisions. The admin site changes and removes none; the command ``seconder_prune``
     removes old ones."""
 
     list_display: tuple[str, ...] = ("at", "account", "user_id", "asked", "verdict", "reason")
@@ -168,9 +168,9 @@ class DecisionAdmin(_ReadOnly):
     date_hierarchy: ClassVar[str | None] = "at"
 
     def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """Nobody has it."""
+        """Returns False: the admin site only shows them."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """Nobody has it."""
+        """Returns False: the admin site only shows them."""
         return False

@@ -124,7 +124,7 @@ def _mode(path: Path) -> int | None:
 
 
 def check_callbacks(**rest: Any) -> list[CheckMessage]:
-    """W009 and W010: callbacks are received where they are sent, and none is accepted twice."""
+    """W009 and W010: callbacks are received where they are sent, and accepted only once."""
     setting = _setting()
     found: list[CheckMessage] = []
     url = setting.get("CALLBACK_URL")

@@ -22,9 +22,9 @@ class VisitorMiddleware:
     :mod:`seconder.contrib.django.accounts`, know whose request is handled."""
 
     sync_capable: ClassVar[bool] = True
-    """Whether it takes synchronous views."""
+    """True if it takes synchronous views."""
     async_capable: ClassVar[bool] = True
-    """Whether it takes asynchronous ones."""
+    """True if it takes asynchronous ones."""
 
     def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
         self.get_response = get_response

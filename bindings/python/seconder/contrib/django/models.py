@@ -23,7 +23,7 @@ class ReceivedCallback(models.Model):
 
 
 class Enrolment(models.Model):
-    """Which user of the service belongs to which account of the site.
+    """The link between a user of the service and an account of the site.
 
     Create one only for a user whom ``create_user(…, new_only=True)`` has just created, or whose
     number the account has proven: :func:`seconder.contrib.django.accounts.enrol` does both.
@@ -47,10 +47,10 @@ class Enrolment(models.Model):
 
 
 class Decision(models.Model):
-    """What was decided about a login, for the site's operators. It holds no code."""
+    """A decision about a login, for the site's operators. It holds no code."""
 
     class Asked(models.TextChoices):
-        """What was asked of the service."""
+        """The kinds of requests to the service."""
 
         CODE = "code", "whether a code is right"
         SEND = "send", "to send a code"
@@ -75,7 +75,7 @@ class Decision(models.Model):
     user_id: models.BigIntegerField[int, int] = models.BigIntegerField("id at the service")
     """The user's id at the service."""
     asked: models.CharField[str, str] = models.CharField(max_length=16, choices=Asked.choices)
-    """What was asked."""
+    """The kind of the request."""
     verdict: models.CharField[str, str] = models.CharField(max_length=16, choices=Verdict.choices)
     """``accepted``; ``rejected``, by the user's mistake or a limit; or ``failed``: it could not be
     decided."""

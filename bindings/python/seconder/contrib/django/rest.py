@@ -36,7 +36,7 @@ TYPED = ("email", "cellphone", "phone_number", "country_code")
 """The arguments that users type."""
 
 CODES = (seconder.Code.VERIFICATION_CODE_WRONG, seconder.Code.VERIFICATION_NOT_FOUND)
-"""What the service says of a wrong code of an enrolment."""
+"""The service's error codes for a wrong code of an enrolment."""
 
 OPERATORS = (seconder.Code.USER_NOT_FOUND, seconder.Code.SMS_NOT_ENABLED)
 """Rejections that are no mistake of the user's."""
@@ -52,10 +52,10 @@ class SecondFactorVerified(BasePermission):
     code: str = "second_factor_required"
     """The code of the response."""
     max_age: float | None = None
-    """How long ago the user may have passed it, in seconds. Set it in a subclass."""
+    """The maximum time since the user passed it, in seconds. Set it in a subclass."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Whether the user has passed it."""
+        """Returns whether the user has passed it."""
         return is_verified(request, max_age=self.max_age)
 
 

@@ -1,4 +1,4 @@
-"""Whether a session has passed the second factor, and the decorator for views that require it."""
+"""Second-factor state of a session, and the decorator for views that require it."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def forget_verified(request: HttpRequest) -> None:
 
 
 def is_verified(request: HttpRequest, *, max_age: float | None = None) -> bool:
-    """Whether the user of the session has passed a second factor: by :func:`mark_verified`, by a
-    device of django-otp or by an authenticator of django-allauth that the account still has.
+    """Returns whether the user of the session has passed a second factor: by :func:`mark_verified`,
+    by a device of django-otp or by an authenticator of django-allauth that the account still has.
 
     Args:
         request: A request with a session and a user.

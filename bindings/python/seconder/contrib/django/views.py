@@ -98,7 +98,7 @@ class VerifyView(View):
         return render(request, self.template_name, context, status=status)
 
     def _next(self, request: HttpRequest) -> str:
-        """Where the user wanted to go, if it is a page of this site."""
+        """Returns the URL to go on to if it is a page of this site, or an empty text."""
         url = request.POST.get("next") or request.GET.get("next") or ""
         safe = url_has_allowed_host_and_scheme(
             url, allowed_hosts={request.get_host()}, require_https=request.is_secure()

@@ -50,8 +50,8 @@ OWN = {
 """The settings that are not arguments of :func:`seconder.open`, and their defaults."""
 DAY = 86400
 LATER = 3600
-"""How much longer than needed a used approval is remembered, in seconds: the poll that uses it may
-take long."""
+"""The time for which a used approval is remembered longer than needed, in seconds: the poll that
+uses it may take long."""
 
 
 class Seconder:
@@ -160,7 +160,7 @@ class Seconder:
         """Uses another service for an application within a ``with`` block: for tests.
 
         Args:
-            service: The service, such as that of a :class:`seconder.testing.Sandbox`.
+            service: The service, such as a :class:`seconder.testing.Sandbox`'s.
             app: The application. Default: the current one.
 
         Returns:
@@ -330,7 +330,7 @@ class Seconder:
         return verification
 
     def passed(self, account: object = None, *, max_age: float | None = None) -> bool:
-        """Whether this session has passed the second factor.
+        """Returns whether this session has passed the second factor.
 
         Args:
             account: The account which must have passed it. Default: the user of Flask-Login, if the

@@ -30,7 +30,7 @@ class HeldLogin:
     expires_at: datetime
     """When the user has to type the password again."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """What the application keeps with the login."""
+    """The data that the application keeps with the login."""
     uuid: str | None = None
     """The approval request of the login, if it has one."""
 
@@ -79,7 +79,7 @@ def mark(account: str, keep: Iterable[str]) -> None:
 
 
 def passed(account: str | None, max_age: float | None) -> bool:
-    """Whether the session has the mark: of this account, and not older than this."""
+    """Returns whether the session has the mark: of this account, and not older than this."""
     found = session.get(PASSED)
     if found is None or account not in (None, found["account"]):
         return False
@@ -87,8 +87,8 @@ def passed(account: str | None, max_age: float | None) -> bool:
 
 
 def renew(keep: Iterable[str]) -> None:
-    """Empties the session, under a new id if the server stores it: whoever planted the old one must
-    not share what it becomes."""
+    """Empties the session, under a new id if the server stores it: an attacker who planted the old
+    one must not share the new session."""
     kept = {name: session[name] for name in keep if name in session}
     session.clear()
     regenerate = getattr(current_app.session_interface, "regenerate", None)

@@ -1,6 +1,6 @@
 """Flask-Login: a user is authenticated only in a session that has passed the second factor.
 
-Use this manager in place of Flask-Login's. It takes the user of a session for nobody unless the
+Use this manager in place of Flask-Login's. It treats the user of a session as anonymous unless the
 same account has passed the second factor in the session. So neither ``login_user`` on its own nor
 Flask-Login's ``remember`` cookie lets anyone in.
 
@@ -53,7 +53,7 @@ REMEMBER = "_remember"
 if TYPE_CHECKING:
 
     class _Manager:
-        """What is used here of Flask-Login's manager, which has no types."""
+        """The members used here of Flask-Login's manager, which has no types."""
 
         login_view: str | None
         unauthorized_callback: Callable[[], Any] | None
@@ -80,7 +80,7 @@ class LoginManager(_Manager):
 
     The view of the password calls :meth:`hold` where it called ``login_user``; the view of the code
     calls :meth:`verify`. Until then, ``current_user`` is anonymous. Users of a ``request_loader``,
-    such as those of API tokens, are not affected.
+    such as API clients with tokens, are not affected.
     """
 
     _load: Callable[[str], Any]

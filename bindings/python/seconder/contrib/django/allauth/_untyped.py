@@ -1,4 +1,4 @@
-"""What the adapter takes from django-allauth, which has no types."""
+"""Names that the adapter uses from django-allauth, which has no types."""
 
 from __future__ import annotations
 

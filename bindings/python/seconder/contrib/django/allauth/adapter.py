@@ -35,7 +35,7 @@ MARK = "seconder:app"
 allauth's own code fails on it and accepts nothing."""
 
 URI = "seconder_allauth_uri"
-"""Where the session keeps the URI of an app that is being activated, as allauth does its own."""
+"""The session key of the URI of an app that is being activated, as allauth keeps its own."""
 
 
 class SeconderMFAAdapter(DefaultMFAAdapter):
@@ -44,7 +44,7 @@ class SeconderMFAAdapter(DefaultMFAAdapter):
     def is_mfa_enabled(
         self, user: AbstractBaseUser, types: Collection[str] | None = None
     ) -> bool:
-        """Whether the user is asked for a second factor.
+        """Returns whether the user is asked for a second factor.
 
         Args:
             user: The user.
@@ -88,7 +88,7 @@ def secret_of(uri: str) -> str:
 
 
 def is_marked(authenticator: Authenticator) -> bool:
-    """Whether the secret of this app is the service's."""
+    """Returns whether the secret of this app is the service's."""
     if authenticator.type != Authenticator.Type.TOTP:
         return False
     return bool(decrypt(authenticator.data.get("secret", "")) == MARK)
@@ -104,7 +104,7 @@ def connect() -> None:
 
 def _used(*, request: HttpRequest, user: Any, authenticator: Authenticator, **rest: Any) -> None:
     """Has the session name the enrolment. allauth's own record does not, and would outlive it."""
-    # What stands for the phone is not stored.
+    # The placeholder of the phone is not stored.
     if authenticator.pk is None or is_marked(authenticator):
         verified.record(request, user)
 
@@ -128,7 +128,7 @@ def _deleting(*, instance: Authenticator, origin: Any = None, **rest: Any) -> No
 
 
 def _unenrolled(*, instance: Enrolment, **rest: Any) -> None:
-    """Removes the app here, as the service has no secret for it any more, and its recovery codes."""
+    """Removes the app here, whose secret the service no longer has, and its recovery codes."""
     marked = [
         each.pk
         for each in Authenticator.objects.filter(user_id=instance.account_id)

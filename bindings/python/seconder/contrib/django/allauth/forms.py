@@ -41,7 +41,7 @@ class _ByService(BaseAuthenticateForm):
             self.fields["code"].required = False
 
     def is_valid(self) -> bool:
-        """Whether the code is right."""
+        """Returns whether the code is right."""
         if self.sending:
             self._send()
             return False
@@ -151,7 +151,7 @@ class ActivateTOTPForm(BaseActivateForm):
             raise _failure(error, "rate_limited") from error
         clear()
         context.request.session.pop(URI, None)
-        # What allauth stores. The service has the secret.
+        # The mark is stored in allauth's place of the secret, which the service has.
         self.secret: str = MARK
         return code
 

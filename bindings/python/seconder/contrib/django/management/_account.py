@@ -1,4 +1,4 @@
-"""What the commands share."""
+"""Functions that the commands share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AccountCommand(BaseCommand):
         """Returns the account.
 
         Raises:
-            CommandError: There is none.
+            CommandError: It does not exist.
         """
         model: Any = get_user_model()
         try:
@@ -34,7 +34,7 @@ class AccountCommand(BaseCommand):
         """Returns the account's enrolment.
 
         Raises:
-            CommandError: There is none.
+            CommandError: It does not exist.
         """
         found = accounts.enrolment(self.account(name))
         if found is None:

@@ -1,4 +1,4 @@
-"""What the device takes from django-otp, which has no types."""
+"""Names that the device uses from django-otp, which has no types."""
 
 from __future__ import annotations
 

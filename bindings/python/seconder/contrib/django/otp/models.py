@@ -62,7 +62,7 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
 
     @classmethod
     def add(cls, account: AbstractBaseUser, name: str = "") -> SeconderDevice:
-        """Returns the account's device, after adding one if there is none.
+        """Returns the account's device, after adding one if it has no device.
 
         Args:
             account: A user of the site who is enrolled.
@@ -129,8 +129,8 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
     # Checking.
 
     def verify_is_allowed(self) -> tuple[bool, dict[str, Any] | None]:
-        """Whether a code may be checked now. After wrong codes, it is not until ``locked_until``,
-        by the service's limit or django-otp's, whichever is later."""
+        """Says whether a code may be checked now. After wrong codes, it is not until
+        ``locked_until``, by the service's limit or django-otp's, whichever is later."""
         allowed, reason = super().verify_is_allowed()
         until = self.locked_until
         if until is None or until <= timezone.now():

@@ -15,7 +15,7 @@ from seconder.contrib.django import accounts, service
 from seconder.contrib.django.models import Enrolment
 
 SETTLED = 3600
-"""After how many seconds an enrolment is certainly not under way any more."""
+"""The number of seconds after which an enrolment is certainly over."""
 
 
 class Command(BaseCommand):

@@ -21,7 +21,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How long, and how often."""
+        """Adds the time budget and the interval."""
         parser.add_argument(
             "--budget", type=float, default=5.0, help="begin no attempt after so many seconds (5)"
         )
