@@ -1,4 +1,4 @@
-"""What the tests of the PAM module share."""
+"""Fixtures that the tests of the PAM module share."""
 
 from __future__ import annotations
 

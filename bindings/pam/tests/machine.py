@@ -13,7 +13,7 @@ from pathlib import Path
 
 PASSWORD = "correct horse 7"
 PRIVATE = bool(os.environ.get("SECONDER_NAMESPACE"))
-"""Whether this is root in a mount namespace of its own."""
+"""True if this is root in a mount namespace of its own."""
 SERVICE_USER = 4100
 """The number of the user of the service."""
 
@@ -93,7 +93,7 @@ class Machine:
         return path
 
     def logged(self) -> list[str]:
-        """What was sent to syslog since the last time."""
+        """Returns the lines that were sent to syslog since the last time."""
         return self.log.take() if self.log else []
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ def make_folders() -> None:
 
 
 class Syslog:
-    """What listens at /dev/log."""
+    """Listens at /dev/log."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -149,7 +149,7 @@ class Syslog:
 
 
 def prepend(path: str, text: str) -> None:
-    """Adds a line that takes precedence over those of the machine: a package may have made the same user."""
+    """Adds a line that precedes the machine's own: a package may have made the same user."""
     rest = Path(path).read_text()
     Path(path).write_text(text + rest)
 

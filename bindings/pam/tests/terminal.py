@@ -14,7 +14,7 @@ import termios
 import time
 
 PATIENCE = 20.0
-"""How long a program may take for each step, in seconds. Machines that test are busy."""
+"""The time limit of a program for each step, in seconds. Machines that test are busy."""
 
 
 class Terminal:
@@ -28,7 +28,7 @@ class Terminal:
         cwd: str = "/",
     ) -> None:
         self.shown = ""
-        """What the program has printed so far."""
+        """The output of the program so far."""
         self.status: int | None = None
         """The exit status, or the negative number of the signal that ended the program."""
         self._seen = 0
@@ -69,7 +69,7 @@ class Terminal:
         os.write(self._fd, bytes([ord(key[1]) - 64]) if len(key) == 2 else key.encode())
 
     def silent_for(self, seconds: float) -> bool:
-        """Whether the program prints nothing and runs on for so long."""
+        """Returns whether the program prints nothing and runs on for so long."""
         before = len(self.shown)
         self._read(seconds)
         return len(self.shown) == before and self.status is None

@@ -134,7 +134,7 @@ def test_a_user_whom_nobody_mapped_is_rejected(machine: Machine, service: Servic
     )
     with pamtester(machine) as login:
         assert login.wait() == 0
-    # Alone, a module that ignores lets nobody in.
+    # Alone, a module that ignores lets no user in.
     machine.only_the_module("code", "unenrolled=ignore")
     with pamtester(machine) as login:
         assert login.wait() == 1
@@ -171,7 +171,7 @@ def test_setcred_and_account_succeed(machine: Machine, service: Service) -> None
 
 
 def test_by_libpam_wrapper(machine: Machine, service: Service, tmp_path: Path) -> None:
-    """The module beside pam_matrix, whose password comes from a file."""
+    """The module together with pam_matrix, whose password comes from a file."""
     ada = service.add_user()
     machine.map_users({"ada": ada.number})
     (tmp_path / "passwords").write_text("ada:secret:wrapped\n")

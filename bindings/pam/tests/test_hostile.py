@@ -133,7 +133,7 @@ def test_trouble_in_su_is_not_ignored(
         assert "inside" not in login.shown
     lines = machine.logged()
     assert any("on_trouble=ignore does not apply" in line for line in lines), lines
-    # Nobody but root has started this one.
+    # Only root has started this one.
     machine.stack("code", "auth required pam_seconder.so", "auth required pam_permit.so")
     with Terminal("pamtester", "code", "irene", "authenticate") as login:
         login.expect(CODE)
@@ -174,7 +174,7 @@ def test_su_does_not_go_offline(machine: Machine, users: dict[str, int], tmp_pat
             assert "cannot be reached" not in login.shown, login.shown
         lines = machine.logged()
         assert any("cannot log in offline: a user started" in line for line in lines), lines
-        # Nobody but root has started this one.
+        # Only root has started this one.
         with Terminal("pamtester", "code", "irene", "authenticate") as login:
             login.expect(CODE)
             login.type(user.code())

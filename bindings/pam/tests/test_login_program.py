@@ -169,7 +169,7 @@ def as_rlm_exec(machine: Machine, name: str, password: str) -> int:
         start_new_session=True,
         timeout=30,
     )
-    # What is printed would become attributes of the reply.
+    # Output would become attributes of the reply.
     assert done.stdout == b""
     return done.returncode
 

@@ -41,7 +41,7 @@ def log_in(machine: Machine, code: str) -> int:
 
 
 def recorded(service: Service, user: User) -> list[str]:
-    """What the service has recorded of offline logins of the user."""
+    """Returns the service's records of offline logins of the user."""
     path = service.database.removeprefix("sqlite:")
     with closing(sqlite3.connect(path, timeout=10)) as database:
         rows = database.execute(

@@ -1,4 +1,4 @@
-"""What a process keeps that logs users in, and what disturbs it."""
+"""State that a process keeps while it logs users in, and disturbances of it."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_su(machine: Machine, service: Service, users: dict[str, int], ada: User
 def test_su_with_a_wrong_password(
     machine: Machine, service: Service, users: dict[str, int], ada: User
 ) -> None:
-    """Whoever does not know the password can send nothing to a phone, and lock nobody."""
+    """Without the password, it is impossible to send something to a phone or to lock a user."""
     service.add_device(ada.number)
     machine.configure(**service.keys, method="push", approval_timeout=5)
     machine.logged()

@@ -192,7 +192,7 @@ def check(*options: str) -> subprocess.CompletedProcess[str]:
 def test_the_check_has_the_rights_of_the_user(machine: Machine, serving: Service, radia: User) -> None:
     done = check("--as=freerad")
     assert done.returncode == 0 and "The service replies." in done.stdout, done
-    # The groups of root are given up too, and those of the user are had.
+    # The groups of root are given up too, in favour of the user's.
     done = check("--as=daemon")
     assert done.returncode != 0 and "this process may not use" in done.stderr, done
     secret = machine.write("key", "a-key")

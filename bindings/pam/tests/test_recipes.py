@@ -92,7 +92,7 @@ def answer_all(login: Terminal, text: str) -> None:
 
 @pytest.mark.parametrize("stack", ["/etc/pam.d/one-field", "/etc/pam.d/radiusd"])
 def test_one_field_starts_no_approval(machine: Machine, service: Service, stack: str) -> None:
-    """Nobody who lacks the password reaches the phone."""
+    """Without the password, the phone cannot be reached."""
     dorothy = service.add_user()
     machine.map_users({"dorothy": dorothy.number})
     service.add_device(dorothy.number)

@@ -267,8 +267,9 @@ def test_a_client_that_hangs_up(
 
 
 def sshds() -> int:
-    """How many processes of sshd run: those of the tests, in no other namespace. From OpenSSH 9.8 on,
-    each connection has one of a program of its own, and from 10.0 on another one until it is logged in.
+    """Returns the number of processes of sshd: the tests' own, in no other namespace. From OpenSSH
+    9.8 on, each connection has one of a program of its own, and from 10.0 on another one until it
+    is logged in.
     """
     names = ("sshd", "sshd-session", "sshd-auth")
     own = os.readlink("/proc/self/ns/mnt")

@@ -1,4 +1,4 @@
-"""Whatever goes wrong, nobody gets in, nothing hangs, and syslog says what it was."""
+"""Failures of any kind: no user gets in, nothing hangs, and syslog names the cause."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def responding(path: Path, reply: bytes, user: int) -> Iterator[None]:
 
 @pytest.mark.private
 def test_a_socket_of_somebody_else(machine: Machine, own: Service, ada: User) -> None:
-    """Whoever listens there could accept every code."""
+    """A foreign program that listens there could accept every code."""
     body = b'{"token":"is valid","success":"true","message":"Token is valid."}'
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: "
     folder = Path("/run/theirs")
@@ -311,7 +311,7 @@ def test_there_is_no_network(machine: Machine, own: Service, ada: User) -> None:
 def test_programs_run_as_root_without_descriptors(
     machine: Machine, own: Service, ada: User, tmp_path: Path
 ) -> None:
-    """What `users = command:` runs."""
+    """The program that `users = command:` runs."""
     program = machine.write(
         "lookup", f"#!/bin/sh\nls /proc/self/fd >{tmp_path}/seen\nid -u >>{tmp_path}/seen\n"
         f"echo {ada.number}\n"

@@ -68,7 +68,7 @@ def served_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[st
                 break
         else:
             pytest.fail("".join(log))
-        # Nobody waits for a full pipe.
+        # Empties the pipe, so that the process does not wait when it is full.
         threading.Thread(target=process.stderr.read, daemon=True).start()
         url = log[-1].rpartition(" ")[2].strip()
         yield {"url": url, "ca_file": folder / "seconder-sandbox.pem"}
@@ -103,7 +103,7 @@ def named(request: bytes, response: bytes) -> bytes:
 @contextmanager
 def listening(listener: socket.socket) -> Iterator[socket.socket]:
     """Closes a socket on which a thread waits for connections. Without the shutdown, the thread waits
-    on, and could take those of a later socket with the same descriptor."""
+    on, and could take connections of a later socket with the same descriptor."""
     with listener:
         try:
             yield listener
@@ -112,7 +112,7 @@ def listening(listener: socket.socket) -> Iterator[socket.socket]:
 
 
 def in_child(work: Callable[[], object]) -> None:
-    """Does work in a forked child, whose error is that of the test."""
+    """Does work in a forked child, whose error is the test's."""
     child = os.fork()
     if child == 0:
         try:

@@ -94,7 +94,7 @@ def test_pages_that_are_left_early_leave_nothing(phone: Phone, closed: bool) -> 
             async for _ in service.audit_pages(most=1):
                 break
         gc.collect()
-        # What is left to the event loop, it closes in a task.
+        # The event loop closes in a task what is left to it.
         for _ in range(1 if closed else 10):
             await asyncio.sleep(0)
         assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -1,4 +1,4 @@
-"""What protects an account: listing it, confirming an authenticator app, and removing factors."""
+"""Factors of an account: listing them, confirming an authenticator app, and removing them."""
 
 from __future__ import annotations
 

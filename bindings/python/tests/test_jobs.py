@@ -1,4 +1,4 @@
-"""What `deliver` and `post` return, and what `run_jobs` sends again."""
+"""Results of `deliver` and `post`, and what `run_jobs` sends again."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_an_async_deliver_returns_an_outcome_too() -> None:
 def test_a_message_is_sent_again_from_a_file_by_another_process_of_the_application(
     tmp_path: Path,
 ) -> None:
-    """With real waits, the first of which is over after 2.5 s."""
+    """With real waits; the first is over after 2.5 s."""
     url, first, second = f"sqlite:{tmp_path}/app.db", Gateway(BUSY), Gateway("SM-1")
     with seconder.open(url, deliver=first) as service:
         ada = service.create_user("ada@example.com", "555-010-0123", 1).user_id

@@ -1,5 +1,5 @@
-"""What programs see of calls: the hook, ids, the classes of errors, and what happens to the functions
-that deliver."""
+"""Observing calls from programs: the hook, ids, the classes of errors, and what happens to the
+functions that deliver."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_calls_that_only_read_can_be_retried(
 
 
 class Gateway(Exception):
-    """What a gateway raises."""
+    """The exception that a gateway raises."""
 
 
 def test_the_exception_of_deliver_is_the_cause(

@@ -1,4 +1,4 @@
-"""What operators do, by the names of operations."""
+"""Actions of operators, by the names of operations."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_sixteen_threads_verify_at_the_same_time() -> None:
 
 @pytest.mark.parametrize("kind", ["call", "open", "close", "callback"])
 def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
-    """The first thread waits for the other one, so without concurrency it would wait for ever."""
+    """The first thread waits for the other one, so without concurrency it would never end."""
     waits, go = threading.Event(), threading.Event()
 
     def other() -> None:

@@ -121,7 +121,7 @@ def test_a_child_leaves_the_connections_of_its_parent_alone(server: str, keyring
             with seconder.open(url("child"), api_key=KEY, keyring=keyring) as own:
                 own.verify(code, user, force=True)
                 assert sessions(server, "child")
-            # The end of what was inherited is not that of the parent's sessions.
+            # Closing what was inherited does not end the parent's sessions.
             service.close()
 
         in_child(in_another)

@@ -1,4 +1,4 @@
-"""What an error tracker gets of an error: the SDK of Sentry, with its default scrubber, sends the local
+"""Error trackers get no secrets: the SDK of Sentry, with its default scrubber, sends the local
 variables of every frame."""
 
 from __future__ import annotations

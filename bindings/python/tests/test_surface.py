@@ -131,7 +131,7 @@ def test_async_methods_have_the_same_signatures() -> None:
 def test_options_are_keywords() -> None:
     for name, function in functions():
         for each in inspect.signature(function).parameters.values():
-            # What these are is plain without their names.
+            # The meaning of these is plain without their names.
             plain = each.name in ("at", "budget")
             optional = each.default is not each.empty and not plain
             assert not optional or each.kind is each.KEYWORD_ONLY, (name, each)

@@ -26,7 +26,7 @@ here_only = pytest.mark.parametrize("sandbox", [HERE], indirect=True)
 
 @pytest.fixture(params=[HERE, SERVED])
 def options(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Where a sandbox is."""
+    """Returns the options that place a sandbox in this process or another one."""
     return request.getfixturevalue("served_sandbox") if request.param == SERVED else {}
 
 

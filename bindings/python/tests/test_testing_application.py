@@ -1,5 +1,5 @@
-"""What an application opens from a sandbox: its settings are checked, its functions run when asked,
-its calls are recorded, and all of it is closed with the sandbox."""
+"""Services that an application opens from a sandbox: their settings are checked, their functions
+run when asked, their calls are recorded, and all of it is closed with the sandbox."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def remote(sandbox: Sandbox, **settings: Any) -> seconder.Service:
     )
 
 
-# What was opened is closed.
+# Closing of services.
 
 
 def test_closing_a_sandbox_closes_its_services() -> None:

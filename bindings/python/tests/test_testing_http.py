@@ -1,4 +1,4 @@
-"""A sandbox's URL is the same HTTP edge as that of ``seconder serve``."""
+"""A sandbox's URL has the same HTTP edge as ``seconder serve``."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_an_authenticator_enrolled_over_xml_shows_codes(sandbox: Sandbox) -> Non
 
 
 def raw(sandbox: Sandbox, request: bytes) -> bytes:
-    """What comes back to bytes that are no good HTTP, until the connection is closed."""
+    """Returns the response to bytes that are not valid HTTP, until the connection is closed."""
     host, _, port = sandbox.url.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=10) as connection:
         connection.sendall(request)
@@ -152,7 +152,7 @@ def test_a_client_that_goes_away_is_no_error(
         # With this, closing resets the connection.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
-    # Those before were accepted, and closing waits for their threads.
+    # The earlier ones were accepted, and closing waits for their threads.
     assert send(sandbox, "GET", DETAILS, headers=key(sandbox)).status == 200
     sandbox.close()
     assert capfd.readouterr().err == ""

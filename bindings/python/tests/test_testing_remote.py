@@ -1,5 +1,4 @@
-"""What `seconder.testing` does with a sandbox of another process, where test_testing.py does not show it
-for both."""
+"""`seconder.testing` with a sandbox of another process, beyond the tests of test_testing.py."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def ada(seconder_sandbox: Sandbox) -> int:
 
 @pytest.fixture
 def no_sleep(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fails whatever sleeps."""
+    """Fails a test that sleeps."""
 
     def sleep(seconds: float) -> None:
         assert seconds == 0
@@ -73,7 +73,7 @@ def test_a_wait_of_a_fraction_of_a_second_ends(
     seconder_sandbox: Sandbox, ada: int, wait: Wait
 ) -> None:
     uuid = seconder_sandbox.service.create_approval(ada, "Log in?").uuid
-    # What is left after a pause is then often less than the step between two floats of the time.
+    # The rest after a pause is then often less than the step between two floats of the time.
     for number in range(1, 200):
         approval = wait(seconder_sandbox.service, uuid, ada, timeout=number / 997)
         assert approval.status is seconder.ApprovalStatus.PENDING

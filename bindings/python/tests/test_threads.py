@@ -67,7 +67,7 @@ def all_good(results: list[T | Exception]) -> list[T]:
 
 
 def one_was_let_in(results: list[seconder.Verification | Exception]) -> bool:
-    """Whether exactly one was let in, and all others were rejected."""
+    """Returns whether exactly one was let in, and all others were rejected."""
     let_in = [each for each in results if isinstance(each, seconder.Verification)]
     rejected = [each for each in results if isinstance(each, REJECTIONS)]
     assert len(let_in) + len(rejected) == THREADS, results

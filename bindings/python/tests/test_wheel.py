@@ -30,7 +30,7 @@ with seconder.open("sandbox:") as service:
     user = service.create_user("ada@example.com", "555-010-0123", 1)
     print(service.verify("0000000", user.user_id, force=True))
 """
-# What an application imports that was installed with an extra.
+# Modules that an application imports if it was installed with an extra.
 EXTRAS = {
     "django": ["seconder.contrib.django", "seconder.contrib.django.replay"],
     "flask": ["seconder.contrib.flask"],
@@ -40,7 +40,7 @@ EXTRAS = {
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
-    # maturin is installed beside the Python that runs this.
+    # maturin is installed next to the Python that runs this.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
     done = subprocess.run(
@@ -79,7 +79,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
 
 def build(project: Path, folder: Path, *apart: str) -> None:
     """Builds a wheel as pip does. The crates ``apart`` have settings of their own, so that cargo does
-    not take them for those of this folder: otherwise it would compile these again after this."""
+    not take them for this folder's crates: otherwise it would compile these again after this."""
     settings = [f"--config profile.dev.package.{crate}.debug=false" for crate in apart]
     # A source package has a part of the workspace, so cargo shortens the list of crates there.
     # Those that it keeps are here already, in the same versions.

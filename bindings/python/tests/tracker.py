@@ -41,8 +41,8 @@ def tracking() -> Iterator[list[dict[str, Any]]]:
 
 
 def captured(call: Callable[[], object]) -> BaseException:
-    """Reports the error of a call as an application's handler does. The frame of a request is not that
-    of the library: what it names is the application's."""
+    """Reports the error of a call as an application's handler does. The frame of a request is not
+    the library's: the names in it are the application's."""
     try:
         result = call()
     except Exception as error:
@@ -62,7 +62,7 @@ def without_tests(events: list[dict[str, Any]]) -> str:
 
 
 def frames(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All frames of events but those of the tests."""
+    """Returns all frames of events except the tests'."""
     exceptions = [each for event in events for each in event["exception"]["values"]]
     stacks = [each["stacktrace"]["frames"] for each in exceptions if each.get("stacktrace")]
     assert stacks
@@ -75,7 +75,7 @@ def own(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def showing(frames: list[dict[str, Any]], *hidden: str) -> list[str]:
-    """Which frames show one of these texts, as the user typed it or as it is sent."""
+    """Returns the frames that show one of these texts, as the user typed it or as it is sent."""
     return [
         f"{each['module']}.{each['function']}"
         for each in frames

@@ -46,7 +46,7 @@ for (const input of document.querySelectorAll("input:not([type=hidden])")) {
 }
 return found;
 """
-"""Returns each text with its colour and that of its background. Borders of fields have no text."""
+"""Returns each text with its colour and its background's. Borders of fields have no text."""
 WIDE = """
 const limit = document.documentElement.clientWidth;
 return [...document.querySelectorAll("body *")]
@@ -117,7 +117,7 @@ class Browser:
         self.wait(lambda driver: driver.find_element(By.TAG_NAME, "h1").text == text)
 
     def complaints(self) -> list[str]:
-        """What the browser logged, such as what the content security policy blocked."""
+        """Returns the browser's log, such as violations of the content security policy."""
         driver: Any = self.driver
         logged = [entry["message"] for entry in driver.get_log("browser")]
         # Chromium logs every response with such a status.
@@ -158,7 +158,7 @@ class Browser:
             small.save(Path(folder) / f"login-{name}.png", optimize=True)
 
     def look(self, name: str) -> None:
-        """Checks that everybody can read the page: at a width of 320 pixels, which is also that of
+        """Checks that everybody can read the page: at a width of 320 pixels, as on
         a wide screen at 400 %, without scrolling sideways; in light and dark colours."""
         backgrounds = set()
         for scheme in ("light", "dark"):

@@ -1,5 +1,5 @@
-"""What an error tracker gets of the codes and tokens that browsers and the service send, in the frames of
-the adapters."""
+"""Error trackers get no codes and tokens, which browsers and the service send, from the adapters'
+frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flask-Login with the second factor: nobody is authenticated before it, by whichever way."""
+"""Flask-Login with the second factor: no user is authenticated before it, in any way."""
 
 from __future__ import annotations
 

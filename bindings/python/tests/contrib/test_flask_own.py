@@ -2,7 +2,7 @@
 
 They run where an adapter takes a part of the framework's place: Flask-Login's manager of users, and
 Flask-Security's second factor, also for users who have none. Own tests of what no adapter changes
-would prove nothing: those of Flask, of FastAPI, whose adapter is dependencies beside the
+would prove nothing: tests of Flask, of FastAPI, whose adapter adds dependencies to the
 application's own, of Django REST framework, whose adapter is a permission, and of Flask-Security's
 own second factors, which are closed."""
 
@@ -24,7 +24,7 @@ def test_the_tests_of_flask_login_pass_with_the_manager(tmp_path: Path) -> None:
 
 
 DATABASES = ("mongo", "peewee", "fsqlalite", "session")
-"""Databases and ways to use them, beside the one that is tested with."""
+"""Databases and ways to use them, other than the one that is tested with."""
 LEFT_OUT = (
     *DATABASES,
     # They need a package that rates passwords.

@@ -45,7 +45,7 @@ SETTINGS: dict[str, Any] = {
     "SECONDER_URL": "sandbox:",
     "WTF_CSRF_ENABLED": False,
 }
-"""Those of docs/flask.md, and what a test needs."""
+"""Settings of docs/flask.md, and further ones that a test needs."""
 
 
 def make(**settings: Any) -> flask.Flask:
@@ -101,7 +101,7 @@ def password(client: FlaskClient, name: str = "ada", **form: Any) -> Any:
 
 
 def is_in(client: FlaskClient) -> bool:
-    """Whether Flask-Security takes the client for a user who is logged in."""
+    """Returns whether Flask-Security takes the client for a user who is logged in."""
     return client.get("/verify").status_code == 200
 
 

@@ -80,7 +80,7 @@ def redis() -> Iterator[Path]:
     """The socket of a Redis of the test's own."""
     program = shutil.which("redis-server")
     assert program is not None, "redis-server is not installed: apt-get install redis-server"
-    # The path of a socket has at most 107 bytes, which that of a test's folder may exceed.
+    # The path of a socket has at most 107 bytes, which a test's folder may exceed.
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         path = Path(folder) / "redis.sock"
         command = [program, "--port", "0", "--unixsocket", str(path), "--save", ""]

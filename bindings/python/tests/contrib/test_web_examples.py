@@ -259,7 +259,7 @@ def test_a_sign_up_is_rejected_before_a_message_is_sent(site: Site) -> None:
 
 
 def test_two_accounts_never_share_an_id(site: Site) -> None:
-    """Whatever the service says: the column of the table is unique."""
+    """The column of the table is unique, even if the service returns an id twice."""
     number = site.user.name.removeprefix("user")
     other = site.app.SignUp("other", "pass word", "other@example.com", f"555-010-{number}")
     with pytest.raises(sqlite3.IntegrityError, match=r"accounts\.user_id"):

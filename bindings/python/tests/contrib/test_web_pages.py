@@ -387,7 +387,7 @@ def test_the_applications_have_the_same_pages(
         (FastapiVisitor, fastapi_app),
     ]
     shapes = [
-        # The phone shows whatever other tests have left, and redirects have a status of their own.
+        # The phone shows all that other tests have left, and redirects have a status of their own.
         [
             shape(page) if not page.location else page.location
             for page in every_page(Site(*kind))

@@ -1,5 +1,5 @@
-"""What users of the example applications change about their own second factor, and the browsers in
-which they are not asked for it."""
+"""Changes that users of the example applications make to their own second factor, and the browsers
+in which they are not asked for it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_app(visitor: Visitor, at: float) -> str:
 
 
 def removable(visitor: Visitor) -> list[str]:
-    """What the page has buttons to remove."""
+    """Returns the factors that the page has buttons to remove."""
     return re.findall(r'name="way" value="([^"]+)"', visitor.get("/").text)
 
 
@@ -115,7 +115,7 @@ def test_the_page_lists_the_factors_and_removes_them(site: Site) -> None:
     visitor.post("/remove", way=device)
     assert removable(visitor) == [] and factors(site).sms
     assert site.app.accounts.get(site.user.name).device is None
-    # What was removed is nothing to log in with any longer.
+    # The removed factor can no longer be used to log in.
     other = site.after_password()
     text = other.get("/second").text
     assert "Ask my phone" not in text and "authenticator app" not in text

@@ -44,9 +44,9 @@ class Visitor:
     """A browser without JavaScript: it keeps cookies and sends the forms' hidden fields."""
 
     PENDING: ClassVar[set[str]] = {"pending", "until"}
-    """What a session holds after the password."""
+    """The keys of a session after the password."""
     LOGGED_IN: ClassVar[set[str]] = {"session", "proven"}
-    """What a session holds after the second factor."""
+    """The keys of a session after the second factor."""
 
     def __init__(self, app: ModuleType) -> None:
         self.app = app

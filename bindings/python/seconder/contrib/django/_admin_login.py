@@ -85,7 +85,7 @@ def secure() -> None:
 
 
 def code_page() -> str | None:
-    """Returns the page that asks a user who is logged in for a code, or None if it does not exist."""
+    """Returns the page that asks a logged-in user for a code, or None if it does not exist."""
     try:
         return reverse("mfa_reauthenticate" if apps.is_installed(ALLAUTH) else "seconder:verify")
     except NoReverseMatch:

@@ -30,7 +30,7 @@ from seconder.testing import Sandbox
 
 
 class DeviceTests(TestCase):
-    """What django-otp's mixins need: a device, and codes that are right and wrong."""
+    """Provides what django-otp's mixins need: a device, and codes that are right and wrong."""
 
     def setUp(self) -> None:
         self.sandbox = Sandbox()

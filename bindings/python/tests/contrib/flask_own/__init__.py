@@ -1,1 +1,1 @@
-"""What runs the own tests of Flask-Login and Flask-Security with the adapters."""
+"""Runs the own tests of Flask-Login and Flask-Security with the adapters."""

@@ -1,4 +1,4 @@
-"""For a run of Flask-Security's own tests with the plug-in. It is copied beside those tests as
+"""For a run of Flask-Security's own tests with the plug-in. It is copied next to those tests as
 ``conftest.py``, below Flask-Security's own, whose fixtures it extends.
 
 With ``SECONDER_ENROLLED`` in the environment, all users have a second factor, and the client types

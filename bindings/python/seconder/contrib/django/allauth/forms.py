@@ -151,7 +151,7 @@ class ActivateTOTPForm(BaseActivateForm):
             raise _failure(error, "rate_limited") from error
         clear()
         context.request.session.pop(URI, None)
-        # The mark is stored in allauth's place of the secret, which the service has.
+        # allauth stores the mark as its secret. The service has the real one.
         self.secret: str = MARK
         return code
 

@@ -1,1 +1,1 @@
-"""What runs the own tests of django-otp and django-allauth with the adapters."""
+"""Runs the own tests of django-otp and django-allauth with the adapters."""

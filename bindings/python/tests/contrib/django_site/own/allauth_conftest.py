@@ -1,5 +1,5 @@
 """For a second run of django-allauth's own tests: its users are enrolled, and its apps' codes are
-checked by the service. It is copied beside those tests as ``conftest.py``."""
+checked by the service. It is copied next to those tests as ``conftest.py``."""
 
 from __future__ import annotations
 
