@@ -651,7 +651,7 @@ class AuditEntry(Result):
     """The name of the operator who did it, if one with a token did."""
     times: int = 1
     """The number of such decisions it stands for. Decisions that change nothing, such as guesses
-    that have to wait, are recorded once a minute for each user and kind."""
+    that have to wait, are recorded at most once a minute for each user and kind."""
     app_id: int | None = None
     """The application."""
     nonce: int | None = None
