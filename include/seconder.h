@@ -1793,7 +1793,7 @@ const char *seconder_error_service_code(const struct seconder_error *error);
 const char *seconder_error_limit(const struct seconder_error *error);
 
 /**
- * True if the limit that was reached is one of the whole application: "country_day",
+ * Returns whether the limit that was reached is one of the whole application: "country_day",
  * "application_day" or "key_rate". Its users cannot do anything about it, but the operator can raise
  * it.
  */

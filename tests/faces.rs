@@ -126,7 +126,7 @@ fn the_lists_of_calls_that_only_read_are_complete() {
     let reads = ROUTES.iter().zip(REPEATABLE).filter(|(_, repeatable)| *repeatable);
     let wanted: BTreeSet<&str> = reads.map(|(route, _)| route.name).collect();
     for (file, begin, end) in [
-        ("src/remote.rs", "Those that change nothing:", "#[default]"),
+        ("src/remote.rs", "Calls that change nothing:", "#[default]"),
         ("src/capi/status.rs", "Calls that change nothing are retried:", "pub const"),
         ("docs/interface.md", "a call that only reads (", ")"),
     ] {

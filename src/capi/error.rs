@@ -154,7 +154,7 @@ pub extern "C" fn seconder_error_limit(error: Option<&seconder_error>) -> *const
     read_handle(error, |error| pointer(&error.limit))
 }
 
-/// True if the limit that was reached is one of the whole application: "country_day",
+/// Returns whether the limit that was reached is one of the whole application: "country_day",
 /// "application_day" or "key_rate". Its users cannot do anything about it, but the operator can raise
 /// it.
 #[unsafe(no_mangle)]
