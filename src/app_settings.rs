@@ -189,6 +189,7 @@ macro_rules! app_settings {
         }
     };
 }
+#[cfg(any(feature = "engine", feature = "capi"))]
 pub(crate) use app_settings;
 
 macro_rules! table {
