@@ -20,7 +20,7 @@ PY := $(VENV)/bin/python
 # features, so everything that tests run uses these and takes the same crates: those of default-members.
 TESTED := --features seconder/header,seconder-server/otlp
 # One test, by its name. The programs are named too: without them, cargo would choose other features for what they
-# share with the test.
+# share with the test. Their ignored tests, which write man pages, are skipped.
 ONE_TEST := $(CARGO) test -q $(TESTED) --bins --test
 
 # Features are built one by one, so that none leans on another.
@@ -189,7 +189,7 @@ test-killed: tools-test ## Kills services that share a database, KILLS times (60
 .PHONY: test-safety
 test-safety: panic-library c-library sanitized-library sanitized-module pam-module programs tools-python
 	$(call say,What a process keeps that loads the library)
-	$(ONE_TEST) safety -- --ignored
+	$(ONE_TEST) safety -- --ignored --skip write_
 	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
 		SECONDER_SANITIZED_MODULE="$(abspath $(TARGET)/$(HOST)/debug/libpam_seconder.so)" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests/test_memory.py
@@ -289,9 +289,9 @@ screenshots: tools-python tools-approver python-module programs ## Takes the scr
 .PHONY: test-readme
 test-readme: c-library python-module
 	$(call say,The programs of the README)
-	$(ONE_TEST) readme -- --ignored
+	$(ONE_TEST) readme -- --ignored --skip write_
 	$(call say,The demonstration of docs/delivery.md)
-	$(ONE_TEST) demonstration -- --ignored
+	$(ONE_TEST) demonstration -- --ignored --skip write_
 
 .PHONY: test-install
 test-install: c-library pam-module programs
