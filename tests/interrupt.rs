@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::stub::{KEY, Stub, in_time, response, spawn};
+use crate::stub::{KEY, Stub, Watched, in_time, response, spawn};
 use seconder::calls::CreateApproval;
 use seconder::engine::Message;
 use seconder::remote::Repeats;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 /// The time after which the program cancels.
 const LATER: Duration = Duration::from_millis(200);
 
-fn busy() -> Stub {
-    Stub::responding(response(503, "Retry-After: 30\r\n", r#"{"message":"busy"}"#))
+fn busy() -> Vec<u8> {
+    response(503, "Retry-After: 30\r\n", r#"{"message":"busy"}"#)
 }
 
 fn remote(stub: &Stub) -> Service {
@@ -43,9 +43,19 @@ fn cancelled(service: &Service) -> Service {
 
 #[test]
 fn a_wait_for_a_retry_ends() {
-    let stub = busy();
+    let responded = Arc::new(AtomicBool::new(false));
+    let responds = Arc::clone(&responded);
+    let stub = Stub::start(move |mut peer| {
+        while peer.respond(&busy()) {
+            responds.store(true, Ordering::SeqCst);
+        }
+    });
     let service = remote(&stub);
-    let result = in_time(LATER, || cancelled_later(&service).request_sms(1.try_into().unwrap()));
+    let watched = Arc::new(Watched::default());
+    let interrupt = Arc::clone(&watched);
+    let handle = service.with_interrupt(interrupt);
+    spawn(move || watched.cancel_after(|| responded.load(Ordering::SeqCst)));
+    let result = in_time(LATER, || handle.request_sms(1.try_into().unwrap()));
     let error = result.unwrap_err();
     assert_eq!(error, Error::Cancelled { sent: false });
     assert!(error.retry_safe() && error.code().is_none());
@@ -57,7 +67,7 @@ fn a_wait_for_a_retry_ends() {
 
 #[test]
 fn a_cancelled_handle_sends_nothing_and_does_nothing() {
-    let stub = busy();
+    let stub = Stub::responding(busy());
     let service = cancelled(&remote(&stub));
     for _ in 0..2 {
         let result = service.app_details();

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+use seconder::{Canceller, Interrupt};
 use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -171,6 +172,35 @@ pub(crate) fn eventually(what: impl Fn() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(5));
     }
     what()
+}
+
+/// A canceller that counts how often calls look at it: a call that waits does so every 50 ms.
+#[derive(Default)]
+pub(crate) struct Watched {
+    canceller: Canceller,
+    looks: AtomicUsize,
+}
+
+impl Watched {
+    /// Cancels the call that is being made, once this holds and the call then waits for something else.
+    pub(crate) fn cancel_after(&self, what: impl Fn() -> bool) {
+        eventually(what);
+        // During the first of these looks, the call may not have noticed yet.
+        let enough = self.looks.load(Ordering::SeqCst) + 4;
+        eventually(|| self.looks.load(Ordering::SeqCst) >= enough);
+        self.canceller.cancel();
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.canceller.is_cancelled()
+    }
+}
+
+impl Interrupt for Watched {
+    fn interrupted(&self) -> bool {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        self.is_cancelled()
+    }
 }
 
 /// An address that refuses connections. Its port stays reserved while the socket is kept.
