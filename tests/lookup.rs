@@ -100,6 +100,7 @@ fn identity(names: &[&str]) -> Identity {
 
 fn settings(name: &str, port: u16, identity: &Identity, server: &str) -> Settings {
     let settings = Settings::new(&format!("https://{name}:{port}")).api_key(KEY);
+    let settings = settings.max_idle(Duration::from_secs(60));
     settings.pin(identity.pin()).name_server(server).timeout(Duration::from_secs(5))
 }
 

@@ -32,8 +32,8 @@ fn proxy(service: &Stub) -> Stub {
 }
 
 fn settings(url: &str, proxy: &str) -> Settings {
-    let settings = Settings::new(url).api_key(KEY).proxy(proxy);
-    settings.timeout(Duration::from_secs(5))
+    let settings = Settings::new(url).api_key(KEY).proxy(proxy).max_idle(Duration::from_secs(60));
+    settings.timeout(Duration::from_secs(60))
 }
 
 fn verify(service: &Service) -> Result<Verdict> {
@@ -76,15 +76,16 @@ fn the_proxy_resolves_the_host_and_the_certificate_must_name_it() {
     assert!(between.requests()[1].starts_with("CONNECT other.invalid:8443 HTTP/1.1\r\n"));
 }
 
-/// The error of a call through a proxy that sends this response. It must not contain secrets.
-fn error_through(response: &'static [u8]) -> Error {
+/// The error of a call with this deadline through a proxy that sends this response. It must not
+/// contain secrets.
+fn error_through(response: &'static [u8], deadline: Duration) -> Error {
     let between = Stub::start(move |mut peer| {
         peer.request();
         peer.send(response);
         peer.stay_silent();
     });
     let through = format!("http://user:{PASSWORD}@{}", between.addr);
-    let settings = settings("https://127.0.0.1:9", &through).timeout(DEADLINE);
+    let settings = settings("https://127.0.0.1:9", &through).timeout(deadline);
     assert!(!format!("{settings:?}").contains(PASSWORD));
     let service = settings.pin(Identity::self_signed(params()).pin()).open().unwrap();
     let error = in_time(DEADLINE, || verify(&service).unwrap_err());
@@ -100,10 +101,11 @@ fn error_through(response: &'static [u8]) -> Error {
 
 #[test]
 fn the_responses_of_a_failing_proxy_are_reported() {
-    let reports = |response, part: &str| {
-        let error = error_through(response).to_string();
+    let reports_within = |deadline, response, part: &str| {
+        let error = error_through(response, deadline).to_string();
         assert!(error.contains(part), "{error}");
     };
+    let reports = |response, part: &str| reports_within(Duration::from_secs(60), response, part);
     reports(b"HTTP/1.1 407 X\r\nProxy-Authenticate: Basic\r\n\r\n", "a user name and a password");
     reports(b"HTTP/1.1 403 X\r\nContent-Length: 0\r\n\r\n", "does not allow");
     reports(b"HTTP/1.0 503 X\r\n\r\n", "cannot reach the service");
@@ -111,7 +113,7 @@ fn the_responses_of_a_failing_proxy_are_reported() {
     reports(b"HTTP/1.1 100 Continue\r\n\r\n", "status 100");
     reports(b"SSH-2.0-x\r\n\r\n", "not respond as an HTTP proxy");
     reports(&[b'x'; 20_000], "not respond as an HTTP proxy");
-    reports(b"HTTP/1.1 200 X\r\n", "the deadline was exceeded");
+    reports_within(DEADLINE, b"HTTP/1.1 200 X\r\n", "the deadline was exceeded");
 }
 
 #[test]

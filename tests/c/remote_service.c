@@ -99,10 +99,10 @@ static void unbound(const char *url)
     options.allow_loopback_http = true;
     service = open_or_die(url, "key", &options);
     EXPECT(SECONDER_INVALID_RESPONSE,
-           seconder_wait_for_approval(service, "a-1", 7, 1000, &wait, sizeof wait, &approval,
+           seconder_wait_for_approval(service, "a-1", 7, 60000, &wait, sizeof wait, &approval,
                                       &error));
     wait.unbound = true;
-    EXPECT(SECONDER_OK, seconder_wait_for_approval(service, "a-1", 7, 1000, &wait, sizeof wait,
+    EXPECT(SECONDER_OK, seconder_wait_for_approval(service, "a-1", 7, 60000, &wait, sizeof wait,
                                                    &approval, &error));
     CHECK(seconder_approval_approved_unbound(approval, 7));
     CHECK(!seconder_approval_approved_by(approval, 7));
@@ -112,7 +112,7 @@ static void unbound(const char *url)
     /* The service describes the same request, whichever is asked for. */
     EXPECT(SECONDER_INVALID_RESPONSE, seconder_check_approval(service, "b-2", &approval, &error));
     EXPECT(SECONDER_INVALID_RESPONSE,
-           seconder_wait_for_approval(service, "b-2", 7, 1000, &wait, sizeof wait, &approval,
+           seconder_wait_for_approval(service, "b-2", 7, 60000, &wait, sizeof wait, &approval,
                                       &error));
     seconder_service_free(service);
 }

@@ -111,7 +111,7 @@ static void use_with(const char *url, const char *ca_file, const char *proxy, co
     memset(&options, 0, sizeof options);
     options.ca_file = ca_file;
     options.proxy = proxy;
-    options.timeout_ms = strncmp(url, "http", 4) == 0 ? 2000 : 0;
+    options.timeout_ms = strncmp(url, "http", 4) == 0 ? 20000 : 0;
     options.allow_loopback_http = strncmp(url, "http:", 5) == 0;
     if (server != NULL) {
         options.name_servers = &server;
