@@ -6,7 +6,7 @@ use crate::stub::{KEY, RIGHT, Stub, TOKEN, closed_port, response};
 use seconder::calls::{CheckApproval, StartPhoneVerification, Verify};
 use seconder::engine::Message;
 use seconder::remote::Repeats;
-use seconder::{CallOutcome, CallRecord, Canceller, Handle, Service, Settings, Stage};
+use seconder::{CallOutcome, CallRecord, Canceller, Handle, Service, Settings, Sleeper, Stage};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -141,22 +141,49 @@ fn a_call_that_times_out_says_so() {
     );
 }
 
+/// A stub by which an approval is pending, and at every third request denied.
+fn third_is_denied() -> Stub {
+    let count = Mutex::new(0);
+    Stub::start(move |mut peer| {
+        while peer.request().is_some() {
+            let mut count = count.lock().unwrap();
+            *count += 1;
+            let status = if *count % 3 == 0 { "denied" } else { "pending" };
+            let request = serde_json::json!({"status": status, "svc_id": 7, "uuid": "a-1"});
+            let body = serde_json::json!({"approval_request": request, "success": true});
+            peer.send(&peer.named(&response(200, "", body.to_string())));
+        }
+    })
+}
+
+/// Time that passes in the pauses of a wait alone.
+struct Passed(Duration);
+
+impl Sleeper for Passed {
+    fn elapsed(&mut self) -> Duration {
+        self.0
+    }
+
+    fn pause(&mut self, time: Duration) -> seconder::Result<()> {
+        self.0 += time;
+        Ok(())
+    }
+}
+
 #[test]
 fn a_wait_for_an_approval_is_one_call() {
     let records = Records::default();
-    let body =
-        r#"{"approval_request":{"status":"pending","svc_id":7,"uuid":"a-1"},"success":true}"#;
-    let stub = Stub::responding(response(200, "", body));
+    let stub = third_is_denied();
     let service = records.of(&remote(&stub.url()));
     let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
-    let pending = service.wait_for_approval(&uuid, user, Duration::from_millis(600)).unwrap();
-    assert!(!pending.approved_by(user));
+    let mut wait = seconder::ApprovalWait::new(uuid, user, Duration::from_secs(60));
+    let denied = service.wait_for_approval_with(wait.clone(), &mut Passed(Duration::ZERO)).unwrap();
+    assert!(!denied.approved_by(user));
     assert_eq!(
         line(&records.one()),
         "call=wait_for_approval outcome=ok user_id=7 http_status=200 attempts=3"
     );
     // Poll by poll, it is logged when it is over.
-    let mut wait = seconder::ApprovalWait::new(uuid, user, Duration::from_secs(2));
     let mut elapsed = Duration::ZERO;
     while let seconder::ApprovalPoll::PollAgain(time) =
         service.poll_approval(&mut wait, &mut || elapsed)
@@ -165,7 +192,7 @@ fn a_wait_for_an_approval_is_one_call() {
         elapsed += time;
     }
     let record = records.one();
-    assert_eq!((record.attempts, record.duration), (4, Duration::from_secs(2)));
+    assert_eq!((record.attempts, record.duration), (3, Duration::from_millis(1250)));
 }
 
 /// A call that a deliver function makes has a record of its own, and one that the log makes has
