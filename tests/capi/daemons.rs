@@ -195,9 +195,14 @@ impl Daemon {
     fn ends_with_calls_under_way(&mut self, users: &[User]) -> Vec<String> {
         let lock = rusqlite::Connection::open(self.folder.path().join("login.db")).unwrap();
         lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let before = self.descriptors();
         let replies = thread::scope(|scope| {
             let logins: Vec<_> =
                 users.iter().map(|user| scope.spawn(|| self.login(user, &user.code))).collect();
+            // It forks for a login, or has one more descriptor.
+            eventually("a login begins", || {
+                (self.children() > 0 || self.descriptors() > before).then_some(())
+            });
             thread::sleep(Duration::from_millis(700));
             let pid = self.process.0.id().to_string();
             assert!(run(command("kill").args(["-TERM", &pid])).good);

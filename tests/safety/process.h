@@ -47,12 +47,12 @@ static inline int entries(const char *path)
     return count;
 }
 
-/* A thread that was joined is listed for a moment longer, so this waits for up to a second. */
+/* A thread that was joined is listed for a moment longer, so this waits for up to ten seconds. */
 static inline int thread_count(void)
 {
     const struct timespec moment = {0, 10 * 1000 * 1000};
     int round, count = 0;
-    for (round = 0; round < 100 && (count = entries("/proc/self/task")) > 1; round++)
+    for (round = 0; round < 1000 && (count = entries("/proc/self/task")) > 1; round++)
         nanosleep(&moment, NULL);
     return count;
 }
