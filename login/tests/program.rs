@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 use std::fs::{self, Permissions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -174,15 +174,31 @@ fn the_terminal_is_asked_without_echo() {
         files.0.path().join("pam.conf").display()
     );
     let typing = |typed: &str| {
-        let command =
-            format!("(sleep 2; printf '{typed}'; sleep 2) | script -qec '{program}' /dev/null");
-        let output = Command::new("sh").args(["-c", &command]).output().unwrap();
-        text(&output.stdout)
+        let mut script = Command::new("script")
+            .args(["-qec", &program, "/dev/null"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Input that ended would end the terminal.
+        let mut input = script.stdin.take().unwrap();
+        let mut output = script.stdout.take().unwrap();
+        let (mut shown, mut bytes, mut is_asked) = (Vec::new(), [0; 1024], false);
+        while let Ok(length @ 1..) = output.read(&mut bytes) {
+            shown.extend_from_slice(&bytes[..length]);
+            if !is_asked && text(&shown).contains("Code: ") {
+                is_asked = true;
+                input.write_all(typed.as_bytes()).unwrap();
+            }
+        }
+        assert!(is_asked, "{}", text(&shown));
+        script.wait().unwrap();
+        text(&shown)
     };
-    let shown = typing("hunter22\\nhunter23\\n");
+    let shown = typing("hunter22\nhunter23\n");
     assert!(shown.contains("Code: ") && shown.contains("A code has 6 to 12 digits."), "{shown}");
     assert!(shown.contains("status 1") && !shown.contains("hunter"), "{shown}");
     // Ctrl-D ends the question.
-    let shown = typing("\\004");
+    let shown = typing("\u{4}");
     assert!(shown.contains("status 5"), "{shown}");
 }
