@@ -190,7 +190,7 @@ mod tests {
             let took = begun.elapsed();
             end.store(true, Ordering::Relaxed);
             assert!(set.is_err());
-            assert!(took < Duration::from_secs(2), "{took:?}");
+            assert!(took < Duration::from_secs(5), "{took:?}");
         });
         drop(held);
     }

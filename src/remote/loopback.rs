@@ -15,6 +15,7 @@ pub(super) struct Canned {
 pub(super) struct Loopback {
     origin: String,
     requests: Receiver<String>,
+    closes: Receiver<()>,
 }
 
 impl Loopback {
@@ -22,13 +23,15 @@ impl Loopback {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let (sender, requests) = channel();
+        let (closed, closes) = channel();
         #[allow(clippy::disallowed_methods, reason = "a test needs a server")]
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 serve(stream.unwrap(), &sender, &answer);
+                let _ = closed.send(());
             }
         });
-        Loopback { origin, requests }
+        Loopback { origin, requests, closes }
     }
 
     pub(super) fn url(&self, path: &str) -> String {
@@ -37,7 +40,12 @@ impl Loopback {
 
     /// Returns the next request that was received, head and body.
     pub(super) fn request(&self) -> String {
-        self.requests.recv_timeout(Duration::from_secs(5)).unwrap()
+        self.requests.recv_timeout(Duration::from_secs(60)).unwrap()
+    }
+
+    /// Waits until the next connection was closed.
+    pub(super) fn wait_for_close(&self) {
+        self.closes.recv_timeout(Duration::from_secs(60)).unwrap();
     }
 
     /// Returns whether no request was received.

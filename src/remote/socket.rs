@@ -314,7 +314,7 @@ mod tests {
             interrupt::scope(Some(&interrupt), || Ok(socket.write_all(&vec![0; 64 * 1024 * 1024])));
         assert!(is_interrupted(&written.unwrap().unwrap_err()));
         let late = cancelled.join().unwrap().elapsed();
-        assert!(late < Duration::from_secs(2), "{late:?}");
+        assert!(late < Duration::from_secs(20), "{late:?}");
     }
 
     /// Each part of what the peer sends is there before it is read, so nothing waits.
@@ -327,13 +327,14 @@ mod tests {
             let mut stream = listener.accept().unwrap().0;
             while stream.write_all(&[0; 1024 * 1024]).is_ok() {}
         });
-        let began = Instant::now();
         let mut socket =
-            Socket::connect(address, Deadline::within(Duration::from_millis(200))).unwrap();
+            Socket::connect(address, Deadline::within(Duration::from_secs(60))).unwrap();
+        let began = Instant::now();
+        socket.set_deadline(Deadline::within(Duration::from_millis(200)));
         let mut buffer = [0; 64];
         let error = loop {
             match socket.read(&mut buffer) {
-                Ok(read) => assert!(read > 0 && began.elapsed() < Duration::from_secs(5)),
+                Ok(read) => assert!(read > 0 && began.elapsed() < Duration::from_secs(20)),
                 Err(error) => break error,
             }
         };

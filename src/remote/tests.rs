@@ -308,7 +308,7 @@ fn a_connection_that_the_service_closed_is_replaced() {
     let service = open(&server);
     for _ in 0..3 {
         service.handle(&RequestSms::new(1.try_into().unwrap())).unwrap();
-        std::thread::sleep(Duration::from_millis(100));
+        server.wait_for_close();
     }
 }
 
