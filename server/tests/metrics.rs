@@ -8,7 +8,7 @@ use seconder::engine::Forwarding;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -184,9 +184,9 @@ fn a_request_whose_client_goes_away_is_logged_with_what_became_of_it() {
     let mut stream = service.running.at.connect();
     stream.write_all(request.as_bytes()).unwrap();
     wait_until("a message", || seen.load(Ordering::Relaxed));
-    drop(stream);
-    // Until the service knows.
-    std::thread::sleep(Duration::from_secs(1));
+    stream.sock.shutdown(Shutdown::Write).unwrap();
+    // The service closes its end once it knows.
+    let _ = stream.sock.read_to_end(&mut Vec::new());
     assert!(!service.running.log().contains("request_id=gone"));
     gone.store(true, Ordering::Relaxed);
     wait_until("a line", || service.running.log().contains("request_id=gone"));

@@ -14,6 +14,8 @@ use tempfile::TempDir;
 
 const CALLS: usize = 32;
 const KEY: &str = "a-key-for-tests";
+/// What a service that waits for a body tells a client that asks for it.
+const CONTINUE: &[u8; 25] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// A running `seconder serve`, which is killed when the test ends.
 struct Running {
@@ -68,7 +70,7 @@ impl Running {
                 let mut stream = connect(self.addr, &self.pem);
                 let head = format!(
                     "POST /protected/json/users/new HTTP/1.1\r\nHost: localhost\r\n\
-                     X-Svc-API-Key: {KEY}\r\nConnection: close\r\n\
+                     X-Svc-API-Key: {KEY}\r\nConnection: close\r\nExpect: 100-continue\r\n\
                      Content-Type: application/x-www-form-urlencoded\r\n\
                      Content-Length: {}\r\n\r\n{first}",
                     body.len()
@@ -77,8 +79,12 @@ impl Running {
                 stream
             })
             .collect();
-        // By then, the program has received the beginning of each.
-        std::thread::sleep(Duration::from_millis(200));
+        // The program has received the beginning of each, and waits for the rest.
+        for stream in &mut calls {
+            let mut goes_on = [0; CONTINUE.len()];
+            stream.read_exact(&mut goes_on).unwrap();
+            assert_eq!(goes_on, *CONTINUE);
+        }
         self.signal(name);
         std::thread::sleep(Duration::from_millis(200));
         for stream in &mut calls {
