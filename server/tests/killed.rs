@@ -78,6 +78,7 @@ fn set_routes(engine: &Engine, providers: &[Provider]) {
         settings["priority"] = json!(place);
         settings["countries"] = json!([country]);
         settings["workers"] = json!(8);
+        settings["timeout"] = json!(2);
         engine.set_route(name, &Secret::new(settings.to_string())).unwrap();
     }
 }

@@ -26,7 +26,7 @@ fn open(settings: &Value) -> HttpLookup {
 fn settings(origin: &str) -> Value {
     json!({ "gateway": "http", "url": format!("{origin}/v1/{{{{to}}}}?n={{{{to_digits}}}}"),
         "carrier_pointer": "/carrier/name", "type_pointer": "/type", "ported_pointer": "/ported",
-        "disposable_pointer": "/burner", "types": {"web": "disposable"}, "timeout": 1 })
+        "disposable_pointer": "/burner", "types": {"web": "disposable"}, "timeout": 4 })
 }
 
 fn line(carrier: &str, kind: Option<LineType>, ported: Option<bool>) -> PhoneLine {
@@ -171,12 +171,20 @@ fn what_goes_wrong_is_said_without_the_number_and_the_credentials() {
         let reply = std::sync::Mutex::new(Some(reply));
         let provider =
             Provider::start(move |_, _| reply.lock().unwrap().take().unwrap_or(Reply::Nothing));
-        let mut settings = settings(&provider.origin);
+        let settings_of = if wanted == "timeout" { hanging } else { settings };
+        let mut settings = settings_of(&provider.origin);
         settings["token"] = "s3cret-token".into();
         let reason = open(&settings).look_up(TO).unwrap_err().to_string();
         assert!(reason.contains(wanted), "{wanted}: {reason}");
         assert!(!reason.contains("0123") && !reason.contains("s3cret"), "{reason}");
     }
+}
+
+/// Those of a provider that hangs.
+fn hanging(origin: &str) -> Value {
+    let mut settings = settings(origin);
+    settings["timeout"] = 1.into();
+    settings
 }
 
 /// A running `seconder serve`, and a client of it.
@@ -286,7 +294,7 @@ fn a_provider_is_asked_once_for_a_number_and_can_be_changed_while_the_service_ru
 fn a_provider_that_hangs_means_that_nothing_is_known_and_is_soon_left_alone() {
     let folder = database();
     let provider = Provider::start(|_, _| Reply::Nothing);
-    set(folder.path(), &settings(&provider.origin));
+    set(folder.path(), &hanging(&provider.origin));
     let mut running = Running::start(folder.path(), "refuse=voip+disposable+landline");
     for number in 0..8 {
         let number = format!("202555010{number}").parse().unwrap();
@@ -383,7 +391,7 @@ fn everything_that_is_wrong_is_reported_and_a_service_does_not_start_with_it() {
 #[test]
 fn a_look_up_ends_although_the_response_does_not() {
     let provider = Provider::start(|_, _| Reply::Bytes("HTTP/1.1 200 X\r\n".to_owned()));
-    let lookup = open(&settings(&provider.origin));
+    let lookup = open(&hanging(&provider.origin));
     let started = Instant::now();
     lookup.look_up(TO).unwrap_err();
     // Its own limit is 1 s. A machine that is busy must not fail the test.

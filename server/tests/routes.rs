@@ -144,7 +144,7 @@ fn a_message_that_waits_for_the_rate_of_its_route_has_made_no_attempt() {
 fn a_provider_that_hangs_holds_up_no_other_route_and_no_call() {
     let folder = database();
     let (hangs, works) = (Provider::start(0), Provider::start(200));
-    hangs.set_route(folder.path(), "hangs", &[r#"countries=["+44"]"#, "workers=1"]);
+    hangs.set_route(folder.path(), "hangs", &[r#"countries=["+44"]"#, "workers=1", "timeout=2"]);
     works.set_route(folder.path(), "works", &[r#"countries=["+1"]"#]);
     let running = Running::start(folder.path());
     let british: Vec<_> = (0..3)

@@ -248,7 +248,7 @@ fn nothing_was_sent_when_the_smsc_never_binds() {
 #[test]
 fn a_wrong_password_is_reported_without_it() {
     let smsc = smsc(json!({"password": "another"}));
-    let gateway = gateway(smsc.port(), json!({"timeout": 5}));
+    let gateway = gateway(smsc.port(), json!({}));
     let outcome = send(&gateway, "Your code is 48151");
     assert!(matches!(outcome, Outcome::Retry { .. }), "{outcome:?}");
     let reason = reason(outcome);
@@ -339,7 +339,7 @@ fn a_session_by_tls_trusts_only_the_authority_that_is_set() {
     let smsc = smsc(json!({"key": key, "certificate": certificate}));
     let trusting = gateway(smsc.port(), json!({"tls": true, "ca_file": certificate}));
     assert_eq!(send(&trusting, "Your code is 48151"), sent("m-1"));
-    let wary = gateway(smsc.port(), json!({"tls": true, "ca_file": other, "timeout": 5}));
+    let wary = gateway(smsc.port(), json!({"tls": true, "ca_file": other}));
     let outcome = send(&wary, "Your code is 48151");
     assert!(matches!(outcome, Outcome::Retry { .. }), "{outcome:?}");
     assert!(reason(outcome).starts_with("TLS failed: "));

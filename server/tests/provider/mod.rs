@@ -127,7 +127,7 @@ impl Provider {
         let body = json!({ "to": "{{to}}", "text": "{{text}}", "code": "{{code}}", "id": "{{id}}",
             "from": "{{from}}" });
         json!({ "gateway": "http", "url": self.url, "format": "json", "body": body,
-            "allow_http": true, "timeout": 2, "id_pointer": "/id" })
+            "allow_http": true, "timeout": 10, "id_pointer": "/id" })
     }
 
     /// Sets a route for it.
