@@ -73,7 +73,9 @@ impl World {
         let user = self.user(login);
         let uri = self.service.enrol_authenticator(user).unwrap().uri;
         let app = Totp::from_uri(uri.expose()).unwrap();
-        assert_eq!(self.verify(user, app.code(now() - 30).expose()), Verdict::Right);
+        // The step of the app may end before the code is looked at, and then it is too old.
+        let is_right = |_| self.verify(user, app.code(now() - 30).expose()) == Verdict::Right;
+        assert!((0..2).any(is_right));
         (user, app)
     }
 

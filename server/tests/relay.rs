@@ -206,7 +206,8 @@ fn a_service_that_hangs_is_a_504_within_the_time_limit() {
     let started = Instant::now();
     let late = running.call("GET", VERIFY);
     assert_eq!(late.status, 504, "{late:?}");
-    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+    // By default, it would wait for 8 s.
+    assert!(started.elapsed() < Duration::from_secs(7), "{:?}", started.elapsed());
     assert!(late.message().contains("deadline"), "{late:?}");
     running.stop();
     drop(world);

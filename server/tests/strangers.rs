@@ -140,7 +140,7 @@ fn small_bodies_of_strangers_are_kept_up_to_a_limit_and_clients_with_a_key_go_on
     let streams = begin_bodies(&world, 130, SMALL - 1);
     let begun = Instant::now();
     while status(None, &in_body) != 503 {
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() < Duration::from_secs(14), "before they are too slow");
         sleep(Duration::from_millis(20));
     }
     // A key that could not be read is no wrong one.
@@ -169,7 +169,7 @@ fn bodies_of_calls_take_no_room_from_those_of_phones() {
     let call = || world.request_as(None, "POST", NEW, Some((FORM, &in_body))).status;
     let begun = Instant::now();
     while call() != 503 {
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() < Duration::from_secs(14), "before they are too slow");
         sleep(Duration::from_millis(20));
     }
     let enrolment = Some(("application/json", "{}"));
@@ -220,9 +220,13 @@ fn the_refusal_of_many_wrong_keys_has_a_code_also_through_a_relay() {
         service.with_repeats(Repeats::None)
     };
     let code_of = |service: &Service| {
-        // In two seconds, there would be another try.
-        flood(&world);
-        let error = service.app_details().unwrap_err();
+        // Every two seconds, there is another try, which the call may get.
+        let errors = (0..20).map(|_| {
+            flood(&world);
+            service.app_details().unwrap_err()
+        });
+        let mut refused = errors.filter(|error| !matches!(error, Error::Unauthorized { .. }));
+        let error = refused.next().unwrap();
         assert!(matches!(error, Error::RateLimited { .. }), "{error:?}");
         error.code().map(str::to_owned)
     };

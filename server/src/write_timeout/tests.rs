@@ -103,7 +103,7 @@ impl AsyncWrite for Trickle {
         if self.wait {
             let waker = cx.waker().clone();
             tokio::spawn(async move {
-                sleep(Duration::from_millis(20)).await;
+                sleep(Duration::from_millis(5)).await;
                 waker.wake();
             });
             return Poll::Pending;
