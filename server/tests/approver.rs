@@ -3,12 +3,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+use crate::node::reserved_port;
 use crate::provider::{error, printed};
 use crate::serving::{Running, database, wait_until};
 use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -17,7 +17,7 @@ const API: &str = "/-/approver/api/";
 
 /// A service that a device reaches by its public URL.
 fn reachable(folder: &Path) -> Running {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (port, _held) = reserved_port();
     let (listen, url) = (format!("127.0.0.1:{port}"), format!("https://localhost:{port}"));
     let running = Running::start(folder, &["--listen", &listen, "--public-url", &url]);
     running.client.create_user("ada@example.com", "2025550123", "1").unwrap();

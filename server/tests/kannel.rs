@@ -23,8 +23,9 @@ struct Kannel {
     url: String,
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+fn free_ports() -> [u16; 3] {
+    let held = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    held.map(|listener| listener.local_addr().unwrap().port())
 }
 
 /// It sends long texts in up to four parts, because it has `concatenation`.
@@ -66,18 +67,28 @@ max-messages = 4
 
 impl Kannel {
     fn start(folder: &Path, smsc: &Peer) -> Kannel {
-        let ports = [free_port(), free_port(), free_port()];
-        fs::write(folder.join("kannel.conf"), configuration(smsc.port(), ports)).unwrap();
-        let url = format!("http://127.0.0.1:{}", ports[2]);
-        let mut kannel = Kannel { processes: Vec::new(), url };
-        kannel.run(folder, "bearerbox", ports[1]);
-        kannel.run(folder, "smsbox", ports[2]);
+        // Other processes may take the ports between their choice and the start, hence the attempts.
+        let mut kannel = Kannel::on(free_ports(), folder, smsc);
+        for _ in 0..4 {
+            kannel = kannel.or_else(|_| Kannel::on(free_ports(), folder, smsc));
+        }
+        let kannel = kannel.unwrap_or_else(|log| panic!("{log}"));
         smsc.wait("bind", 1);
         kannel
     }
 
-    /// Starts one of its programs, and waits until it listens on a port.
-    fn run(&mut self, folder: &Path, name: &str, port: u16) {
+    fn on(ports: [u16; 3], folder: &Path, smsc: &Peer) -> Result<Kannel, String> {
+        fs::write(folder.join("kannel.conf"), configuration(smsc.port(), ports)).unwrap();
+        let url = format!("http://127.0.0.1:{}", ports[2]);
+        let mut kannel = Kannel { processes: Vec::new(), url };
+        let [_, boxes, calls] = ports;
+        kannel.run(folder, "bearerbox", boxes)?;
+        kannel.run(folder, "smsbox", calls)?;
+        Ok(kannel)
+    }
+
+    /// Starts one of its programs, and waits until it listens on a port. Returns the log of one that ends.
+    fn run(&mut self, folder: &Path, name: &str, port: u16) -> Result<(), String> {
         let program = Path::new("/usr/sbin").join(name);
         assert!(program.exists(), "Kannel is missing: apt-get install kannel");
         let log = fs::File::create(folder.join(format!("{name}.log"))).unwrap();
@@ -93,11 +104,13 @@ impl Kannel {
         let started = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             let log = fs::read_to_string(folder.join(format!("{name}.log"))).unwrap();
-            let is_early = started.elapsed() < Duration::from_secs(60);
-            let has_ended = self.processes.last_mut().unwrap().try_wait().unwrap().is_some();
-            assert!(is_early && !has_ended, "{name} does not listen: {log}");
+            assert!(started.elapsed() < Duration::from_secs(60), "{name} does not listen: {log}");
+            if self.processes.last_mut().unwrap().try_wait().unwrap().is_some() {
+                return Err(format!("{name} has ended: {log}"));
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
+        Ok(())
     }
 
     fn set_route(&self, folder: &Path, password: &str) {

@@ -44,6 +44,10 @@ fn programs() -> PathBuf {
     found.unwrap_or_else(|| panic!("PostgreSQL is missing: apt-get install postgresql"))
 }
 
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
 fn command(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).env_clear().env("PATH", "/usr/bin:/bin").env("LC_ALL", "C");
@@ -77,9 +81,16 @@ impl Server {
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let options = options.iter().map(|option| (*option).to_owned()).collect();
-        let mut server = Server { folder, port, options, supervisor: None };
+        let mut server = Server { folder, port: free_port(), options, supervisor: None };
+        // Another process may take the port between its choice and the start, hence the attempts.
+        for _ in 0..4 {
+            if server.starts() {
+                return server;
+            }
+            server.stop();
+            server.port = free_port();
+        }
         server.go();
         server
     }
@@ -108,6 +119,11 @@ impl Server {
 
     /// Starts the server, after [`Server::stop`].
     pub(crate) fn go(&mut self) {
+        assert!(self.starts(), "{}", self.log());
+    }
+
+    /// Starts the server, unless another process has its port.
+    fn starts(&mut self) -> bool {
         let mut start = command("sh", self.folder());
         start.args(["-c", SUPERVISOR, "sh"]).arg(programs().join("postgres"));
         start.args([
@@ -129,9 +145,13 @@ impl Server {
         self.supervisor = Some(start.spawn().unwrap());
         let begun = Instant::now();
         while !self.run("postgres", "SELECT 1").0 {
+            if self.log().contains("could not create any TCP/IP sockets") {
+                return false;
+            }
             assert!(begun.elapsed() < Duration::from_secs(60), "{}", self.log());
             std::thread::sleep(Duration::from_millis(50));
         }
+        true
     }
 
     /// Stops the server, which ends all its connections.

@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a thread reads what the process logs")]
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 use seconder::{Service, Settings};
 use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -33,15 +35,27 @@ pub(crate) struct Node {
     pub(crate) address: Address,
     arguments: Vec<String>,
     child: Child,
+    _port: TcpListener,
+}
+
+/// A port that nobody is given by chance while the second value is kept, which does not listen. Programs that set
+/// SO_REUSEADDR can listen on the port.
+pub(crate) fn reserved_port() -> (u16, TcpListener) {
+    let socket =
+        socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    sockopt::set_socket_reuseaddr(&socket, true).unwrap();
+    bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let held = TcpListener::from(socket);
+    (held.local_addr().unwrap().port(), held)
 }
 
 impl Node {
     /// Starts one with a folder of its own, and these arguments.
     pub(crate) fn start(folder: &Path, key: &str, arguments: &[String]) -> Node {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let (port, held) = reserved_port();
         let address = Address { folder: folder.to_owned(), port, key: key.to_owned() };
         let child = serve(&address, arguments);
-        Node { address, arguments: arguments.to_vec(), child }
+        Node { address, arguments: arguments.to_vec(), child, _port: held }
     }
 
     pub(crate) fn kill(&mut self) {
