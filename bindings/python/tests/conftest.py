@@ -126,6 +126,11 @@ def in_child(work: Callable[[], object]) -> None:
     assert os.waitstatus_to_exitcode(status) == 0
 
 
+RETRIED_ONCE = ["0", "3600"]
+"""The ``waits`` after which a call is retried at once, but not a second time: the service decides,
+and not the speed of the machine."""
+
+
 @dataclass
 class RemoteService:
     """A service behind HTTP with the same response to every request."""
@@ -134,9 +139,13 @@ class RemoteService:
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
+    waits: list[str] = field(default_factory=list)
+    """The ``Retry-After`` of each of the next responses."""
     seen: list[tuple[str, str, bytes]] = field(default_factory=list)
     before: Callable[[], object] = lambda: None
     """Called before each response."""
+    answered: int = 0
+    """The number of responses that were sent."""
 
     def open(self, **settings: Any) -> seconder.Service:
         return seconder.open(
@@ -144,16 +153,24 @@ class RemoteService:
         )
 
 
-def when_asked(remote: RemoteService, work: Callable[[], object]) -> None:
-    """Does this a while after the service has received a request, in which a response arrives."""
-
+def _once(happened: Callable[[], object], work: Callable[[], object]) -> None:
     def wait() -> None:
-        while not remote.seen:
+        while not happened():
             time.sleep(0.01)
         time.sleep(0.3)
         work()
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+def when_asked(remote: RemoteService, work: Callable[[], object]) -> None:
+    """Does this a while after the service has received a request."""
+    _once(lambda: remote.seen, work)
+
+
+def when_answered(remote: RemoteService, work: Callable[[], object]) -> None:
+    """Does this a while after the service has sent a response, in which the response arrives."""
+    _once(lambda: remote.answered, work)
 
 
 @pytest.fixture
@@ -167,9 +184,12 @@ def remote() -> Iterator[RemoteService]:
             self.send_response(service.status)
             for name, value in service.headers.items():
                 self.send_header(name, value)
+            if service.waits:
+                self.send_header("Retry-After", service.waits.pop(0))
             self.send_header("Content-Length", str(len(text.encode())))
             self.end_headers()
             self.wfile.write(text.encode())
+            service.answered += 1
 
         do_POST = do_GET
 

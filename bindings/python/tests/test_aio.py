@@ -158,19 +158,24 @@ def test_it_polls_as_rarely_as_the_synchronous_wait(
         if threading.current_thread() is threading.main_thread():
             pauses.append(seconds)
 
-    remote.before = lambda: polls.append(sum(pauses))
+    def before() -> None:
+        polls.append(sum(pauses))
+        # A response ends the wait: a poll at its end could take 100 ms of real time only.
+        status = "pending" if polls[-1] < 20 else "denied"
+        request = {"uuid": "a-1", "svc_id": 7, "status": status}
+        remote.body = {"approval_request": request, "success": True}
+
+    remote.before = before
     monkeypatch.setattr(asyncio, "sleep", sleep)
     monkeypatch.setattr(time, "sleep", sleep_here)
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + sum(pauses))
-    pending = {"uuid": "a-1", "svc_id": 7, "status": "pending"}
-    remote.body = {"approval_request": pending, "success": True}
     with remote.open() as service:
-        plain = service.wait_for_approval("a-1", 7, timeout=20)
+        plain = service.wait_for_approval("a-1", 7, timeout=60)
         expected = polls.copy()
         pauses.clear()
         polls.clear()
         awaited = asyncio.run(
-            seconder.AsyncService(service).wait_for_approval("a-1", 7, timeout=20)
+            seconder.AsyncService(service).wait_for_approval("a-1", 7, timeout=60)
         )
     assert awaited == plain and polls == pytest.approx(expected)
     assert polls[:3] == [0, 0.5, 1.25]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Phone, RemoteService
+from conftest import RETRIED_ONCE, Phone, RemoteService
 
 KEY = "a-key-that-nobody-sees"
 EMAIL, NUMBER, TOKEN = "hidden@example.com", "555-010-0199", "7654321"
@@ -147,10 +147,10 @@ def test_what_an_operator_has_to_see_to_is_a_warning(
     with remote.open() as service:
         with pytest.raises(seconder.Unauthorized):
             service.app_details()
-        remote.status, remote.body, remote.headers = 503, {}, {"Retry-After": "1"}
+        remote.status, remote.body, remote.waits = 503, {}, RETRIED_ONCE.copy()
         with pytest.raises(seconder.RateLimited):
-            service.with_timeout(1.5).app_details()
-        remote.status, remote.body, remote.headers = 200, "<html>", {}
+            service.app_details()
+        remote.status, remote.body = 200, "<html>"
         with pytest.raises(seconder.InvalidResponse):
             service.app_details()
     levels = [(record.levelname, fields(record)["outcome"]) for record in caplog.records]

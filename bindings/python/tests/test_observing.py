@@ -18,7 +18,7 @@ import pytest
 
 import seconder
 import seconder.opening
-from conftest import Phone, RemoteService
+from conftest import RETRIED_ONCE, Phone, RemoteService
 
 NUMBER = "555-010-0123"
 
@@ -59,8 +59,8 @@ def test_the_hook_gets_a_record_of_each_call(caplog: pytest.LogCaptureFixture) -
 
 def test_the_hook_counts_retries(remote: RemoteService) -> None:
     records: list[seconder.CallRecord] = []
-    remote.status, remote.body, remote.headers = 503, {}, {"Retry-After": "1"}
-    with remote.open(timeout=1.5, on_call=records.append) as service:
+    remote.status, remote.body, remote.waits = 503, {}, RETRIED_ONCE.copy()
+    with remote.open(on_call=records.append) as service:
         with pytest.raises(seconder.RateLimited):
             service.app_details()
     assert [(r.retries, r.http_status, r.error) for r in records] == [(1, 503, "RateLimited")]
@@ -340,9 +340,9 @@ def test_an_async_deliver_that_fails_or_takes_too_long(tmp_path: Path) -> None:
     async def sleeps(message: seconder.Message) -> None:
         await asyncio.sleep(60)
 
-    async def ask(deliver: Any, cause: type[BaseException]) -> None:
+    async def ask(deliver: Any, limit: float, cause: type[BaseException]) -> None:
         url = f"sqlite:{tmp_path}/test.db"
-        async with seconder.open_async(url, deliver=deliver, deliver_timeout=0.05) as service:
+        async with seconder.open_async(url, deliver=deliver, deliver_timeout=limit) as service:
             created = await service.create_user(
                 "ada@example.com", NUMBER, 1, send_install_link_via_sms=False
             )
@@ -351,8 +351,8 @@ def test_an_async_deliver_that_fails_or_takes_too_long(tmp_path: Path) -> None:
             assert type(caught.value.__cause__) is cause
 
     began = time.monotonic()
-    asyncio.run(ask(fails, Gateway))
-    asyncio.run(ask(sleeps, TimeoutError))
+    asyncio.run(ask(fails, 60, Gateway))
+    asyncio.run(ask(sleeps, 0.05, TimeoutError))
     assert time.monotonic() - began < 30
 
 

@@ -91,7 +91,7 @@ def secure(tmp_path: Path) -> Iterator[Secure]:
 
 
 def app_name(url: str, **settings: Any) -> str:
-    with seconder.open(url, api_key="key", timeout=5, **settings) as service:
+    with seconder.open(url, api_key="key", timeout=60, **settings) as service:
         return service.app_details().name
 
 
