@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,10 +58,13 @@ def local(tmp_path: Path) -> Iterator[Local]:
 
 def test_a_call_has_no_key(local: Local) -> None:
     with seconder.open(local.url, service_uid=os.getuid() or None) as service:
+        began = time.monotonic()
         assert service.app_details().name == "Test"
         assert service.app_details().name == "Test"
+        was_idle = time.monotonic() - began >= 1
         assert repr(service) == "<seconder.Service on unix:>"
-    assert local.requests == [1, 1]
+    # A connection that was idle for a second on a busy machine is not reused.
+    assert local.requests == [1, 1] or (was_idle and local.requests == [1, 2])
     for head in local.heads:
         assert b"\r\nhost: localhost\r\n" in head and b"key" not in head
 
