@@ -110,7 +110,7 @@ class Browser:
 
     def wait(self, until: Callable[[Chrome], object]) -> None:
         # Between two pages, the driver raises many different exceptions.
-        WebDriverWait(self.driver, 20, 0.05, [WebDriverException]).until(until)
+        WebDriverWait(self.driver, 60, 0.05, [WebDriverException]).until(until)
 
     def heading(self, text: str) -> None:
         """Waits for the page with this heading."""

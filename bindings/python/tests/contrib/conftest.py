@@ -181,7 +181,7 @@ def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]
     server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not socket.exists():
             assert server.poll() is None and time.monotonic() < deadline
             time.sleep(0.02)

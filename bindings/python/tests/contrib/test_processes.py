@@ -24,7 +24,7 @@ import seconder
 
 DOCUMENT = EXAMPLES.parents[1] / "docs" / "processes.md"
 SHOWN = "+1-XXX-XXX-XX23"
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 @pytest.fixture
@@ -107,9 +107,9 @@ def test_celery(folder: Path, redis: Path) -> None:
     program = """
 import celery_app
 sent = [celery_app.send.delay(user) for user in (1, 2, 3)]
-print(sent[0].get(timeout=60), sent[1].get(timeout=60))
+print(sent[0].get(timeout=120), sent[1].get(timeout=120))
 try:
-    sent[2].get(timeout=60)
+    sent[2].get(timeout=120)
 except celery_app.seconder.UserNotFound:
     print("not found")
 """
