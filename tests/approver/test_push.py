@@ -66,8 +66,10 @@ def test_a_request_becomes_a_notification(
     assert b"secret" not in push.body
     # The screen of a phone is seen by others, so it names the application alone.
     assert shown(notified, request.uuid) == [NAME, "asks for your approval"]
+    # Both come after the notification, or after the reply to the push.
+    notified.phone.wait(lambda: push_service.acknowledged, "an acknowledgement")
     assert push_service.acknowledged == [100]
-    assert request.notified
+    notified.phone.wait(lambda: request.notified, "the service to know")
 
 
 def test_a_notification_goes_when_its_request_is_answered(notified: App, user: User) -> None:
