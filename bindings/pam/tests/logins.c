@@ -144,7 +144,7 @@ int main(int count, char **arguments)
     if (!storm)
         report("after");
     /* The last child may not have ended yet. */
-    for (int i = 0; storm && ended < logins && i < 5000; i++)
+    for (int i = 0; storm && ended < logins && i < 60000; i++)
         usleep(1000);
     printf("{\"cpu_ms\": %.3f, \"alarms\": %d, \"ended\": %d}\n", used * 1e3 / logins, (int)alarms,
            (int)ended);

@@ -11,6 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+from terminal import PATIENCE
+
 PASSWORD = "correct horse 7"
 PRIVATE = bool(os.environ.get("SECONDER_NAMESPACE"))
 """True if this is root in a mount namespace of its own."""
@@ -121,6 +123,7 @@ class Syslog:
 
     def __init__(self) -> None:
         self._lines: list[str] = []
+        self._seen = threading.Event()
         Path("/dev/log").unlink(missing_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind("/dev/log")
@@ -133,19 +136,29 @@ class Syslog:
             line = self._socket.recv(16384).decode(errors="replace")
             if line == "close":
                 return
-            self._lines.append(line)
+            if line == "take":
+                self._seen.set()
+            else:
+                self._lines.append(line)
 
     def take(self) -> list[str]:
-        # A datagram was queued before the program that sent it ended; the thread has to see it.
+        # Other processes of the program may end a little later.
         time.sleep(0.1)
+        # A datagram was queued before the program that sent it ended, so before this one.
+        self._seen.clear()
+        self._send(b"take")
+        assert self._seen.wait(PATIENCE)
         lines, self._lines = self._lines, []
         return [re.sub(r"^(<\d+>)\w+ +\d+ [\d:]+ ", r"\1", line) for line in lines]
 
     def close(self) -> None:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
-            client.sendto(b"close", "/dev/log")
+        self._send(b"close")
         self._thread.join()
         self._socket.close()
+
+    def _send(self, text: bytes) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+            client.sendto(text, "/dev/log")
 
 
 def prepend(path: str, text: str) -> None:

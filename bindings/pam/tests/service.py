@@ -20,6 +20,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
+from terminal import PATIENCE
+
 PROGRAM = os.environ.get("SECONDER_PROGRAM", "seconder")
 KEY = "the-key-of-the-tests"
 LIMITS = ("--limit=number_10_minutes=0", "--limit=number_day=0", "--limit=key_rate=0")
@@ -72,7 +74,6 @@ class Service:
         self.socket = folder / "seconder.sock"
         (folder / "key").write_text(KEY)
         (folder / "key").chmod(0o600)
-        self._listen = "127.0.0.1:0"
         self._process: subprocess.Popen[str] | None = None
         self.start()
 
@@ -91,7 +92,7 @@ class Service:
         }
 
     def start(self) -> None:
-        options = [f"--listen={self._listen}", f"--database={self.database}", "--self-signed"]
+        options = ["--listen=127.0.0.1:0", f"--database={self.database}", "--self-signed"]
         options += [f"--api-key-file={self.folder}/key", f"--certificate-out={self.certificate}"]
         options += [f"--unix={self.socket}", *self._options]
         self._process = subprocess.Popen(
@@ -107,7 +108,6 @@ class Service:
             found = re.search(r"listening on (https://\S+)", line)
             if found:
                 self.url = found[1].replace("localhost", "127.0.0.1")
-                self._listen = urlsplit(self.url).netloc
                 return
         raise AssertionError(f"seconder serve did not start:\n{printed}")
 
@@ -115,7 +115,7 @@ class Service:
         if self._process is not None:
             self._process.send_signal(signal.SIGCONT)
             self._process.terminate()
-            self._process.communicate(timeout=20)
+            self._process.communicate(timeout=60)
             self._process = None
 
     def suspend(self) -> None:
@@ -132,7 +132,7 @@ class Service:
         request = Request(self.url + path, data=data or None, method=method)
         request.add_header("X-Svc-API-Key", KEY)
         context = ssl.create_default_context(cafile=str(self.certificate))
-        with urlopen(request, context=context, timeout=20) as response:
+        with urlopen(request, context=context, timeout=60) as response:
             reply: dict[str, Any] = json.load(response)
         return reply
 
@@ -155,7 +155,7 @@ class Service:
 
     def sent_code(self, after: float) -> str:
         """The code of the last message to a phone."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             files = sorted(self.folder.glob("*.spool/*.txt"), key=lambda file: file.stat().st_mtime)
             if files and files[-1].stat().st_mtime >= after:
@@ -192,7 +192,7 @@ class Device:
 
     def request(self) -> str:
         path = self._service.database.removeprefix("sqlite:")
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             with sqlite3.connect(path, timeout=10) as database:
                 rows = database.execute(

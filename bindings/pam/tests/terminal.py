@@ -13,7 +13,7 @@ import struct
 import termios
 import time
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """The time limit of a program for each step, in seconds. Machines that test are busy."""
 
 
@@ -86,6 +86,14 @@ class Terminal:
         while self._read(0.0):
             pass
         return self.status
+
+    def press_until(self, key: str, pattern: str) -> None:
+        """Types a key until the program prints this: it may discard what is typed too early."""
+        end = time.monotonic() + PATIENCE
+        while not re.search(pattern, self.shown[self._seen :]) and time.monotonic() < end:
+            self.press(key)
+            self._read(0.5)
+        self.expect(pattern)
 
     def interrupt(self) -> int:
         """Types ^C until the program ends, and returns its exit status. Programs discard what is typed

@@ -104,20 +104,19 @@ def test_a_user_who_guessed_waits(machine: Machine, service: Service) -> None:
     ada = service.add_user()
     machine.map_users({"ada": ada.number})
     machine.only_the_module("code", "method=code tries=10")
-    with pamtester(machine) as login:
-        for _ in range(5):
+    with pamtester(machine) as login, pamtester(machine) as other:
+        other.expect(CODE)
+        # On a busy machine, the first waits may be over before the next code. They become longer.
+        for _ in range(9):
             login.expect(CODE)
             login.type(ada.wrong())
-            if "Try again in" in login.shown:
+            found = login.expect(r"code is wrong|[Tt]ry again in \d+ s|[Ww]ait \d+ s")
+            if "wrong" not in found[0]:
                 break
-        login.expect(r"[Tt]ry again in \d+ s|[Ww]ait \d+ s")
-        login.close()
-    # A right code is not looked at now.
-    with pamtester(machine) as login:
-        login.expect(CODE)
-        login.type(ada.code())
-        login.expect(r"\d+ s")
-        login.close()
+        assert "wrong" not in found[0]
+        # A right code is not looked at now.
+        other.type(ada.code())
+        other.expect(r"\d+ s")
 
 
 def test_a_user_whom_nobody_mapped_is_rejected(machine: Machine, service: Service) -> None:
@@ -150,7 +149,7 @@ def test_nobody_can_respond(machine: Machine, service: Service) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         start_new_session=True,
-        timeout=20,
+        timeout=60,
         env={**os.environ, **machine.environment},
     )
     assert done.returncode == 1, done

@@ -129,11 +129,12 @@ def test_an_ignored_signal_is_still_ignored(machine: Machine, ada: User) -> None
 
 
 def test_ctrl_z_stops_the_program_and_shows_what_is_typed(machine: Machine, ada: User) -> None:
-    with in_shell(machine, "set -m; login ada; echo stopped; sleep 1; fg; echo status $?") as login:
+    with in_shell(machine, "set -m; login ada; echo stopped; read typed; fg; echo status $?") as login:
         login.expect(CODE)
         login.press("^Z")
         login.expect("stopped")
         assert shows_what_is_typed(login)
+        login.type("")
         login.expect(CODE)
         assert until(lambda: not shows_what_is_typed(login))
         login.type(ada.code())
@@ -167,7 +168,7 @@ def as_rlm_exec(machine: Machine, name: str, password: str) -> int:
         capture_output=True,
         env=environment,
         start_new_session=True,
-        timeout=30,
+        timeout=60,
     )
     # Output would become attributes of the reply.
     assert done.stdout == b""
@@ -190,5 +191,8 @@ def test_rlm_exec(machine: Machine, service: Service, ada: User) -> None:
 
 
 def test_rlm_exec_of_a_locked_user(machine: Machine, ada: User) -> None:
-    statuses = [as_rlm_exec(machine, "ada", ada.wrong()) for _ in range(7)]
+    statuses: list[int] = []
+    # On a busy machine, the first waits may be over before the next code. They become longer.
+    while 6 not in statuses and len(statuses) < 10:
+        statuses.append(as_rlm_exec(machine, "ada", ada.wrong()))
     assert statuses[0] == 1 and statuses[-1] == 6 and set(statuses) == {1, 6}

@@ -26,7 +26,7 @@ def allowing(machine: Machine, tmp_path: Path) -> Iterator[Service]:
     tmp_path.chmod(0o755)
     service = Service(tmp_path, None, "--offline-days=1")
     keys = {"offline": "yes", "offline_days": 1, "offline_cache": tmp_path / "cache"}
-    machine.configure(**service.keys, **keys, method="code", timeout=2)
+    machine.configure(**service.keys, **keys, method="code")
     machine.only_the_module("code", "tries=1")
     machine.logged()
     yield service

@@ -185,7 +185,7 @@ class TestPush:
 
     @pytest.fixture(autouse=True)
     def push(self, machine: Machine, service: Service, ada: User) -> None:
-        keys = {**service.keys, "method": "push", "tries": 1, "approval_timeout": 20}
+        keys = {**service.keys, "method": "push", "tries": 1, "approval_timeout": 60}
         machine.configure(**keys)
         self.device = service.add_device(ada.number)
 
@@ -221,7 +221,7 @@ class TestPush:
             login.type("")
             login.expect("given up")
             assert login.wait() == 1
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 20
 
     def test_given_up_by_ctrl_c(self, users: dict[str, int]) -> None:
         with self.begin(users) as login:
@@ -229,7 +229,7 @@ class TestPush:
             began = time.monotonic()
             login.press("^C")
             assert login.wait() != 0
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 20
 
     def test_in_sudo(self, users: dict[str, int]) -> None:
         """sudo sets PAM_SILENT, so the text is a part of the question."""
@@ -253,11 +253,10 @@ class TestPush:
             # sudo discards what was typed before it went on.
             time.sleep(1)
             began = time.monotonic()
-            login.press(key)
             if key == "^M":
                 # sudo asks from the beginning.
-                login.expect("(?i)password[^\n]*: ")
+                login.press_until(key, "(?i)password[^\n]*: ")
             else:
-                assert login.wait() != 0
-            assert time.monotonic() - began < 5
+                assert login.interrupt() != 0
+            assert time.monotonic() - began < 20
             assert login.interrupt() != 0

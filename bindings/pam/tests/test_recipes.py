@@ -15,7 +15,7 @@ import pytest
 import recipes
 from machine import PASSWORD, SERVICE_USER, Machine
 from service import PROGRAM, Service, User
-from terminal import Terminal
+from terminal import PATIENCE, Terminal
 
 pytestmark = pytest.mark.private
 
@@ -84,7 +84,7 @@ def answer_all(login: Terminal, text: str) -> None:
     """Types the same in response to each question."""
     while True:
         try:
-            login.expect("[Pp]assword[^\n]*: $", patience=4)
+            login.expect("[Pp]assword[^\n]*: $")
         except AssertionError:
             return
         login.type(text)
@@ -101,7 +101,7 @@ def test_one_field_starts_no_approval(machine: Machine, service: Service, stack:
         with Terminal("pamtester", name, "dorothy", "authenticate", "acct_mgmt") as login:
             login.expect(": $")
             login.type(typed)
-            end = time.monotonic() + 10
+            end = time.monotonic() + PATIENCE
             while login.status is None and time.monotonic() < end:
                 login.silent_for(0.2)
                 login._reap(1)
@@ -164,7 +164,7 @@ def test_users_enrol_themselves_by_the_line_of_the_page(machine: Machine, doroth
     rules = ["--allow=root=login", "--allow=any=own-account"]
     with subprocess.Popen([*serve, *rules, database], stderr=subprocess.DEVNULL, **options) as service:
         try:
-            end = time.monotonic() + 20
+            end = time.monotonic() + PATIENCE
             while not (folder / "seconder.sock").exists() and time.monotonic() < end:
                 time.sleep(0.05)
             subprocess.run([*create, database], check=True, stdout=subprocess.DEVNULL, **options)

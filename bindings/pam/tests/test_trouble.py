@@ -22,7 +22,7 @@ def own(machine: Machine, tmp_path: Path) -> Iterator[Service]:
     """A service that a test may stop."""
     tmp_path.chmod(0o755)
     service = Service(tmp_path)
-    machine.configure(**service.keys, method="code", timeout=2)
+    machine.configure(**service.keys, method="code")
     machine.only_the_module("code")
     machine.logged()
     yield service
@@ -64,6 +64,7 @@ def test_the_service_is_stopped(machine: Machine, own: Service, ada: User) -> No
 
 
 def test_the_service_hangs(machine: Machine, own: Service, ada: User) -> None:
+    machine.configure(**own.keys, method="code", timeout=2)
     own.suspend()
     with pamtester(machine) as login:
         login.expect(CODE)
@@ -90,7 +91,7 @@ def test_trouble_may_be_ignored_but_lets_nobody_in_alone(
     machine: Machine, own: Service, ada: User
 ) -> None:
     own.stop()
-    machine.configure(**own.keys, method="code", timeout=2, on_trouble="ignore")
+    machine.configure(**own.keys, method="code", on_trouble="ignore")
     with pamtester(machine) as login:
         login.expect(CODE)
         login.type(ada.code())
@@ -105,7 +106,7 @@ def test_trouble_may_be_ignored_but_lets_nobody_in_alone(
 
 
 def test_a_wrong_key(machine: Machine, own: Service, ada: User) -> None:
-    machine.configure(**own.network_keys, method="code", timeout=5)
+    machine.configure(**own.network_keys, method="code")
     (own.folder / "key").write_text("another-key-of-the-tests")
     with pamtester(machine) as login:
         login.expect(CODE)
@@ -114,7 +115,7 @@ def test_a_wrong_key(machine: Machine, own: Service, ada: User) -> None:
 
 
 def test_a_socket_that_is_missing(machine: Machine, own: Service, ada: User, tmp_path: Path) -> None:
-    machine.configure(url=f"unix:{tmp_path}/missing.sock", method="code", timeout=2)
+    machine.configure(url=f"unix:{tmp_path}/missing.sock", method="code")
     with pamtester(machine) as login:
         login.expect(CODE)
         login.type(ada.code())
@@ -159,7 +160,7 @@ def test_a_socket_of_somebody_else(machine: Machine, own: Service, ada: User) ->
     path = folder / "theirs.sock"
     path.unlink(missing_ok=True)
     with responding(path, head + str(len(body)).encode() + b"\r\n\r\n" + body, 4711):
-        machine.configure(url=f"unix:{path}", method="code", timeout=2)
+        machine.configure(url=f"unix:{path}", method="code")
         with pamtester(machine) as login:
             login.expect(CODE)
             login.type("1234567")
@@ -182,7 +183,7 @@ def test_a_broken_response(
 ) -> None:
     path = tmp_path / "broken.sock"
     with responding(path, REPLIES[reply], os.getuid()):
-        machine.configure(url=f"unix:{path}", method="code", timeout=2)
+        machine.configure(url=f"unix:{path}", method="code")
         with pamtester(machine) as login:
             login.expect(CODE)
             login.type("1234567")
@@ -197,7 +198,7 @@ def test_a_service_in_maintenance_locks_nobody(
     machine.stack("code", "auth required pam_seconder.so", "auth required pam_permit.so")
     reply = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nretry-after: 120\r\n"
     with responding(path, reply + b"content-length: 6\r\n\r\nLater.", os.getuid()):
-        machine.configure(url=f"unix:{path}", method="code", timeout=2, on_trouble=on_trouble)
+        machine.configure(url=f"unix:{path}", method="code", on_trouble=on_trouble)
         machine.logged()
         with pamtester(machine) as login:
             login.expect(CODE)
@@ -328,5 +329,5 @@ def test_programs_run_as_root_without_descriptors(
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        done.communicate(b"123456\n", timeout=20)
+        done.communicate(b"123456\n", timeout=60)
     assert (tmp_path / "seen").read_text().split() == ["0", "1", "2", "3", "0"]
