@@ -12,6 +12,10 @@
     clippy::too_many_arguments,
     reason = "the interface's parameters, options and out arguments"
 )]
+#![cfg_attr(
+    not(feature = "engine"),
+    allow(dead_code, reason = "what only an engine uses stays in the header")
+)]
 
 pub mod approvals;
 pub mod audit;
@@ -44,6 +48,8 @@ pub mod totp;
 pub mod userdata;
 pub mod verifier;
 pub mod waiting;
+#[cfg(feature = "engine")]
+mod within;
 
 /// The types that the header lets many threads use, or read, at once. A type that stops being `Send
 /// + Sync` would break that promise silently, so this makes it a compile error.

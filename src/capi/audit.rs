@@ -1,7 +1,7 @@
 //! The audit of an engine: what it has decided.
 
 use super::error::seconder_error;
-use super::ffi::{self, Plain, Text, free, pointer, read_handle, with_out};
+use super::ffi::{self, Plain, Text, free, pointer, read_handle, with_out, within};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use std::ffi::c_char;
@@ -69,10 +69,10 @@ pub struct seconder_audit_entry {
 
 /// A page of decisions, the latest first.
 pub struct seconder_audit_page {
-    entries: Vec<seconder_audit_entry>,
+    pub(super) entries: Vec<seconder_audit_entry>,
     /// Owns the texts that the pointers of `entries` point into.
-    _texts: Vec<Text>,
-    next: Option<Text>,
+    pub(super) _texts: Vec<Text>,
+    pub(super) next: Option<Text>,
 }
 
 // SAFETY: the pointers point into the texts beside them, which never change.
@@ -100,95 +100,8 @@ pub unsafe extern "C" fn seconder_audit(
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within::audit(service, &ffi::options(options, options_size)?)
+            within!(audit::audit(service, &ffi::options(options, options_size)?))
         })
-    }
-}
-
-#[cfg(feature = "engine")]
-mod within {
-    use super::super::ffi::{Outcome, named, number_if};
-    use super::*;
-    use crate::engine::{AuditEntry, AuditFilter, Engine};
-    use crate::model::UserId;
-
-    /// The most decisions of a page, by default.
-    const MOST: u32 = 100;
-
-    /// # Safety
-    /// The texts of the options are NULL or NUL-terminated.
-    pub(super) unsafe fn audit(
-        service: &seconder_service,
-        options: &seconder_audit_options,
-    ) -> Outcome<seconder_audit_page> {
-        service.service.require_engine()?;
-        let user_id = number_if(options.user_id).map(UserId::try_from).transpose();
-        let user_id = named("user_id", user_id)?;
-        // SAFETY: promised by the caller.
-        let (after, verdict, call, user_ip, operator_name) = unsafe {
-            (
-                ffi::text_if("after", options.after)?,
-                ffi::text_if("verdict", options.verdict)?,
-                ffi::text_if("call", options.call)?,
-                ffi::address("user_ip", options.user_ip)?,
-                ffi::text_if("operator_name", options.operator_name)?,
-            )
-        };
-        let filter = AuditFilter {
-            user_id,
-            since: number_if(options.since),
-            until: number_if(options.until),
-            verdict: verdict.map(str::to_owned),
-            call: call.map(str::to_owned),
-            user_ip,
-            operator_name: operator_name.map(str::to_owned),
-        };
-        let most = number_if(options.most);
-        let most = most.map_or(MOST, |most| u32::try_from(most).unwrap_or(u32::MAX));
-        let read = |engine: &Engine| engine.audit(&filter, after, most);
-        let page = service.service.with_engine("audit", user_id, read)?;
-        let mut texts = Vec::new();
-        let entries = page.entries.iter().map(|entry| show(entry, &mut texts)).collect();
-        let next = Text::of(page.next.as_deref());
-        Ok(seconder_audit_page { entries, _texts: texts, next })
-    }
-
-    fn show(entry: &AuditEntry, texts: &mut Vec<Text>) -> seconder_audit_entry {
-        let mut keep = |text: Option<&str>| {
-            let Some(text) = text.map(Text::new) else { return ptr::null() };
-            let start = text.as_ptr();
-            texts.push(text);
-            start
-        };
-        seconder_audit_entry {
-            time: entry.time,
-            nonce: entry.nonce,
-            app_id: entry.app_id,
-            user_id: entry.user_id.unwrap_or_default(),
-            times: entry.times.into(),
-            call: keep(Some(&entry.call)),
-            verdict: keep(Some(&entry.verdict)),
-            reason: keep(entry.reason.as_deref()),
-            factor: keep(entry.factor.as_deref()),
-            number: keep(entry.number.as_deref()),
-            user_ip: keep(entry.user_ip.as_deref()),
-            over_limit: keep(entry.over_limit.as_deref()),
-            operator_name: keep(entry.operator_name.as_deref()),
-        }
-    }
-}
-
-/// This build has no engine, so its function only returns an error.
-#[cfg(not(feature = "engine"))]
-mod within {
-    use super::super::ffi::Outcome;
-    use super::*;
-
-    pub(super) unsafe fn audit(
-        _: &seconder_service,
-        _: &seconder_audit_options,
-    ) -> Outcome<seconder_audit_page> {
-        Err(ffi::no_engine())
     }
 }
 

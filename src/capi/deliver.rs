@@ -3,20 +3,18 @@
 use super::ffi::{Text, read_handle};
 use super::jobs::{self, Details};
 use super::userdata::Userdata;
-#[cfg(feature = "engine")]
-use crate::engine::Outcome;
 use std::ffi::{c_char, c_void};
 
 /// A message to a phone. It is valid until the deliver function returns.
 pub struct seconder_message {
-    id: Text,
-    to: Text,
-    via: Text,
-    text: Text,
-    language: Text,
-    code: Text,
-    expires_at: u64,
-    details: Details,
+    pub(super) id: Text,
+    pub(super) to: Text,
+    pub(super) via: Text,
+    pub(super) text: Text,
+    pub(super) language: Text,
+    pub(super) code: Text,
+    pub(super) expires_at: u64,
+    pub(super) details: Details,
 }
 
 /// Delivers a message to a phone: a code, or the install message to a new user. It returns
@@ -40,9 +38,8 @@ pub type seconder_deliver = Option<
 
 /// A deliver function with its userdata.
 pub(super) struct ByFunction {
-    deliver: seconder_deliver,
-    #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "it only has to be dropped"))]
-    userdata: Userdata,
+    pub(super) deliver: seconder_deliver,
+    pub(super) userdata: Userdata,
 }
 
 impl ByFunction {
@@ -53,33 +50,6 @@ impl ByFunction {
     /// This, unless the function is NULL.
     pub(super) fn given(self) -> Option<ByFunction> {
         self.deliver.is_some().then_some(self)
-    }
-}
-
-#[cfg(feature = "engine")]
-impl crate::engine::Deliver for ByFunction {
-    fn deliver(&self, message: &crate::engine::Message) -> Result<(), String> {
-        let outcome = self.attempt(message, "");
-        outcome.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
-    }
-
-    fn attempt(&self, message: &crate::engine::Message, _route: &str) -> Outcome {
-        let Some(deliver) = self.deliver else {
-            return Outcome::Permanent("there is no deliver function".into());
-        };
-        let message = seconder_message {
-            id: Text::new(&message.id),
-            to: Text::new(&message.to),
-            via: Text::new(message.via.name()),
-            text: Text::new(&message.text),
-            language: Text::new(&message.language),
-            code: Text::new(&message.code),
-            expires_at: message.expires_at,
-            details: Details::default(),
-        };
-        // SAFETY: the message lives until the function returns, and the userdata as long as `self`.
-        let returned = unsafe { deliver(&message, self.userdata.as_ptr()) };
-        message.details.outcome(returned, "deliver", Outcome::Permanent)
     }
 }
 

@@ -2,7 +2,7 @@
 //! list approval requests and answer them, and a sandbox is emptied.
 
 use super::error::seconder_error;
-use super::ffi::{self, Outcome, Text, free, read_handle, with_optional_out, with_out};
+use super::ffi::{self, Text, free, read_handle, with_optional_out, with_out, within};
 use super::generated::check_approval::seconder_approval;
 use super::open::seconder_service;
 use super::status::seconder_status;
@@ -11,8 +11,8 @@ use std::ptr;
 
 /// A device that was registered for a user, with what it needs to answer approval requests.
 pub struct seconder_device {
-    id: u64,
-    secret: Text,
+    pub(super) id: u64,
+    pub(super) secret: Text,
 }
 
 /// An approval request as shown on a device.
@@ -32,9 +32,9 @@ pub struct seconder_approval_request {
 
 /// The requests that a device's user can still answer.
 pub struct seconder_approval_requests {
-    shown: Vec<seconder_approval_request>,
+    pub(super) shown: Vec<seconder_approval_request>,
     /// Owns the texts that the pointers of `shown` point into.
-    _texts: Vec<Text>,
+    pub(super) _texts: Vec<Text>,
 }
 
 // SAFETY: the pointers point into the texts beside them, which never change.
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn seconder_register_device(
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within::register_device(service, user_id, device_type)
+            within!(engine::register_device(service, user_id, device_type))
         })
     }
 }
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn seconder_open_approvals(
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within::open_approvals(service, device_id, device_secret)
+            within!(engine::open_approvals(service, device_id, device_secret))
         })
     }
 }
@@ -116,7 +116,14 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within::respond_to_approval(service, uuid, device_id, device_secret, response, number)
+            within!(engine::respond_to_approval(
+                service,
+                uuid,
+                device_id,
+                device_secret,
+                response,
+                number
+            ))
         })
     }
 }
@@ -132,7 +139,7 @@ pub unsafe extern "C" fn seconder_clear_sandbox(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: as the header requires.
-    unsafe { ffi::run(error, || within::clear_sandbox(ffi::need("service", service)?)) }
+    unsafe { ffi::run(error, || within!(engine::clear_sandbox(ffi::need("service", service)?))) }
 }
 
 /// Copies the database file of an engine in this process, as of one moment, into the new file `path`,
@@ -150,153 +157,7 @@ pub unsafe extern "C" fn seconder_backup(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: as the header requires.
-    unsafe { ffi::run(error, || within::backup(ffi::need("service", service)?, path)) }
-}
-
-#[cfg(feature = "engine")]
-mod within {
-    use super::super::ffi::named;
-    use super::super::status::SECONDER_FOREVER;
-    use super::*;
-    use crate::engine::{ApprovalRequest, DeviceType, Engine, RespondToApproval};
-    use crate::model::{DeviceId, Secret, UserId};
-    use serde_json::Value;
-    use std::path::Path;
-
-    /// # Safety
-    /// The pointer is NULL or a text.
-    pub(super) unsafe fn register_device(
-        service: &seconder_service,
-        user_id: u64,
-        device_type: *const c_char,
-    ) -> Outcome<seconder_device> {
-        service.service.require_engine()?;
-        let user_id = named("user_id", UserId::try_from(user_id))?;
-        // SAFETY: promised by the caller.
-        let kind = unsafe { ffi::text("device_type", device_type) }?;
-        let register = |engine: &Engine| {
-            engine.register_device(user_id, DeviceType::named(kind, engine.names())?)
-        };
-        let device = service.service.with_engine("register_device", Some(user_id), register)?;
-        let secret = Text::new(device.secret.expose());
-        Ok(seconder_device { id: device.device_id.get(), secret })
-    }
-
-    /// # Safety
-    /// The pointer is NULL or a text.
-    pub(super) unsafe fn open_approvals(
-        service: &seconder_service,
-        device_id: u64,
-        device_secret: *const c_char,
-    ) -> Outcome<seconder_approval_requests> {
-        service.service.require_engine()?;
-        let device_id = named("device_id", DeviceId::try_from(device_id))?;
-        // SAFETY: promised by the caller.
-        let secret = unsafe { ffi::value("device_secret", device_secret) }?;
-        let list = |engine: &Engine| engine.open_approvals(device_id, &secret);
-        let open = service.service.with_engine("open_approvals", None, list)?;
-        let mut texts = Vec::new();
-        let shown = open.iter().map(|request| show(request, &mut texts)).collect();
-        Ok(seconder_approval_requests { shown, _texts: texts })
-    }
-
-    fn show(request: &ApprovalRequest, texts: &mut Vec<Text>) -> seconder_approval_request {
-        let mut keep = |text: &str| {
-            let text = Text::new(text);
-            let start = text.as_ptr();
-            texts.push(text);
-            start
-        };
-        seconder_approval_request {
-            uuid: keep(request.uuid.as_str()),
-            message: keep(&request.message),
-            details: keep(&Value::Object(request.details.clone()).to_string()),
-            expires_at: request
-                .expires_at
-                .map_or(SECONDER_FOREVER, |at| i64::try_from(at).unwrap_or(i64::MAX)),
-            number_digits: u32::try_from(request.number_digits).unwrap_or(u32::MAX),
-        }
-    }
-
-    /// # Safety
-    /// Every pointer is NULL or a text.
-    pub(super) unsafe fn respond_to_approval(
-        service: &seconder_service,
-        uuid: *const c_char,
-        device_id: u64,
-        device_secret: *const c_char,
-        response: *const c_char,
-        number: *const c_char,
-    ) -> Outcome<seconder_approval> {
-        service.service.require_engine()?;
-        // SAFETY: promised by the caller.
-        let response = unsafe {
-            RespondToApproval {
-                uuid: ffi::value("uuid", uuid)?,
-                device_id: named("device_id", DeviceId::try_from(device_id))?,
-                device_secret: ffi::value("device_secret", device_secret)?,
-                response: ffi::value("response", response)?,
-                number: ffi::text_if("number", number)?.map(Secret::new),
-            }
-        };
-        let respond = |engine: &Engine| engine.respond_to_approval(&response);
-        Ok(service.service.with_engine("respond_to_approval", None, respond)?.into())
-    }
-
-    pub(super) fn clear_sandbox(service: &seconder_service) -> Outcome<()> {
-        Ok(service.service.with_engine("clear_sandbox", None, Engine::clear_sandbox)?)
-    }
-
-    /// # Safety
-    /// The pointer is NULL or a text.
-    pub(super) unsafe fn backup(service: &seconder_service, path: *const c_char) -> Outcome<()> {
-        service.service.require_engine()?;
-        // SAFETY: promised by the caller.
-        let path = Path::new(unsafe { ffi::text("path", path) }?);
-        let copy = |engine: &Engine| engine.backup(path, |_, _| {});
-        Ok(service.service.with_engine("backup", None, copy)?)
-    }
-}
-
-/// This build has no engine, so its functions only return an error.
-#[cfg(not(feature = "engine"))]
-mod within {
-    use super::*;
-
-    pub(super) unsafe fn register_device(
-        _: &seconder_service,
-        _: u64,
-        _: *const c_char,
-    ) -> Outcome<seconder_device> {
-        Err(ffi::no_engine())
-    }
-
-    pub(super) unsafe fn open_approvals(
-        _: &seconder_service,
-        _: u64,
-        _: *const c_char,
-    ) -> Outcome<seconder_approval_requests> {
-        Err(ffi::no_engine())
-    }
-
-    pub(super) unsafe fn respond_to_approval(
-        _: &seconder_service,
-        _: *const c_char,
-        _: u64,
-        _: *const c_char,
-        _: *const c_char,
-        _: *const c_char,
-    ) -> Outcome<seconder_approval> {
-        Err(ffi::no_engine())
-    }
-
-    pub(super) fn clear_sandbox(_: &seconder_service) -> Outcome<()> {
-        Err(ffi::no_engine())
-    }
-
-    pub(super) unsafe fn backup(_: &seconder_service, _: *const c_char) -> Outcome<()> {
-        Err(ffi::no_engine())
-    }
+    unsafe { ffi::run(error, || within!(engine::backup(ffi::need("service", service)?, path))) }
 }
 
 /// The device's id.

@@ -90,10 +90,7 @@ impl From<Error> for Box<seconder_error> {
         bare.limit = Text::of(error.limit());
         bare.is_operator_limit = error.is_operator_limit();
         let retry_safe = error.retry_safe();
-        #[cfg(feature = "remote")]
         let timed_out = error.timed_out();
-        #[cfg(not(feature = "remote"))]
-        let timed_out = false;
         let error = match &error {
             Error::InvalidArgument { parameter, reason }
             | Error::TokenMalformed { parameter, reason } => seconder_error {

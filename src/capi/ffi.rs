@@ -347,12 +347,24 @@ pub(super) fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
     value.map_err(|error| error.of_parameter(name))
 }
 
-/// The error of a build without the engine.
-#[cfg(not(feature = "engine"))]
-pub(super) fn no_engine() -> Box<seconder_error> {
-    Error::invalid_argument("service", "is not an engine: this build of the library has no engine")
-        .into()
+/// Calls a function of [`super::within`]. A build without the engine has none of them: it returns an error,
+/// so that both builds have one header.
+macro_rules! within {
+    ($module:ident::$function:ident($($argument:expr),*)) => {{
+        #[cfg(feature = "engine")]
+        {
+            $crate::capi::within::$module::$function($($argument),*)
+        }
+        #[cfg(not(feature = "engine"))]
+        {
+            $(let _ = $argument;)*
+            let reason = "is not an engine: this build of the library has no engine";
+            let error = $crate::Error::invalid_argument("service", reason);
+            Err(Box::<$crate::capi::error::seconder_error>::from(error))
+        }
+    }};
 }
+pub(super) use within;
 
 #[cfg(test)]
 mod tests {

@@ -2,26 +2,19 @@
 //! attempt to send one.
 
 use super::error::seconder_error;
-use super::ffi::{self, free, read_handle, with_optional_out};
+use super::ffi::{self, free, read_handle, with_optional_out, within};
 use super::open::seconder_service;
 use super::status::seconder_status;
-#[cfg(feature = "engine")]
-use super::status::{
-    SECONDER_OUTCOME_AMBIGUOUS, SECONDER_OUTCOME_NOT_ATTEMPTED, SECONDER_OUTCOME_PERMANENT,
-    SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_SENT,
-};
-#[cfg(feature = "engine")]
-use crate::engine::Outcome;
 use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The result of seconder_run_jobs().
 pub struct seconder_jobs_run {
-    sent: u32,
-    waiting: u32,
-    failed: u32,
-    more: bool,
+    pub(super) sent: u32,
+    pub(super) waiting: u32,
+    pub(super) failed: u32,
+    pub(super) more: bool,
 }
 
 /// Sends messages and posts callbacks whose next attempt is due, with an engine in this process: jobs
@@ -52,7 +45,7 @@ pub unsafe extern "C" fn seconder_run_jobs(
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within::run_jobs(service, Duration::from_millis(budget_ms.into()))
+            within!(jobs::run_jobs(service, Duration::from_millis(budget_ms.into())))
         })
     }
 }
@@ -93,10 +86,10 @@ pub extern "C" fn seconder_jobs_run_free(run: Option<Box<seconder_jobs_run>>) {
 pub(super) struct Details(Mutex<Said>);
 
 #[derive(Default)]
-struct Said {
-    id: Option<String>,
-    after: Option<Duration>,
-    reason: Option<String>,
+pub(super) struct Said {
+    pub(super) id: Option<String>,
+    pub(super) after: Option<Duration>,
+    pub(super) reason: Option<String>,
 }
 
 impl Details {
@@ -112,30 +105,8 @@ impl Details {
         self.said().reason = reason.map(text);
     }
 
-    fn said(&self) -> MutexGuard<'_, Said> {
+    pub(super) fn said(&self) -> MutexGuard<'_, Said> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the outcome of the attempt. `other` is for a number that is not one of the constants.
-    #[cfg(feature = "engine")]
-    pub(super) fn outcome(
-        &self,
-        returned: i32,
-        function: &str,
-        other: fn(String) -> Outcome,
-    ) -> Outcome {
-        let Said { id, after, reason } = std::mem::take(&mut *self.said());
-        let reason = reason.filter(|reason| !reason.is_empty());
-        let reason =
-            reason.unwrap_or_else(|| format!("the {function} function returned {returned}"));
-        match returned {
-            SECONDER_OUTCOME_SENT => Outcome::Sent(id.filter(|id| !id.is_empty())),
-            SECONDER_OUTCOME_PERMANENT => Outcome::Permanent(reason),
-            SECONDER_OUTCOME_RETRY => Outcome::Retry { after, reason },
-            SECONDER_OUTCOME_NOT_ATTEMPTED => Outcome::NotAttempted { after, reason },
-            SECONDER_OUTCOME_AMBIGUOUS => Outcome::Ambiguous(reason),
-            _ => other(reason),
-        }
     }
 }
 
@@ -150,72 +121,4 @@ fn text(text: &CStr) -> String {
 pub(super) unsafe fn given<'a>(given: *const c_char) -> Option<&'a CStr> {
     // SAFETY: promised by the caller.
     (!given.is_null()).then(|| unsafe { CStr::from_ptr(given) })
-}
-
-#[cfg(feature = "engine")]
-mod within {
-    use super::*;
-    use crate::engine::Engine;
-
-    pub(super) fn run_jobs(
-        service: &seconder_service,
-        budget: Duration,
-    ) -> ffi::Outcome<seconder_jobs_run> {
-        let run = |engine: &Engine| engine.run_jobs(budget);
-        let run = service.service.with_engine("run_jobs", None, run)?;
-        let (sent, waiting, failed) = (run.sent, run.waiting, run.failed);
-        Ok(seconder_jobs_run { sent, waiting, failed, more: run.more })
-    }
-}
-
-/// This build has no engine, so its functions only return an error.
-#[cfg(not(feature = "engine"))]
-mod within {
-    use super::*;
-
-    pub(super) fn run_jobs(_: &seconder_service, _: Duration) -> ffi::Outcome<seconder_jobs_run> {
-        Err(ffi::no_engine())
-    }
-}
-
-#[cfg(all(test, feature = "engine"))]
-mod tests {
-    use super::*;
-
-    fn again(reason: String) -> Outcome {
-        Outcome::Retry { after: None, reason }
-    }
-
-    #[test]
-    fn a_number_that_is_no_constant_means_what_the_function_decides() {
-        for (returned, failed) in [(-1, "the post function returned -1"), (5, "returned 5")] {
-            let outcome = Details::default().outcome(returned, "post", again);
-            assert!(matches!(&outcome, Outcome::Retry { reason, .. } if reason.contains(failed)));
-            let outcome = Details::default().outcome(returned, "deliver", Outcome::Permanent);
-            assert!(matches!(outcome, Outcome::Permanent(_)));
-        }
-    }
-
-    #[test]
-    fn the_details_belong_to_the_constant_that_is_returned() {
-        let outcome_of = |returned| {
-            let details = Details::default();
-            details.set_id(Some(c"SM-1"));
-            details.set_retry_after(1500);
-            details.set_reason(Some(c"busy"));
-            details.outcome(returned, "post", again)
-        };
-        let (after, busy) = (Some(Duration::from_millis(1500)), "busy".to_owned());
-        assert_eq!(outcome_of(SECONDER_OUTCOME_SENT), Outcome::Sent(Some("SM-1".to_owned())));
-        assert_eq!(
-            outcome_of(SECONDER_OUTCOME_RETRY),
-            Outcome::Retry { after, reason: busy.clone() }
-        );
-        assert_eq!(outcome_of(SECONDER_OUTCOME_PERMANENT), Outcome::Permanent(busy.clone()));
-        assert_eq!(
-            outcome_of(SECONDER_OUTCOME_NOT_ATTEMPTED),
-            Outcome::NotAttempted { after, reason: busy.clone() }
-        );
-        assert_eq!(outcome_of(SECONDER_OUTCOME_AMBIGUOUS), Outcome::Ambiguous(busy));
-    }
 }

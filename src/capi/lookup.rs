@@ -2,11 +2,7 @@
 
 use super::ffi::read_handle;
 use super::jobs;
-#[cfg(feature = "engine")]
-use super::status::*;
 use super::userdata::Userdata;
-#[cfg(feature = "engine")]
-use crate::engine::{LineType, NumberLookup, PhoneLine};
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,10 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct seconder_phone_line(Mutex<Said>);
 
 #[derive(Default)]
-struct Said {
-    carrier: Option<String>,
-    kind: i32,
-    ported: i32,
+pub(super) struct Said {
+    pub(super) carrier: Option<String>,
+    pub(super) kind: i32,
+    pub(super) ported: i32,
 }
 
 /// Looks up a number, in E.164 format: +15550100123. It says what is known by the functions
@@ -39,9 +35,8 @@ pub type seconder_lookup = Option<
 
 /// A lookup function with its userdata.
 pub(super) struct ByFunction {
-    lookup: seconder_lookup,
-    #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "it only has to be dropped"))]
-    userdata: Userdata,
+    pub(super) lookup: seconder_lookup,
+    pub(super) userdata: Userdata,
 }
 
 impl ByFunction {
@@ -55,41 +50,9 @@ impl ByFunction {
     }
 }
 
-#[cfg(feature = "engine")]
-impl NumberLookup for ByFunction {
-    fn look_up(&self, number: &str) -> Option<PhoneLine> {
-        let number = std::ffi::CString::new(number).ok()?;
-        let line = seconder_phone_line::default();
-        // SAFETY: the arguments live until the function returns, and the userdata as long as `self`.
-        let returned = unsafe { self.lookup?(number.as_ptr(), &line, self.userdata.as_ptr()) };
-        (returned == 0).then(|| line.said().facts())
-    }
-}
-
 impl seconder_phone_line {
-    fn said(&self) -> MutexGuard<'_, Said> {
+    pub(super) fn said(&self) -> MutexGuard<'_, Said> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(feature = "engine")]
-impl Said {
-    fn facts(&mut self) -> PhoneLine {
-        PhoneLine {
-            carrier: self.carrier.take(),
-            kind: match self.kind {
-                SECONDER_LINE_TYPE_MOBILE => Some(LineType::Mobile),
-                SECONDER_LINE_TYPE_LANDLINE => Some(LineType::Landline),
-                SECONDER_LINE_TYPE_VOIP => Some(LineType::Voip),
-                SECONDER_LINE_TYPE_DISPOSABLE => Some(LineType::Disposable),
-                _ => None,
-            },
-            ported: match self.ported {
-                SECONDER_YES => Some(true),
-                SECONDER_NO => Some(false),
-                _ => None,
-            },
-        }
     }
 }
 

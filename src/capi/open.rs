@@ -2,7 +2,7 @@
 
 use super::deliver::{self, seconder_deliver};
 use super::error::seconder_error;
-use super::ffi::{self, Flag, Plain, Text, free, run, with_out};
+use super::ffi::{self, Flag, Plain, Text, free, run, with_out, within};
 use super::log::Slot;
 use super::lookup::{self, seconder_lookup};
 use super::names::seconder_names;
@@ -24,7 +24,7 @@ pub struct seconder_service {
     // NUL-terminated copies of an engine's keys, made on first use: most programs never read any. Those that
     // were replaced stay, because a caller may have the text.
     #[cfg_attr(not(feature = "engine"), allow(dead_code, reason = "only engines return a key"))]
-    api_keys: Mutex<Vec<(ApiKey, Text)>>,
+    pub(super) api_keys: Mutex<Vec<(ApiKey, Text)>>,
 }
 
 impl seconder_service {
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn seconder_api_key(
 ) -> *const c_char {
     let mut key = ptr::null();
     let find = || {
-        key = own_key(ffi::need("service", service)?)?;
+        key = within!(open::own_key(ffi::need("service", service)?))?;
         Ok(())
     };
     // SAFETY: as the header requires.
@@ -345,27 +345,6 @@ pub unsafe extern "C" fn seconder_api_key(
         SECONDER_OK => key,
         _ => ptr::null(),
     }
-}
-
-#[cfg(feature = "engine")]
-fn own_key(service: &seconder_service) -> ffi::Outcome<*const c_char> {
-    let engine = service.service.require_engine()?;
-    let key = engine.api_key();
-    let mut keys = service.api_keys.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    match keys.last() {
-        Some((known, text)) if *known == key => Ok(text.as_ptr()),
-        _ => {
-            let text = Text::new(key.expose());
-            let pointer = text.as_ptr();
-            keys.push((key, text));
-            Ok(pointer)
-        }
-    }
-}
-
-#[cfg(not(feature = "engine"))]
-fn own_key(_: &seconder_service) -> ffi::Outcome<*const c_char> {
-    Err(ffi::no_engine())
 }
 
 /// The version of the library, such as "0.1.0". Valid as long as the library is loaded. Never NULL.

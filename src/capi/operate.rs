@@ -1,7 +1,7 @@
 //! Operations for operators of an engine in this process, called by name.
 
 use super::error::seconder_error;
-use super::ffi::{self, with_out};
+use super::ffi::{self, with_out, within};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use super::text::seconder_text;
@@ -27,44 +27,7 @@ pub unsafe extern "C" fn seconder_operate(
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within::operate(service, operation, parameters)
+            within!(operate::operate(service, operation, parameters))
         })
-    }
-}
-
-#[cfg(feature = "engine")]
-mod within {
-    use super::super::ffi::Outcome;
-    use super::*;
-    use crate::wire::Wiping;
-    use zeroize::Zeroizing;
-
-    /// # Safety
-    /// Both pointers are NULL or texts.
-    pub(super) unsafe fn operate(
-        service: &seconder_service,
-        operation: *const c_char,
-        parameters: *const c_char,
-    ) -> Outcome<seconder_text> {
-        // SAFETY: promised by the caller.
-        let (operation, parameters) =
-            unsafe { (ffi::text("operation", operation)?, ffi::object("parameters", parameters)?) };
-        let reply = Wiping(service.service.operate_json(operation, parameters)?);
-        Ok(seconder_text::new(&Zeroizing::new(reply.0.to_string())))
-    }
-}
-
-/// This build has no engine, so its function only returns an error.
-#[cfg(not(feature = "engine"))]
-mod within {
-    use super::super::ffi::Outcome;
-    use super::*;
-
-    pub(super) unsafe fn operate(
-        _: &seconder_service,
-        _: *const c_char,
-        _: *const c_char,
-    ) -> Outcome<seconder_text> {
-        Err(ffi::no_engine())
     }
 }

@@ -3,20 +3,18 @@
 use super::ffi::{Text, read_handle};
 use super::jobs::{self, Details};
 use super::userdata::Userdata;
-#[cfg(feature = "engine")]
-use crate::engine::Outcome;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
 /// A callback on its way to the application (interface 6). It is valid until the post function
 /// returns.
 pub struct seconder_signed_callback {
-    method: Text,
-    url: Text,
-    query: Text,
-    body: Vec<u8>,
-    headers: Vec<(Text, Text)>,
-    details: Details,
+    pub(super) method: Text,
+    pub(super) url: Text,
+    pub(super) query: Text,
+    pub(super) body: Vec<u8>,
+    pub(super) headers: Vec<(Text, Text)>,
+    pub(super) details: Details,
 }
 
 /// Posts a callback to the application. It returns SECONDER_OUTCOME_SENT, which is 0, if the
@@ -37,9 +35,8 @@ pub type seconder_post = Option<
 
 /// A post function with its userdata.
 pub(super) struct ByFunction {
-    post: seconder_post,
-    #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "it only has to be dropped"))]
-    userdata: Userdata,
+    pub(super) post: seconder_post,
+    pub(super) userdata: Userdata,
 }
 
 impl ByFunction {
@@ -50,32 +47,6 @@ impl ByFunction {
     /// This, unless the function is NULL.
     pub(super) fn given(self) -> Option<ByFunction> {
         self.post.is_some().then_some(self)
-    }
-}
-
-#[cfg(feature = "engine")]
-impl crate::engine::Post for ByFunction {
-    fn post(&self, callback: &crate::engine::SignedCallback) -> Result<(), String> {
-        let outcome = self.attempt(callback);
-        outcome.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
-    }
-
-    fn attempt(&self, callback: &crate::engine::SignedCallback) -> Outcome {
-        let again = |reason| Outcome::Retry { after: None, reason };
-        let Some(post) = self.post else { return again("there is no post function".into()) };
-        let header = |(name, value): &(String, String)| (Text::new(name), Text::new(value));
-        let callback = seconder_signed_callback {
-            method: Text::new(callback.method.verb()),
-            url: Text::new(callback.url.as_str()),
-            query: Text::new(&callback.query),
-            body: callback.body.clone(),
-            headers: callback.headers.iter().map(header).collect(),
-            details: Details::default(),
-        };
-        // SAFETY: the callback lives until the function returns, and the userdata as long as
-        // `self`.
-        let returned = unsafe { post(&callback, self.userdata.as_ptr()) };
-        callback.details.outcome(returned, "post", again)
     }
 }
 

@@ -7,7 +7,6 @@ use super::{deliver, lookup, names, post};
 use crate::app_settings::{APP_SETTINGS, AppSetting, SettingKind, app_settings};
 #[cfg(feature = "engine")]
 use crate::engine::operator::AppSettings;
-#[cfg(feature = "remote")]
 use crate::remote::Repeats;
 use crate::wire::{Format, Generation};
 use crate::{Error, Service, Settings};
@@ -20,23 +19,14 @@ type Functions = (deliver::ByFunction, post::ByFunction, lookup::ByFunction);
 /// The longest time limit of a call, the same as in [`Settings::timeout`].
 const LONGEST_MS: u32 = 3_600_000;
 
-/// The choices of `repeats`. They are checked without the client too, so that every build rejects
-/// an invalid number.
-#[cfg(feature = "remote")]
 const REPEATS: [(i32, Repeats); 3] = [
     (SECONDER_REPEATS_NONE, Repeats::None),
     (SECONDER_REPEATS_QUESTIONS, Repeats::Questions),
     (SECONDER_REPEATS_ALL, Repeats::All),
 ];
-#[cfg(not(feature = "remote"))]
-const REPEATS: [(i32, ()); 3] =
-    [(SECONDER_REPEATS_NONE, ()), (SECONDER_REPEATS_QUESTIONS, ()), (SECONDER_REPEATS_ALL, ())];
 
-const FORMATS: &[(i32, Format)] = &[
-    (SECONDER_FORMAT_JSON, Format::Json),
-    #[cfg(feature = "xml")]
-    (SECONDER_FORMAT_XML, Format::Xml),
-];
+const FORMATS: [(i32, Format); 2] =
+    [(SECONDER_FORMAT_JSON, Format::Json), (SECONDER_FORMAT_XML, Format::Xml)];
 
 const GENERATIONS: [(i32, Generation); 2] = [
     (SECONDER_GENERATION_CURRENT, Generation::Current),
@@ -74,68 +64,36 @@ pub(super) fn with(service: &Service, timeout_ms: u32, repeats: i32) -> Outcome<
     if timeout_ms > LONGEST_MS {
         return Err(Error::invalid_argument("timeout_ms", "must be at most an hour").into());
     }
-    Ok(repeating(&limited(service, timeout_ms), repeats))
-}
-
-#[cfg(feature = "remote")]
-fn limited(service: &Service, timeout_ms: u32) -> Service {
-    match timeout_ms {
-        0 => service.clone(),
-        _ => service.with_timeout(Duration::from_millis(timeout_ms.into())),
+    let mut service = service.clone();
+    if timeout_ms > 0 {
+        service = service.with_timeout(Duration::from_millis(timeout_ms.into()));
     }
-}
-
-#[cfg(feature = "remote")]
-fn repeating(service: &Service, repeats: Option<Repeats>) -> Service {
-    repeats.map_or_else(|| service.clone(), |repeats| service.with_repeats(repeats))
-}
-
-#[cfg(not(feature = "remote"))]
-fn limited(service: &Service, _: u32) -> Service {
-    service.clone()
-}
-
-#[cfg(not(feature = "remote"))]
-fn repeating(service: &Service, _: Option<()>) -> Service {
-    service.clone()
-}
-
-/// Calls a setter. A build without the feature has none: it notes the setting, so that it is rejected as one
-/// without an effect, as every build does with a URL for which it has none.
-macro_rules! set {
-    ($settings:ident.$name:ident($($value:expr),*) with $feature:tt) => {
-        #[cfg(feature = $feature)]
-        {
-            $settings = $settings.$name($($value),*);
-        }
-        #[cfg(not(feature = $feature))]
-        {
-            $(let _ = $value;)*
-            $settings = $settings.note(stringify!($name));
-        }
-    };
+    Ok(match repeats {
+        Some(repeats) => service.with_repeats(repeats),
+        None => service,
+    })
 }
 
 /// The settings of the client of a remote service.
 fn of_client(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
     if options.timeout_ms > 0 {
-        set!(settings.timeout(Duration::from_millis(options.timeout_ms.into())) with "remote");
+        settings = settings.timeout(Duration::from_millis(options.timeout_ms.into()));
     }
     if let Some(repeats) = chosen("repeats", options.repeats, &REPEATS)? {
-        set!(settings.repeats(repeats) with "remote");
+        settings = settings.repeats(repeats);
     }
-    if let Some(format) = chosen("format", options.format, FORMATS)? {
-        set!(settings.format(format) with "remote");
+    if let Some(format) = chosen("format", options.format, &FORMATS)? {
+        settings = settings.format(format);
     }
     if let Some(generation) = chosen("generation", options.generation, &GENERATIONS)? {
-        set!(settings.generation(generation) with "remote");
+        settings = settings.generation(generation);
     }
     if options.nested_as_json.is_set() {
-        set!(settings.nested_as_json(true) with "remote");
+        settings = settings.nested_as_json(true);
     }
     // Root, user 0, is always trusted.
     if options.service_uid > 0 {
-        set!(settings.service_uid(options.service_uid) with "unix");
+        settings = settings.service_uid(options.service_uid);
     }
     Ok(settings)
 }
@@ -146,33 +104,29 @@ fn of_client(mut settings: Settings, options: &seconder_open_options) -> Outcome
 /// Every pointer is NULL or as the header requires.
 unsafe fn of_network(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
     if options.allow_loopback_http.is_set() {
-        set!(settings.allow_loopback_http(true) with "https");
+        settings = settings.allow_loopback_http(true);
     }
     // SAFETY: promised by the caller.
     unsafe {
         if let Some(file) = ffi::text_if("ca_file", options.ca_file)? {
-            set!(settings.ca_file(file) with "https");
+            settings = settings.ca_file(file);
         }
         for pin in ffi::texts(["pins", "pins_count"], options.pins, options.pins_count)? {
-            set!(settings.pin(pin) with "https");
+            settings = settings.pin(pin);
         }
         if let Some(proxy) = ffi::text_if("proxy", options.proxy)? {
-            set!(settings.proxy(proxy) with "https");
+            settings = settings.proxy(proxy);
         }
         let names = ["name_servers", "name_servers_count"];
         for server in ffi::texts(names, options.name_servers, options.name_servers_count)? {
-            set!(settings.name_server(server) with "https");
+            settings = settings.name_server(server);
         }
         let certificate = ffi::text_if("client_certificate", options.client_certificate)?;
         let key = ffi::text_if("client_key", options.client_key)?;
         match (certificate, key) {
             (None, None) => {}
-            _ if cfg!(all(feature = "https", not(feature = "client-certificates"))) => {
-                let reason = "cannot be used: this build of the library has no client certificates";
-                return Err(Error::invalid_argument("client_certificate", reason).into());
-            }
             (Some(certificate), Some(key)) => {
-                set!(settings.client_certificate(certificate, key) with "client-certificates");
+                settings = settings.client_certificate(certificate, key);
             }
             (Some(_), None) => {
                 let reason = "must come with client_certificate";
@@ -235,24 +189,42 @@ unsafe fn of_application(settings: Settings, options: &seconder_open_options) ->
         };
     }
     let fields = app_settings!(fields);
-    #[cfg(feature = "engine")]
-    let mut given = AppSettings::default();
-    #[cfg(not(feature = "engine"))]
-    let mut settings = settings;
+    let mut given = Vec::new();
     for (setting, field) in APP_SETTINGS.iter().zip(fields) {
         // SAFETY: promised by the caller.
-        let Some(text) = (unsafe { field.text(setting)? }) else { continue };
-        #[cfg(feature = "engine")]
-        given.set(setting.name, &text)?;
-        #[cfg(not(feature = "engine"))]
-        {
-            let _ = text;
-            settings = settings.note(setting.name);
+        if let Some(text) = unsafe { field.text(setting)? } {
+            given.push((setting.name, text));
         }
     }
-    #[cfg(feature = "engine")]
-    let settings = settings.app_settings(given);
-    Ok(settings)
+    Ok(applied(settings, &given)?)
+}
+
+#[cfg(feature = "engine")]
+fn applied(settings: Settings, given: &[(&'static str, String)]) -> crate::Result<Settings> {
+    let mut application = AppSettings::default();
+    given.iter().try_for_each(|(name, text)| application.set(name, text))?;
+    Ok(settings.app_settings(application))
+}
+
+#[cfg(not(feature = "engine"))]
+fn applied(settings: Settings, given: &[(&'static str, String)]) -> crate::Result<Settings> {
+    Ok(given.iter().fold(settings, |settings, (name, _)| settings.note(name)))
+}
+
+/// Calls a setter of an engine. A build without one notes the setting, so that it is rejected as one without
+/// an effect, as every build does with a URL for which it has none.
+macro_rules! set {
+    ($settings:ident.$name:ident($value:expr)) => {
+        #[cfg(feature = "engine")]
+        {
+            $settings = $settings.$name($value);
+        }
+        #[cfg(not(feature = "engine"))]
+        {
+            let _ = $value;
+            $settings = $settings.note(stringify!($name));
+        }
+    };
 }
 
 /// Reads the settings of an engine in this process itself, without the settings of its application.
@@ -268,23 +240,23 @@ unsafe fn of_engine(
     // SAFETY: promised by the caller.
     unsafe {
         if let Some(hosts) = ffi::text_if("push_hosts", options.push_hosts)? {
-            set!(settings.push_hosts(hosts) with "engine");
+            set!(settings.push_hosts(hosts));
         }
         if let Some(file) = ffi::text_if("keyring", options.keyring)? {
-            set!(settings.keyring(file) with "engine");
+            set!(settings.keyring(file));
         }
     }
     if options.must_exist.is_set() {
-        set!(settings.must_exist(true) with "engine");
+        set!(settings.must_exist(true));
     }
     if let Some(deliver) = deliver.given() {
-        set!(settings.deliver(deliver) with "engine");
+        set!(settings.deliver(deliver));
     }
     if let Some(post) = post.given() {
-        set!(settings.post(post) with "engine");
+        set!(settings.post(post));
     }
     if let Some(lookup) = lookup.given() {
-        set!(settings.lookup(lookup) with "engine");
+        set!(settings.lookup(lookup));
     }
     Ok(settings)
 }

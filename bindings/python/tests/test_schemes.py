@@ -24,7 +24,7 @@ OF_THE_CLIENT: dict[str, Any] = {
     "generation": "current",
     "nested_as_json": True,
 }
-FOR_EVERY_CLIENT = {"timeout", "repeats", "format", "generation", "nested_as_json"}
+FOR_EVERY_CLIENT = ("timeout", "repeats", "format", "generation", "nested_as_json")
 OF_A_DATABASE: dict[str, Any] = {"must_exist": True, "keyring": "ring"}
 OF_AN_ENGINE: dict[str, Any] = {
     "application_name": "Example",

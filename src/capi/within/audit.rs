@@ -1,0 +1,72 @@
+//! The audit of an engine, as pages of C.
+
+use crate::capi::audit::{seconder_audit_entry, seconder_audit_options, seconder_audit_page};
+use crate::capi::ffi::{self, Outcome, Text, named, number_if};
+use crate::capi::open::seconder_service;
+use crate::engine::{AuditEntry, AuditFilter, Engine};
+use crate::model::UserId;
+
+/// The most decisions of a page, by default.
+const MOST: u32 = 100;
+
+/// # Safety
+/// The texts of the options are NULL or NUL-terminated.
+pub(crate) unsafe fn audit(
+    service: &seconder_service,
+    options: &seconder_audit_options,
+) -> Outcome<seconder_audit_page> {
+    service.service.require_engine()?;
+    let user_id = number_if(options.user_id).map(UserId::try_from).transpose();
+    let user_id = named("user_id", user_id)?;
+    // SAFETY: promised by the caller.
+    let (after, verdict, call, user_ip, operator_name) = unsafe {
+        (
+            ffi::text_if("after", options.after)?,
+            ffi::text_if("verdict", options.verdict)?,
+            ffi::text_if("call", options.call)?,
+            ffi::address("user_ip", options.user_ip)?,
+            ffi::text_if("operator_name", options.operator_name)?,
+        )
+    };
+    let filter = AuditFilter {
+        user_id,
+        since: number_if(options.since),
+        until: number_if(options.until),
+        verdict: verdict.map(str::to_owned),
+        call: call.map(str::to_owned),
+        user_ip,
+        operator_name: operator_name.map(str::to_owned),
+    };
+    let most = number_if(options.most);
+    let most = most.map_or(MOST, |most| u32::try_from(most).unwrap_or(u32::MAX));
+    let read = |engine: &Engine| engine.audit(&filter, after, most);
+    let page = service.service.with_engine("audit", user_id, read)?;
+    let mut texts = Vec::new();
+    let entries = page.entries.iter().map(|entry| show(entry, &mut texts)).collect();
+    let next = Text::of(page.next.as_deref());
+    Ok(seconder_audit_page { entries, _texts: texts, next })
+}
+
+fn show(entry: &AuditEntry, texts: &mut Vec<Text>) -> seconder_audit_entry {
+    let mut keep = |text: Option<&str>| {
+        let Some(text) = text.map(Text::new) else { return std::ptr::null() };
+        let start = text.as_ptr();
+        texts.push(text);
+        start
+    };
+    seconder_audit_entry {
+        time: entry.time,
+        nonce: entry.nonce,
+        app_id: entry.app_id,
+        user_id: entry.user_id.unwrap_or_default(),
+        times: entry.times.into(),
+        call: keep(Some(&entry.call)),
+        verdict: keep(Some(&entry.verdict)),
+        reason: keep(entry.reason.as_deref()),
+        factor: keep(entry.factor.as_deref()),
+        number: keep(entry.number.as_deref()),
+        user_ip: keep(entry.user_ip.as_deref()),
+        over_limit: keep(entry.over_limit.as_deref()),
+        operator_name: keep(entry.operator_name.as_deref()),
+    }
+}

@@ -1,0 +1,86 @@
+//! Jobs of an engine, and the outcome of an attempt as the program's functions report it.
+
+use crate::capi::ffi;
+use crate::capi::jobs::{Details, Said, seconder_jobs_run};
+use crate::capi::open::seconder_service;
+use crate::capi::status::{
+    SECONDER_OUTCOME_AMBIGUOUS, SECONDER_OUTCOME_NOT_ATTEMPTED, SECONDER_OUTCOME_PERMANENT,
+    SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_SENT,
+};
+use crate::engine::{Engine, Outcome};
+use std::time::Duration;
+
+pub(crate) fn run_jobs(
+    service: &seconder_service,
+    budget: Duration,
+) -> ffi::Outcome<seconder_jobs_run> {
+    let run = |engine: &Engine| engine.run_jobs(budget);
+    let run = service.service.with_engine("run_jobs", None, run)?;
+    let (sent, waiting, failed) = (run.sent, run.waiting, run.failed);
+    Ok(seconder_jobs_run { sent, waiting, failed, more: run.more })
+}
+
+impl Details {
+    /// Returns the outcome of the attempt. `other` is for a number that is not one of the constants.
+    pub(crate) fn outcome(
+        &self,
+        returned: i32,
+        function: &str,
+        other: fn(String) -> Outcome,
+    ) -> Outcome {
+        let Said { id, after, reason } = std::mem::take(&mut *self.said());
+        let reason = reason.filter(|reason| !reason.is_empty());
+        let reason =
+            reason.unwrap_or_else(|| format!("the {function} function returned {returned}"));
+        match returned {
+            SECONDER_OUTCOME_SENT => Outcome::Sent(id.filter(|id| !id.is_empty())),
+            SECONDER_OUTCOME_PERMANENT => Outcome::Permanent(reason),
+            SECONDER_OUTCOME_RETRY => Outcome::Retry { after, reason },
+            SECONDER_OUTCOME_NOT_ATTEMPTED => Outcome::NotAttempted { after, reason },
+            SECONDER_OUTCOME_AMBIGUOUS => Outcome::Ambiguous(reason),
+            _ => other(reason),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn again(reason: String) -> Outcome {
+        Outcome::Retry { after: None, reason }
+    }
+
+    #[test]
+    fn a_number_that_is_no_constant_means_what_the_function_decides() {
+        for (returned, failed) in [(-1, "the post function returned -1"), (5, "returned 5")] {
+            let outcome = Details::default().outcome(returned, "post", again);
+            assert!(matches!(&outcome, Outcome::Retry { reason, .. } if reason.contains(failed)));
+            let outcome = Details::default().outcome(returned, "deliver", Outcome::Permanent);
+            assert!(matches!(outcome, Outcome::Permanent(_)));
+        }
+    }
+
+    #[test]
+    fn the_details_belong_to_the_constant_that_is_returned() {
+        let outcome_of = |returned| {
+            let details = Details::default();
+            details.set_id(Some(c"SM-1"));
+            details.set_retry_after(1500);
+            details.set_reason(Some(c"busy"));
+            details.outcome(returned, "post", again)
+        };
+        let (after, busy) = (Some(Duration::from_millis(1500)), "busy".to_owned());
+        assert_eq!(outcome_of(SECONDER_OUTCOME_SENT), Outcome::Sent(Some("SM-1".to_owned())));
+        assert_eq!(
+            outcome_of(SECONDER_OUTCOME_RETRY),
+            Outcome::Retry { after, reason: busy.clone() }
+        );
+        assert_eq!(outcome_of(SECONDER_OUTCOME_PERMANENT), Outcome::Permanent(busy.clone()));
+        assert_eq!(
+            outcome_of(SECONDER_OUTCOME_NOT_ATTEMPTED),
+            Outcome::NotAttempted { after, reason: busy.clone() }
+        );
+        assert_eq!(outcome_of(SECONDER_OUTCOME_AMBIGUOUS), Outcome::Ambiguous(busy));
+    }
+}
