@@ -20,8 +20,10 @@ PY := $(VENV)/bin/python
 # features, so everything that tests run uses these and takes the same crates: those of default-members.
 TESTED := --features seconder/header,seconder-server/otlp
 # One test, by its name. The programs are named too: without them, cargo would choose other features for what they
-# share with the test. Their ignored tests, which write man pages, are skipped.
+# share with the test. Their ignored tests, which write man pages, are skipped. Programs and libraries are built
+# with a test, because tests add features to what they share.
 ONE_TEST := $(CARGO) test -q $(TESTED) --bins --test
+BUILT := --bins --lib --test tidy
 
 # Features are built one by one, so that none leans on another.
 FEATURES := "" callbacks engine postgres https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi capi,engine
@@ -160,12 +162,11 @@ endif
 rust-tests:
 	@$(CARGO) test -q $(TESTED) --no-run
 
-# The programs as the tests have them: a test is named, because tests add features to what they and the programs share.
-# Stages use copies, because cargo replaces its own when a test builds packages.
+# The programs as the tests have them. Stages use copies, because cargo replaces its own when a test builds packages.
 PROGRAMS := build/programs
 .PHONY: programs
 programs:
-	@$(CARGO) build -q $(TESTED) --bins --test tidy
+	@$(CARGO) build -q $(TESTED) $(BUILT)
 	@install -D -m 755 -t $(PROGRAMS) $(TARGET)/debug/seconder $(TARGET)/debug/seconder-login
 
 # In C too: the library of `panic-library` has no engine.
@@ -249,7 +250,7 @@ tsan: ## Looks for data races, where a nightly toolchain has its sources
 .PHONY: test-python
 test-python: tools-python python-module programs
 	$(call say,The Python module)
-	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest bindings/python
+	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest -n 3 bindings/python
 	$(call say,The types of the Python module)
 	$(PY) -m mypy --config-file bindings/python/pyproject.toml --cache-dir build/mypy $(PYTHON_TYPED)
 	$(PY) -m mypy.stubtest seconder --concise --mypy-config-file bindings/python/pyproject.toml \
@@ -294,6 +295,7 @@ screenshots: tools-python tools-approver python-module programs ## Takes the scr
 		$(PY) -m pytest tests/approver/test_pages.py
 
 .PHONY: test-readme
+test-readme: export LIBRARY := $(LIBRARY)
 test-readme: c-library python-module
 	$(call say,The programs of the README)
 	$(ONE_TEST) readme -- --ignored --skip write_
@@ -388,18 +390,23 @@ $(TOOLS): tools-%:
 building = $(call say,Building $(1) ($(2) the first time))
 
 # Compiled by hand, because `cargo run --example demo` would also build the dependencies of the tests.
+# The library for Rust, of which the demo and the library for C are made without compiling it again. Tests use their
+# own, and a demo on a fresh machine builds no more than it needs.
+LIBRARY ?= $(if $(filter demo,$(MAKECMDGOALS)),-p seconder --features capi --lib,$(TESTED) $(BUILT))
+WITH_LIBRARY = $(RUSTC) --edition 2024 --extern seconder=$(TARGET)/debug/libseconder.rlib -L dependency=$(TARGET)/debug/deps
+.PHONY: rust-library
+rust-library:
+	$(call building,the library,a minute)
+	@$(CARGO) build -q $(LIBRARY)
+
 .PHONY: rust-demo
-rust-demo:
-	$(call building,the library for Rust,a minute)
-	@$(CARGO) build -p seconder --lib
+rust-demo: rust-library
 	@mkdir -p build
-	@$(RUSTC) --edition 2024 examples/demo.rs -o build/demo-rust \
-		--extern seconder=$(TARGET)/debug/libseconder.rlib -L dependency=$(TARGET)/debug/deps
+	@$(WITH_LIBRARY) examples/demo.rs -o build/demo-rust
 
 .PHONY: c-library
-c-library:
-	$(call building,the library for C,10 seconds)
-	@$(CARGO) $(C_LIBRARY) -q
+c-library: rust-library
+	@echo 'extern crate seconder;' | $(WITH_LIBRARY) --crate-name seconder_c --crate-type staticlib -o $(TARGET)/debug/libseconder.a -
 	@$(call link_libraries,$(TARGET)/debug,$(TARGET)/debug/install)
 	@$(call install_libraries,$(TARGET)/debug/install,build/lib)
 

@@ -9,10 +9,10 @@ tools-demo tools-docs tools-python tools-approver tools-bench: | tools-test
 
 # Builds follow each other, in the order in which other stages need them. Without this, each would take a lane and
 # wait there for cargo's lock on the target folder.
+rust-library programs: | rust-tests
+c-library: | programs
 panic-library: | c-library
-rust-tests: | panic-library
-programs: | rust-tests
-python-module: | programs
+python-module: | panic-library
 pam-module: | python-module
 lint: | pam-module
 sanitized-library: | lint
