@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const CALLS: usize = 32;
 const KEY: &str = "a-key-for-tests";
-/// What a service that waits for a body tells a client that asks for it.
+/// The response of a service that waits for the body of a request with `Expect`.
 const CONTINUE: &[u8; 25] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// A running `seconder serve`, which is killed when the test ends.

@@ -183,7 +183,7 @@ mod tests {
             assert!(sources.iter().any(|source| source.contains(&noted)), "{noted}");
             // The C interface calls its setter. The API key is an argument of its own, and the other three
             // are for Rust alone.
-            let set = format!("set!(settings.{name}(");
+            let set = format!("settings.{name}(");
             let in_c = include_str!("../capi/settings.rs").contains(&set);
             assert!(in_c || ["api_key", "clock", "push", "random"].contains(name), "{set}");
         }
