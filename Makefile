@@ -148,12 +148,12 @@ test-times: ## Prints where the time of the last `make test` went
 lint: ## Checks formatting, lints and style
 	$(call say,Format)
 	$(CARGO) fmt --all --check
-	$(call say,Lints)
-	$(CARGO) clippy -q --workspace --all-targets --features seconder/header,seconder/panic-test,seconder-server/otlp -- -D warnings
 	$(call say,Generated source)
 	$(GENERATE) --check
-# A whole run has them among the tests.
+# A whole run has the lints in its builds, and the style rules among its tests.
 ifeq ($(filter every-test,$(MAKECMDGOALS)),)
+	$(call say,Lints)
+	$(CARGO) clippy -q --workspace --all-targets --features seconder/header,seconder/panic-test,seconder-server/otlp -- -D warnings
 	$(call say,The style rules)
 	$(ONE_TEST) tidy --test faces
 endif
@@ -205,7 +205,7 @@ test-safety: panic-library c-library sanitized-library sanitized-module pam-modu
 # The library without an engine, with a function that panics.
 .PHONY: panic-library
 panic-library:
-	@$(CARGO) rustc -p seconder --lib --no-default-features --features https,panic-test --crate-type staticlib -q
+	@$(CARGO) rustc -p seconder --lib --no-default-features --features panic-test --crate-type staticlib -q
 	@$(call link_libraries,$(TARGET)/debug,build/$@.linked)
 	@$(call install_libraries,build/$@.linked,build/$@)
 
@@ -214,7 +214,7 @@ panic-library:
 # program that loads the library brings the sanitizer's functions. The stable compiler has the
 # sanitizer behind a switch of its own, which a wrapper sets: build scripts that saw it would be
 # compiled again, and with them most that the other builds share.
-SANITIZED = RUSTC_WRAPPER="$$PWD/packaging/with-unstable" RUSTFLAGS="-Zsanitizer=address" \
+SANITIZED = RUSTC_WORKSPACE_WRAPPER= RUSTC_WRAPPER="$$PWD/packaging/with-unstable" RUSTFLAGS="-Zsanitizer=address" \
 	CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" packaging/without-paths $(CARGO)
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: sanitized-library
@@ -250,7 +250,7 @@ tsan: ## Looks for data races, where a nightly toolchain has its sources
 .PHONY: test-python
 test-python: tools-python python-module programs
 	$(call say,The Python module)
-	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest -n 3 bindings/python
+	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest -n 3 --dist worksteal bindings/python
 	$(call say,The types of the Python module)
 	$(PY) -m mypy --config-file bindings/python/pyproject.toml --cache-dir build/mypy $(PYTHON_TYPED)
 	$(PY) -m mypy.stubtest seconder --concise --mypy-config-file bindings/python/pyproject.toml \
