@@ -183,7 +183,7 @@ pub struct Approval {
     /// The time that the request remains open, in seconds; 0 means without an end.
     #[cfg_attr(
         false,
-        c = "The time that the request remains open, in seconds, or SECONDER_FOREVER. 0 if the \
+        c = "The time that the request remains open, in seconds, or [`FOREVER`]. 0 if the \
              service does not provide it."
     )]
     #[cfg_attr(false, c(zero))]

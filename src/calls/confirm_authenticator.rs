@@ -18,13 +18,12 @@ use serde::{Deserialize, Serialize};
 /// the service code `no_pending_authenticator` if no app of the user is pending.
 #[cfg_attr(
     false,
-    c = "Checks a code of the authenticator app that seconder_enrol_authenticator() has enrolled \
-         last, if it is still pending, and of no other factor (interface 4.23). The right one \
-         makes it the user's app, in place of an earlier one. seconder_verify() accepts any code \
-         of the user, such as one by SMS, so it does not show that the user has scanned the new \
-         secret.\n\n\
-         Only SECONDER_OK means that the code was checked and is correct. SECONDER_TOKEN_WRONG \
-         and SECONDER_TOKEN_REUSED say why it was not accepted."
+    c = "Checks a code of the authenticator app that [`EnrolAuthenticator`] has enrolled last, if \
+         it is still pending, and of no other factor (interface 4.23). The right one makes it the \
+         user's app, in place of an earlier one. [`Verify`] accepts any code of the user, such as \
+         one by SMS, so it does not show that the user has scanned the new secret.\n\n\
+         Only [`Ok`] means that the code was checked and is correct. [`Status::TokenWrong`] and \
+         [`Status::TokenReused`] say why it was not accepted."
 )]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfirmAuthenticator {

@@ -37,7 +37,7 @@ pub struct CreateApproval {
     /// The time that the request remains open, in seconds; 0 means without an end. Default: 86400.
     #[cfg_attr(
         false,
-        c = "The time that the request remains open, in seconds, 1 to 315360000, or SECONDER_FOREVER. \
+        c = "The time that the request remains open, in seconds, 1 to 315360000, or [`FOREVER`]. \
              Default: 86400."
     )]
     #[cfg_attr(false, c(zero))]

@@ -85,9 +85,9 @@ pub struct OfflinePrepared {
     #[cfg_attr(
         false,
         c = "The hashes, 8 bytes each, in Base64. Each is the first 8 bytes of HMAC-SHA-256 with \
-             the key seconder_offline_prepared_hash_key(), of the text \"seconder offline code\", \
-             a zero byte, the user's id and the step as 8 bytes each with the most significant \
-             first, and the digits of the code. NULL only for a NULL argument."
+             the key [`OfflinePrepared::hash_key`], of the text \"seconder offline code\", a zero \
+             byte, the user's id and the step as 8 bytes each with the most significant first, \
+             and the digits of the code."
     )]
     pub hashes: Secret,
     /// The service's message.

@@ -17,9 +17,9 @@ const NOT_RECOGNISED: &str = "is not recognised";
 #[cfg_attr(
     false,
     c = "Checks the token of a remembered browser (interface 4.28).\n\n\
-         Only SECONDER_OK means that the browser is recognised: this application remembered it \
-         for this user, and the token has neither expired nor been revoked. If not, the status is \
-         SECONDER_NOT_RECOGNISED: request the second factor.\n\n\
+         Only [`Ok`] means that the browser is recognised: this application remembered it for \
+         this user, and the token has neither expired nor been revoked. If not, the status is \
+         [`Status::NotRecognised`]: request the second factor.\n\n\
          It counts as no code, confirms no user, and does not extend the life of the token."
 )]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

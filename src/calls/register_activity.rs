@@ -29,7 +29,7 @@ pub struct RegisterActivity {
     #[cfg_attr(
         false,
         c = "Additional data about the activity: a JSON object as text, at most 16 KiB. A remote \
-             service receives it as `nested_as_json` of seconder_open_options describes."
+             service receives it as [`Settings::nested_as_json`] describes."
     )]
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub data: Map<String, Value>,

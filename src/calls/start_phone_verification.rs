@@ -98,7 +98,7 @@ pub struct PhoneVerificationStarted {
     /// The time that the code remains valid, in seconds.
     #[cfg_attr(
         false,
-        c = "The time that the code remains valid, in seconds, or SECONDER_FOREVER. 0 if the \
+        c = "The time that the code remains valid, in seconds, or [`FOREVER`]. 0 if the \
              service does not provide it."
     )]
     #[cfg_attr(false, c(zero))]

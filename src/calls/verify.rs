@@ -23,8 +23,8 @@ const INVALID_MESSAGE: &str = "token is invalid";
 #[cfg_attr(
     false,
     c = "Checks the code that a user typed (interface 4.4).\n\n\
-         Only SECONDER_OK means that the code was checked and is correct. SECONDER_TOKEN_WRONG, \
-         SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why it was not accepted. \
+         Only [`Ok`] means that the code was checked and is correct. [`Status::TokenWrong`], \
+         [`Status::TokenReused`] and [`Status::TokenNotChecked`] say why it was not accepted. \
          Without `force`, the code of a user who is not confirmed yet is not checked."
 )]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

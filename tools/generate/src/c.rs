@@ -1,20 +1,21 @@
 //! The C layer of the calls: `src/capi/generated/`.
 
-mod call;
-mod docs;
+pub(crate) mod call;
 mod item;
-mod parameter;
-mod reply;
+mod names;
+pub(crate) mod parameter;
+pub(crate) mod reply;
 mod source;
 
 use crate::Result;
+use crate::docs::Translator;
 use crate::model::{Interface, Struct, Type};
 use crate::text::snake;
 use source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of this language in overrides.
-const C: &str = "c";
+pub(crate) const C: &str = "c";
 
 /// The overrides that this generator knows, each with what it changes.
 const NOTES: [&str; 12] = [
@@ -46,7 +47,7 @@ const NOTES: [&str; 12] = [
 
 /// The generated files, by their paths.
 pub(crate) fn files(interface: &Interface) -> Result<BTreeMap<String, String>> {
-    check_notes(interface)?;
+    interface.check_notes(C, &NOTES)?;
     let plan = Plan::new(interface)?;
     let mut files = BTreeMap::new();
     let (mut modules, mut handles) = (BTreeSet::new(), Vec::new());
@@ -105,20 +106,20 @@ fn root(modules: &BTreeSet<String>, handles: &[(String, String)]) -> String {
 }
 
 /// The types that C has, and how.
-struct Plan<'a> {
-    interface: &'a Interface,
+pub(crate) struct Plan<'a> {
+    pub(crate) interface: &'a Interface,
     /// Replies, and the structs inside them that have lists: opaque types with accessors.
-    handles: BTreeSet<String>,
+    pub(crate) handles: BTreeSet<String>,
     /// Structs with public fields.
     items: BTreeSet<String>,
     /// Items that the caller fills in.
-    inputs: BTreeSet<String>,
+    pub(crate) inputs: BTreeSet<String>,
     /// Items that the caller reads.
     outputs: BTreeSet<String>,
 }
 
 impl<'a> Plan<'a> {
-    fn new(interface: &'a Interface) -> Result<Plan<'a>> {
+    pub(crate) fn new(interface: &'a Interface) -> Result<Plan<'a>> {
         let mut plan = Plan {
             interface,
             handles: BTreeSet::new(),
@@ -144,15 +145,10 @@ impl<'a> Plan<'a> {
         self.handles.insert(name.to_owned());
         let interface = self.interface;
         for field in interface.get(name)?.fields.iter().filter(|f| !f.overrides.has(C, "hidden")) {
-            let inner = match field.kind.given() {
-                Type::List(inner) => inner,
-                other => other,
-            };
-            let Type::Declared(inner) = inner else { continue };
-            let Ok(declared) = interface.get(inner) else { continue };
-            match declared.fields.iter().any(|field| matches!(field.kind, Type::List(_))) {
-                true => self.add_reply(inner)?,
-                false => drop(self.outputs.insert(inner.clone())),
+            let Some(inner) = interface.inner(field) else { continue };
+            match inner.fields.iter().any(|field| matches!(field.kind, Type::List(_))) {
+                true => self.add_reply(&inner.name)?,
+                false => drop(self.outputs.insert(inner.name.clone())),
             }
         }
         Ok(())
@@ -166,25 +162,15 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn type_name(&self, declared: &Struct) -> String {
+    pub(crate) fn type_name(&self, declared: &Struct) -> String {
         format!("seconder_{}", self.short_name(declared))
     }
 
-    fn is_enum(&self, name: &str) -> bool {
+    fn translator<'b>(&'b self, declared: &'b Struct) -> Translator<'b> {
+        Translator::new(self.interface, self, declared)
+    }
+
+    pub(crate) fn is_enum(&self, name: &str) -> bool {
         self.interface.enums.contains_key(name)
     }
-}
-
-/// A misspelt override would change nothing.
-fn check_notes(interface: &Interface) -> Result<()> {
-    let calls = interface.calls.iter().map(|call| &call.declared);
-    for declared in calls.chain(interface.structs.values()) {
-        let fields = declared.fields.iter().map(|field| &field.overrides);
-        for given in fields.chain([&declared.overrides]).filter_map(|all| all.0.get(C)) {
-            if let Some(wrong) = given.notes.keys().find(|note| !NOTES.contains(&note.as_str())) {
-                return Err(format!("{}: C knows no override `{wrong}`", declared.path()));
-            }
-        }
-    }
-    Ok(())
 }

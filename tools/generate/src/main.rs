@@ -3,6 +3,7 @@
 //! With `--check`, it writes nothing and fails if a file differs from what it would write.
 
 mod c;
+mod docs;
 mod format;
 mod model;
 mod text;

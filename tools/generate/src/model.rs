@@ -111,6 +111,33 @@ impl Interface {
         self.structs.get(name).ok_or_else(|| format!("src/calls: no file declares {name}"))
     }
 
+    /// The struct inside a field: one whose fields are parameters or values too, or one in a list.
+    pub(crate) fn inner(&self, field: &Field) -> Option<&Struct> {
+        let kind = match field.kind.given() {
+            Type::List(inner) => inner,
+            other => other,
+        };
+        match kind {
+            Type::Declared(name) => self.structs.get(name),
+            _ => None,
+        }
+    }
+
+    /// Fails for an override that a language does not know: a misspelt one would change nothing.
+    pub(crate) fn check_notes(&self, language: &str, known: &[&str]) -> Result<()> {
+        let calls = self.calls.iter().map(|call| &call.declared);
+        for declared in calls.chain(self.structs.values()) {
+            let fields = declared.fields.iter().map(|field| &field.overrides);
+            let all = fields.chain([&declared.overrides]).filter_map(|all| all.0.get(language));
+            let mut notes = all.flat_map(|given| given.notes.keys());
+            if let Some(wrong) = notes.find(|note| !known.contains(&note.as_str())) {
+                let path = declared.path();
+                return Err(format!("{path}: {language} knows no override `{wrong}`"));
+            }
+        }
+        Ok(())
+    }
+
     /// The calls that return a reply of this type.
     pub(crate) fn returning<'a>(&'a self, reply: &'a str) -> impl Iterator<Item = &'a Call> {
         self.calls.iter().filter(move |call| call.reply == reply)

@@ -1,18 +1,19 @@
 //! The options and the function of a call.
 
-use super::docs::Translator;
 use super::parameter::{
-    Parameter, argument_docs, identifier, inner, is_argument, option_docs, parameter,
+    Kind, Variable, argument_docs, choices, form, identifier, is_argument, option_docs, read,
+    variables,
 };
 use super::source::Source;
 use super::{C, Plan, module};
 use crate::Result;
+use crate::docs::Translator;
 use crate::model::{Call, Field, Struct, Type};
 use crate::text::doc_comment;
 use std::collections::BTreeSet;
 
 /// The options of a call, if it has any.
-fn options_of(call: &Call) -> impl Iterator<Item = &Field> {
+pub(crate) fn options_of(call: &Call) -> impl Iterator<Item = &Field> {
     call.declared.fields.iter().filter(|field| !is_argument(field))
 }
 
@@ -23,21 +24,21 @@ pub(super) fn options(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Resu
     }
     let at = |e: String| format!("{}: {e}", call.declared.path());
     let name = format!("seconder_{}_options", call.name);
-    let translator = Translator::new(plan, &call.declared);
+    let translator = plan.translator(&call.declared);
     let mut text = doc_comment(&[format!("Options of seconder_{}().", call.name)], 0);
     text += &format!("#[derive(Clone, Copy)]\n#[repr(C)]\npub struct {name} {{\n");
     let mut holds = BTreeSet::new();
     for field in options_of(call) {
-        let parameter = parameter(source, plan, field, "options.").map_err(at)?;
-        let mut docs = translator.field(field, "NULL").map_err(at)?;
-        docs = option_docs(&docs, field, parameter.form.as_deref());
-        for variable in &parameter.variables {
+        let docs = translator.field(field, "NULL").map_err(at)?;
+        let form = choices(field).or_else(|| form(plan, field));
+        let mut docs = option_docs(&translator, &docs, field, form);
+        for Variable { name, kind } in &variables(plan, field).map_err(at)? {
             text += &doc_comment(&[docs], 4);
-            text += &format!("    pub {}: {},\n", identifier(&variable.name), variable.kind);
-            holds.insert(variable.holds);
+            text += &format!("    pub {}: {},\n", identifier(name), kind.rust());
+            holds.insert(kind.holds());
             let most = field.overrides.note(C, "most").unwrap_or("1000");
             docs = format!("The number of values at `{}`, at most {most}.", field.name);
-            if variable.kind == "*const c_char" {
+            if matches!(kind, Kind::Text) {
                 source.import("std::ffi", "c_char");
             }
         }
@@ -65,7 +66,7 @@ pub(super) fn function(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Res
     let reply = plan.interface.get(&call.reply)?;
     let handle = plan.type_name(reply);
     let has_options = options_of(call).next().is_some();
-    let translator = Translator::new(plan, &call.declared);
+    let translator = plan.translator(&call.declared);
     let mut function = Function::default();
     function.read_all(source, plan, &translator, &call.declared).map_err(at)?;
     let docs = documentation(plan, call, &translator, &function.docs).map_err(at)?;
@@ -151,33 +152,47 @@ impl Function {
         self.value += &format!("{} {{\n", declared.name);
         for field in &declared.fields {
             self.value += &format!("{}: ", field.rust);
-            let nested = inner(plan, field).filter(|_| !matches!(field.kind, Type::List(_)));
-            if let Some(nested) = nested {
-                let translator = Translator::new(plan, nested);
-                self.read_all(source, plan, &translator, nested)?;
+            let nested = plan.interface.inner(field);
+            if let Some(nested) = nested.filter(|_| !matches!(field.kind, Type::List(_))) {
+                self.read_all(source, plan, &plan.translator(nested), nested)?;
                 self.value += ",\n";
                 continue;
             }
             let argument = is_argument(field);
             let place = if argument { "" } else { "options." };
-            let parameter = parameter(source, plan, field, place)?;
             if argument {
-                self.argument(field, &parameter, &translator.field(field, "NULL")?);
+                self.argument(plan, translator, field)?;
             }
-            if parameter.read == field.rust {
+            let read = read(source, plan, field, place)?;
+            if read == field.rust {
                 self.value.truncate(self.value.len() - 2 - field.rust.len());
             }
-            self.value += &format!("{},\n", parameter.read);
+            self.value += &format!("{read},\n");
         }
         self.value += "}";
         Ok(())
     }
 
-    fn argument(&mut self, field: &Field, parameter: &Parameter, documented: &str) {
-        for variable in &parameter.variables {
-            self.arguments += &format!("{}: {},\n", identifier(&variable.name), variable.kind);
+    fn argument(
+        &mut self,
+        plan: &Plan<'_>,
+        translator: &Translator<'_>,
+        field: &Field,
+    ) -> Result<()> {
+        let documented = translator.field(field, "NULL")?;
+        let mut docs = argument_docs(translator, &documented, field, form(plan, field))?;
+        let variables = variables(plan, field)?;
+        if field.is_optional() && variables.len() == 1 {
+            docs.push("It may be NULL.".to_owned());
         }
-        self.docs.push(argument_docs(documented, field, parameter));
+        if let [_, count] = variables.as_slice() {
+            docs.push(format!("`{}` is their number.", count.name));
+        }
+        for Variable { name, kind } in &variables {
+            self.arguments += &format!("{}: {},\n", identifier(name), kind.rust());
+        }
+        self.docs.push(docs.join(" "));
+        Ok(())
     }
 }
 

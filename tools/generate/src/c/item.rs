@@ -1,6 +1,5 @@
 //! Structs with public fields, inside lists and replies.
 
-use super::docs::Translator;
 use super::parameter::identifier;
 use super::reply::absent_docs;
 use super::source::Source;
@@ -56,7 +55,7 @@ pub(super) fn write(source: &mut Source, plan: &Plan<'_>, declared: &Struct) -> 
     let at = |e: String| format!("{}: {}: {e}", declared.path(), declared.name);
     let (name, rust) = (plan.type_name(declared), &declared.name);
     let (input, output) = (plan.inputs.contains(rust), plan.outputs.contains(rust));
-    let translator = Translator::new(plan, declared);
+    let translator = plan.translator(declared);
     let docs = translator.paragraphs(&declared.docs, &declared.overrides).map_err(at)?;
     let mut text = doc_comment(&docs, 0);
     if input {

@@ -3,41 +3,60 @@
 use super::source::Source;
 use super::{C, Plan, module};
 use crate::Result;
-use crate::model::{Default, Field, Struct, Type};
+use crate::docs::Translator;
+use crate::model::{Default, Field, Type};
 use crate::text::{alternatives, continued, sentences};
 
-/// A parameter in C.
-pub(super) struct Parameter {
-    /// Its variables: two for a list, which has a count.
-    pub(super) variables: Vec<Variable>,
-    /// The expression that reads it.
-    pub(super) read: String,
-    /// The form of its values, to follow the documentation of the field.
-    pub(super) form: Option<String>,
-}
-
 /// An argument of a function, or a field of its options.
-pub(super) struct Variable {
-    pub(super) name: String,
-    pub(super) kind: String,
-    /// The kind of its values, for the comment on why any bytes are valid.
-    pub(super) holds: &'static str,
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
 }
 
-/// The struct inside a field: one whose fields are parameters themselves, or one in a list.
-pub(super) fn inner<'a>(plan: &'a Plan<'a>, field: &Field) -> Option<&'a Struct> {
-    let kind = match field.kind.given() {
-        Type::List(inner) => inner,
-        other => other,
-    };
-    match kind {
-        Type::Declared(name) => plan.interface.structs.get(name),
-        _ => None,
+/// The type of a variable in C.
+pub(crate) enum Kind {
+    /// `const char *`
+    Text,
+    /// `uint64_t`
+    Number,
+    /// `int64_t`
+    Signed,
+    /// `int32_t`: SECONDER_DEFAULT, SECONDER_YES or SECONDER_NO.
+    Choice,
+    /// `bool`
+    Flag,
+    /// A pointer to structs of this name.
+    List(String),
+    /// `size_t`: the number of values of the list before it.
+    Count,
+}
+
+impl Kind {
+    /// The type in the Rust of the C layer.
+    pub(super) fn rust(&self) -> String {
+        match self {
+            Kind::Text => "*const c_char".to_owned(),
+            Kind::Number => "u64".to_owned(),
+            Kind::Signed => "i64".to_owned(),
+            Kind::Choice => "i32".to_owned(),
+            Kind::Flag => "Flag".to_owned(),
+            Kind::List(name) => format!("*const {name}"),
+            Kind::Count => "usize".to_owned(),
+        }
+    }
+
+    /// The kind of its values, for the comment on why any bytes are valid.
+    pub(super) fn holds(&self) -> &'static str {
+        match self {
+            Kind::Text | Kind::List(_) => "pointers",
+            Kind::Flag => "flags",
+            _ => "numbers",
+        }
     }
 }
 
 /// Returns whether a parameter is an argument of the function, and not an option.
-pub(super) fn is_argument(field: &Field) -> bool {
+pub(crate) fn is_argument(field: &Field) -> bool {
     !field.is_optional() || field.overrides.has(C, "argument")
 }
 
@@ -49,132 +68,145 @@ pub(super) fn identifier(name: &str) -> String {
     }
 }
 
-/// A parameter, which is read from `place`: empty, or `options.`.
-pub(super) fn parameter(
+/// The variables of a parameter: two for a list, which has a count.
+pub(crate) fn variables(plan: &Plan<'_>, field: &Field) -> Result<Vec<Variable>> {
+    let optional = field.is_optional();
+    let kind = match field.kind.given() {
+        Type::Value(value) if value.is_number() && !optional => Kind::Number,
+        Type::Value(value) if !value.is_number() => Kind::Text,
+        Type::Text | Type::Address if optional => Kind::Text,
+        Type::Object => Kind::Text,
+        // 0 and "no" are different numbers, unless the flag is off by default.
+        Type::Flag => match field.default {
+            Default::Empty if !field.overrides.has(C, "choice") => Kind::Flag,
+            _ => Kind::Choice,
+        },
+        Type::Number if optional && field.overrides.has(C, "zero") => Kind::Signed,
+        Type::Number => Kind::Number,
+        Type::Declared(name) if plan.is_enum(name) && !optional => Kind::Text,
+        Type::List(_) => match plan.interface.inner(field) {
+            Some(inner) => Kind::List(plan.type_name(inner)),
+            None => return Err(format!("{}: C has no such list", field.rust)),
+        },
+        _ => return Err(format!("{}: C has no such parameter", field.rust)),
+    };
+    let count = Variable { name: format!("{}_count", field.name), kind: Kind::Count };
+    let is_list = matches!(kind, Kind::List(_));
+    let mut variables = vec![Variable { name: field.name.clone(), kind }];
+    variables.extend(is_list.then_some(count));
+    Ok(variables)
+}
+
+/// The form of a text, to follow the documentation of the field.
+pub(crate) fn form(plan: &Plan<'_>, field: &Field) -> Option<String> {
+    match field.kind.given() {
+        Type::Value(value) => value.form().map(str::to_owned),
+        Type::Address => Some("IPv4 or IPv6 text".to_owned()),
+        Type::Object => Some("A JSON object as text, at most 16 KiB".to_owned()),
+        Type::Declared(name) => names_of(plan, name),
+        _ => None,
+    }
+}
+
+/// The constants of a flag that is a choice in C.
+pub(super) fn choices(field: &Field) -> Option<String> {
+    let default = match field.default {
+        Default::Required => "",
+        Default::Yes => ", which means yes",
+        Default::Empty if field.overrides.has(C, "choice") => ", which means no",
+        Default::Empty => return None,
+    };
+    let is_flag = *field.kind.given() == Type::Flag;
+    is_flag.then(|| format!("SECONDER_DEFAULT{default}, SECONDER_YES or SECONDER_NO"))
+}
+
+/// The expression that reads a parameter from `place`: empty, or `options.`.
+pub(super) fn read(
     source: &mut Source,
     plan: &Plan<'_>,
     field: &Field,
     place: &str,
-) -> Result<Parameter> {
+) -> Result<String> {
     let name = &field.name;
     let from = format!("{place}{}", identifier(name));
     let optional = field.is_optional();
-    let zero = field.overrides.note(C, "zero");
-    let unknown = || Err(format!("{}: C has no such parameter", field.rust));
-    let text = |read: String, form: Option<&str>| {
-        let form = form.map(str::to_owned);
-        one(name, "*const c_char", "pointers", read, form)
-    };
     Ok(match field.kind.given() {
-        Type::Value(value) if value.is_number() && !optional => {
+        Type::Value(value) if value.is_number() => {
             source.import("crate::capi::ffi", "named");
             source.import("crate::model", value.name());
-            let read = format!("named(\"{name}\", {}::try_from({from}))?", value.name());
-            one(name, "u64", "numbers", read, None)
+            format!("named(\"{name}\", {}::try_from({from}))?", value.name())
         }
-        Type::Value(value) if !value.is_number() => {
+        Type::Value(value) => {
             let function = if value.is_typed() { "typed" } else { "value" };
             let function = format!("{function}{}", if optional { "_if" } else { "" });
-            text(format!("ffi::{function}(\"{name}\", {from})?"), value.form())
+            format!("ffi::{function}(\"{name}\", {from})?")
         }
-        Type::Text if optional => {
-            text(format!("ffi::text_if(\"{name}\", {from})?.map(str::to_owned)"), None)
-        }
-        Type::Address if optional => {
-            text(format!("ffi::address(\"{name}\", {from})?"), Some("IPv4 or IPv6 text"))
-        }
-        Type::Object => {
-            let form = "A JSON object as text, at most 16 KiB";
-            text(format!("ffi::object(\"{name}\", {from})?"), Some(form))
-        }
+        Type::Text => format!("ffi::text_if(\"{name}\", {from})?.map(str::to_owned)"),
+        Type::Address => format!("ffi::address(\"{name}\", {from})?"),
+        Type::Object => format!("ffi::object(\"{name}\", {from})?"),
         Type::Flag => flag(source, field, &from),
-        Type::Number if optional && zero.is_some() => {
-            let read = format!("ffi::number_or_zero(\"{name}\", {from})?");
-            one(name, "i64", "numbers", read, None)
+        Type::Number if optional && field.overrides.has(C, "zero") => {
+            format!("ffi::number_or_zero(\"{name}\", {from})?")
         }
         Type::Number if optional => {
             source.import("crate::capi::ffi", "number_if");
-            one(name, "u64", "numbers", format!("number_if({from})"), None)
+            format!("number_if({from})")
         }
-        Type::Number => one(name, "u64", "numbers", from, None),
-        Type::Declared(kind) if plan.is_enum(kind) && !optional => {
-            let names = names_of(plan, kind);
-            source.import("crate::calls", kind);
-            let all: Vec<String> = plan.interface.enums[kind]
-                .variants
-                .iter()
-                .map(|variant| format!("{kind}::{}", variant.rust))
-                .collect();
-            let all = all.join(", ");
-            let read = format!("ffi::one_of(\"{name}\", {from}, &[{all}], {kind}::name)?");
-            text(read, Some(&names))
-        }
-        Type::List(_) => return list(source, plan, field, &from),
-        _ => return unknown(),
+        Type::Number => from,
+        Type::Declared(kind) => one_of(source, plan, name, kind, &from),
+        Type::List(_) => list(source, plan, field, &from),
+        _ => return Err(format!("{}: C has no such parameter", field.rust)),
     })
 }
 
-fn one(
-    name: &str,
-    kind: &str,
-    holds: &'static str,
-    read: String,
-    form: Option<String>,
-) -> Parameter {
-    let variable = Variable { name: name.to_owned(), kind: kind.to_owned(), holds };
-    Parameter { variables: vec![variable], read, form }
-}
-
-/// A flag is a `bool` of C if it is off by default; otherwise 0 and "no" are different numbers.
-fn flag(source: &mut Source, field: &Field, from: &str) -> Parameter {
+fn flag(source: &mut Source, field: &Field, from: &str) -> String {
     let name = &field.name;
-    let choices =
-        |default: &str| Some(format!("SECONDER_DEFAULT{default}, SECONDER_YES or SECONDER_NO"));
     let read = format!("yes_or_no(\"{name}\", {from})?");
-    let (read, form) = match field.default {
-        Default::Required => (read, choices("")),
-        Default::Yes => (format!("{read}.unwrap_or(true)"), choices(", which means yes")),
-        Default::Empty if field.overrides.has(C, "choice") => {
-            (format!("{read}.unwrap_or(false)"), choices(", which means no"))
-        }
+    let read = match field.default {
+        Default::Required => read,
+        Default::Yes => format!("{read}.unwrap_or(true)"),
+        Default::Empty if field.overrides.has(C, "choice") => format!("{read}.unwrap_or(false)"),
         Default::Empty => {
             source.import("crate::capi::ffi", "Flag");
-            return one(name, "Flag", "flags", format!("{from}.is_set()"), None);
+            return format!("{from}.is_set()");
         }
     };
     source.import("crate::capi::status", "yes_or_no");
-    one(name, "i32", "numbers", read, form)
+    read
 }
 
-fn list(source: &mut Source, plan: &Plan<'_>, field: &Field, from: &str) -> Result<Parameter> {
+fn one_of(source: &mut Source, plan: &Plan<'_>, name: &str, kind: &str, from: &str) -> String {
+    source.import("crate::calls", kind);
+    let variants = plan.interface.enums[kind].variants.iter();
+    let all: Vec<String> = variants.map(|variant| format!("{kind}::{}", variant.rust)).collect();
+    format!("ffi::one_of(\"{name}\", {from}, &[{}], {kind}::name)?", all.join(", "))
+}
+
+fn list(source: &mut Source, plan: &Plan<'_>, field: &Field, from: &str) -> String {
     let name = &field.name;
-    let Some(inner) = inner(plan, field) else {
-        return Err(format!("{name}: C has no such list"));
-    };
-    let kind = plan.type_name(inner);
-    source.import_generated(&module(inner), &kind);
+    if let Some(inner) = plan.interface.inner(field) {
+        source.import_generated(&module(inner), &plan.type_name(inner));
+    }
     let most = field.overrides.note(C, "most").unwrap_or("ffi::MOST_VALUES");
-    let read =
-        format!("ffi::inputs([\"{name}\", \"{name}_count\"], {from}, {from}_count, {most})?");
-    let list = Variable { name: name.clone(), kind: format!("*const {kind}"), holds: "pointers" };
-    let count =
-        Variable { name: format!("{name}_count"), kind: "usize".to_owned(), holds: "numbers" };
-    Ok(Parameter { variables: vec![list, count], read, form: None })
+    format!("ffi::inputs([\"{name}\", \"{name}_count\"], {from}, {from}_count, {most})?")
 }
 
 /// The names of an enum's values, in quotes.
-pub(super) fn names_of(plan: &Plan<'_>, kind: &str) -> String {
-    let quoted = plan.interface.enums.get(kind).map(|found| {
-        let names = found.variants.iter().map(|variant| format!("\"{}\"", variant.name));
-        alternatives(&names.collect::<Vec<_>>())
-    });
-    quoted.unwrap_or_default()
+fn names_of(plan: &Plan<'_>, kind: &str) -> Option<String> {
+    let names = plan.interface.enums.get(kind)?.variants.iter();
+    let quoted = names.map(|variant| format!("\"{}\"", variant.name)).collect::<Vec<_>>();
+    Some(alternatives(&quoted))
 }
 
 /// The documentation of an option: the field's, with the form of its values before the default.
-pub(super) fn option_docs(documented: &str, field: &Field, form: Option<&str>) -> String {
+pub(crate) fn option_docs(
+    translator: &Translator<'_>,
+    documented: &str,
+    field: &Field,
+    form: Option<String>,
+) -> String {
     let mut all = sentences(documented);
-    if let (Some(form), None) = (form, field.overrides.words(C)) {
+    if let (Some(form), None) = (form, translator.own_words(&field.overrides)) {
         let default = all.iter().position(|sentence| sentence.starts_with("Default: "));
         all.insert(default.unwrap_or(all.len()), format!("{form}."));
     }
@@ -182,26 +214,25 @@ pub(super) fn option_docs(documented: &str, field: &Field, form: Option<&str>) -
 }
 
 /// Sentences on an argument, to follow those on others.
-pub(super) fn argument_docs(documented: &str, field: &Field, parameter: &Parameter) -> String {
+pub(crate) fn argument_docs(
+    translator: &Translator<'_>,
+    documented: &str,
+    field: &Field,
+    form: Option<String>,
+) -> Result<Vec<String>> {
     let name = &field.name;
     let mut all = sentences(documented);
     let first = all.remove(0);
     let mut first = format!("`{name}` is {}", continued(first.trim_end_matches('.')));
-    if let (Some(form), None) = (&parameter.form, field.overrides.words(C)) {
+    if let (Some(form), None) = (&form, translator.own_words(&field.overrides)) {
         let separator = if first.contains(':') { "," } else { ":" };
         first += &format!("{separator} {form}");
     }
     all.insert(0, first + ".");
-    if let (Type::Value(value), Some(_)) = (field.kind.given(), &parameter.form)
+    if let (Type::Value(value), Some(_)) = (field.kind.given(), &form)
         && value.is_typed()
     {
-        all.push("Any other text is SECONDER_TOKEN_MALFORMED.".to_owned());
+        all.push(translator.translate("Any other text is [`Status::TokenMalformed`].")?);
     }
-    if field.is_optional() && parameter.variables.len() == 1 {
-        all.push("It may be NULL.".to_owned());
-    }
-    if let [_, count] = parameter.variables.as_slice() {
-        all.push(format!("`{}` is their number.", count.name));
-    }
-    all.join(" ")
+    Ok(all)
 }

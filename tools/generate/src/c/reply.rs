@@ -1,15 +1,15 @@
 //! Replies: opaque handles, and the functions that read them.
 
-use super::docs::{ABSENT, Translator};
 use super::source::Source;
 use super::{C, Plan, module};
 use crate::Result;
+use crate::docs::{ABSENT, Translator};
 use crate::model::{Field, Struct, Type};
 use crate::text::{alternatives, continued, doc_comment, sentences};
 
 /// The form in which a handle keeps a field.
 #[derive(Clone, PartialEq)]
-enum Shape {
+pub(crate) enum Shape {
     Flag,
     /// A flag that the service may not provide.
     MaybeFlag,
@@ -32,15 +32,22 @@ enum Shape {
 }
 
 /// A field of a handle.
-struct Member<'a> {
-    field: &'a Field,
-    shape: Shape,
+pub(crate) struct Member<'a> {
+    pub(crate) field: &'a Field,
+    pub(crate) shape: Shape,
     /// The expression that makes it of `reply`.
     made: String,
 }
 
+impl Member<'_> {
+    /// Returns whether a function says if the service provides the value.
+    pub(crate) fn is_known(&self) -> bool {
+        self.shape == Shape::MaybeFlag || self.field.overrides.has(C, "known")
+    }
+}
+
 /// The name of the function that reads a field, without its type.
-pub(super) fn accessor(field: &Field) -> &str {
+pub(crate) fn accessor(field: &Field) -> &str {
     match field.kind {
         Type::List(_) => field.name.strip_suffix('s').unwrap_or(&field.name),
         _ => &field.name,
@@ -106,7 +113,8 @@ fn member<'a>(plan: &Plan<'_>, field: &'a Field) -> Result<Member<'a>> {
     Ok(Member { field, shape, made })
 }
 
-fn members<'a>(plan: &Plan<'_>, declared: &'a Struct) -> Result<Vec<Member<'a>>> {
+/// The fields of a handle that C has.
+pub(crate) fn members<'a>(plan: &Plan<'_>, declared: &'a Struct) -> Result<Vec<Member<'a>>> {
     let shown = declared.fields.iter().filter(|field| !field.overrides.has(C, "hidden"));
     let all = shown.map(|field| member(plan, field)).collect::<Result<Vec<_>>>();
     all.map_err(|e| format!("{}: {}: {e}", declared.path(), declared.name))
@@ -157,7 +165,7 @@ fn imported(source: &mut Source, plan: &Plan<'_>, name: &str) -> Result<String> 
 pub(super) fn handle(source: &mut Source, plan: &Plan<'_>, declared: &Struct) -> Result<()> {
     let at = |e: String| format!("{}: {}: {e}", declared.path(), declared.name);
     let (name, rust) = (plan.type_name(declared), &declared.name);
-    let translator = Translator::new(plan, declared);
+    let translator = plan.translator(declared);
     let docs = translator.paragraphs(&declared.docs, &declared.overrides).map_err(at)?;
     let (mut fields, mut made) = (String::new(), String::new());
     for member in members(plan, declared)? {
@@ -181,7 +189,7 @@ pub(super) fn handle(source: &mut Source, plan: &Plan<'_>, declared: &Struct) ->
 /// Writes the functions that read a handle, and the one that frees it.
 pub(super) fn accessors(source: &mut Source, plan: &Plan<'_>, declared: &Struct) -> Result<()> {
     let at = |e: String| format!("{}: {}: {e}", declared.path(), declared.name);
-    let translator = Translator::new(plan, declared);
+    let translator = plan.translator(declared);
     let mut functions =
         Functions { source, handle: plan.type_name(declared), variable: plan.short_name(declared) };
     for member in members(plan, declared)? {
@@ -224,32 +232,28 @@ impl Functions<'_> {
     ) -> Result<()> {
         let Member { field, shape, .. } = member;
         let (name, rust) = (accessor(field), &field.rust);
-        let own_words = field.overrides.words(C).is_some();
+        let documented = translator.field(field, ABSENT)?;
+        let has_words = translator.own_words(&field.overrides).is_some();
+        let docs = match has_words {
+            true => documented,
+            false => describe(plan, member, &documented),
+        };
         let absent = match shape {
             Shape::MaybeFlag => "False",
             Shape::Number | Shape::MaybeNumber { .. } | Shape::MaybeSigned => "0",
             _ => "NULL",
         };
-        let is_known = *shape == Shape::MaybeFlag || field.overrides.has(C, "known");
-        let documented = translator.field(field, ABSENT)?;
-        let documented = match own_words {
-            true => documented,
-            false => describe(plan, field, shape, &documented),
-        };
-        let known = format!("{}_{name}_known()", self.handle);
-        let docs = match own_words {
-            true => documented,
-            false if is_known => known_docs(&documented, absent, &known),
-            false => match shape {
-                Shape::Text => format!("{documented} NULL only for a NULL argument."),
-                _ if matches!(field.kind, Type::Optional(_)) => {
-                    absent_docs(&documented, field, absent)
-                }
-                _ => documented,
-            },
+        let docs = match shape {
+            Shape::Text => format!("{docs} NULL only for a NULL argument."),
+            _ if has_words => docs,
+            _ if member.is_known() => {
+                known_docs(&docs, absent, &format!("{}_{name}_known()", self.handle))
+            }
+            _ if matches!(field.kind, Type::Optional(_)) => absent_docs(&docs, field, absent),
+            _ => docs,
         };
         self.function(plan, member, &docs)?;
-        if is_known {
+        if member.is_known() {
             let docs = format!(
                 "Returns whether the service provides the value of {}_{name}().",
                 self.handle
@@ -350,25 +354,33 @@ impl Functions<'_> {
 }
 
 /// The documentation of a field, with what its type says in C.
-fn describe(plan: &Plan<'_>, field: &Field, shape: &Shape, documented: &str) -> String {
+fn describe(plan: &Plan<'_>, member: &Member<'_>, documented: &str) -> String {
+    let more = match member.shape {
+        Shape::Texts | Shape::Items(_) => {
+            " Returns the one at `index`, owned by the handle; NULL if `index` is out of range."
+        }
+        Shape::Item(_) | Shape::Handle(_) => " Owned by the handle.",
+        _ => "",
+    };
+    described(plan, member, documented, more)
+}
+
+/// The documentation of a field, with what its type says in every language, and more sentences.
+pub(crate) fn described(
+    plan: &Plan<'_>,
+    member: &Member<'_>,
+    documented: &str,
+    more: &str,
+) -> String {
     let documented = match documented.strip_prefix("True if ") {
         Some(rest) => format!("Returns whether {rest}"),
         None => documented.to_owned(),
     };
-    let names = match field.kind.given() {
-        Type::Declared(name) if plan.is_enum(name) => variants(plan, name),
-        _ => String::new(),
-    };
-    let more = match shape {
-        Shape::Text | Shape::MaybeText if !names.is_empty() => format!(" {names}"),
-        Shape::Text if field.kind == Type::Object => {
-            " A JSON object as text, \"{}\" if it is empty.".to_owned()
+    let values = match (&member.shape, member.field.kind.given()) {
+        (Shape::Text | Shape::MaybeText, Type::Declared(name)) => {
+            format!(" {}", variants(plan, name))
         }
-        Shape::Texts | Shape::Items(_) => {
-            " Returns the one at `index`, owned by the handle; NULL if `index` is out of range."
-                .to_owned()
-        }
-        Shape::Item(_) | Shape::Handle(_) => " Owned by the handle.".to_owned(),
+        (Shape::Text, Type::Object) => " A JSON object as text, \"{}\" if it is empty.".to_owned(),
         _ => String::new(),
     };
     // The sentence on an absent value comes last.
@@ -376,7 +388,7 @@ fn describe(plan: &Plan<'_>, field: &Field, shape: &Shape, documented: &str) -> 
     let at = all.iter().position(|one| one.starts_with(ABSENT)).unwrap_or(all.len());
     let (before, after) = all.split_at(at);
     let after = after.iter().map(|one| format!(" {one}")).collect::<String>();
-    format!("{}{more}{after}", before.join(" "))
+    format!("{}{values}{more}{after}", before.join(" "))
 }
 
 /// The names of an enum with their meanings: `"sent": it was sent; "failed": it was not.`
