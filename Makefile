@@ -26,18 +26,11 @@ ONE_TEST := $(CARGO) test -q $(TESTED) --bins --test
 BUILT := --bins --lib --test tidy
 
 # Features are built one by one, so that none leans on another.
-FEATURES := "" callbacks engine postgres https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi capi,engine
+FEATURES := "" callbacks engine postgres https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi,engine capi,https capi,unix
 
-# The library for C has two builds: full, and client, without the engine.
-C_BUILD ?= full
-C_FEATURES = $(C_FEATURES_$(C_BUILD))
-C_FEATURES_full := --features capi
-C_FEATURES_client := --no-default-features --features capi
-ifeq ($(C_FEATURES),)
-$(error C_BUILD=$(C_BUILD): there is no such build of the library for C: it is full or client)
-endif
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.
+C_FEATURES ?= --features capi
 C_LIBRARY := rustc -p seconder --lib $(C_FEATURES) --crate-type staticlib
 PAM_MODULE := build -p seconder-pam
 # For use. A login maps the module for seconds, so its size counts: without the texts of Debug, on
@@ -363,7 +356,7 @@ bench-quick: c-library python-module pam-module programs
 bench-release:
 	$(call say,Building what is compared)
 	for kind in thin full; do \
-		features=$$([ $$kind = thin ] && echo "$(C_FEATURES_client)" || echo "$(C_FEATURES_full)"); \
+		features=$$([ $$kind = thin ] && echo "--no-default-features --features capi,client-certificates,tls12,xml" || echo "--features capi"); \
 		packaging/without-paths $(CARGO) rustc -q -p seconder --lib $$features --crate-type staticlib --release; \
 		$(call link_libraries,$(TARGET)/release,$(BENCH)/$$kind); \
 		packaging/split $(BENCH)/$$kind/libseconder.so; \
@@ -427,7 +420,7 @@ notices: ## Regenerates the licences of the dependencies
 	packaging/notices.py LICENSE-THIRD-PARTY
 
 .PHONY: generate
-generate: ## Writes the C layer of the calls from their declarations
+generate: ## Writes the C layer of the calls from their declarations, and the C++ header
 	$(GENERATE)
 
 .PHONY: header

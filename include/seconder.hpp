@@ -1,3 +1,4 @@
+/* Written by tools/generate from include/seconder.hpp.in. */
 /* Seconder in C++17: the C interface of seconder.h with owners, options and exceptions.
  *
  * seconder.h documents each call. The differences in C++ are:

@@ -39,7 +39,7 @@ fn compiler(name: &str, standard: &str) -> Command {
 /// The words of the wrapper, without its comments.
 fn words() -> BTreeSet<String> {
     let text = read("include/seconder.hpp");
-    let (_, code) = text.split_once("*/").unwrap();
+    let (_, code) = text.split_once("#ifndef").unwrap();
     let code: Vec<&str> = code.lines().map(|l| l.split("//").next().unwrap_or(l)).collect();
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     code.join("\n").split(|c| !is_part(c)).map(str::to_owned).collect()

@@ -3,6 +3,7 @@
 //! With `--check`, it writes nothing and fails if a file differs from what it would write.
 
 mod c;
+mod cpp;
 mod docs;
 mod format;
 mod model;
@@ -27,6 +28,8 @@ fn main() -> Result<()> {
     for (path, text) in c::files(&interface)? {
         files.insert(path, format::rust(&root, &text)?);
     }
+    let (path, header) = cpp::file(&root)?;
+    files.insert(path, header);
     let old = stale(&root, "src/capi/generated", &files)?;
     let differs = |(path, text): &(&String, &String)| {
         fs::read_to_string(root.join(path)).ok().as_ref() != Some(*text)
