@@ -1,20 +1,22 @@
-/* Written by tools/generate from include/seconder.hpp.in. */
+/* Written by tools/generate from include/seconder.hpp.in and src/calls/. */
 /* Seconder in C++17: the C interface of seconder.h with owners, options and exceptions.
  *
- * seconder.h documents each call. The differences in C++ are:
+ * The rules at the top of seconder.h hold here too. The differences in C++ are:
  *
  * Owners      Every handle is owned by an object that can be moved but not copied, and that is as
  *             large as a pointer. get() returns the handle for use with the C interface, release()
  *             gives up ownership of it.
  * Failures    A call such as verify() throws a seconder::Error if it fails. Its counterpart
- *             try_verify() returns a Result instead. With -fno-exceptions only the latter exist; a
- *             program may contain files of both kinds, which can pass each other the handles of C.
+ *             try_verify(), which also describes the arguments and the failures, returns a Result
+ *             instead. With -fno-exceptions only the latter exist; a program may contain files of
+ *             both kinds, which can pass each other the handles of C.
  * Text in     is read before a call returns, and never kept. A text that contains a NUL is
  *             Status::invalid_argument, or Status::token_malformed for a code; it is not truncated
  *             there.
  * Text out    is a view into its owner, so it cannot be read from a temporary owner, which is gone
  *             at the end of the statement. It is NUL-terminated; its data() is nullptr if the
  *             service does not provide the text.
+ * Options     An option that is 0 or has no value selects its default.
  * Functions   that the library calls may throw: an exception counts as a failure. */
 #ifndef SECONDER_HPP
 #define SECONDER_HPP
@@ -195,18 +197,33 @@ inline std::string_view view(const char *text) noexcept
     return text ? std::string_view(text) : std::string_view();
 }
 
-inline std::optional<bool> flag(bool yes, bool known) noexcept
+/// A value that the service may not provide.
+template <class T> std::optional<T> known(T value, bool is_known) noexcept
 {
-    if (!known)
-        return std::nullopt;
-    return yes;
+    return is_known ? std::optional<T>(value) : std::nullopt;
 }
 
-inline std::optional<std::chrono::seconds> seconds(std::uint64_t count, bool known) noexcept
+inline std::chrono::seconds seconds(std::uint64_t count) noexcept
 {
-    if (!known)
-        return std::nullopt;
-    return std::chrono::seconds(static_cast<std::int64_t>(count));
+    return std::chrono::seconds(static_cast<std::chrono::seconds::rep>(count));
+}
+
+/// The values of a list in C. A text becomes a view.
+template <class Raw, class Item>
+auto list(const Raw *handle, std::size_t (*count)(const Raw *),
+          const Item *(*item)(const Raw *, std::size_t))
+{
+    using Value = std::conditional_t<std::is_same_v<Item, char>, std::string_view, const Item *>;
+    std::vector<Value> values(count(handle));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = item(handle, i);
+    return values;
+}
+
+/// A handle that belongs to another one, if the service provides it.
+template <class T> std::optional<T> part(const typename T::raw *handle) noexcept
+{
+    return handle == nullptr ? std::nullopt : std::optional<T>(*handle);
 }
 
 inline std::int32_t choice(std::optional<bool> made) noexcept
@@ -249,6 +266,22 @@ private:
         void operator()(Raw *handle) const noexcept { Free(handle); }
     };
     std::unique_ptr<Raw, Freed> handle_;
+};
+
+/// Refers to a handle of C that belongs to another one.
+template <class Raw> class View {
+public:
+    using raw = Raw;
+
+    explicit View(const Raw &handle) noexcept : handle_(&handle) {}
+    View(const View &) = default;
+    View &operator=(const View &) = default;
+
+    /// Returns the handle for use with the C interface.
+    const Raw *get() const noexcept { return handle_; }
+
+private:
+    const Raw *handle_;
 };
 
 } // namespace detail
@@ -476,28 +509,30 @@ private:
 namespace detail {
 
 /// Makes a call that returns a handle.
-template <class T, class Call> Result<T> with_out(Call call)
+template <class T, class Function, class... Arguments>
+Result<T> call(Function function, Arguments... arguments)
 {
     typename T::raw *out = nullptr;
     seconder_error *error = nullptr;
-    const seconder_status status = call(&out, &error);
+    const seconder_status status = function(arguments..., &out, &error);
     if (status != SECONDER_OK)
         return Error(status, error);
     return T(out);
 }
 
 /// Makes a call that returns only a status.
-template <class Call> Result<void> run(Call call)
+template <class Function, class... Arguments>
+Result<void> run(Function function, Arguments... arguments)
 {
     seconder_error *error = nullptr;
-    const seconder_status status = call(&error);
+    const seconder_status status = function(arguments..., &error);
     if (status != SECONDER_OK)
         return Error(status, error);
     return Result<void>();
 }
 
-/// Runs a function of the program. An exception must not reach C: it is caught, its text is passed to
-/// `report`, and `failed` is returned.
+/// Runs a function of the program. An exception must not reach C: it is caught, its text is passed
+/// to `report`, and `failed` is returned.
 template <class Value, class Call, class Report>
 Value within(Value failed, Call call, Report report) noexcept
 {
@@ -637,8 +672,8 @@ struct ReplayEntry {
 /// is sent(), and false means that a message has failed for good, and that a callback is posted
 /// again. So does an exception.
 ///
-/// After retry(), not_attempted() and ambiguous(), the call that requests the code succeeds, and further
-/// attempts are made by Service::run_jobs(), which the program has to call.
+/// After retry(), not_attempted() and ambiguous(), the call that requests the code succeeds, and
+/// further attempts are made by Service::run_jobs(), which the program has to call.
 class Outcome {
 public:
     Outcome(bool accepted) noexcept : number_(accepted ? SECONDER_OUTCOME_SENT : -1) {}
@@ -664,8 +699,8 @@ public:
     {
         return Outcome(SECONDER_OUTCOME_RETRY, {}, after, std::move(reason));
     }
-    /// Nothing was attempted, such as because no more messages are taken in this second. It counts as no
-    /// attempt. The next one is made after this time, or after about a second.
+    /// Nothing was attempted, such as because no more messages are taken in this second. It counts
+    /// as no attempt. The next one is made after this time, or after about a second.
     static Outcome not_attempted(std::optional<std::chrono::milliseconds> after = {},
                                  std::string reason = {})
     {
@@ -727,8 +762,8 @@ struct PhoneLine {
     /// True if the number was ported from another carrier.
     std::optional<bool> ported = {};
 };
-/// Looks up a number, in E.164. std::nullopt, or an exception, if the look-up failed. Many threads may run
-/// it at once.
+/// Looks up a number, in E.164. std::nullopt, or an exception, if the look-up failed. Many threads
+/// may run it at once.
 using Lookup = std::function<std::optional<PhoneLine>(std::string_view number)>;
 /// The result of Service::run_jobs().
 struct JobsRun {
@@ -888,98 +923,223 @@ struct OpenOptions {
     Lookup lookup = {};
 };
 
-struct CreateUserOptions {
-    std::optional<bool> send_install_link_via_sms = {};
-    /// Rejects a number that a user has already, and then changes nothing.
-    std::optional<bool> new_only = {};
-};
-
-struct DeleteUserOptions {
-    std::optional<std::string> user_ip = {};
-};
-
-struct RegisterActivityOptions {
-    /// The text of a JSON object.
-    std::optional<std::string> data = {};
-    std::optional<std::string> user_ip = {};
-};
-
-struct UserStatusOptions {
-    std::optional<std::string> user_ip = {};
-};
-
-struct RequestSmsOptions {
-    std::optional<std::string> action = {};
-    std::optional<std::string> action_message = {};
-    std::optional<std::string> locale = {};
-    /// Sends a code to a user who has an app too. By default, as the application has it.
-    std::optional<bool> force = {};
-    std::optional<std::string> user_ip = {};
-};
-
-struct RequestCallOptions {
-    std::optional<std::string> action = {};
-    std::optional<std::string> action_message = {};
-    std::optional<std::string> locale = {};
-    /// Sends a code to a user who has an app too. By default, as the application has it.
-    std::optional<bool> force = {};
-    std::optional<std::string> user_ip = {};
-};
-
-struct VerifyOptions {
-    /// Checks the code even if the user was never confirmed.
-    bool force = false;
-    std::optional<std::string> action = {};
-    std::optional<std::string> user_ip = {};
-};
-
-struct EnrolAuthenticatorOptions {
-    std::optional<std::string> label = {};
-    std::uint64_t qr_size = 0;
-};
-
-struct PrepareOfflineOptions {
-    /// 0 is the default, 3.
-    std::uint64_t days = 0;
-    std::optional<std::string> machine = {};
+/// A logo to show with an approval request.
+struct Logo {
+    /// "default", "low", "med" or "high".
+    std::string res = {};
+    /// The URL of the picture.
+    std::string url = {};
 };
 
 /// A login that was accepted while the service was unreachable.
 struct OfflineLogin {
+    /// The step of the code.
     std::uint64_t step = 0;
-    /// In Unix seconds.
+    /// When the code was accepted, in Unix seconds.
     std::uint64_t time = 0;
 };
 
-struct ReportOfflineOptions {
-    std::optional<std::string> machine = {};
+namespace detail {
+
+inline seconder_logo raw(const Logo &given) noexcept
+{
+    seconder_logo c = {};
+    c.res = text_if(given.res);
+    c.url = text_if(given.url);
+    return c;
+}
+
+inline seconder_offline_login raw(const OfflineLogin &given) noexcept
+{
+    seconder_offline_login c = {};
+    c.step = given.step;
+    c.time = given.time;
+    return c;
+}
+
+template <class T> auto raw_list(const std::vector<T> &given)
+{
+    std::vector<decltype(raw(std::declval<const T &>()))> values;
+    values.reserve(given.size());
+    for (const T &one : given)
+        values.push_back(raw(one));
+    return values;
+}
+
+} // namespace detail
+
+/// Options of create_user().
+struct CreateUserOptions {
+    /// Sends a new user a text message with a link to the app. Its outcome is
+    /// UserCreated::install_message(). Default: true.
+    std::optional<bool> send_install_link_via_sms = {};
+    /// Rejects a number that a user has already, and then changes nothing. A service that does not
+    /// say whether the user is new is Status::invalid_response, though it may have enrolled the
+    /// user. Default: false, which returns that user.
+    std::optional<bool> new_only = {};
 };
 
-struct RememberOptions {
-    /// 0 is the default, 30.
-    std::uint64_t days = 0;
+/// Options of request_sms().
+struct RequestSmsOptions {
+    /// Makes the code valid only for this action, which must also be passed to verify(). 1 to 128
+    /// bytes without control characters.
+    std::optional<std::string> action = {};
+    /// The description of the action in the message. 1 to 1024 bytes.
+    std::optional<std::string> action_message = {};
+    /// The language of the message, such as "de". A service that lacks it uses its own. Default: as
+    /// configured with the service.
+    std::optional<std::string> locale = {};
+    /// Sends the code even if the user has an app. Default: as configured with the service, no at
+    /// first.
+    std::optional<bool> force = {};
+    /// The IP address from which the request originates, which a service may limit. IPv4 or IPv6
+    /// text.
+    std::optional<std::string> user_ip = {};
 };
 
-struct Logo {
-    std::string res;
-    std::string url;
+/// Options of request_call().
+struct RequestCallOptions {
+    /// Makes the code valid only for this action, which must also be passed to verify(). 1 to 128
+    /// bytes without control characters.
+    std::optional<std::string> action = {};
+    /// The description of the action in the voice call. 1 to 1024 bytes.
+    std::optional<std::string> action_message = {};
+    /// The language of the voice call, such as "de". A service that lacks it uses its own. Default:
+    /// as configured with the service.
+    std::optional<std::string> locale = {};
+    /// Calls the user even if the user has an app. Default: as configured with the service, no at
+    /// first.
+    std::optional<bool> force = {};
+    /// The IP address from which the request originates, which a service may limit. IPv4 or IPv6
+    /// text.
+    std::optional<std::string> user_ip = {};
 };
 
+/// Options of verify().
+struct VerifyOptions {
+    /// Checks the code even if the user is not confirmed yet.
+    bool force = false;
+    /// The action that the code was sent for. 1 to 128 bytes without control characters.
+    std::optional<std::string> action = {};
+    /// The IP address from which the request originates. IPv4 or IPv6 text.
+    std::optional<std::string> user_ip = {};
+};
+
+/// Options of delete_user().
+struct DeleteUserOptions {
+    /// The IP address from which the request originates. IPv4 or IPv6 text.
+    std::optional<std::string> user_ip = {};
+};
+
+/// Options of register_activity().
+struct RegisterActivityOptions {
+    /// Additional data about the activity: a JSON object as text, at most 16 KiB. A remote service
+    /// receives it as `nested_as_json` of seconder_open_options describes.
+    std::optional<std::string> data = {};
+    /// The user's IP address during the activity. IPv4 or IPv6 text.
+    std::optional<std::string> user_ip = {};
+};
+
+/// Options of app_details().
+struct AppDetailsOptions {
+    /// The IP address from which the request originates. IPv4 or IPv6 text.
+    std::optional<std::string> user_ip = {};
+};
+
+/// Options of user_status().
+struct UserStatusOptions {
+    /// The IP address from which the request originates. IPv4 or IPv6 text.
+    std::optional<std::string> user_ip = {};
+};
+
+/// Options of app_stats().
+struct AppStatsOptions {
+    /// The IP address from which the request originates. IPv4 or IPv6 text.
+    std::optional<std::string> user_ip = {};
+};
+
+/// Options of start_phone_verification().
+struct StartPhoneVerificationOptions {
+    /// The language of the message, such as "de". A service that lacks it uses its own. Default: as
+    /// configured with the service.
+    std::optional<std::string> locale = {};
+    /// The number of digits of the code, 4 to 10. Default: as configured with the service.
+    std::uint64_t code_length = 0;
+    /// The IP address from which the request originates, which a service may limit. IPv4 or IPv6
+    /// text.
+    std::optional<std::string> user_ip = {};
+};
+
+/// Options of phone_info().
+struct PhoneInfoOptions {
+    /// The user's IP address. IPv4 or IPv6 text.
+    std::optional<std::string> user_ip = {};
+};
+
+/// Options of create_approval().
 struct CreateApprovalOptions {
-    /// The text of a JSON object.
+    /// Further details shown to the user: names and texts, without characters that XML cannot have.
+    /// Other values reach a remote service as RegisterActivityOptions::data describes. A JSON
+    /// object as text, at most 16 KiB.
     std::optional<std::string> details = {};
-    /// The text of a JSON object.
+    /// Details not shown to the user, and returned to the application. Sent as `details` are. A
+    /// JSON object as text, at most 16 KiB.
     std::optional<std::string> hidden_details = {};
+    /// Logos to show, at most 16 KiB in JSON. If there are any, one must have `res` = "default".
     std::vector<Logo> logos = {};
-    /// 0 is the default, a day; `forever` means no expiry.
+    /// The time that the request remains open, in seconds, 1 to 315360000, or `forever`. Default:
+    /// 86400.
     std::int64_t seconds_to_expire = 0;
-    /// The digits of the number that the user has to type on the phone: 2, 3 or 6; -1 for none, and 0 for the
-    /// default of the application.
+    /// The number of digits of a number that the reply carries, the application shows, and the user
+    /// has to type on the device to approve the request: 2, 3 or 6, or -1 for none. Default: as the
+    /// application has it, none at first.
     std::int64_t number_digits = 0;
 };
 
+/// Options of phone_verification_status().
+struct PhoneVerificationStatusOptions {
+    /// The id of the verification, from PhoneVerificationStarted::uuid(). 1 to 64 letters, digits
+    /// and dashes of ASCII.
+    std::optional<std::string> uuid = {};
+    /// The number without its calling code, whose latest verification is meant. 4 to 15 digits in
+    /// groups that dashes, periods or spaces may separate.
+    std::optional<std::string> phone_number = {};
+    /// The calling code of the number. "1" to "999".
+    std::optional<std::string> country_code = {};
+};
+
+/// Options of enrol_authenticator().
+struct EnrolAuthenticatorOptions {
+    /// The label that the app shows with the code, without a colon. 1 to 1024 bytes. Default: the
+    /// user's e-mail address, with a space for each colon.
+    std::optional<std::string> label = {};
+    /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
+    std::uint64_t qr_size = 0;
+};
+
+/// Options of prepare_offline().
+struct PrepareOfflineOptions {
+    /// The number of days, 1 to 7, and at most as many as the service allows. Default: 3.
+    std::uint64_t days = 0;
+    /// The machine that keeps the hashes, for the service's records. 1 to 1024 bytes.
+    std::optional<std::string> machine = {};
+};
+
+/// Options of report_offline().
+struct ReportOfflineOptions {
+    /// The machine, for the service's records. 1 to 1024 bytes.
+    std::optional<std::string> machine = {};
+};
+
+/// Options of remember().
+struct RememberOptions {
+    /// The number of days, 1 to 400. Default: 30.
+    std::uint64_t days = 0;
+};
+
+/// Options of invite_device().
 struct InviteDeviceOptions {
-    /// The width and height of the QR code, 100 to 1000 pixels; 0 is the default, 300.
+    /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
     std::uint64_t qr_size = 0;
 };
 
@@ -989,31 +1149,6 @@ struct WaitForApprovalOptions {
     /// Also accepts a request whose user the service does not name. Check the answer with
     /// approved_unbound().
     bool unbound = false;
-};
-
-struct StartPhoneVerificationOptions {
-    std::optional<std::string> locale = {};
-    std::uint64_t code_length = 0;
-    std::optional<std::string> user_ip = {};
-};
-
-/// The verification to look up: `uuid`, or the number and its calling code.
-struct PhoneVerificationStatusOptions {
-    std::optional<std::string> uuid = {};
-    std::optional<std::string> phone_number = {};
-    std::optional<std::string> country_code = {};
-};
-
-struct PhoneInfoOptions {
-    std::optional<std::string> user_ip = {};
-};
-
-struct AppDetailsOptions {
-    std::optional<std::string> user_ip = {};
-};
-
-struct AppStatsOptions {
-    std::optional<std::string> user_ip = {};
 };
 
 /// The decisions to read, documented in seconder_audit_options.
@@ -1039,25 +1174,30 @@ class UserCreated : public detail::Handle<seconder_user_created, seconder_user_c
 public:
     using Handle::Handle;
 
-    /// The user's id: store it with the account, and pass it to the other calls.
+    /// The id to store and to pass to the other calls.
     std::uint64_t user_id() const noexcept { return seconder_user_created_user_id(get()); }
 
-    /// Returns whether the call enrolled the user. Otherwise the user was there before, and may be
-    /// another person than the one who typed the number. Empty if the service does not say.
+    /// Returns whether the call enrolled the user. False for a user who was there before, who may
+    /// be another person than the one who typed the number. std::nullopt if the service does not
+    /// say: only a service of Seconder does.
     std::optional<bool> created() const noexcept
     {
-        return detail::flag(seconder_user_created_created(get()),
-                            seconder_user_created_created_known(get()));
+        return detail::known(seconder_user_created_created(get()),
+                             seconder_user_created_created_known(get()));
     }
 
+    /// The service's message.
     std::string_view message() const & noexcept
     {
         return detail::view(seconder_user_created_message(get()));
     }
     std::string_view message() const && = delete;
 
-    /// The outcome of the SMS with a link to install the app: "sent", "queued", "not_configured",
-    /// "not_requested" or "failed". Empty if the service does not say.
+    /// The outcome of the text message with a link to the app. "sent": it was sent; "queued": it
+    /// could not be sent yet, and is attempted again; "not_configured": it is not sent, because the
+    /// application has no link to an app, or SMS is not enabled for it; "not_requested": it is not
+    /// sent, because the call does not request it, or the user was there before; "failed": it could
+    /// not be sent. Empty if the service does not say: only a service of Seconder does.
     std::string_view install_message() const & noexcept
     {
         return detail::view(seconder_user_created_install_message(get()));
@@ -1065,161 +1205,27 @@ public:
     std::string_view install_message() const && = delete;
 };
 
-/// The reply of calls that return only a message.
-class Done : public detail::Handle<seconder_done, seconder_done_free> {
-public:
-    using Handle::Handle;
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_done_message(get()));
-    }
-    std::string_view message() const && = delete;
-};
-
-/// The factors that protect a user's account. The object refers to the reply that it was read from, and
-/// must not outlive it.
-class Factors {
-public:
-    explicit Factors(const seconder_factors &factors) noexcept : factors_(&factors) {}
-    Factors(const Factors &) = default;
-    Factors &operator=(const Factors &) = default;
-
-    /// Returns whether codes can be sent to the user's number by SMS.
-    bool sms() const noexcept { return seconder_factors_sms(factors_); }
-    /// The number of recovery codes that are left.
-    std::uint64_t recovery_codes() const noexcept
-    {
-        return seconder_factors_recovery_codes(factors_);
-    }
-    /// Returns whether codes by SMS and voice are not checked until the user is unlocked.
-    bool codes_locked() const noexcept { return seconder_factors_codes_locked(factors_); }
-    /// Returns whether the codes of authenticator apps are not checked.
-    bool authenticators_locked() const noexcept
-    {
-        return seconder_factors_authenticators_locked(factors_);
-    }
-    /// Returns whether recovery codes are not checked.
-    bool recovery_codes_locked() const noexcept
-    {
-        return seconder_factors_recovery_codes_locked(factors_);
-    }
-
-    /// The authenticator apps, oldest first: at most one that is confirmed, and one that is pending.
-    std::vector<const seconder_authenticator *> authenticators() const
-    {
-        std::vector<const seconder_authenticator *> all;
-        for (std::size_t i = 0; i < seconder_factors_authenticator_count(factors_); ++i)
-            all.push_back(seconder_factors_authenticator(factors_, i));
-        return all;
-    }
-
-    /// The devices that the user has registered for approval requests, oldest first.
-    std::vector<const seconder_registered_device *> devices() const
-    {
-        std::vector<const seconder_registered_device *> all;
-        for (std::size_t i = 0; i < seconder_factors_device_count(factors_); ++i)
-            all.push_back(seconder_factors_device(factors_, i));
-        return all;
-    }
-
-private:
-    const seconder_factors *factors_;
-};
-
-/// The devices that a user has registered for approval requests.
-class RegisteredDevices
-    : public detail::Handle<seconder_registered_devices, seconder_registered_devices_free> {
-public:
-    using Handle::Handle;
-
-    /// Oldest first.
-    std::vector<const seconder_registered_device *> devices() const &
-    {
-        std::vector<const seconder_registered_device *> all;
-        for (std::size_t i = 0; i < seconder_registered_devices_device_count(get()); ++i)
-            all.push_back(seconder_registered_devices_device(get(), i));
-        return all;
-    }
-    std::vector<const seconder_registered_device *> devices() const && = delete;
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_registered_devices_message(get()));
-    }
-    std::string_view message() const && = delete;
-};
-
-/// A user as the service knows them.
-class UserStatusReply
-    : public detail::Handle<seconder_user_status_reply, seconder_user_status_reply_free> {
-public:
-    using Handle::Handle;
-
-    std::uint64_t user_id() const noexcept { return seconder_user_status_reply_user_id(get()); }
-    bool confirmed() const noexcept { return seconder_user_status_reply_confirmed(get()); }
-    bool registered() const noexcept { return seconder_user_status_reply_registered(get()); }
-    std::uint64_t country_code() const noexcept
-    {
-        return seconder_user_status_reply_country_code(get());
-    }
-    bool has_hard_token() const noexcept
-    {
-        return seconder_user_status_reply_has_hard_token(get());
-    }
-    bool account_disabled() const noexcept
-    {
-        return seconder_user_status_reply_account_disabled(get());
-    }
-
-    /// Masked.
-    std::string_view phone_number() const & noexcept
-    {
-        return detail::view(seconder_user_status_reply_phone_number(get()));
-    }
-    std::string_view phone_number() const && = delete;
-
-    /// The types of the devices that generate or receive codes.
-    std::vector<std::string_view> devices() const &
-    {
-        std::vector<std::string_view> devices;
-        for (std::size_t i = 0; i < seconder_user_status_reply_device_count(get()); ++i)
-            devices.push_back(detail::view(seconder_user_status_reply_device(get(), i)));
-        return devices;
-    }
-    std::vector<std::string_view> devices() const && = delete;
-
-    /// The factors that protect the account; std::nullopt if the service does not say, as only a service of
-    /// Seconder does.
-    std::optional<Factors> factors() const & noexcept
-    {
-        const seconder_factors *factors = seconder_user_status_reply_factors(get());
-        return factors == nullptr ? std::nullopt : std::optional<Factors>(*factors);
-    }
-    std::optional<Factors> factors() const && = delete;
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_user_status_reply_message(get()));
-    }
-    std::string_view message() const && = delete;
-};
-
 /// A code that was sent, or was not needed.
-class CodeRequested
-    : public detail::Handle<seconder_code_requested, seconder_code_requested_free> {
+class CodeRequested : public detail::Handle<seconder_code_requested, seconder_code_requested_free> {
 public:
     using Handle::Handle;
 
-    /// Returns whether nothing was sent because the user has an app.
-    bool ignored() const noexcept { return seconder_code_requested_ignored(get()); }
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_code_requested_message(get()));
+    }
+    std::string_view message() const && = delete;
 
-    /// Masked.
+    /// The number used, masked: "+1-XXX-XXX-XX23".
     std::string_view cellphone() const & noexcept
     {
         return detail::view(seconder_code_requested_cellphone(get()));
     }
     std::string_view cellphone() const && = delete;
+
+    /// Returns whether nothing was sent because the user has an app and the code was not forced.
+    bool ignored() const noexcept { return seconder_code_requested_ignored(get()); }
 
     /// The user's latest device, if the request was ignored.
     std::string_view device() const & noexcept
@@ -1228,19 +1234,14 @@ public:
     }
     std::string_view device() const && = delete;
 
-    /// After how long another request for the same action by the same channel is accepted, even if
-    /// the code is not used; std::nullopt if nothing was sent or if the service does not say.
+    /// After how many seconds another request for the same action by the same channel is accepted,
+    /// even if the code is not used. std::nullopt if nothing was sent, or if the service does not
+    /// say: only a service of Seconder does.
     std::optional<std::chrono::seconds> resend_after() const noexcept
     {
-        return detail::seconds(seconder_code_requested_resend_after(get()),
-                               seconder_code_requested_resend_after_known(get()));
+        return detail::known(detail::seconds(seconder_code_requested_resend_after(get())),
+                             seconder_code_requested_resend_after_known(get()));
     }
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_code_requested_message(get()));
-    }
-    std::string_view message() const && = delete;
 };
 
 /// The reply for a code that was checked and is correct. Any other outcome returns none.
@@ -1248,83 +1249,408 @@ class Verification : public detail::Handle<seconder_verification, seconder_verif
 public:
     using Handle::Handle;
 
-    /// The device that generated or received the code; nullptr if the service does not provide it.
-    const seconder_device_info *device() const & noexcept
-    {
-        return seconder_verification_device(get());
-    }
-    const seconder_device_info *device() const && = delete;
-
+    /// The service's message.
     std::string_view message() const & noexcept
     {
         return detail::view(seconder_verification_message(get()));
     }
     std::string_view message() const && = delete;
+
+    /// The device that generated or received the code, if the service provides it (interface 2.5).
+    /// nullptr if the service does not provide it.
+    const seconder_device_info *device() const & noexcept
+    {
+        return seconder_verification_device(get());
+    }
+    const seconder_device_info *device() const && = delete;
 };
 
-/// The data that a user's authenticator app needs. Anyone who sees it can generate the user's codes.
-class AuthenticatorEnrolled : public detail::Handle<seconder_authenticator_enrolled,
-                                                    seconder_authenticator_enrolled_free> {
+/// The reply to a call that returns only a message.
+class Done : public detail::Handle<seconder_done, seconder_done_free> {
 public:
     using Handle::Handle;
 
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_done_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// The service's record of an application (interface 2.3).
+class Application : public detail::Handle<seconder_application, seconder_application_free> {
+public:
+    using Handle::Handle;
+
+    /// The application's number.
+    std::uint64_t app_id() const noexcept { return seconder_application_app_id(get()); }
+
+    /// The name shown to users in messages.
+    std::string_view name() const & noexcept
+    {
+        return detail::view(seconder_application_name(get()));
+    }
+    std::string_view name() const && = delete;
+
+    /// The application's plan with the service.
+    std::string_view plan() const & noexcept
+    {
+        return detail::view(seconder_application_plan(get()));
+    }
+    std::string_view plan() const && = delete;
+
+    /// Returns whether codes can be sent by SMS.
+    bool sms_enabled() const noexcept { return seconder_application_sms_enabled(get()); }
+
+    /// Returns whether codes can be sent by voice call.
+    bool phone_calls_enabled() const noexcept
+    {
+        return seconder_application_phone_calls_enabled(get());
+    }
+
+    /// Returns whether approval requests can be sent.
+    bool push_enabled() const noexcept { return seconder_application_push_enabled(get()); }
+
+    /// Returns whether the application's own app is used.
+    bool white_label() const noexcept { return seconder_application_white_label(get()); }
+
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_application_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// The factors of a user (interface 2.7). None of these is a secret. A service that leaves one of
+/// them out says nothing: an empty list would mean that the user has none.
+///
+/// The object refers to the reply that it is read from, and must not outlive it.
+class Factors : public detail::View<seconder_factors> {
+public:
+    using View::View;
+
+    /// Returns whether codes can be sent to the user's number by SMS.
+    bool sms() const noexcept { return seconder_factors_sms(get()); }
+
+    /// The user's authenticator apps, oldest first: at most one that is confirmed, and one that is
+    /// pending.
+    std::vector<const seconder_authenticator *> authenticators() const
+    {
+        return detail::list(get(), seconder_factors_authenticator_count,
+                            seconder_factors_authenticator);
+    }
+
+    /// The devices that the user has registered for approval requests, oldest first.
+    std::vector<const seconder_registered_device *> devices() const
+    {
+        return detail::list(get(), seconder_factors_device_count, seconder_factors_device);
+    }
+
+    /// The number of recovery codes that the user has left.
+    std::uint64_t recovery_codes() const noexcept { return seconder_factors_recovery_codes(get()); }
+
+    /// Returns whether codes by SMS and voice are not checked, after too many wrong ones in a row,
+    /// until unlock_user(); false if the service does not say.
+    bool codes_locked() const noexcept { return seconder_factors_codes_locked(get()); }
+
+    /// Returns whether the codes of authenticator apps are not checked, until unlock_user().
+    bool authenticators_locked() const noexcept
+    {
+        return seconder_factors_authenticators_locked(get());
+    }
+
+    /// Returns whether recovery codes are not checked, until unlock_user().
+    bool recovery_codes_locked() const noexcept
+    {
+        return seconder_factors_recovery_codes_locked(get());
+    }
+};
+
+/// The service's record of a user (interface 2.2).
+class UserStatusReply
+    : public detail::Handle<seconder_user_status_reply, seconder_user_status_reply_free> {
+public:
+    using Handle::Handle;
+
+    /// The user's id.
+    std::uint64_t user_id() const noexcept { return seconder_user_status_reply_user_id(get()); }
+
+    /// Returns whether the user has used a valid code.
+    bool confirmed() const noexcept { return seconder_user_status_reply_confirmed(get()); }
+
+    /// Returns whether the user has registered an app.
+    bool registered() const noexcept { return seconder_user_status_reply_registered(get()); }
+
+    /// The calling code of the user's number.
+    std::uint64_t country_code() const noexcept
+    {
+        return seconder_user_status_reply_country_code(get());
+    }
+
+    /// The user's number, masked: "XXX-XXX-0123".
+    std::string_view phone_number() const & noexcept
+    {
+        return detail::view(seconder_user_status_reply_phone_number(get()));
+    }
+    std::string_view phone_number() const && = delete;
+
+    /// The types of device that generate or receive codes: "android", "android_tablet", "ios",
+    /// "svc_chrome", "sms".
+    std::vector<std::string_view> devices() const &
+    {
+        return detail::list(get(), seconder_user_status_reply_device_count,
+                            seconder_user_status_reply_device);
+    }
+    std::vector<std::string_view> devices() const && = delete;
+
+    /// Returns whether the user has a hardware token.
+    bool has_hard_token() const noexcept
+    {
+        return seconder_user_status_reply_has_hard_token(get());
+    }
+
+    /// Returns whether the user's account is disabled.
+    bool account_disabled() const noexcept
+    {
+        return seconder_user_status_reply_account_disabled(get());
+    }
+
+    /// The factors that protect the account. std::nullopt if the service does not say: only a
+    /// service of Seconder does.
+    std::optional<Factors> factors() const & noexcept
+    {
+        return detail::part<Factors>(seconder_user_status_reply_factors(get()));
+    }
+    std::optional<Factors> factors() const && = delete;
+
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_user_status_reply_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// The application's usage.
+class Statistics : public detail::Handle<seconder_statistics, seconder_statistics_free> {
+public:
+    using Handle::Handle;
+
+    /// The application's number.
+    std::uint64_t app_id() const noexcept { return seconder_statistics_app_id(get()); }
+
+    /// The number of months, as the service counts them.
+    std::uint64_t count() const noexcept { return seconder_statistics_count(get()); }
+
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_statistics_message(get()));
+    }
+    std::string_view message() const && = delete;
+
+    /// The months, oldest first.
+    std::vector<const seconder_monthly_statistic *> stats() const &
+    {
+        return detail::list(get(), seconder_statistics_stat_count, seconder_statistics_stat);
+    }
+    std::vector<const seconder_monthly_statistic *> stats() const && = delete;
+
+    /// The current number of the application's users.
+    std::uint64_t total_users() const noexcept { return seconder_statistics_total_users(get()); }
+};
+
+/// A verification that was started: a code was sent to the number.
+class PhoneVerificationStarted
+    : public detail::Handle<seconder_phone_verification_started,
+                            seconder_phone_verification_started_free> {
+public:
+    using Handle::Handle;
+
+    /// The number's carrier.
+    std::string_view carrier() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_started_carrier(get()));
+    }
+    std::string_view carrier() const && = delete;
+
+    /// Returns whether the number was ported from another carrier. std::nullopt if the service does
+    /// not provide it.
+    std::optional<bool> is_ported() const noexcept
+    {
+        return detail::known(seconder_phone_verification_started_is_ported(get()),
+                             seconder_phone_verification_started_is_ported_known(get()));
+    }
+
+    /// Returns whether the number is a mobile number. std::nullopt if the service does not provide
+    /// it.
+    std::optional<bool> is_cellphone() const noexcept
+    {
+        return detail::known(seconder_phone_verification_started_is_cellphone(get()),
+                             seconder_phone_verification_started_is_cellphone_known(get()));
+    }
+
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_started_message(get()));
+    }
+    std::string_view message() const && = delete;
+
+    /// The time that the code remains valid, in seconds, or `forever`. 0 if the service does not
+    /// provide it.
+    std::int64_t seconds_to_expire() const noexcept
+    {
+        return seconder_phone_verification_started_seconds_to_expire(get());
+    }
+
+    /// The id of the verification.
+    std::string_view uuid() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_started_uuid(get()));
+    }
+    std::string_view uuid() const && = delete;
+
+    /// After how many seconds another code can be sent to the number by the same channel, even if
+    /// this one is not used. std::nullopt if the service does not say: only a service of Seconder
+    /// does.
+    std::optional<std::chrono::seconds> resend_after() const noexcept
+    {
+        return detail::known(
+            detail::seconds(seconder_phone_verification_started_resend_after(get())),
+            seconder_phone_verification_started_resend_after_known(get()));
+    }
+};
+
+/// The service's record of a phone number.
+class PhoneInformation
+    : public detail::Handle<seconder_phone_information, seconder_phone_information_free> {
+public:
+    using Handle::Handle;
+
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_phone_information_message(get()));
+    }
+    std::string_view message() const && = delete;
+
+    /// The type of the number. "voip": a number reached over the Internet; "landline": a number
+    /// that receives no SMS; "cellphone": a mobile number; "unknown": none of these for certain.
+    std::string_view type() const & noexcept
+    {
+        return detail::view(seconder_phone_information_type(get()));
+    }
+    std::string_view type() const && = delete;
+
+    /// The number's carrier.
+    std::string_view provider() const & noexcept
+    {
+        return detail::view(seconder_phone_information_provider(get()));
+    }
+    std::string_view provider() const && = delete;
+
+    /// Returns whether the number was ported from another carrier. std::nullopt if the service does
+    /// not provide it.
+    std::optional<bool> ported() const noexcept
+    {
+        return detail::known(seconder_phone_information_ported(get()),
+                             seconder_phone_information_ported_known(get()));
+    }
+};
+
+/// An approval request that was created.
+class ApprovalCreated
+    : public detail::Handle<seconder_approval_created, seconder_approval_created_free> {
+public:
+    using Handle::Handle;
+
+    /// The id of the request, for check_approval().
+    std::string_view uuid() const & noexcept
+    {
+        return detail::view(seconder_approval_created_uuid(get()));
+    }
+    std::string_view uuid() const && = delete;
+
+    /// The service's message. An engine's says if the user has no device that could respond.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_approval_created_message(get()));
+    }
+    std::string_view message() const && = delete;
+
+    /// The number that the application shows and the user types on the device. Empty if the request
+    /// needs no number.
+    std::string_view number() const & noexcept
+    {
+        return detail::view(seconder_approval_created_number(get()));
+    }
+    std::string_view number() const && = delete;
+};
+
+/// The service's record of a number's verification.
+class PhoneVerificationRecord
+    : public detail::Handle<seconder_phone_verification_record,
+                            seconder_phone_verification_record_free> {
+public:
+    using Handle::Handle;
+
+    /// The state of the verification. "pending": the code was sent and can still be checked;
+    /// "verified": the code was right; "expired": the code was not entered in time, or wrong codes
+    /// were entered too often; "unknown": a status that this library does not know.
+    std::string_view status() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_record_status(get()));
+    }
+    std::string_view status() const && = delete;
+
+    /// The time that the code remains valid, in seconds; 0 unless the verification is pending.
+    std::uint64_t seconds_to_expire() const noexcept
+    {
+        return seconder_phone_verification_record_seconds_to_expire(get());
+    }
+
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_record_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// The secret for the user's app. Anyone who has it can generate the user's codes.
+class AuthenticatorEnrolled
+    : public detail::Handle<seconder_authenticator_enrolled, seconder_authenticator_enrolled_free> {
+public:
+    using Handle::Handle;
+
+    /// The label that the app shows with the code.
     std::string_view label() const & noexcept
     {
         return detail::view(seconder_authenticator_enrolled_label(get()));
     }
     std::string_view label() const && = delete;
 
+    /// The name of the application that the code is for.
     std::string_view issuer() const & noexcept
     {
         return detail::view(seconder_authenticator_enrolled_issuer(get()));
     }
     std::string_view issuer() const && = delete;
 
-    /// The otpauth: URI that contains the secret.
+    /// The "otpauth:" URI that contains the secret.
     std::string_view uri() const & noexcept
     {
         return detail::view(seconder_authenticator_enrolled_uri(get()));
     }
     std::string_view uri() const && = delete;
 
-    /// The URI as a QR code: a URL for `<img>`.
+    /// The URI as a QR code: a "data:" or "https:" URL for an `<img>`.
     std::string_view qr_code() const & noexcept
     {
         return detail::view(seconder_authenticator_enrolled_qr_code(get()));
-    }
-    std::string_view qr_code() const && = delete;
-};
-
-/// An invitation to register a phone. Anyone who sees it can use it.
-class DeviceInvited
-    : public detail::Handle<seconder_device_invited, seconder_device_invited_free> {
-public:
-    using Handle::Handle;
-
-    /// For how long it is valid.
-    std::chrono::seconds expires_in() const noexcept
-    {
-        return std::chrono::seconds(seconder_device_invited_expires_in(get()));
-    }
-
-    /// The link that the user opens on the phone.
-    std::string_view link() const & noexcept
-    {
-        return detail::view(seconder_device_invited_link(get()));
-    }
-    std::string_view link() const && = delete;
-
-    /// The code in it, which can be typed too.
-    std::string_view code() const & noexcept
-    {
-        return detail::view(seconder_device_invited_code(get()));
-    }
-    std::string_view code() const && = delete;
-
-    /// The link as a QR code: a URL for `<img>`.
-    std::string_view qr_code() const & noexcept
-    {
-        return detail::view(seconder_device_invited_qr_code(get()));
     }
     std::string_view qr_code() const && = delete;
 };
@@ -1334,31 +1660,37 @@ class FoundUser : public detail::Handle<seconder_found_user, seconder_found_user
 public:
     using Handle::Handle;
 
+    /// The user's id.
     std::uint64_t user_id() const noexcept { return seconder_found_user_user_id(get()); }
-    bool confirmed() const noexcept { return seconder_found_user_confirmed(get()); }
-    /// Returns whether a code of the user's authenticator app was accepted.
-    bool authenticator() const noexcept { return seconder_found_user_authenticator(get()); }
-    std::uint64_t recovery_codes_left() const noexcept
-    {
-        return seconder_found_user_recovery_codes_left(get());
-    }
 
+    /// The login name.
     std::string_view login() const & noexcept
     {
         return detail::view(seconder_found_user_login(get()));
     }
     std::string_view login() const && = delete;
 
-    /// The types of the devices that generate or receive codes.
+    /// Returns whether the user has used a valid code.
+    bool confirmed() const noexcept { return seconder_found_user_confirmed(get()); }
+
+    /// Returns whether the user has a confirmed authenticator app.
+    bool authenticator() const noexcept { return seconder_found_user_authenticator(get()); }
+
+    /// The types of device that generate or receive codes, as in the status of a user: "android",
+    /// "android_tablet", "ios", "svc_chrome", "sms".
     std::vector<std::string_view> devices() const &
     {
-        std::vector<std::string_view> devices;
-        for (std::size_t i = 0; i < seconder_found_user_device_count(get()); ++i)
-            devices.push_back(detail::view(seconder_found_user_device(get(), i)));
-        return devices;
+        return detail::list(get(), seconder_found_user_device_count, seconder_found_user_device);
     }
     std::vector<std::string_view> devices() const && = delete;
 
+    /// The number of recovery codes that the user has left.
+    std::uint64_t recovery_codes_left() const noexcept
+    {
+        return seconder_found_user_recovery_codes_left(get());
+    }
+
+    /// The service's message.
     std::string_view message() const & noexcept
     {
         return detail::view(seconder_found_user_message(get()));
@@ -1366,22 +1698,20 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// The recovery codes of a user. Anyone who sees one can log in with it once.
-class RecoveryCodes
-    : public detail::Handle<seconder_recovery_codes, seconder_recovery_codes_free> {
+/// The recovery codes of a user. Anyone who has one can log in with it once.
+class RecoveryCodes : public detail::Handle<seconder_recovery_codes, seconder_recovery_codes_free> {
 public:
     using Handle::Handle;
 
     /// The codes, of 12 digits each.
     std::vector<std::string_view> codes() const &
     {
-        std::vector<std::string_view> codes;
-        for (std::size_t i = 0; i < seconder_recovery_codes_code_count(get()); ++i)
-            codes.push_back(detail::view(seconder_recovery_codes_code(get(), i)));
-        return codes;
+        return detail::list(get(), seconder_recovery_codes_code_count,
+                            seconder_recovery_codes_code);
     }
     std::vector<std::string_view> codes() const && = delete;
 
+    /// The service's message.
     std::string_view message() const & noexcept
     {
         return detail::view(seconder_recovery_codes_message(get()));
@@ -1389,21 +1719,24 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// The data with which a machine checks codes while the service is unreachable. Anyone who has it can
-/// find the codes by trying all of them.
+/// The hashes by which a machine checks codes while the service is unreachable. Anyone who has them
+/// can find the codes by trying all of them.
 class OfflinePrepared
     : public detail::Handle<seconder_offline_prepared, seconder_offline_prepared_free> {
 public:
     using Handle::Handle;
 
-    /// The id of the authenticator app that generates the codes, for report_offline().
+    /// The number of the authenticator app that generates the codes, for report_offline().
     std::uint64_t authenticator_id() const noexcept
     {
         return seconder_offline_prepared_authenticator_id(get());
     }
+
+    /// The number of digits of a code.
     std::uint64_t digits() const noexcept { return seconder_offline_prepared_digits(get()); }
 
-    /// The time for which the app shows a code, in seconds.
+    /// The time that the app shows a code, in seconds. A step is a time in Unix seconds divided by
+    /// it.
     std::uint64_t period() const noexcept { return seconder_offline_prepared_period(get()); }
 
     /// The step that was used last. No code of it, or of an earlier step, may be accepted.
@@ -1421,20 +1754,23 @@ public:
         return seconder_offline_prepared_expires_at(get());
     }
 
-    /// 32 bytes in Base64.
+    /// The key of the hashes: 32 bytes in Base64.
     std::string_view hash_key() const & noexcept
     {
         return detail::view(seconder_offline_prepared_hash_key(get()));
     }
     std::string_view hash_key() const && = delete;
 
-    /// 8 bytes each, in Base64.
+    /// The hashes, 8 bytes each, in Base64. Each is the first 8 bytes of HMAC-SHA-256 with the key
+    /// OfflinePrepared::hash_key(), of the text "seconder offline code", a zero byte, the user's id
+    /// and the step as 8 bytes each with the most significant first, and the digits of the code.
     std::string_view hashes() const & noexcept
     {
         return detail::view(seconder_offline_prepared_hashes(get()));
     }
     std::string_view hashes() const && = delete;
 
+    /// The service's message.
     std::string_view message() const & noexcept
     {
         return detail::view(seconder_offline_prepared_message(get()));
@@ -1442,32 +1778,99 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// An approval request that was created.
-class ApprovalCreated
-    : public detail::Handle<seconder_approval_created, seconder_approval_created_free> {
+/// The devices that a user has registered.
+class RegisteredDevices
+    : public detail::Handle<seconder_registered_devices, seconder_registered_devices_free> {
 public:
     using Handle::Handle;
 
-    /// The request's uuid, for check_approval() and wait_for_approval().
-    std::string_view uuid() const & noexcept
+    /// The devices, oldest first.
+    std::vector<const seconder_registered_device *> devices() const &
     {
-        return detail::view(seconder_approval_created_uuid(get()));
+        return detail::list(get(), seconder_registered_devices_device_count,
+                            seconder_registered_devices_device);
     }
-    std::string_view uuid() const && = delete;
+    std::vector<const seconder_registered_device *> devices() const && = delete;
 
-    /// The number to show to the user who logs in, who types it on the phone; empty if it needs none.
-    std::string_view number() const & noexcept
-    {
-        return detail::view(seconder_approval_created_number(get()));
-    }
-    std::string_view number() const && = delete;
-
-    /// The service's message. An engine says if the user has no device that could answer yet.
+    /// The service's message.
     std::string_view message() const & noexcept
     {
-        return detail::view(seconder_approval_created_message(get()));
+        return detail::view(seconder_registered_devices_message(get()));
     }
     std::string_view message() const && = delete;
+};
+
+/// A browser that is remembered.
+class Remembered : public detail::Handle<seconder_remembered, seconder_remembered_free> {
+public:
+    using Handle::Handle;
+
+    /// The token for the browser's cookie: at most 200 letters, digits, dashes, dots and
+    /// underscores of ASCII. It is returned only here. Anyone who has it needs no second factor.
+    std::string_view token() const & noexcept
+    {
+        return detail::view(seconder_remembered_token(get()));
+    }
+    std::string_view token() const && = delete;
+
+    /// When the token expires, in Unix seconds.
+    std::uint64_t expires_at() const noexcept { return seconder_remembered_expires_at(get()); }
+
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_remembered_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// The reply for a browser that is recognised. Any other outcome returns none.
+class BrowserCheck : public detail::Handle<seconder_browser_check, seconder_browser_check_free> {
+public:
+    using Handle::Handle;
+
+    /// The user whose browser it is, who is the user of the call.
+    std::uint64_t user_id() const noexcept { return seconder_browser_check_user_id(get()); }
+
+    /// The service's message.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_browser_check_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// An invitation. Anyone who has its link or its code can register a device.
+class DeviceInvited : public detail::Handle<seconder_device_invited, seconder_device_invited_free> {
+public:
+    using Handle::Handle;
+
+    /// The link that the user opens on the phone.
+    std::string_view link() const & noexcept
+    {
+        return detail::view(seconder_device_invited_link(get()));
+    }
+    std::string_view link() const && = delete;
+
+    /// The code in the link, which can be typed too: ten letters and digits in two groups.
+    std::string_view code() const & noexcept
+    {
+        return detail::view(seconder_device_invited_code(get()));
+    }
+    std::string_view code() const && = delete;
+
+    /// The link as a QR code: a "data:" URL for an `<img>`.
+    std::string_view qr_code() const & noexcept
+    {
+        return detail::view(seconder_device_invited_qr_code(get()));
+    }
+    std::string_view qr_code() const && = delete;
+
+    /// For how long the invitation is valid, in seconds.
+    std::chrono::seconds expires_in() const noexcept
+    {
+        return detail::seconds(seconder_device_invited_expires_in(get()));
+    }
 };
 
 /// An approval request as the service knows it.
@@ -1475,54 +1878,34 @@ class Approval : public detail::Handle<seconder_approval, seconder_approval_free
 public:
     using Handle::Handle;
 
-    /// Returns whether this user approved the request. Only this check may let anyone in, unless the
-    /// service never provides the user.
+    /// Returns whether this user approved the request. Only this check may let anyone in, unless
+    /// the service never provides the user.
     bool approved_by(std::uint64_t user_id) const noexcept
     {
         return seconder_approval_approved_by(get(), user_id);
     }
 
-    /// Returns whether the request is approved, and the service names this user or none. Weaker than
-    /// approved_by(), for a service that provides only the status: keep the uuid on the server, as
-    /// seconder_approval_approved_unbound() describes.
+    /// Returns whether the request is approved, and the service names this user or none. Weaker
+    /// than approved_by(), for a service that provides only the status: keep the uuid on the
+    /// server, as seconder_approval_approved_unbound() describes.
     bool approved_unbound(std::uint64_t user_id) const noexcept
     {
         return seconder_approval_approved_unbound(get(), user_id);
     }
 
+    /// The user's response. Only ApprovalStatus::approved lets anyone in.
     ApprovalStatus status() const noexcept
     {
         return static_cast<ApprovalStatus>(seconder_approval_status(get()));
     }
-    /// The id of the user who was asked.
-    std::uint64_t user_id() const noexcept { return seconder_approval_user_id(get()); }
-    /// The time for which the request can be answered, in seconds, or `forever`.
-    std::int64_t seconds_to_expire() const noexcept
-    {
-        return seconder_approval_seconds_to_expire(get());
-    }
-    /// Returns whether a device was notified; std::nullopt if the service does not provide it.
-    std::optional<bool> notified() const noexcept
-    {
-        return detail::flag(seconder_approval_notified(get()),
-                            seconder_approval_notified_known(get()));
-    }
 
-    /// The number of the application that sent the request.
-    std::uint64_t app_serial_id() const noexcept { return seconder_approval_app_serial_id(get()); }
-
-    /// The id of that application, a text of the service's own.
-    std::string_view app_id() const & noexcept
-    {
-        return detail::view(seconder_approval_app_id(get()));
-    }
-    std::string_view app_id() const && = delete;
-
-    std::string_view uuid() const & noexcept
-    {
-        return detail::view(seconder_approval_uuid(get()));
-    }
+    /// The id of the request.
+    std::string_view uuid() const & noexcept { return detail::view(seconder_approval_uuid(get())); }
     std::string_view uuid() const && = delete;
+
+    /// The user to whom the request was sent. Compare it with the user who logs in, or call
+    /// Approval::approved_by().
+    std::uint64_t user_id() const noexcept { return seconder_approval_user_id(get()); }
 
     /// One of the user's e-mail addresses.
     std::string_view user_email() const & noexcept
@@ -1531,266 +1914,86 @@ public:
     }
     std::string_view user_email() const && = delete;
 
+    /// The id of the application that sent the request, a text of the service's own.
+    std::string_view app_id() const & noexcept
+    {
+        return detail::view(seconder_approval_app_id(get()));
+    }
+    std::string_view app_id() const && = delete;
+
+    /// The number of that application.
+    std::uint64_t app_serial_id() const noexcept { return seconder_approval_app_serial_id(get()); }
+
+    /// The name of that application.
     std::string_view app_name() const & noexcept
     {
         return detail::view(seconder_approval_app_name(get()));
     }
     std::string_view app_name() const && = delete;
 
-    /// The question to the user.
+    /// The question shown to the user.
     std::string_view message() const & noexcept
     {
         return detail::view(seconder_approval_message(get()));
     }
     std::string_view message() const && = delete;
 
-    /// The text of a JSON object.
+    /// The details shown to the user. A JSON object as text, "{}" if it is empty.
     std::string_view details() const & noexcept
     {
         return detail::view(seconder_approval_details(get()));
     }
     std::string_view details() const && = delete;
 
-    /// The text of a JSON object.
+    /// The details not shown to the user. A JSON object as text, "{}" if it is empty.
     std::string_view hidden_details() const & noexcept
     {
         return detail::view(seconder_approval_hidden_details(get()));
     }
     std::string_view hidden_details() const && = delete;
 
-    std::vector<Logo> logos() const
+    /// The logos shown with the request.
+    std::vector<const seconder_logo *> logos() const &
     {
-        std::vector<Logo> logos;
-        for (std::size_t i = 0; i < seconder_approval_logo_count(get()); ++i) {
-            const seconder_logo *logo = seconder_approval_logo(get(), i);
-            logos.push_back({logo->res, logo->url});
-        }
-        return logos;
+        return detail::list(get(), seconder_approval_logo_count, seconder_approval_logo);
     }
+    std::vector<const seconder_logo *> logos() const && = delete;
 
+    /// When the request was created, in RFC 3339.
     std::string_view created_at() const & noexcept
     {
         return detail::view(seconder_approval_created_at(get()));
     }
     std::string_view created_at() const && = delete;
 
+    /// When the request last changed, in RFC 3339.
     std::string_view updated_at() const & noexcept
     {
         return detail::view(seconder_approval_updated_at(get()));
     }
     std::string_view updated_at() const && = delete;
 
-    /// Empty while the request is pending.
+    /// When the user responded, in RFC 3339; empty while the request is pending.
     std::string_view processed_at() const & noexcept
     {
         return detail::view(seconder_approval_processed_at(get()));
     }
     std::string_view processed_at() const && = delete;
-};
 
-/// A phone verification that was started: a code was sent to the number.
-class PhoneVerificationStarted
-    : public detail::Handle<seconder_phone_verification_started,
-                            seconder_phone_verification_started_free> {
-public:
-    using Handle::Handle;
-
-    std::optional<bool> is_ported() const noexcept
-    {
-        return detail::flag(seconder_phone_verification_started_is_ported(get()),
-                            seconder_phone_verification_started_is_ported_known(get()));
-    }
-    std::optional<bool> is_cellphone() const noexcept
-    {
-        return detail::flag(seconder_phone_verification_started_is_cellphone(get()),
-                            seconder_phone_verification_started_is_cellphone_known(get()));
-    }
+    /// The time that the request remains open, in seconds, or `forever`. 0 if the service does not
+    /// provide it.
     std::int64_t seconds_to_expire() const noexcept
     {
-        return seconder_phone_verification_started_seconds_to_expire(get());
+        return seconder_approval_seconds_to_expire(get());
     }
-    /// After how long another code can be sent to the number in the same way, even if this one is not
-    /// used; std::nullopt if the service does not say.
-    std::optional<std::chrono::seconds> resend_after() const noexcept
+
+    /// Returns whether a device was notified of the request. std::nullopt if the service does not
+    /// provide it.
+    std::optional<bool> notified() const noexcept
     {
-        return detail::seconds(seconder_phone_verification_started_resend_after(get()),
-                               seconder_phone_verification_started_resend_after_known(get()));
+        return detail::known(seconder_approval_notified(get()),
+                             seconder_approval_notified_known(get()));
     }
-
-    std::string_view carrier() const & noexcept
-    {
-        return detail::view(seconder_phone_verification_started_carrier(get()));
-    }
-    std::string_view carrier() const && = delete;
-
-    std::string_view uuid() const & noexcept
-    {
-        return detail::view(seconder_phone_verification_started_uuid(get()));
-    }
-    std::string_view uuid() const && = delete;
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_phone_verification_started_message(get()));
-    }
-    std::string_view message() const && = delete;
-};
-
-/// The state of a number's verification.
-class PhoneVerificationRecord
-    : public detail::Handle<seconder_phone_verification_record,
-                            seconder_phone_verification_record_free> {
-public:
-    using Handle::Handle;
-
-    /// 0 unless the verification is pending.
-    std::uint64_t seconds_to_expire() const noexcept
-    {
-        return seconder_phone_verification_record_seconds_to_expire(get());
-    }
-
-    /// "pending", "verified", "expired" or "unknown".
-    std::string_view status() const & noexcept
-    {
-        return detail::view(seconder_phone_verification_record_status(get()));
-    }
-    std::string_view status() const && = delete;
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_phone_verification_record_message(get()));
-    }
-    std::string_view message() const && = delete;
-};
-
-/// The data of the service about a number.
-class PhoneInformation
-    : public detail::Handle<seconder_phone_information, seconder_phone_information_free> {
-public:
-    using Handle::Handle;
-
-    std::optional<bool> ported() const noexcept
-    {
-        return detail::flag(seconder_phone_information_ported(get()),
-                            seconder_phone_information_ported_known(get()));
-    }
-
-    /// "voip", "landline", "cellphone" or "unknown".
-    std::string_view type() const & noexcept
-    {
-        return detail::view(seconder_phone_information_type(get()));
-    }
-    std::string_view type() const && = delete;
-
-    std::string_view provider() const & noexcept
-    {
-        return detail::view(seconder_phone_information_provider(get()));
-    }
-    std::string_view provider() const && = delete;
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_phone_information_message(get()));
-    }
-    std::string_view message() const && = delete;
-};
-
-/// A browser that is remembered. Anyone who has its token needs no second factor.
-class Remembered : public detail::Handle<seconder_remembered, seconder_remembered_free> {
-public:
-    using Handle::Handle;
-
-    /// In Unix seconds.
-    std::uint64_t expires_at() const noexcept { return seconder_remembered_expires_at(get()); }
-
-    /// For the browser's cookie.
-    std::string_view token() const & noexcept
-    {
-        return detail::view(seconder_remembered_token(get()));
-    }
-    std::string_view token() const && = delete;
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_remembered_message(get()));
-    }
-    std::string_view message() const && = delete;
-};
-
-/// A browser that is recognised.
-class BrowserCheck
-    : public detail::Handle<seconder_browser_check, seconder_browser_check_free> {
-public:
-    using Handle::Handle;
-
-    /// The user of the call.
-    std::uint64_t user_id() const noexcept { return seconder_browser_check_user_id(get()); }
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_browser_check_message(get()));
-    }
-    std::string_view message() const && = delete;
-};
-
-/// One application of the service.
-class Application : public detail::Handle<seconder_application, seconder_application_free> {
-public:
-    using Handle::Handle;
-
-    std::uint64_t app_id() const noexcept { return seconder_application_app_id(get()); }
-    bool sms_enabled() const noexcept { return seconder_application_sms_enabled(get()); }
-    bool phone_calls_enabled() const noexcept
-    {
-        return seconder_application_phone_calls_enabled(get());
-    }
-    bool push_enabled() const noexcept { return seconder_application_push_enabled(get()); }
-    bool white_label() const noexcept { return seconder_application_white_label(get()); }
-
-    std::string_view name() const & noexcept
-    {
-        return detail::view(seconder_application_name(get()));
-    }
-    std::string_view name() const && = delete;
-
-    std::string_view plan() const & noexcept
-    {
-        return detail::view(seconder_application_plan(get()));
-    }
-    std::string_view plan() const && = delete;
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_application_message(get()));
-    }
-    std::string_view message() const && = delete;
-};
-
-/// The usage of the application, month by month.
-class Statistics : public detail::Handle<seconder_statistics, seconder_statistics_free> {
-public:
-    using Handle::Handle;
-
-    std::uint64_t app_id() const noexcept { return seconder_statistics_app_id(get()); }
-    std::uint64_t total_users() const noexcept { return seconder_statistics_total_users(get()); }
-    /// The number of months as reported by the service. Use the size of stats() instead.
-    std::uint64_t count() const noexcept { return seconder_statistics_count(get()); }
-
-    /// The months, oldest first.
-    std::vector<const seconder_monthly_statistic *> stats() const &
-    {
-        std::vector<const seconder_monthly_statistic *> stats;
-        for (std::size_t i = 0; i < seconder_statistics_stat_count(get()); ++i)
-            stats.push_back(seconder_statistics_stat(get(), i));
-        return stats;
-    }
-    std::vector<const seconder_monthly_statistic *> stats() const && = delete;
-
-    std::string_view message() const & noexcept
-    {
-        return detail::view(seconder_statistics_message(get()));
-    }
-    std::string_view message() const && = delete;
 };
 
 /// A device that was registered for a user.
@@ -1817,10 +2020,8 @@ public:
     /// Oldest first.
     std::vector<const seconder_approval_request *> all() const &
     {
-        std::vector<const seconder_approval_request *> all;
-        for (std::size_t i = 0; i < seconder_approval_requests_count(get()); ++i)
-            all.push_back(seconder_approval_requests_get(get(), i));
-        return all;
+        return detail::list(get(), seconder_approval_requests_count,
+                            seconder_approval_requests_get);
     }
     std::vector<const seconder_approval_request *> all() const && = delete;
 };
@@ -1833,10 +2034,7 @@ public:
     /// The latest first. There may be none although more follow.
     std::vector<const seconder_audit_entry *> entries() const &
     {
-        std::vector<const seconder_audit_entry *> entries;
-        for (std::size_t i = 0; i < seconder_audit_page_entry_count(get()); ++i)
-            entries.push_back(seconder_audit_page_entry(get(), i));
-        return entries;
+        return detail::list(get(), seconder_audit_page_entry_count, seconder_audit_page_entry);
     }
     std::vector<const seconder_audit_entry *> entries() const && = delete;
 
@@ -1853,7 +2051,8 @@ class Event : public detail::Handle<seconder_event, seconder_event_free> {
 public:
     using Handle::Handle;
 
-    /// Returns whether this user approved the request. This is the only check that may let anyone in.
+    /// Returns whether this user approved the request. This is the only check that may let anyone
+    /// in.
     bool approved_by(std::uint64_t user_id) const noexcept
     {
         return seconder_event_approved_by(get(), user_id);
@@ -1896,10 +2095,8 @@ public:
     Result<Service> try_with(std::chrono::milliseconds timeout,
                              Repeats repeats = Repeats::standard) const
     {
-        return detail::with_out<Service>([&](auto out, auto error) {
-            return seconder_service_with(get(), detail::milliseconds(timeout),
-                                         static_cast<std::int32_t>(repeats), out, error);
-        });
+        return detail::call<Service>(seconder_service_with, get(), detail::milliseconds(timeout),
+                                     static_cast<std::int32_t>(repeats));
     }
 
     /// Ends the calls under way with this handle, and every later one, with Status::cancelled: see
@@ -1914,15 +2111,12 @@ public:
 
     /// Sets the function that logs each call of this handle, and of those made from it later. An
     /// empty one removes it.
-    Result<void> try_set_log(Log log) const
+    Result<void> try_set_log(const Log &log) const
     {
-        auto function = log ? std::make_unique<Log>(std::move(log)) : nullptr;
-        return detail::run([&](auto error) {
-            // From here on, the C library frees the function, even if the call fails.
-            Log *const given = function.release();
-            return seconder_set_log(get(), given ? detail::run_log : nullptr, given,
-                                    detail::free_function<Log>, error);
-        });
+        // The C library frees the function, even if the call fails.
+        Log *const given = log ? std::make_unique<Log>(log).release() : nullptr;
+        return detail::run(seconder_set_log, get(), given ? detail::run_log : nullptr, given,
+                           detail::free_function<Log>);
     }
 
     /// The application's API key, for an engine in this process.
@@ -1936,6 +2130,19 @@ public:
     }
     Result<std::string_view> try_api_key() const && = delete;
 
+    /// Enrols a user, or adds an e-mail address to the user who already has this cellphone
+    /// (interface 4.1).
+    ///
+    /// The person who typed the number need not have it. Verify it first, with
+    /// start_phone_verification() and check_phone_verification(), and set `new_only`. Otherwise the
+    /// second factor of the user who has the number becomes the one of the person who typed it.
+    ///
+    /// `email` is one of the user's e-mail addresses: name@example.com, at most 254 bytes.
+    /// `cellphone` is the phone number, which identifies the user: 4 to 15 digits in groups that
+    /// dashes, periods or spaces may separate. Two calls with the same number return the same user.
+    /// `country_code` is the calling code of the number: "1" to "999".
+    ///
+    /// Status::rejected if the service rejects a value, which Error::fields() names.
     Result<UserCreated> try_create_user(const Text &email, const Text &cellphone,
                                         const Text &country_code,
                                         const CreateUserOptions &options = {}) const
@@ -1943,44 +2150,16 @@ public:
         seconder_create_user_options c = {};
         c.send_install_link_via_sms = detail::choice(options.send_install_link_via_sms);
         c.new_only = detail::choice(options.new_only);
-        return detail::with_out<UserCreated>([&](auto out, auto error) {
-            return seconder_create_user(get(), email.c_str(), cellphone.c_str(),
-                                        country_code.c_str(), &c, sizeof c, out, error);
-        });
+        return detail::call<UserCreated>(seconder_create_user, get(), email.c_str(),
+                                         cellphone.c_str(), country_code.c_str(), &c, sizeof c);
     }
 
-    Result<Done> try_delete_user(std::uint64_t user_id,
-                                 const DeleteUserOptions &options = {}) const
-    {
-        seconder_delete_user_options c = {};
-        c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_delete_user(get(), user_id, &c, sizeof c, out, error);
-        });
-    }
-
-    Result<Done> try_register_activity(std::uint64_t user_id, const Text &type,
-                                       const RegisterActivityOptions &options = {}) const
-    {
-        seconder_register_activity_options c = {};
-        c.data = detail::text(options.data);
-        c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_register_activity(get(), user_id, type.c_str(), &c, sizeof c, out,
-                                              error);
-        });
-    }
-
-    Result<UserStatusReply> try_user_status(std::uint64_t user_id,
-                                            const UserStatusOptions &options = {}) const
-    {
-        seconder_user_status_options c = {};
-        c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<UserStatusReply>([&](auto out, auto error) {
-            return seconder_user_status(get(), user_id, &c, sizeof c, out, error);
-        });
-    }
-
+    /// Sends a code by SMS (interface 4.2).
+    ///
+    /// `user_id` is the user to whom the code is sent.
+    ///
+    /// Status::rate_limited if the user was sent an SMS for this action a moment ago, or too many
+    /// codes; Status::rejected if there is no such user.
     Result<CodeRequested> try_request_sms(std::uint64_t user_id,
                                           const RequestSmsOptions &options = {}) const
     {
@@ -1990,11 +2169,16 @@ public:
         c.locale = detail::text(options.locale);
         c.force = detail::choice(options.force);
         c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<CodeRequested>([&](auto out, auto error) {
-            return seconder_request_sms(get(), user_id, &c, sizeof c, out, error);
-        });
+        return detail::call<CodeRequested>(seconder_request_sms, get(), user_id, &c, sizeof c);
     }
 
+    /// Sends a code by voice call (interface 4.3).
+    ///
+    /// `user_id` is the user to call.
+    ///
+    /// Status::rate_limited if the user was called for this action a moment ago, or sent too many
+    /// codes; an SMS a moment ago does not matter, and the call says the same code.
+    /// Status::rejected if there is no such user.
     Result<CodeRequested> try_request_call(std::uint64_t user_id,
                                            const RequestCallOptions &options = {}) const
     {
@@ -2004,12 +2188,19 @@ public:
         c.locale = detail::text(options.locale);
         c.force = detail::choice(options.force);
         c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<CodeRequested>([&](auto out, auto error) {
-            return seconder_request_call(get(), user_id, &c, sizeof c, out, error);
-        });
+        return detail::call<CodeRequested>(seconder_request_call, get(), user_id, &c, sizeof c);
     }
 
-    /// Checks the code that a user typed. There is a value only if it was checked and is correct.
+    /// Checks the code that a user typed (interface 4.4).
+    ///
+    /// Only Status::ok means that the code was checked and is correct. Status::token_wrong,
+    /// Status::token_reused and Status::token_not_checked say why it was not accepted. Without
+    /// `force`, the code of a user who is not confirmed yet is not checked.
+    ///
+    /// `token` is the code that the user typed: 6 to 12 digits and nothing else. Any other text is
+    /// Status::token_malformed. `user_id` is the user to verify.
+    ///
+    /// Status::rate_limited after wrong codes, until the user may try again.
     Result<Verification> try_verify(const Text &token, std::uint64_t user_id,
                                     const VerifyOptions &options = {}) const
     {
@@ -2017,210 +2208,79 @@ public:
         c.force = options.force;
         c.action = detail::text(options.action);
         c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<Verification>([&](auto out, auto error) {
-            return seconder_verify(get(), token.c_str(), user_id, &c, sizeof c, out, error);
-        });
+        return detail::call<Verification>(seconder_verify, get(), token.c_str(), user_id, &c,
+                                          sizeof c);
     }
 
-    Result<AuthenticatorEnrolled>
-    try_enrol_authenticator(std::uint64_t user_id,
-                            const EnrolAuthenticatorOptions &options = {}) const
+    /// Removes a user and all data about the user from the application (interface 4.5).
+    ///
+    /// `user_id` is the user to remove.
+    ///
+    /// Status::rejected if there is no such user.
+    Result<Done> try_delete_user(std::uint64_t user_id, const DeleteUserOptions &options = {}) const
     {
-        seconder_enrol_authenticator_options c = {};
-        c.label = detail::text(options.label);
-        c.qr_size = options.qr_size;
-        return detail::with_out<AuthenticatorEnrolled>([&](auto out, auto error) {
-            return seconder_enrol_authenticator(get(), user_id, &c, sizeof c, out, error);
-        });
+        seconder_delete_user_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::call<Done>(seconder_delete_user, get(), user_id, &c, sizeof c);
     }
 
-    /// Makes an invitation, by which a user registers a phone.
-    Result<DeviceInvited> try_invite_device(std::uint64_t user_id,
-                                            const InviteDeviceOptions &options = {}) const
+    /// Reports a user's activity to the service, for fraud detection (interface 4.6).
+    ///
+    /// `user_id` is the user whom the activity is about. `type` is the kind of activity:
+    /// "password_reset", "banned", "unbanned" or "cookie_login".
+    ///
+    /// Status::rejected if there is no such user.
+    Result<Done> try_register_activity(std::uint64_t user_id, const Text &type,
+                                       const RegisterActivityOptions &options = {}) const
     {
-        seconder_invite_device_options c = {};
-        c.qr_size = options.qr_size;
-        return detail::with_out<DeviceInvited>([&](auto out, auto error) {
-            return seconder_invite_device(get(), user_id, &c, sizeof c, out, error);
-        });
+        seconder_register_activity_options c = {};
+        c.data = detail::text(options.data);
+        c.user_ip = detail::text(options.user_ip);
+        return detail::call<Done>(seconder_register_activity, get(), user_id, type.c_str(), &c,
+                                  sizeof c);
     }
 
-    /// Only an ok() result means that the code of the pending app was checked and is correct.
-    Result<Verification> try_confirm_authenticator(std::uint64_t user_id, const Text &code) const
+    /// Requests the service's record of the application (interface 4.7).
+    ///
+    /// Status::unauthorized if the service does not accept the API key.
+    Result<Application> try_app_details(const AppDetailsOptions &options = {}) const
     {
-        return detail::with_out<Verification>([&](auto out, auto error) {
-            return seconder_confirm_authenticator(get(), user_id, code.c_str(), out, error);
-        });
+        seconder_app_details_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::call<Application>(seconder_app_details, get(), &c, sizeof c);
     }
 
-    Result<Done> try_remove_authenticator(std::uint64_t user_id,
-                                          const Text &authenticator_id) const
+    /// Requests the service's record of a user (interface 4.8).
+    ///
+    /// `user_id` is the user whose record is returned.
+    ///
+    /// Status::rejected if there is no such user.
+    Result<UserStatusReply> try_user_status(std::uint64_t user_id,
+                                            const UserStatusOptions &options = {}) const
     {
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_remove_authenticator(get(), user_id, authenticator_id.c_str(), out,
-                                                 error);
-        });
+        seconder_user_status_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::call<UserStatusReply>(seconder_user_status, get(), user_id, &c, sizeof c);
     }
 
-    Result<Done> try_unlock_user(std::uint64_t user_id) const
+    /// Requests the application's usage, month by month (interface 4.9).
+    ///
+    /// Status::unauthorized if the service does not accept the API key.
+    Result<Statistics> try_app_stats(const AppStatsOptions &options = {}) const
     {
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_unlock_user(get(), user_id, out, error);
-        });
+        seconder_app_stats_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::call<Statistics>(seconder_app_stats, get(), &c, sizeof c);
     }
 
-    Result<RegisteredDevices> try_devices(std::uint64_t user_id) const
-    {
-        return detail::with_out<RegisteredDevices>([&](auto out, auto error) {
-            return seconder_devices(get(), user_id, out, error);
-        });
-    }
-
-    Result<Done> try_remove_device(std::uint64_t user_id, std::uint64_t device_id) const
-    {
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_remove_device(get(), user_id, device_id, out, error);
-        });
-    }
-
-    Result<FoundUser> try_find_user(const Text &login) const
-    {
-        return detail::with_out<FoundUser>([&](auto out, auto error) {
-            return seconder_find_user(get(), login.c_str(), out, error);
-        });
-    }
-
-    Result<Done> try_set_login(std::uint64_t user_id, const Text &login) const
-    {
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_set_login(get(), user_id, login.c_str(), out, error);
-        });
-    }
-
-    Result<Done> try_remove_login(const Text &login) const
-    {
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_remove_login(get(), login.c_str(), out, error);
-        });
-    }
-
-    Result<RecoveryCodes> try_create_recovery_codes(std::uint64_t user_id) const
-    {
-        return detail::with_out<RecoveryCodes>([&](auto out, auto error) {
-            return seconder_create_recovery_codes(get(), user_id, out, error);
-        });
-    }
-
-    Result<OfflinePrepared> try_prepare_offline(std::uint64_t user_id, const Text &token,
-                                                const PrepareOfflineOptions &options = {}) const
-    {
-        seconder_prepare_offline_options c = {};
-        c.days = options.days;
-        c.machine = detail::text(options.machine);
-        return detail::with_out<OfflinePrepared>([&](auto out, auto error) {
-            return seconder_prepare_offline(get(), user_id, token.c_str(), &c, sizeof c, out,
-                                            error);
-        });
-    }
-
-    Result<Remembered> try_remember(std::uint64_t user_id,
-                                    const RememberOptions &options = {}) const
-    {
-        seconder_remember_options c = {};
-        c.days = options.days;
-        return detail::with_out<Remembered>([&](auto out, auto error) {
-            return seconder_remember(get(), user_id, &c, sizeof c, out, error);
-        });
-    }
-
-    /// Checks the token of a remembered browser. There is a value only if it is recognised;
-    /// otherwise the status is not_recognised, or the one of the failure.
-    Result<BrowserCheck> try_recognise(std::uint64_t user_id, const Text &token) const
-    {
-        return detail::with_out<BrowserCheck>([&](auto out, auto error) {
-            return seconder_recognise(get(), user_id, token.c_str(), out, error);
-        });
-    }
-
-    /// Forgets the browser with this token; without one, all browsers of the user.
-    Result<Done> try_forget(std::uint64_t user_id,
-                            const std::optional<std::string> &token = {}) const
-    {
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_forget(get(), user_id, detail::text(token), out, error);
-        });
-    }
-
-    Result<Done> try_report_offline(std::uint64_t user_id, std::uint64_t authenticator_id,
-                                    const std::vector<OfflineLogin> &logins,
-                                    const ReportOfflineOptions &options = {}) const
-    {
-        std::vector<seconder_offline_login> all;
-        for (const OfflineLogin &login : logins) {
-            seconder_offline_login one = {};
-            one.step = login.step;
-            one.time = login.time;
-            all.push_back(one);
-        }
-        seconder_report_offline_options c = {};
-        c.machine = detail::text(options.machine);
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_report_offline(get(), user_id, authenticator_id, all.data(), all.size(),
-                                           &c, sizeof c, out, error);
-        });
-    }
-
-    Result<ApprovalCreated> try_create_approval(std::uint64_t user_id, const Text &message,
-                                                const CreateApprovalOptions &options = {}) const
-    {
-        std::vector<seconder_logo> logos;
-        for (const Logo &logo : options.logos) {
-            seconder_logo one = {};
-            one.res = detail::text_if(logo.res);
-            one.url = detail::text_if(logo.url);
-            logos.push_back(one);
-        }
-        seconder_create_approval_options c = {};
-        c.details = detail::text(options.details);
-        c.hidden_details = detail::text(options.hidden_details);
-        c.logos = logos.data();
-        c.logos_count = logos.size();
-        c.seconds_to_expire = options.seconds_to_expire;
-        c.number_digits = options.number_digits;
-        return detail::with_out<ApprovalCreated>([&](auto out, auto error) {
-            return seconder_create_approval(get(), user_id, message.c_str(), &c, sizeof c, out,
-                                            error);
-        });
-    }
-
-    /// Returns the state of an approval request. A value does not mean that the user approved:
-    /// check its approved_by().
-    Result<Approval> try_check_approval(const Text &uuid) const
-    {
-        return detail::with_out<Approval>([&](auto out, auto error) {
-            return seconder_check_approval(get(), uuid.c_str(), out, error);
-        });
-    }
-
-    /// Waits for the answer, in this thread. A value does not mean that the user approved: check
-    /// its approved_by().
-    Result<Approval> try_wait_for_approval(const Text &uuid, std::uint64_t user_id,
-                                           std::chrono::milliseconds deadline,
-                                           WaitForApprovalOptions options = {}) const
-    {
-        seconder_wait_for_approval_options c = {};
-        if (options.stop) {
-            c.stop = detail::run_stop;
-            c.stop_userdata = &options.stop;
-        }
-        c.unbound = options.unbound;
-        return detail::with_out<Approval>([&](auto out, auto error) {
-            return seconder_wait_for_approval(get(), uuid.c_str(), user_id,
-                                              detail::from_now(deadline), &c, sizeof c, out,
-                                              error);
-        });
-    }
-
+    /// Sends a code to a number that belongs to no user yet (interface 4.10).
+    ///
+    /// `via` is the channel that delivers the code: "sms" or "call". `phone_number` is the number
+    /// without its calling code: 4 to 15 digits in groups that dashes, periods or spaces may
+    /// separate. `country_code` is the calling code of the number: "1" to "999".
+    ///
+    /// Status::rate_limited if a code was sent to the number by the same channel a moment ago, or
+    /// too often.
     Result<PhoneVerificationStarted>
     try_start_phone_verification(const Text &via, const Text &phone_number,
                                  const Text &country_code,
@@ -2230,71 +2290,365 @@ public:
         c.locale = detail::text(options.locale);
         c.code_length = options.code_length;
         c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<PhoneVerificationStarted>([&](auto out, auto error) {
-            return seconder_start_phone_verification(get(), via.c_str(), phone_number.c_str(),
-                                                     country_code.c_str(), &c, sizeof c, out,
-                                                     error);
-        });
+        return detail::call<PhoneVerificationStarted>(seconder_start_phone_verification, get(),
+                                                      via.c_str(), phone_number.c_str(),
+                                                      country_code.c_str(), &c, sizeof c);
     }
 
-    /// Checks the code that was sent to a number. There is a value only if it is correct.
-    Result<Done> try_check_phone_verification(const Text &phone_number, const Text &country_code,
-                                              const Text &verification_code) const
-    {
-        return detail::with_out<Done>([&](auto out, auto error) {
-            return seconder_check_phone_verification(get(), phone_number.c_str(),
-                                                     country_code.c_str(),
-                                                     verification_code.c_str(), out, error);
-        });
-    }
-
-    /// For display: only check_phone_verification() proves that a user holds the number.
-    Result<PhoneVerificationRecord>
-    try_phone_verification_status(const PhoneVerificationStatusOptions &options) const
-    {
-        seconder_phone_verification_status_options c = {};
-        c.uuid = detail::text(options.uuid);
-        c.phone_number = detail::text(options.phone_number);
-        c.country_code = detail::text(options.country_code);
-        return detail::with_out<PhoneVerificationRecord>([&](auto out, auto error) {
-            return seconder_phone_verification_status(get(), &c, sizeof c, out, error);
-        });
-    }
+    /// Requests the type of a phone number (interface 4.11).
+    ///
+    /// `phone_number` is the number without its calling code: 4 to 15 digits in groups that dashes,
+    /// periods or spaces may separate. `country_code` is the calling code of the number: "1" to
+    /// "999".
+    ///
+    /// Status::rejected if it is not a phone number.
     Result<PhoneInformation> try_phone_info(const Text &phone_number, const Text &country_code,
                                             const PhoneInfoOptions &options = {}) const
     {
         seconder_phone_info_options c = {};
         c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<PhoneInformation>([&](auto out, auto error) {
-            return seconder_phone_info(get(), phone_number.c_str(), country_code.c_str(), &c,
-                                       sizeof c, out, error);
-        });
+        return detail::call<PhoneInformation>(seconder_phone_info, get(), phone_number.c_str(),
+                                              country_code.c_str(), &c, sizeof c);
     }
 
-    Result<Application> try_app_details(const AppDetailsOptions &options = {}) const
+    /// Asks a user to approve something on their device (interface 4.12). An engine keeps the five
+    /// latest requests of a user open: a further one makes the oldest expire.
+    ///
+    /// `user_id` is the user to ask. `message` is the question shown to the user: 1 to 1024 bytes.
+    ///
+    /// Status::rate_limited if the user reported the last request as not theirs; Status::rejected
+    /// if there is no such user.
+    Result<ApprovalCreated> try_create_approval(std::uint64_t user_id, const Text &message,
+                                                const CreateApprovalOptions &options = {}) const
     {
-        seconder_app_details_options c = {};
-        c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<Application>([&](auto out, auto error) {
-            return seconder_app_details(get(), &c, sizeof c, out, error);
-        });
+        const auto raw_logos = detail::raw_list(options.logos);
+        seconder_create_approval_options c = {};
+        c.details = detail::text(options.details);
+        c.hidden_details = detail::text(options.hidden_details);
+        c.logos = raw_logos.data();
+        c.logos_count = raw_logos.size();
+        c.seconds_to_expire = options.seconds_to_expire;
+        c.number_digits = options.number_digits;
+        return detail::call<ApprovalCreated>(seconder_create_approval, get(), user_id,
+                                             message.c_str(), &c, sizeof c);
     }
 
-    Result<Statistics> try_app_stats(const AppStatsOptions &options = {}) const
+    /// Requests a user's response to an approval request (interface 4.13).
+    ///
+    /// Status::ok means that the request was found, not that the user approved it: call
+    /// Approval::approved_by() on the reply.
+    ///
+    /// `uuid` is the id of the approval request, from create_approval(): 1 to 64 letters, digits
+    /// and dashes of ASCII.
+    ///
+    /// Status::rejected if there is no such request.
+    Result<Approval> try_check_approval(const Text &uuid) const
     {
-        seconder_app_stats_options c = {};
-        c.user_ip = detail::text(options.user_ip);
-        return detail::with_out<Statistics>([&](auto out, auto error) {
-            return seconder_app_stats(get(), &c, sizeof c, out, error);
-        });
+        return detail::call<Approval>(seconder_check_approval, get(), uuid.c_str());
+    }
+
+    /// Checks the code that was sent to a number by start_phone_verification(). Only Status::ok
+    /// means that the code is right.
+    ///
+    /// `phone_number` is the number without its calling code: 4 to 15 digits in groups that dashes,
+    /// periods or spaces may separate. `country_code` is the calling code of the number: "1" to
+    /// "999". `verification_code` is the code that the user typed: 4 to 10 digits and nothing else.
+    /// Any other text is Status::token_malformed.
+    ///
+    /// Status::rejected with status 401 and the service code "60022" if the code is wrong, and with
+    /// status 404 and the service code "60023" if no code is pending.
+    Result<Done> try_check_phone_verification(const Text &phone_number, const Text &country_code,
+                                              const Text &verification_code) const
+    {
+        return detail::call<Done>(seconder_check_phone_verification, get(), phone_number.c_str(),
+                                  country_code.c_str(), verification_code.c_str());
+    }
+
+    /// Requests the state of a number's verification, which start_phone_verification() began. It is
+    /// identified either by its `uuid` or by the number.
+    ///
+    /// It is for display: a user proves to hold a number by check_phone_verification() alone, since
+    /// anyone may have verified the number before.
+    ///
+    /// Status::rejected with the service code "60023" if there is no such verification.
+    Result<PhoneVerificationRecord>
+    try_phone_verification_status(const PhoneVerificationStatusOptions &options = {}) const
+    {
+        seconder_phone_verification_status_options c = {};
+        c.uuid = detail::text(options.uuid);
+        c.phone_number = detail::text(options.phone_number);
+        c.country_code = detail::text(options.country_code);
+        return detail::call<PhoneVerificationRecord>(seconder_phone_verification_status, get(), &c,
+                                                     sizeof c);
+    }
+
+    /// Issues a new secret for a user's authenticator app, with a QR code. A previous secret
+    /// remains valid until a code of the new one has been accepted: check one with
+    /// confirm_authenticator().
+    ///
+    /// `user_id` is the user whose app gets the secret.
+    ///
+    /// Status::rejected if there is no such user.
+    Result<AuthenticatorEnrolled>
+    try_enrol_authenticator(std::uint64_t user_id,
+                            const EnrolAuthenticatorOptions &options = {}) const
+    {
+        seconder_enrol_authenticator_options c = {};
+        c.label = detail::text(options.label);
+        c.qr_size = options.qr_size;
+        return detail::call<AuthenticatorEnrolled>(seconder_enrol_authenticator, get(), user_id, &c,
+                                                   sizeof c);
+    }
+
+    /// Finds the user who has a login name, and what the user can log in with (interface 4.17).
+    ///
+    /// `login` is the login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+    /// beginning with a letter, a digit or _; a $ may be at the end.
+    ///
+    /// Status::rejected with the service code "60026" if no user has the name, and with another one
+    /// if the service has no such call.
+    Result<FoundUser> try_find_user(const Text &login) const
+    {
+        return detail::call<FoundUser>(seconder_find_user, get(), login.c_str());
+    }
+
+    /// Gives a user a login name (interface 4.18). A user has one at most.
+    ///
+    /// `user_id` is the user who gets the name. `login` is the login name: 1 to 64 letters, digits
+    /// and the characters _ . @ + - of ASCII, beginning with a letter, a digit or _; a $ may be at
+    /// the end.
+    ///
+    /// Status::rejected if there is no such user, if another user has the name, or if the user has
+    /// another one: remove that first.
+    Result<Done> try_set_login(std::uint64_t user_id, const Text &login) const
+    {
+        return detail::call<Done>(seconder_set_login, get(), user_id, login.c_str());
+    }
+
+    /// Takes a login name from the user who has it (interface 4.19).
+    ///
+    /// `login` is the login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+    /// beginning with a letter, a digit or _; a $ may be at the end.
+    ///
+    /// Status::rejected if no user has the name.
+    Result<Done> try_remove_login(const Text &login) const
+    {
+        return detail::call<Done>(seconder_remove_login, get(), login.c_str());
+    }
+
+    /// Creates a set of recovery codes for a user, in place of any that the user has (interface
+    /// 4.20). Show them to the user, who keeps them on paper: each is right once, as the token of
+    /// verify(), and they are returned only here.
+    ///
+    /// `user_id` is the user who gets the codes.
+    ///
+    /// Status::rejected if there is no such user.
+    Result<RecoveryCodes> try_create_recovery_codes(std::uint64_t user_id) const
+    {
+        return detail::call<RecoveryCodes>(seconder_create_recovery_codes, get(), user_id);
+    }
+
+    /// Prepares logins of a user while the service is unreachable: returns a hash of each code that
+    /// the user's authenticator app will show in the next days (interface 4.21). The secret stays
+    /// with the service. A machine must accept a step once, and none before it, and report each
+    /// login with report_offline().
+    ///
+    /// The call requires the code of the app that the service has accepted just now, so only
+    /// someone who was given that code can prepare anything, and once. The service must allow it:
+    /// `offline_days` of seconder_open_options. A wrong code counts as a wrong code of verify()
+    /// does.
+    ///
+    /// `user_id` is the user who logs in. `token` is the code of the app that was accepted in the
+    /// last five minutes: 6 to 12 digits and nothing else. Any other text is
+    /// Status::token_malformed.
+    ///
+    /// Status::rejected if the service does not allow it, if the code is not the one that was
+    /// accepted last, such as a code by SMS, if the user's app has not shown a right code yet, or
+    /// if there is no such user; Status::rate_limited after wrong codes.
+    Result<OfflinePrepared> try_prepare_offline(std::uint64_t user_id, const Text &token,
+                                                const PrepareOfflineOptions &options = {}) const
+    {
+        seconder_prepare_offline_options c = {};
+        c.days = options.days;
+        c.machine = detail::text(options.machine);
+        return detail::call<OfflinePrepared>(seconder_prepare_offline, get(), user_id,
+                                             token.c_str(), &c, sizeof c);
+    }
+
+    /// Reports the logins that a machine has accepted while the service was unreachable (interface
+    /// 4.22). The service marks their codes as used, and records each login as an activity of the
+    /// user.
+    ///
+    /// A machine reports a login until a report of it was acknowledged; a login that is reported
+    /// twice is recorded once.
+    ///
+    /// `user_id` is the user who logged in. `authenticator_id` is the authenticator app, by
+    /// OfflinePrepared::authenticator_id(). `logins` is a list of 1 to 100 logins.
+    ///
+    /// Status::rejected if there is no such user, and with the service code "offline_not_prepared"
+    /// if the service has not prepared these logins.
+    Result<Done> try_report_offline(std::uint64_t user_id, std::uint64_t authenticator_id,
+                                    const std::vector<OfflineLogin> &logins,
+                                    const ReportOfflineOptions &options = {}) const
+    {
+        const auto raw_logins = detail::raw_list(logins);
+        seconder_report_offline_options c = {};
+        c.machine = detail::text(options.machine);
+        return detail::call<Done>(seconder_report_offline, get(), user_id, authenticator_id,
+                                  raw_logins.data(), raw_logins.size(), &c, sizeof c);
+    }
+
+    /// Checks a code of the authenticator app that enrol_authenticator() has enrolled last, if it
+    /// is still pending, and of no other factor (interface 4.23). The right one makes it the user's
+    /// app, in place of an earlier one. verify() accepts any code of the user, such as one by SMS,
+    /// so it does not show that the user has scanned the new secret.
+    ///
+    /// Only Status::ok means that the code was checked and is correct. Status::token_wrong and
+    /// Status::token_reused say why it was not accepted.
+    ///
+    /// `user_id` is the user who scanned the secret. `code` is the code that the user typed: 6 to
+    /// 12 digits and nothing else. Any other text is Status::token_malformed.
+    ///
+    /// Status::rate_limited after wrong codes, until the user may try again; Status::rejected with
+    /// the service code "no_pending_authenticator" if no app of the user is pending.
+    Result<Verification> try_confirm_authenticator(std::uint64_t user_id, const Text &code) const
+    {
+        return detail::call<Verification>(seconder_confirm_authenticator, get(), user_id,
+                                          code.c_str());
+    }
+
+    /// Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are
+    /// wrong from then on, except on machines that have prepared logins without the service (4.21).
+    /// A user who has no app and no device left is sent codes by SMS again. Removing a confirmed
+    /// app also forgets the remembered browsers of the user.
+    ///
+    /// `user_id` is the user who has the app. `authenticator_id` is the app, by its id in Factors:
+    /// 1 to 64 letters, digits and dashes of ASCII.
+    ///
+    /// Status::rejected with the service code "authenticator_not_found" if the user has no such
+    /// app.
+    Result<Done> try_remove_authenticator(std::uint64_t user_id, const Text &authenticator_id) const
+    {
+        return detail::call<Done>(seconder_remove_authenticator, get(), user_id,
+                                  authenticator_id.c_str());
+    }
+
+    /// Lists the devices that a user has registered for approval requests (interface 4.25).
+    ///
+    /// `user_id` is the user whose devices are listed.
+    ///
+    /// Status::rejected if there is no such user.
+    Result<RegisteredDevices> try_devices(std::uint64_t user_id) const
+    {
+        return detail::call<RegisteredDevices>(seconder_devices, get(), user_id);
+    }
+
+    /// Removes a registered device of a user (interface 4.26). Its secret is void from then on, and
+    /// the remembered browsers of the user are forgotten. Approval requests stay open for the
+    /// user's other devices; a user who has no app and no device left is sent codes by SMS again.
+    ///
+    /// `user_id` is the user who has the device. `device_id` is the device, by its id in Factors.
+    ///
+    /// Status::rejected with the service code "device_not_found" if the user has no such device.
+    Result<Done> try_remove_device(std::uint64_t user_id, std::uint64_t device_id) const
+    {
+        return detail::call<Done>(seconder_remove_device, get(), user_id, device_id);
+    }
+
+    /// Remembers the browser of a user who has just proven the second factor, and returns a token
+    /// for a cookie of it (interface 4.27). recognise() accepts the token in place of the second
+    /// factor until it expires or forget() revokes it.
+    ///
+    /// The service does not check that there was a proof: the application calls this only after
+    /// one, and only for users who ask for it.
+    ///
+    /// `user_id` is the user whose browser it is.
+    ///
+    /// Status::rejected if there is no such user.
+    Result<Remembered> try_remember(std::uint64_t user_id,
+                                    const RememberOptions &options = {}) const
+    {
+        seconder_remember_options c = {};
+        c.days = options.days;
+        return detail::call<Remembered>(seconder_remember, get(), user_id, &c, sizeof c);
+    }
+
+    /// Checks the token of a remembered browser (interface 4.28).
+    ///
+    /// Only Status::ok means that the browser is recognised: this application remembered it for
+    /// this user, and the token has neither expired nor been revoked. If not, the status is
+    /// Status::not_recognised: request the second factor.
+    ///
+    /// It counts as no code, confirms no user, and does not extend the life of the token.
+    ///
+    /// `user_id` is the user who logs in. `token` is the token of the browser's cookie, which may
+    /// be any text.
+    Result<BrowserCheck> try_recognise(std::uint64_t user_id, const Text &token) const
+    {
+        return detail::call<BrowserCheck>(seconder_recognise, get(), user_id, token.c_str());
+    }
+
+    /// Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are
+    /// void from then on.
+    ///
+    /// `user_id` is the user whose browser it is. `token` is the token of the browser to forget;
+    /// without one, all browsers of the user are forgotten. A token that is not recognised is no
+    /// error, since there is nothing to forget.
+    ///
+    /// Status::rejected if no token is given and there is no such user.
+    Result<Done> try_forget(std::uint64_t user_id,
+                            const std::optional<std::string> &token = {}) const
+    {
+        return detail::call<Done>(seconder_forget, get(), user_id, detail::text(token));
+    }
+
+    /// Lets a user try codes again after too many wrong ones (interface 4.30). The counts of wrong
+    /// codes of all factors start again at 0, so it ends waits too. Codes that were sent have the
+    /// tries that they had.
+    ///
+    /// `user_id` is the user who may try again.
+    ///
+    /// Status::rejected if there is no such user.
+    Result<Done> try_unlock_user(std::uint64_t user_id) const
+    {
+        return detail::call<Done>(seconder_unlock_user, get(), user_id);
+    }
+
+    /// Makes an invitation, by which a user registers a phone that approves logins and shows codes
+    /// (interface 4.31). It can be used once, within ten minutes.
+    ///
+    /// `user_id` is the user who registers the phone.
+    ///
+    /// Status::rejected with the service code "no_public_url" if the service has no public URL, by
+    /// which phones reach it, and if there is no such user.
+    Result<DeviceInvited> try_invite_device(std::uint64_t user_id,
+                                            const InviteDeviceOptions &options = {}) const
+    {
+        seconder_invite_device_options c = {};
+        c.qr_size = options.qr_size;
+        return detail::call<DeviceInvited>(seconder_invite_device, get(), user_id, &c, sizeof c);
+    }
+
+    /// Waits for the answer, in this thread. The user may have denied the request: check
+    /// Approval::approved_by().
+    Result<Approval> try_wait_for_approval(const Text &uuid, std::uint64_t user_id,
+                                           std::chrono::milliseconds deadline,
+                                           const WaitForApprovalOptions &options = {}) const
+    {
+        seconder_wait_for_approval_options c = {};
+        if (options.stop) {
+            c.stop = detail::run_stop;
+            c.stop_userdata = const_cast<Stop *>(&options.stop);
+        }
+        c.unbound = options.unbound;
+        return detail::call<Approval>(seconder_wait_for_approval, get(), uuid.c_str(), user_id,
+                                      detail::from_now(deadline), &c, sizeof c);
     }
 
     /// Registers a device, with an engine in this process.
     Result<Device> try_register_device(std::uint64_t user_id, const Text &device_type) const
     {
-        return detail::with_out<Device>([&](auto out, auto error) {
-            return seconder_register_device(get(), user_id, device_type.c_str(), out, error);
-        });
+        return detail::call<Device>(seconder_register_device, get(), user_id, device_type.c_str());
     }
 
     /// Lists the approval requests that a device's user can still answer, with an engine in this
@@ -2302,9 +2656,8 @@ public:
     Result<ApprovalRequests> try_open_approvals(std::uint64_t device_id,
                                                 const Text &device_secret) const
     {
-        return detail::with_out<ApprovalRequests>([&](auto out, auto error) {
-            return seconder_open_approvals(get(), device_id, device_secret.c_str(), out, error);
-        });
+        return detail::call<ApprovalRequests>(seconder_open_approvals, get(), device_id,
+                                              device_secret.c_str());
     }
 
     /// Answers an approval request from a device, with an engine in this process: "approve", "deny"
@@ -2313,41 +2666,36 @@ public:
                                              const Text &device_secret, const Text &response,
                                              const Text &number = nullptr) const
     {
-        return detail::with_out<Approval>([&](auto out, auto error) {
-            return seconder_respond_to_approval(get(), uuid.c_str(), device_id,
-                                                device_secret.c_str(), response.c_str(),
-                                                number.c_str(), out, error);
-        });
+        return detail::call<Approval>(seconder_respond_to_approval, get(), uuid.c_str(), device_id,
+                                      device_secret.c_str(), response.c_str(), number.c_str());
     }
 
     /// Empties a sandbox: see seconder_clear_sandbox(). Any other service is an invalid argument.
     Result<void> try_clear_sandbox() const
     {
-        return detail::run([&](auto error) { return seconder_clear_sandbox(get(), error); });
+        return detail::run(seconder_clear_sandbox, get());
     }
 
     /// Copies the database file while calls go on: see seconder_backup().
     Result<void> try_backup(const Text &path) const
     {
-        return detail::run([&](auto error) { return seconder_backup(get(), path.c_str(), error); });
+        return detail::run(seconder_backup, get(), path.c_str());
     }
 
-    /// Carries out an operation of an operator, with its parameters and its reply as JSON objects: see
-    /// seconder_operate().
+    /// Carries out an operation of an operator, with its parameters and its reply as JSON objects:
+    /// see seconder_operate().
     Result<OwnedText> try_operate(const Text &operation, const Text &parameters = "{}") const
     {
-        return detail::with_out<OwnedText>([&](auto out, auto error) {
-            return seconder_operate(get(), operation.c_str(), parameters.c_str(), out, error);
-        });
+        return detail::call<OwnedText>(seconder_operate, get(), operation.c_str(),
+                                       parameters.c_str());
     }
 
     /// Makes the attempts that are due to send messages and to post callbacks: see
     /// seconder_run_jobs(). Call it every few seconds.
     Result<JobsRun> try_run_jobs(std::chrono::milliseconds budget = std::chrono::seconds(5)) const
     {
-        const auto made = detail::with_out<detail::JobsRunHandle>([&](auto out, auto error) {
-            return seconder_run_jobs(get(), detail::from_now(budget), out, error);
-        });
+        const auto made = detail::call<detail::JobsRunHandle>(seconder_run_jobs, get(),
+                                                              detail::from_now(budget));
         if (!made)
             return *made.error();
         const seconder_jobs_run *run = made.value().get();
@@ -2368,107 +2716,318 @@ public:
         c.call = detail::text(options.call);
         c.user_ip = detail::text(options.user_ip);
         c.operator_name = detail::text(options.operator_name);
-        return detail::with_out<AuditPage>([&](auto out, auto error) {
-            return seconder_audit(get(), &c, sizeof c, out, error);
-        });
+        return detail::call<AuditPage>(seconder_audit, get(), &c, sizeof c);
     }
 
 #if SECONDER_EXCEPTIONS
+    /// A second handle on the same connections, with another time limit or another choice of
+    /// retries.
     Service with(std::chrono::milliseconds timeout, Repeats repeats = Repeats::standard) const
     {
         return try_with(timeout, repeats).value();
     }
-#if defined(__cpp_lib_jthread)
-    StoppableService with(std::stop_token token) const;
-#endif
-    void set_log(Log log) const { try_set_log(std::move(log)).value(); }
+
+    /// Sets the function that logs each call of this handle, and of those made from it later. An
+    /// empty one removes it.
+    void set_log(const Log &log) const { try_set_log(log).value(); }
+
+    /// The application's API key, for an engine in this process.
     std::string_view api_key() const & { return try_api_key().value(); }
     std::string_view api_key() const && = delete;
+
+    /// Waits for the answer, in this thread. The user may have denied the request: check
+    /// Approval::approved_by().
+    Approval wait_for_approval(const Text &uuid, std::uint64_t user_id,
+                               std::chrono::milliseconds deadline,
+                               const WaitForApprovalOptions &options = {}) const
+    {
+        return try_wait_for_approval(uuid, user_id, deadline, options).value();
+    }
+
+    /// Registers a device, with an engine in this process.
+    Device register_device(std::uint64_t user_id, const Text &device_type) const
+    {
+        return try_register_device(user_id, device_type).value();
+    }
+
+    /// Lists the approval requests that a device's user can still answer, with an engine in this
+    /// process.
+    ApprovalRequests open_approvals(std::uint64_t device_id, const Text &device_secret) const
+    {
+        return try_open_approvals(device_id, device_secret).value();
+    }
+
+    /// Answers an approval request from a device, with an engine in this process: "approve", "deny"
+    /// or "report". `number` is what the user typed on the phone, if the request has a number.
+    Approval respond_to_approval(const Text &uuid, std::uint64_t device_id,
+                                 const Text &device_secret, const Text &response,
+                                 const Text &number = nullptr) const
+    {
+        return try_respond_to_approval(uuid, device_id, device_secret, response, number).value();
+    }
+
+    /// Empties a sandbox: see seconder_clear_sandbox(). Any other service is an invalid argument.
+    void clear_sandbox() const { try_clear_sandbox().value(); }
+
+    /// Copies the database file while calls go on: see seconder_backup().
+    void backup(const Text &path) const { try_backup(path).value(); }
+
+    /// Carries out an operation of an operator, with its parameters and its reply as JSON objects:
+    /// see seconder_operate().
+    OwnedText operate(const Text &operation, const Text &parameters = "{}") const
+    {
+        return try_operate(operation, parameters).value();
+    }
+
+    /// Makes the attempts that are due to send messages and to post callbacks: see
+    /// seconder_run_jobs(). Call it every few seconds.
+    JobsRun run_jobs(std::chrono::milliseconds budget = std::chrono::seconds(5)) const
+    {
+        return try_run_jobs(budget).value();
+    }
+
+    /// Reads what an engine in this process has decided, page by page: see seconder_audit().
+    AuditPage audit(const AuditOptions &options = {}) const { return try_audit(options).value(); }
+
+#if defined(__cpp_lib_jthread)
+    /// A second handle on the same connections, whose calls end when a stop is requested.
+    StoppableService with(std::stop_token token) const;
+#endif
+
+    /// Enrols a user, or adds an e-mail address to the user who already has this cellphone
+    /// (interface 4.1).
+    ///
+    /// The person who typed the number need not have it. Verify it first, with
+    /// start_phone_verification() and check_phone_verification(), and set `new_only`. Otherwise the
+    /// second factor of the user who has the number becomes the one of the person who typed it.
     UserCreated create_user(const Text &email, const Text &cellphone, const Text &country_code,
                             const CreateUserOptions &options = {}) const
     {
         return try_create_user(email, cellphone, country_code, options).value();
     }
-    Done delete_user(std::uint64_t user_id, const DeleteUserOptions &options = {}) const
-    {
-        return try_delete_user(user_id, options).value();
-    }
-    Done register_activity(std::uint64_t user_id, const Text &type,
-                           const RegisterActivityOptions &options = {}) const
-    {
-        return try_register_activity(user_id, type, options).value();
-    }
-    UserStatusReply user_status(std::uint64_t user_id,
-                                const UserStatusOptions &options = {}) const
-    {
-        return try_user_status(user_id, options).value();
-    }
+
+    /// Sends a code by SMS (interface 4.2).
     CodeRequested request_sms(std::uint64_t user_id, const RequestSmsOptions &options = {}) const
     {
         return try_request_sms(user_id, options).value();
     }
+
+    /// Sends a code by voice call (interface 4.3).
     CodeRequested request_call(std::uint64_t user_id, const RequestCallOptions &options = {}) const
     {
         return try_request_call(user_id, options).value();
     }
-    /// Returns only if the code was checked and is correct.
+
+    /// Checks the code that a user typed (interface 4.4).
+    ///
+    /// Returns only if the code was checked and is correct. Status::token_wrong,
+    /// Status::token_reused and Status::token_not_checked say why it was not accepted. Without
+    /// `force`, the code of a user who is not confirmed yet is not checked.
     Verification verify(const Text &token, std::uint64_t user_id,
                         const VerifyOptions &options = {}) const
     {
         return try_verify(token, user_id, options).value();
     }
+
+    /// Removes a user and all data about the user from the application (interface 4.5).
+    Done delete_user(std::uint64_t user_id, const DeleteUserOptions &options = {}) const
+    {
+        return try_delete_user(user_id, options).value();
+    }
+
+    /// Reports a user's activity to the service, for fraud detection (interface 4.6).
+    Done register_activity(std::uint64_t user_id, const Text &type,
+                           const RegisterActivityOptions &options = {}) const
+    {
+        return try_register_activity(user_id, type, options).value();
+    }
+
+    /// Requests the service's record of the application (interface 4.7).
+    Application app_details(const AppDetailsOptions &options = {}) const
+    {
+        return try_app_details(options).value();
+    }
+
+    /// Requests the service's record of a user (interface 4.8).
+    UserStatusReply user_status(std::uint64_t user_id, const UserStatusOptions &options = {}) const
+    {
+        return try_user_status(user_id, options).value();
+    }
+
+    /// Requests the application's usage, month by month (interface 4.9).
+    Statistics app_stats(const AppStatsOptions &options = {}) const
+    {
+        return try_app_stats(options).value();
+    }
+
+    /// Sends a code to a number that belongs to no user yet (interface 4.10).
+    PhoneVerificationStarted
+    start_phone_verification(const Text &via, const Text &phone_number, const Text &country_code,
+                             const StartPhoneVerificationOptions &options = {}) const
+    {
+        return try_start_phone_verification(via, phone_number, country_code, options).value();
+    }
+
+    /// Requests the type of a phone number (interface 4.11).
+    PhoneInformation phone_info(const Text &phone_number, const Text &country_code,
+                                const PhoneInfoOptions &options = {}) const
+    {
+        return try_phone_info(phone_number, country_code, options).value();
+    }
+
+    /// Asks a user to approve something on their device (interface 4.12). An engine keeps the five
+    /// latest requests of a user open: a further one makes the oldest expire.
+    ApprovalCreated create_approval(std::uint64_t user_id, const Text &message,
+                                    const CreateApprovalOptions &options = {}) const
+    {
+        return try_create_approval(user_id, message, options).value();
+    }
+
+    /// Requests a user's response to an approval request (interface 4.13).
+    ///
+    /// Returning means that the request was found, not that the user approved it: call
+    /// Approval::approved_by() on the reply.
+    Approval check_approval(const Text &uuid) const { return try_check_approval(uuid).value(); }
+
+    /// Checks the code that was sent to a number by start_phone_verification(). Returns only if the
+    /// code is right.
+    Done check_phone_verification(const Text &phone_number, const Text &country_code,
+                                  const Text &verification_code) const
+    {
+        return try_check_phone_verification(phone_number, country_code, verification_code).value();
+    }
+
+    /// Requests the state of a number's verification, which start_phone_verification() began. It is
+    /// identified either by its `uuid` or by the number.
+    ///
+    /// It is for display: a user proves to hold a number by check_phone_verification() alone, since
+    /// anyone may have verified the number before.
+    PhoneVerificationRecord
+    phone_verification_status(const PhoneVerificationStatusOptions &options = {}) const
+    {
+        return try_phone_verification_status(options).value();
+    }
+
+    /// Issues a new secret for a user's authenticator app, with a QR code. A previous secret
+    /// remains valid until a code of the new one has been accepted: check one with
+    /// confirm_authenticator().
     AuthenticatorEnrolled enrol_authenticator(std::uint64_t user_id,
                                               const EnrolAuthenticatorOptions &options = {}) const
     {
         return try_enrol_authenticator(user_id, options).value();
     }
-    /// Returns only if the code belongs to the pending app. It throws for every other outcome.
-    Verification confirm_authenticator(std::uint64_t user_id, const Text &code) const
-    {
-        return try_confirm_authenticator(user_id, code).value();
-    }
-    Done remove_authenticator(std::uint64_t user_id, const Text &authenticator_id) const
-    {
-        return try_remove_authenticator(user_id, authenticator_id).value();
-    }
-    /// Lets a user try codes again after too many wrong ones.
-    Done unlock_user(std::uint64_t user_id) const { return try_unlock_user(user_id).value(); }
-    RegisteredDevices devices(std::uint64_t user_id) const { return try_devices(user_id).value(); }
-    /// Makes an invitation, by which a user registers a phone.
-    DeviceInvited invite_device(std::uint64_t user_id, const InviteDeviceOptions &options = {}) const
-    {
-        return try_invite_device(user_id, options).value();
-    }
-    Done remove_device(std::uint64_t user_id, std::uint64_t device_id) const
-    {
-        return try_remove_device(user_id, device_id).value();
-    }
+
+    /// Finds the user who has a login name, and what the user can log in with (interface 4.17).
     FoundUser find_user(const Text &login) const { return try_find_user(login).value(); }
+
+    /// Gives a user a login name (interface 4.18). A user has one at most.
     Done set_login(std::uint64_t user_id, const Text &login) const
     {
         return try_set_login(user_id, login).value();
     }
+
+    /// Takes a login name from the user who has it (interface 4.19).
     Done remove_login(const Text &login) const { return try_remove_login(login).value(); }
-    /// Replaces the codes that the user has.
+
+    /// Creates a set of recovery codes for a user, in place of any that the user has (interface
+    /// 4.20). Show them to the user, who keeps them on paper: each is right once, as the token of
+    /// verify(), and they are returned only here.
     RecoveryCodes create_recovery_codes(std::uint64_t user_id) const
     {
         return try_create_recovery_codes(user_id).value();
     }
+
+    /// Prepares logins of a user while the service is unreachable: returns a hash of each code that
+    /// the user's authenticator app will show in the next days (interface 4.21). The secret stays
+    /// with the service. A machine must accept a step once, and none before it, and report each
+    /// login with report_offline().
+    ///
+    /// The call requires the code of the app that the service has accepted just now, so only
+    /// someone who was given that code can prepare anything, and once. The service must allow it:
+    /// `offline_days` of seconder_open_options. A wrong code counts as a wrong code of verify()
+    /// does.
     OfflinePrepared prepare_offline(std::uint64_t user_id, const Text &token,
                                     const PrepareOfflineOptions &options = {}) const
     {
         return try_prepare_offline(user_id, token, options).value();
     }
+
+    /// Reports the logins that a machine has accepted while the service was unreachable (interface
+    /// 4.22). The service marks their codes as used, and records each login as an activity of the
+    /// user.
+    ///
+    /// A machine reports a login until a report of it was acknowledged; a login that is reported
+    /// twice is recorded once.
     Done report_offline(std::uint64_t user_id, std::uint64_t authenticator_id,
                         const std::vector<OfflineLogin> &logins,
                         const ReportOfflineOptions &options = {}) const
     {
         return try_report_offline(user_id, authenticator_id, logins, options).value();
     }
+
+    /// Checks a code of the authenticator app that enrol_authenticator() has enrolled last, if it
+    /// is still pending, and of no other factor (interface 4.23). The right one makes it the user's
+    /// app, in place of an earlier one. verify() accepts any code of the user, such as one by SMS,
+    /// so it does not show that the user has scanned the new secret.
+    ///
+    /// Returns only if the code was checked and is correct. Status::token_wrong and
+    /// Status::token_reused say why it was not accepted.
+    Verification confirm_authenticator(std::uint64_t user_id, const Text &code) const
+    {
+        return try_confirm_authenticator(user_id, code).value();
+    }
+
+    /// Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are
+    /// wrong from then on, except on machines that have prepared logins without the service (4.21).
+    /// A user who has no app and no device left is sent codes by SMS again. Removing a confirmed
+    /// app also forgets the remembered browsers of the user.
+    Done remove_authenticator(std::uint64_t user_id, const Text &authenticator_id) const
+    {
+        return try_remove_authenticator(user_id, authenticator_id).value();
+    }
+
+    /// Lists the devices that a user has registered for approval requests (interface 4.25).
+    RegisteredDevices devices(std::uint64_t user_id) const { return try_devices(user_id).value(); }
+
+    /// Removes a registered device of a user (interface 4.26). Its secret is void from then on, and
+    /// the remembered browsers of the user are forgotten. Approval requests stay open for the
+    /// user's other devices; a user who has no app and no device left is sent codes by SMS again.
+    Done remove_device(std::uint64_t user_id, std::uint64_t device_id) const
+    {
+        return try_remove_device(user_id, device_id).value();
+    }
+
+    /// Remembers the browser of a user who has just proven the second factor, and returns a token
+    /// for a cookie of it (interface 4.27). recognise() accepts the token in place of the second
+    /// factor until it expires or forget() revokes it.
+    ///
+    /// The service does not check that there was a proof: the application calls this only after
+    /// one, and only for users who ask for it.
     Remembered remember(std::uint64_t user_id, const RememberOptions &options = {}) const
     {
         return try_remember(user_id, options).value();
     }
+
+    /// Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are
+    /// void from then on.
+    Done forget(std::uint64_t user_id, const std::optional<std::string> &token = {}) const
+    {
+        return try_forget(user_id, token).value();
+    }
+
+    /// Lets a user try codes again after too many wrong ones (interface 4.30). The counts of wrong
+    /// codes of all factors start again at 0, so it ends waits too. Codes that were sent have the
+    /// tries that they had.
+    Done unlock_user(std::uint64_t user_id) const { return try_unlock_user(user_id).value(); }
+
+    /// Makes an invitation, by which a user registers a phone that approves logins and shows codes
+    /// (interface 4.31). It can be used once, within ten minutes.
+    DeviceInvited invite_device(std::uint64_t user_id,
+                                const InviteDeviceOptions &options = {}) const
+    {
+        return try_invite_device(user_id, options).value();
+    }
+
     /// Returns whether the browser is recognised. Every failure is thrown.
     bool recognise(std::uint64_t user_id, const Text &token) const
     {
@@ -2477,80 +3036,6 @@ public:
             return false;
         return checked.value().user_id() == user_id;
     }
-    Done forget(std::uint64_t user_id, const std::optional<std::string> &token = {}) const
-    {
-        return try_forget(user_id, token).value();
-    }
-    ApprovalCreated create_approval(std::uint64_t user_id, const Text &message,
-                                    const CreateApprovalOptions &options = {}) const
-    {
-        return try_create_approval(user_id, message, options).value();
-    }
-    /// Returning does not mean that the user approved: check approved_by().
-    Approval check_approval(const Text &uuid) const { return try_check_approval(uuid).value(); }
-    /// Returning does not mean that the user approved: check approved_by().
-    Approval wait_for_approval(const Text &uuid, std::uint64_t user_id,
-                               std::chrono::milliseconds deadline,
-                               WaitForApprovalOptions options = {}) const
-    {
-        return try_wait_for_approval(uuid, user_id, deadline, std::move(options)).value();
-    }
-    PhoneVerificationStarted
-    start_phone_verification(const Text &via, const Text &phone_number, const Text &country_code,
-                             const StartPhoneVerificationOptions &options = {}) const
-    {
-        return try_start_phone_verification(via, phone_number, country_code, options).value();
-    }
-    /// Returns only if the code is correct.
-    Done check_phone_verification(const Text &phone_number, const Text &country_code,
-                                  const Text &verification_code) const
-    {
-        return try_check_phone_verification(phone_number, country_code, verification_code).value();
-    }
-    /// For display: only check_phone_verification() proves that a user holds the number.
-    PhoneVerificationRecord
-    phone_verification_status(const PhoneVerificationStatusOptions &options) const
-    {
-        return try_phone_verification_status(options).value();
-    }
-    PhoneInformation phone_info(const Text &phone_number, const Text &country_code,
-                                const PhoneInfoOptions &options = {}) const
-    {
-        return try_phone_info(phone_number, country_code, options).value();
-    }
-    Application app_details(const AppDetailsOptions &options = {}) const
-    {
-        return try_app_details(options).value();
-    }
-    Statistics app_stats(const AppStatsOptions &options = {}) const
-    {
-        return try_app_stats(options).value();
-    }
-    Device register_device(std::uint64_t user_id, const Text &device_type) const
-    {
-        return try_register_device(user_id, device_type).value();
-    }
-    ApprovalRequests open_approvals(std::uint64_t device_id, const Text &device_secret) const
-    {
-        return try_open_approvals(device_id, device_secret).value();
-    }
-    Approval respond_to_approval(const Text &uuid, std::uint64_t device_id,
-                                 const Text &device_secret, const Text &response,
-                                 const Text &number = nullptr) const
-    {
-        return try_respond_to_approval(uuid, device_id, device_secret, response, number).value();
-    }
-    void clear_sandbox() const { try_clear_sandbox().value(); }
-    void backup(const Text &path) const { try_backup(path).value(); }
-    OwnedText operate(const Text &operation, const Text &parameters = "{}") const
-    {
-        return try_operate(operation, parameters).value();
-    }
-    JobsRun run_jobs(std::chrono::milliseconds budget = std::chrono::seconds(5)) const
-    {
-        return try_run_jobs(budget).value();
-    }
-    AuditPage audit(const AuditOptions &options = {}) const { return try_audit(options).value(); }
 #endif
 };
 
@@ -2706,9 +3191,7 @@ inline Result<Service> try_open(const Text &url, const Text &api_key = nullptr,
     c.names = &names;
     c.names_size = sizeof names;
     detail::engine_options(c, options);
-    return detail::with_out<Service>([&](auto out, auto error) {
-        return seconder_open(url.c_str(), api_key.c_str(), &c, sizeof c, out, error);
-    });
+    return detail::call<Service>(seconder_open, url.c_str(), api_key.c_str(), &c, sizeof c);
 }
 
 /// A callback as it was received. Leave missing fields empty.
@@ -2745,14 +3228,12 @@ inline seconder_callback callback(const Callback &given) noexcept
 
 } // namespace detail
 
-/// Verifies a callback's signature and parses it. A value does not mean that the user approved:
-/// check its approved_by().
+/// Verifies a callback's signature and parses it. The user may have denied the request: check
+/// Event::approved_by().
 inline Result<Event> try_verify_callback(const Text &api_key, const Callback &received)
 {
     const seconder_callback c = detail::callback(received);
-    return detail::with_out<Event>([&](auto out, auto error) {
-        return seconder_callback_verify(api_key.c_str(), &c, sizeof c, out, error);
-    });
+    return detail::call<Event>(seconder_callback_verify, api_key.c_str(), &c, sizeof c);
 }
 
 /// Verifies a callback's signature alone, and returns the parameters that it covers, in JSON.
@@ -2760,37 +3241,30 @@ inline Result<OwnedText> try_verify_callback_parameters(const Text &api_key,
                                                         const Callback &received)
 {
     const seconder_callback c = detail::callback(received);
-    return detail::with_out<OwnedText>([&](auto out, auto error) {
-        return seconder_callback_verify_parameters(api_key.c_str(), &c, sizeof c, out, error);
-    });
+    return detail::call<OwnedText>(seconder_callback_verify_parameters, api_key.c_str(), &c,
+                                   sizeof c);
 }
 
 /// Signs a JSON body that is posted to `url`, as a service does.
 inline Result<OwnedText> try_sign_callback(const Text &api_key, const Text &nonce,
                                            const Text &url, std::string_view body)
 {
-    return detail::with_out<OwnedText>([&](auto out, auto error) {
-        return seconder_callback_sign(api_key.c_str(), nonce.c_str(), url.c_str(), body.data(),
-                                      body.size(), out, error);
-    });
+    return detail::call<OwnedText>(seconder_callback_sign, api_key.c_str(), nonce.c_str(),
+                                   url.c_str(), body.data(), body.size());
 }
 
 /// Signs the query of a GET request to `url`, as a service does.
 inline Result<OwnedText> try_sign_callback_query(const Text &api_key, const Text &nonce,
                                                  const Text &url, const Text &query)
 {
-    return detail::with_out<OwnedText>([&](auto out, auto error) {
-        return seconder_callback_sign_query(api_key.c_str(), nonce.c_str(), url.c_str(),
-                                            query.c_str(), out, error);
-    });
+    return detail::call<OwnedText>(seconder_callback_sign_query, api_key.c_str(), nonce.c_str(),
+                                   url.c_str(), query.c_str());
 }
 
 /// Converts the parameters of a JSON body to a query, sorted and encoded as they are signed.
 inline Result<OwnedText> try_callback_query(std::string_view body)
 {
-    return detail::with_out<OwnedText>([&](auto out, auto error) {
-        return seconder_callback_query(body.data(), body.size(), out, error);
-    });
+    return detail::call<OwnedText>(seconder_callback_query, body.data(), body.size());
 }
 
 /// Options of a Verifier, documented in seconder_verifier_options.
@@ -2823,28 +3297,22 @@ public:
             c.replay_userdata = std::make_unique<Replay>(options.replay).release();
             c.replay_userdata_free = detail::free_function<Replay>;
         }
-        return detail::with_out<Verifier>([&](auto out, auto error) {
-            return seconder_verifier_new(api_key.c_str(), &c, sizeof c, out, error);
-        });
+        return detail::call<Verifier>(seconder_verifier_new, api_key.c_str(), &c, sizeof c);
     }
 
-    /// Verifies and parses a callback, at a time in Unix seconds. A value does not mean that the
-    /// user approved: check its approved_by().
+    /// Verifies and parses a callback, at a time in Unix seconds. The user may have denied the
+    /// request: check Event::approved_by().
     Result<Event> try_verify(const Callback &received, std::uint64_t now) const
     {
         const seconder_callback c = detail::callback(received);
-        return detail::with_out<Event>([&](auto out, auto error) {
-            return seconder_verifier_verify(get(), &c, sizeof c, now, out, error);
-        });
+        return detail::call<Event>(seconder_verifier_verify, get(), &c, sizeof c, now);
     }
 
     /// Verifies the signature alone, and returns the parameters that it covers, in JSON.
     Result<OwnedText> try_parameters(const Callback &received) const
     {
         const seconder_callback c = detail::callback(received);
-        return detail::with_out<OwnedText>([&](auto out, auto error) {
-            return seconder_verifier_parameters(get(), &c, sizeof c, out, error);
-        });
+        return detail::call<OwnedText>(seconder_verifier_parameters, get(), &c, sizeof c);
     }
 
 #if SECONDER_EXCEPTIONS
@@ -2852,10 +3320,15 @@ public:
     {
         return try_make(api_key, options).value();
     }
+
+    /// Verifies and parses a callback, at a time in Unix seconds. The user may have denied the
+    /// request: check Event::approved_by().
     Event verify(const Callback &received, std::uint64_t now) const
     {
         return try_verify(received, now).value();
     }
+
+    /// Verifies the signature alone, and returns the parameters that it covers, in JSON.
     OwnedText parameters(const Callback &received) const
     {
         return try_parameters(received).value();
@@ -2883,43 +3356,33 @@ public:
         c.algorithm = static_cast<std::int32_t>(options.algorithm);
         c.digits = options.digits;
         c.period = options.period;
-        return detail::with_out<Totp>([&](auto out, auto error) {
-            return seconder_totp_new(secret.data(), secret.size(), &c, sizeof c, out, error);
-        });
+        return detail::call<Totp>(seconder_totp_new, secret.data(), secret.size(), &c, sizeof c);
     }
 
     /// Parses an otpauth: URI.
     static Result<Totp> try_from_uri(const Text &uri)
     {
-        return detail::with_out<Totp>([&](auto out, auto error) {
-            return seconder_totp_from_uri(uri.c_str(), out, error);
-        });
+        return detail::call<Totp>(seconder_totp_from_uri, uri.c_str());
     }
 
     /// The otpauth: URI that transfers the secret to an app. Neither text may have a colon.
     Result<OwnedText> try_uri(const Text &issuer, const Text &label) const
     {
-        return detail::with_out<OwnedText>([&](auto out, auto error) {
-            return seconder_totp_uri(get(), issuer.c_str(), label.c_str(), out, error);
-        });
+        return detail::call<OwnedText>(seconder_totp_uri, get(), issuer.c_str(), label.c_str());
     }
 
     /// The code that an app shows at a given time, in Unix seconds.
     Result<OwnedText> try_code(std::uint64_t unix_seconds) const
     {
-        return detail::with_out<OwnedText>([&](auto out, auto error) {
-            return seconder_totp_code(get(), unix_seconds, out, error);
-        });
+        return detail::call<OwnedText>(seconder_totp_code, get(), unix_seconds);
     }
 
-    /// Checks a code. The result is true only if it is correct; `last_step` must then be stored
-    /// before anyone is let in, as seconder_totp_check() describes.
+    /// Checks a code, and fails unless it is correct. Then `last_step` must be stored before anyone
+    /// is let in, as seconder_totp_check() describes.
     Result<void> try_check(const Text &token, std::uint64_t unix_seconds,
                            std::uint64_t &last_step) const
     {
-        return detail::run([&](auto error) {
-            return seconder_totp_check(get(), token.c_str(), unix_seconds, &last_step, error);
-        });
+        return detail::run(seconder_totp_check, get(), token.c_str(), unix_seconds, &last_step);
     }
 
     Algorithm algorithm() const noexcept
@@ -2938,17 +3401,26 @@ public:
     std::string_view secret() const && = delete;
 
 #if SECONDER_EXCEPTIONS
+    /// Creates a Totp from the bytes of a secret, 10 to 128 of them. A new secret should have 20.
     static Totp make(std::string_view secret, const TotpOptions &options = {})
     {
         return try_make(secret, options).value();
     }
+
+    /// Parses an otpauth: URI.
     static Totp from_uri(const Text &uri) { return try_from_uri(uri).value(); }
+
+    /// The otpauth: URI that transfers the secret to an app. Neither text may have a colon.
     OwnedText uri(const Text &issuer, const Text &label) const
     {
         return try_uri(issuer, label).value();
     }
+
+    /// The code that an app shows at a given time, in Unix seconds.
     OwnedText code(std::uint64_t unix_seconds) const { return try_code(unix_seconds).value(); }
-    /// Returns only if the code is correct.
+
+    /// Checks a code, and fails unless it is correct. Then `last_step` must be stored before anyone
+    /// is let in, as seconder_totp_check() describes.
     void check(const Text &token, std::uint64_t unix_seconds, std::uint64_t &last_step) const
     {
         try_check(token, unix_seconds, last_step).value();
@@ -2982,29 +3454,40 @@ public:
 }
 
 #if SECONDER_EXCEPTIONS
-inline Service open(const Text &url, const Text &api_key = nullptr,
-                    const OpenOptions &options = {})
+/// Opens a service. seconder_open() documents the URLs. An engine in this process needs no API key.
+inline Service open(const Text &url, const Text &api_key = nullptr, const OpenOptions &options = {})
 {
     return try_open(url, api_key, options).value();
 }
+
+/// Verifies a callback's signature and parses it. The user may have denied the request: check
+/// Event::approved_by().
 inline Event verify_callback(const Text &api_key, const Callback &received)
 {
     return try_verify_callback(api_key, received).value();
 }
+
+/// Verifies a callback's signature alone, and returns the parameters that it covers, in JSON.
 inline OwnedText verify_callback_parameters(const Text &api_key, const Callback &received)
 {
     return try_verify_callback_parameters(api_key, received).value();
 }
+
+/// Signs a JSON body that is posted to `url`, as a service does.
 inline OwnedText sign_callback(const Text &api_key, const Text &nonce, const Text &url,
                                std::string_view body)
 {
     return try_sign_callback(api_key, nonce, url, body).value();
 }
+
+/// Signs the query of a GET request to `url`, as a service does.
 inline OwnedText sign_callback_query(const Text &api_key, const Text &nonce, const Text &url,
                                      const Text &query)
 {
     return try_sign_callback_query(api_key, nonce, url, query).value();
 }
+
+/// Converts the parameters of a JSON body to a query, sorted and encoded as they are signed.
 inline OwnedText callback_query(std::string_view body) { return try_callback_query(body).value(); }
 #endif
 

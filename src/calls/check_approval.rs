@@ -148,6 +148,7 @@ pub struct Approval {
         c = "The user's response: one of SECONDER_APPROVAL_..., of which only \
              SECONDER_APPROVAL_APPROVED lets anyone in. SECONDER_APPROVAL_UNKNOWN for NULL."
     )]
+    #[cfg_attr(false, cpp = "The user's response. Only ApprovalStatus::approved lets anyone in.")]
     pub status: ApprovalStatus,
     /// The id of the request.
     pub uuid: Option<ApprovalId>,

@@ -57,6 +57,7 @@ pub struct DeviceInvited {
     #[serde(default)]
     pub qr_code: Secret,
     /// For how long the invitation is valid, in seconds.
+    #[cfg_attr(false, cpp(seconds))]
     pub expires_in: u64,
 }
 

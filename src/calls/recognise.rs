@@ -22,6 +22,7 @@ const NOT_RECOGNISED: &str = "is not recognised";
          [`Status::NotRecognised`]: request the second factor.\n\n\
          It counts as no code, confirms no user, and does not extend the life of the token."
 )]
+#[cfg_attr(false, cpp(by_hand))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recognise {
     /// The user who logs in.

@@ -76,6 +76,7 @@ pub struct CodeRequested {
     /// even if the code is not used. `None` if nothing was sent, or if the service does not say:
     /// only a service of Seconder does.
     #[cfg_attr(false, c(known))]
+    #[cfg_attr(false, cpp(seconds))]
     #[serde(default, deserialize_with = "loose::if_it_fits")]
     pub resend_after: Option<u64>,
 }

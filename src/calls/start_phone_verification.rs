@@ -108,6 +108,7 @@ pub struct PhoneVerificationStarted {
     /// After how many seconds another code can be sent to the number by the same channel, even if
     /// this one is not used. `None` if the service does not say: only a service of Seconder does.
     #[cfg_attr(false, c(known))]
+    #[cfg_attr(false, cpp(seconds))]
     #[serde(default, deserialize_with = "loose::if_it_fits")]
     pub resend_after: Option<u64>,
 }

@@ -531,6 +531,8 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     CHECK(asked.status() == ApprovalStatus::pending && asked.message() == "Log in?");
     CHECK(asked.details() == request.details.value_or("{}") && asked.hidden_details() == "{}");
     CHECK(asked.logos().size() == request.logos.size() && asked.app_serial_id() == 1);
+    CHECK(asked.logos()[0]->res == request.logos[0].res);
+    CHECK(asked.logos()[0]->url == request.logos[0].url);
     CHECK(asked.app_id() == "1");
     CHECK(!asked.app_name().empty() && asked.user_email() == "ada@example.com");
     const auto ended = service.try_wait_for_approval(created.uuid(), id, std::chrono::seconds(60),

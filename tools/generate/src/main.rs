@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     for (path, text) in c::files(&interface)? {
         files.insert(path, format::rust(&root, &text)?);
     }
-    let (path, header) = cpp::file(&root)?;
+    let (path, header) = cpp::file(&root, &interface)?;
     files.insert(path, header);
     let old = stale(&root, "src/capi/generated", &files)?;
     let differs = |(path, text): &(&String, &String)| {
