@@ -37,20 +37,10 @@ int main(void)
     seconder_totp *totp = NULL;
     EXPECT_INVALID("url", seconder_open("sqlite:/tmp/none.db", NULL, NULL, 0, &service, &error));
     EXPECT_INVALID("url", seconder_open("sandbox:", NULL, NULL, 0, &service, &error));
-    EXPECT_INVALID("url", seconder_open("unix:/no/such.sock", NULL, NULL, 0, &service, &error));
     options.service_uid = 1;
     EXPECT_INVALID("service_uid", seconder_open("https://127.0.0.1:1", "key", &options,
                                                 sizeof options, &service, &error));
     options.service_uid = 0;
-    /* Nor has this build XML and client certificates. */
-    options.format = SECONDER_FORMAT_XML;
-    EXPECT_INVALID("format", seconder_open("https://127.0.0.1:1", "key", &options, sizeof options,
-                                           &service, &error));
-    options.format = SECONDER_DEFAULT;
-    options.client_certificate = options.client_key = "/no/such/file";
-    EXPECT_INVALID("client_certificate", seconder_open("https://127.0.0.1:1", "key", &options,
-                                                       sizeof options, &service, &error));
-    options.client_certificate = options.client_key = NULL;
     options.deliver = deliver;
     options.deliver_userdata = &freed;
     options.deliver_userdata_free = count;
