@@ -1,5 +1,5 @@
-//! What functions do with an engine in this process. A build without the engine leaves this out, and the
-//! macro of the same name in [`super::ffi`] returns an error instead.
+//! The parts of functions that work on an engine in this process. A build without the engine leaves them
+//! out, and the macro of the same name in [`super::ffi`] returns an error instead.
 
 pub(super) mod audit;
 mod deliver;
