@@ -16,7 +16,7 @@ installs as the man page ``seconder-interface(7)``.
 
 from __future__ import annotations
 
-from seconder import _forks, callback, enums, errors, outcomes, results, totp
+from seconder import _forks, callback, enums, errors, outcomes, records, results, totp
 from seconder._seconder import __version__
 from seconder.enums import (
     ActivityType,
@@ -64,37 +64,39 @@ from seconder.errors import (
 from seconder.names import Names
 from seconder.opening import open
 from seconder.outcomes import Ambiguous, NotAttempted, Outcome, Permanent, Retry, Sent
+from seconder.records import (
+    ApprovalRequest,
+    AuditEntry,
+    AuditPage,
+    CallRecord,
+    DeviceRegistered,
+    Event,
+    JobsRun,
+    Message,
+    PhoneLine,
+    SignedCallback,
+)
 from seconder.results import (
     Application,
     Approval,
     ApprovalCreated,
-    ApprovalRequest,
-    AuditEntry,
-    AuditPage,
     Authenticator,
     AuthenticatorEnrolled,
-    CallRecord,
     CodeRequested,
     Device,
     DeviceInvited,
-    DeviceRegistered,
     Done,
-    Event,
     Factors,
     FoundUser,
-    JobsRun,
-    Message,
     MonthlyStatistic,
     OfflinePrepared,
     PhoneInformation,
-    PhoneLine,
     PhoneVerificationRecord,
     PhoneVerificationStarted,
     RecoveryCodes,
     RegisteredDevice,
     RegisteredDevices,
     Remembered,
-    SignedCallback,
     Statistics,
     UserCreated,
     UserStatus,
@@ -227,6 +229,7 @@ __all__ = [
     "open",
     "open_async",
     "outcomes",
+    "records",
     "results",
     "totp",
 ]

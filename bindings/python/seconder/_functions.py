@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextvars import ContextVar
 
 from seconder._frames import without_own
+from seconder._calling import _moment
 from seconder.enums import Channel, LineType
 from seconder.errors import InvalidArgument
 from seconder.outcomes import _parts_of
-from seconder.results import Message, PhoneLine, SignedCallback, _moment
+from seconder.records import Message, PhoneLine, SignedCallback
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seconder._functions import checked
-from seconder.results import CallRecord
+from seconder.records import CallRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
-"""Immutable values. They work as frozen dataclasses do, without importing :mod:`dataclasses`, which
-alone takes longer to import than the rest of this package."""
+"""Immutable values, and words. Values work as frozen dataclasses do, without importing
+:mod:`dataclasses`, which alone takes longer to import than the rest of this package."""
 
 from __future__ import annotations
 
@@ -17,6 +17,17 @@ else:
 
     def dataclass_transform(**_):
         return lambda kind: kind
+
+
+class Word(str, Enum):
+    """A word that is also a string: ``Channel.SMS == "sms"``. Parameters accept the string too.
+
+    >>> seconder.Channel("sms") is seconder.Channel.SMS, seconder.Channel.SMS == "sms"
+    (True, True)
+    """
+
+    # Enum's own method would return "Channel.SMS".
+    __str__ = str.__str__
 
 
 _MISSING = object()

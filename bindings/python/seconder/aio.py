@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import functools
-import os
-from concurrent.futures import ThreadPoolExecutor
 
-from seconder import _seconder
 from seconder._awaited import Opening, running_loop
 from seconder._frames import guarded, guarded_class
-from seconder._functions import LOOP
+from seconder._threads import Threaded, Threads
 from seconder.enums import CallbackMethod, Format, Generation, Repeats
-from seconder.errors import InvalidArgument
 from seconder.opening import _opened
 from seconder.results import Approval
 
@@ -23,36 +17,38 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
     from os import PathLike
     from types import TracebackType
-    from typing import Any, Literal, NoReturn, TypeVar
+    from typing import Any, Literal, NoReturn
 
-    from typing_extensions import ParamSpec, Self
+    from typing_extensions import Self
 
     from seconder.enums import ActivityType, ApprovalResponse, Channel, DeviceType
     from seconder.names import Names
     from seconder.outcomes import Outcome
+    from seconder.records import (
+        ApprovalRequest,
+        AuditPage,
+        CallRecord,
+        DeviceRegistered,
+        JobsRun,
+        Message,
+        PhoneLine,
+        SignedCallback,
+    )
     from seconder.results import (
         Application,
         ApprovalCreated,
-        ApprovalRequest,
-        AuditPage,
         AuthenticatorEnrolled,
-        CallRecord,
         CodeRequested,
         DeviceInvited,
-        DeviceRegistered,
         Done,
         FoundUser,
-        JobsRun,
-        Message,
         OfflinePrepared,
         PhoneInformation,
-        PhoneLine,
         PhoneVerificationRecord,
         PhoneVerificationStarted,
         RecoveryCodes,
         RegisteredDevices,
         Remembered,
-        SignedCallback,
         Statistics,
         UserCreated,
         UserStatus,
@@ -61,44 +57,12 @@ if TYPE_CHECKING:
     from seconder.service import Service
     from seconder.typed import Logo, OfflineLogin
 
-    _P = ParamSpec("_P")
-    _T = TypeVar("_T")
     _Returned = Outcome | str | Awaitable[Outcome | str | None] | None
     _LookedUp = PhoneLine | None | Awaitable[PhoneLine | None]
 
 
-class _Threads:
-    """A bounded pool of threads that make calls. A forked child starts its own, because threads do
-    not survive a fork."""
-
-    __slots__ = ("_most", "_pools", "stopped")
-
-    def __init__(self, most: int) -> None:
-        if not isinstance(most, int) or not 1 <= most <= 1024:
-            raise InvalidArgument("threads must be 1 to 1024", parameter="threads")
-        self._most = most
-        self._pools: dict[int, ThreadPoolExecutor] = {}
-        self.stopped = False
-
-    def pool(self) -> ThreadPoolExecutor:
-        pool = self._pools.get(os.getpid())
-        if pool is None:
-            # Another thread may have just put a pool there, which then wins. A pool that was not
-            # used has started no threads, so dropping it is free.
-            new = ThreadPoolExecutor(self._most, thread_name_prefix="seconder")
-            pool = self._pools.setdefault(os.getpid(), new)
-        return pool
-
-    def stop(self) -> None:
-        self.stopped = True
-        pool = self._pools.pop(os.getpid(), None)
-        if pool is not None:
-            # Waiting for the calls in progress would block the event loop.
-            pool.shutdown(wait=False)
-
-
 @guarded_class
-class AsyncService:
+class AsyncService(Threaded):
     """A :class:`seconder.Service` for programs that use :mod:`asyncio`, with the same calls as
     coroutines; :func:`seconder.open_async` returns one.
 
@@ -120,7 +84,7 @@ class AsyncService:
         True
     """
 
-    __slots__ = ("__weakref__", "_service", "_threads")
+    __slots__ = ()
 
     def __init__(self, service: Service, *, threads: int = 16) -> None:
         """Wraps a service that is already open.
@@ -133,7 +97,7 @@ class AsyncService:
             InvalidArgument: ``threads`` is out of range.
         """
         self._service = service
-        self._threads = _Threads(threads)
+        self._threads = Threads(threads)
 
     async def create_user(
         self,
@@ -561,27 +525,6 @@ class AsyncService:
         made._threads = self._threads
         return made
 
-    async def _run(self, call: Callable[_P, _T], /, *args: _P.args, **options: _P.kwargs) -> _T:
-        if self._threads.stopped:
-            # The pool is gone, but a closed service raises its error without blocking.
-            return call(*args, **options)
-        # As asyncio.to_thread does, the call sees the context variables of its task.
-        context = contextvars.copy_context()
-        loop = running_loop()
-        context.run(LOOP.set, loop)
-        canceller = _seconder.Canceller()
-
-        # Not a functools.partial, whose repr shows the arguments.
-        def running() -> _T:
-            in_context = functools.partial(context.run, call, *args, **options)
-            return canceller.run(in_context)
-
-        try:
-            return await loop.run_in_executor(self._threads.pool(), running)
-        finally:
-            # If the task was cancelled, its call may still be waiting in the thread.
-            canceller.cancel()
-
     async def __aenter__(self) -> Self:
         return self
 
@@ -678,7 +621,7 @@ def open_async(
 
 def _opened_with(given: dict[str, Any], threads: int) -> AsyncService:
     # An invalid number of threads must be rejected before a database is created.
-    own = _Threads(threads)
+    own = Threads(threads)
     service = AsyncService(_opened(given, may_await=True))
     service._threads = own
     return service

@@ -13,19 +13,19 @@ from seconder import _seconder
 from seconder._frames import guarded
 from seconder.errors import InvalidArgument, RateLimited
 from seconder.names import Names, _given
-from seconder.results import Event
+from seconder.records import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, Literal
 
-    from seconder.typed import Replay as Replay
+    from seconder._replay import Replay as Replay
 else:
 
     def __getattr__(name):
         if name == "Replay":
-            from seconder.typed import Replay
+            from seconder._replay import Replay
 
             return Replay
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from os import urandom
-
+from seconder._calling import Caller, _typed
 from seconder._frames import guarded_class
-from seconder.errors import InvalidArgument
 from seconder.results import (
     Application,
     Approval,
@@ -30,25 +28,18 @@ from seconder.results import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any, Literal
 
-    from seconder import _seconder
     from seconder.enums import ActivityType, Channel
     from seconder.typed import Logo, OfflineLogin
 
 
 @guarded_class
-class Calls:
+class Calls(Caller):
     """The calls of the interface; :class:`seconder.Service` makes them."""
 
-    __slots__ = ("__weakref__", "_hook", "_native")
-
-    _native: _seconder.Service
-    _hook: Callable[[dict[str, Any]], None] | None
-
-    def _call(self, name: str, **params: Any) -> Any:
-        return self._native.call(name, params, urandom(8).hex(), self._hook)
+    __slots__ = ()
 
     def create_user(
         self,
@@ -991,12 +982,3 @@ class Calls:
         """
         token = None if token is None else _typed("token", token)
         return Done._read(self._call("forget", user_id=user_id, token=token))
-
-
-def _typed(parameter: str, value: object) -> str:
-    """Rejects a code that is a number, which would have lost its leading zeros. What a terminal
-    could not decode is not text for the library, and becomes a character that no code has.
-    """
-    if not isinstance(value, str):
-        raise InvalidArgument(f"{parameter} must be text", parameter=parameter)
-    return value.encode("ascii", "replace").decode("ascii")

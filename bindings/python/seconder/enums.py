@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
-
-class Word(str, Enum):
-    """A word that is also a string: ``Channel.SMS == "sms"``. Parameters accept the string too.
-
-    >>> seconder.Channel("sms") is seconder.Channel.SMS, seconder.Channel.SMS == "sms"
-    (True, True)
-    """
-
-    # Enum's own method would return "Channel.SMS".
-    __str__ = str.__str__
+from seconder._value import Word as Word
 
 
 class ApprovalStatus(Word):

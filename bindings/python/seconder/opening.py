@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from seconder.names import Names
     from seconder.outcomes import Outcome
-    from seconder.results import CallRecord, Message, PhoneLine, SignedCallback
+    from seconder.records import CallRecord, Message, PhoneLine, SignedCallback
 
     _Returned = Outcome | str | None
     _LookedUp = PhoneLine | None

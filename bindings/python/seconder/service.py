@@ -9,7 +9,8 @@ from seconder._frames import guarded_class
 from seconder.calls import Calls
 from seconder.enums import Repeats
 from seconder.errors import InvalidArgument
-from seconder.results import Approval, ApprovalRequest, AuditPage, DeviceRegistered, JobsRun
+from seconder.records import ApprovalRequest, AuditPage, DeviceRegistered, JobsRun
+from seconder.results import Approval
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

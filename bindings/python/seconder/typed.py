@@ -3,7 +3,9 @@ use."""
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypedDict
+from typing import Literal, TypedDict
+
+from seconder._replay import Replay as Replay
 
 
 class Logo(TypedDict):
@@ -29,34 +31,3 @@ class OfflineLogin(TypedDict):
     """The step of the code."""
     time: int
     """When the code was accepted, in Unix seconds."""
-
-
-class Replay(Protocol):
-    """Remembers callbacks, so that each is accepted once. An application of several processes needs
-    one that they share, such as a table with a unique key; :class:`seconder.callback.Memory` is for
-    one process."""
-
-    def first_time(self, key: str, until: float) -> bool:
-        """Returns whether the callback was received for the first time, and remembers it. Looking
-        up and inserting must be one atomic step.
-
-        Args:
-            key: The callback's signature, which covers all of it.
-            until: When it can be forgotten, in Unix seconds; infinite without ``fresh``.
-
-        Returns:
-            True if it was not remembered before.
-
-        Example:
-            >>> class Everything:
-            ...     def __init__(self) -> None:
-            ...         self.keys: set[str] = set()
-            ...
-            ...     def first_time(self, key: str, until: float) -> bool:
-            ...         before = len(self.keys)
-            ...         self.keys.add(key)
-            ...         return len(self.keys) > before
-            >>> memory: seconder.callback.Replay = Everything()
-            >>> memory.first_time("a-signature", 4e9), memory.first_time("a-signature", 4e9)
-            (True, False)
-        """

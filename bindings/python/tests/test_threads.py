@@ -335,7 +335,7 @@ def test_only_what_a_program_asks_for_starts_threads(tmp_path: Path) -> None:
         for path in package.rglob("*.py")
         if any(each in path.read_text() for each in starting)
     }
-    assert found == {"_functions.py", "_awaited.py", "aio.py", "testing/_server.py"}
+    assert found == {"_functions.py", "_awaited.py", "_threads.py", "testing/_server.py"}
 
 
 EXITS = Path(__file__).parents[3] / "packaging" / "exits.py"

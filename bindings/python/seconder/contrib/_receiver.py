@@ -12,7 +12,7 @@ from seconder import callback
 from seconder._frames import guarded, without_own
 from seconder.errors import InvalidArgument, InvalidCallback, SecondFactorError, StorageError
 from seconder.names import Names
-from seconder.results import Event
+from seconder.records import Event
 
 BODY_LIMIT = 2**20
 """The largest body that is read, in bytes."""

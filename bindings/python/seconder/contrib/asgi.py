@@ -27,7 +27,7 @@ from seconder.contrib._receiver import (
     too_large,
 )
 from seconder.names import Names
-from seconder.results import Event
+from seconder.records import Event
 
 with Needs(__name__, "Starlette"):
     from starlette.concurrency import run_in_threadpool

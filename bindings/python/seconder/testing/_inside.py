@@ -18,7 +18,7 @@ from seconder.enums import DeviceType
 from seconder.names import Names, _given
 from seconder._functions import carrier
 from seconder.opening import open as open_remote
-from seconder.results import ApprovalRequest, DeviceRegistered, JobsRun, Message
+from seconder.records import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call, outcome_of, outcome_of_reply, shown_arguments

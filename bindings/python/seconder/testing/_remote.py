@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
 
 from seconder import _seconder, errors
+from seconder._calling import _moment
 from seconder.enums import Channel, DeviceType
 from seconder.names import Names
 from seconder.opening import open as open_remote
-from seconder.results import ApprovalRequest, DeviceRegistered, JobsRun, Message, _moment
+from seconder.records import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call

@@ -20,7 +20,7 @@ from seconder.callback import sign
 from seconder.enums import DeviceType
 from seconder.errors import InvalidArgument
 from seconder.names import Names
-from seconder.results import ApprovalRequest, DeviceRegistered, JobsRun, Message
+from seconder.records import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call

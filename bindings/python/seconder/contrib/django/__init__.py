@@ -30,7 +30,7 @@ from seconder.contrib._receiver import (
     too_large,
 )
 from seconder.names import Names
-from seconder.results import Event
+from seconder.records import Event
 
 with Needs(__name__, "Django"):
     from django.http import HttpRequest, HttpResponse, UnreadablePostError

@@ -17,7 +17,7 @@ from seconder.contrib._receiver import (
     too_large,
 )
 from seconder.names import Names
-from seconder.results import Event
+from seconder.records import Event
 
 __all__ = ["callback"]
 
