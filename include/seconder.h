@@ -114,7 +114,7 @@
 #define SECONDER_CODE_AUTHENTICATOR_NOT_FOUND "authenticator_not_found"
 /** The service code for: no such device. */
 #define SECONDER_CODE_DEVICE_NOT_FOUND "device_not_found"
-/** The service code for: nobody has said where devices reach the service. */
+/** The service code for: the service has no public URL for devices. */
 #define SECONDER_CODE_NO_PUBLIC_URL "no_public_url"
 /** The service code for: no messages are sent to the country of the number. */
 #define SECONDER_CODE_COUNTRY_NOT_ALLOWED "country_not_allowed"
@@ -2136,8 +2136,8 @@ void seconder_done_free(struct seconder_done *done);
  * calling code of the number: "1" to "999".
  *
  * Free `out` with seconder_user_created_free(). SECONDER_REJECTED if the service rejects a value,
- * which seconder_error_field_name() names. Other statuses are as described at the top of the
- * header.
+ * which seconder_error_field_name() names; with `new_only`, that is `cellphone` if a user has the
+ * number already. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_create_user(const struct seconder_service *service,
@@ -2439,7 +2439,8 @@ void seconder_recovery_codes_free(struct seconder_recovery_codes *recovery_codes
  *
  * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
  * if the user was sent an SMS for this action a moment ago, or too many codes; SECONDER_REJECTED
- * if there is no such user. Other statuses are as described at the top of the header.
+ * if there is no such user, or if codes cannot be sent by SMS. Other statuses are as described at
+ * the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_sms(const struct seconder_service *service,
@@ -2493,8 +2494,8 @@ void seconder_code_requested_free(struct seconder_code_requested *code_requested
  *
  * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
  * if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
- * does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user.
- * Other statuses are as described at the top of the header.
+ * does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user, or
+ * if codes cannot be sent by voice call. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_call(const struct seconder_service *service,
@@ -2662,9 +2663,9 @@ bool seconder_factors_recovery_codes_locked(const struct seconder_factors *facto
 
 /**
  * Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are
- * wrong from then on, except on machines that have prepared logins without the service (4.21). A
- * user who has no app and no device left is sent codes by SMS again. Removing a confirmed app also
- * forgets the remembered browsers of the user.
+ * wrong from then on, except on machines that have prepared logins without the service (interface
+ * 4.21). A user who has no app and no device left is sent codes by SMS again. Removing a confirmed
+ * app also forgets the remembered browsers of the user.
  *
  * `user_id` is the user who has the app. `authenticator_id` is the app, by its id in
  * seconder_factors: 1 to 64 letters, digits and dashes of ASCII.
@@ -2801,7 +2802,8 @@ void seconder_device_invited_free(struct seconder_device_invited *device_invited
  * factor until it expires or seconder_forget() revokes it.
  *
  * The service does not check that there was a proof: the application calls this only after one,
- * and only for users who ask for it.
+ * and only for users who ask for it. The cookie should be "Secure", "HttpOnly" and "SameSite=Lax".
+ * A user has at most 20 remembered browsers: for a further one, the oldest is forgotten.
  *
  * `user_id` is the user whose browser it is.
  *
@@ -2850,8 +2852,10 @@ void seconder_remembered_free(struct seconder_remembered *remembered);
  * `user_id` is the user who logs in. `token` is the token of the browser's cookie, which may be
  * any text.
  *
- * `out` may be NULL; otherwise free it with seconder_browser_check_free(). Other statuses are as
- * described at the top of the header.
+ * `out` may be NULL; otherwise free it with seconder_browser_check_free().
+ * SECONDER_INVALID_RESPONSE if the service's reply does not say clearly whether the browser is
+ * recognised; SECONDER_REJECTED if the service has no such call. Other statuses are as described
+ * at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_recognise(const struct seconder_service *service,
@@ -2877,7 +2881,8 @@ void seconder_browser_check_free(struct seconder_browser_check *browser_check);
 
 /**
  * Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are void
- * from then on.
+ * from then on. Without a token, it forgets all of them: for a user who changes the password,
+ * loses a phone or asks to be logged out everywhere.
  *
  * `user_id` is the user whose browser it is. `token` is the token of the browser to forget;
  * without one, all browsers of the user are forgotten. A token that is not recognised is no error,
@@ -3226,7 +3231,8 @@ seconder_status seconder_report_offline(const struct seconder_service *service,
  *
  * `out` may be NULL; otherwise free it with seconder_phone_verification_started_free().
  * SECONDER_RATE_LIMITED if a code was sent to the number by the same channel a moment ago, or too
- * often. Other statuses are as described at the top of the header.
+ * often; SECONDER_REJECTED if the number cannot be reached by this channel. Other statuses are as
+ * described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_start_phone_verification(const struct seconder_service *service,

@@ -38,7 +38,7 @@ codes! {
     NO_PENDING_AUTHENTICATOR = "no_pending_authenticator", "no authenticator app is pending";
     AUTHENTICATOR_NOT_FOUND = "authenticator_not_found", "no such authenticator app";
     DEVICE_NOT_FOUND = "device_not_found", "no such device";
-    NO_PUBLIC_URL = "no_public_url", "nobody has said where devices reach the service";
+    NO_PUBLIC_URL = "no_public_url", "the service has no public URL for devices";
     COUNTRY_NOT_ALLOWED = "country_not_allowed", "no messages are sent to the country of the number";
     FACTOR_LOCKED = "factor_locked", "too many wrong codes: locked until the user is unlocked";
     TOO_MANY_WRONG_KEYS = "too_many_wrong_keys", "too many wrong API keys from the address of the request";

@@ -30,9 +30,9 @@ pub enum Algorithm {
     /// HMAC-SHA-1, the default of RFC 6238.
     #[default]
     Sha1,
-    /// HMAC-SHA-256
+    /// HMAC-SHA-256.
     Sha256,
-    /// HMAC-SHA-512
+    /// HMAC-SHA-512.
     Sha512,
 }
 

@@ -50,13 +50,13 @@ pub struct Reply {
     pub failure: Option<String>,
 }
 
-/// The `{FORMAT}` of a path (interface 4).
+/// A format of requests and replies: the `{FORMAT}` of a path (interface 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// `json`
+    /// JSON.
     #[default]
     Json,
-    /// `xml`
+    /// XML.
     #[cfg(feature = "xml")]
     Xml,
 }

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Errors
 /// [`Error::Rejected`](crate::Error::Rejected) if the service rejects a value, which
-/// [`Rejection::fields`](crate::Rejection::fields) names.
+/// [`Rejection::fields`](crate::Rejection::fields) names; with `new_only`, that is `cellphone` if a
+/// user has the number already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateUser {
     /// The user to enrol.

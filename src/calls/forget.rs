@@ -6,7 +6,8 @@ use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
 /// Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are void
-/// from then on.
+/// from then on. Without a token, it forgets all of them: for a user who changes the password, loses
+/// a phone or asks to be logged out everywhere.
 ///
 /// # Errors
 /// [`Error::Rejected`](crate::Error::Rejected) if no token is given and there is no such user.

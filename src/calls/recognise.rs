@@ -14,6 +14,10 @@ const NOT_RECOGNISED: &str = "is not recognised";
 /// Checks the token of a browser that [`Remember`](super::Remember) returned (interface 4.28).
 ///
 /// It counts as no code: it confirms no user, and does not extend the life of the token.
+///
+/// # Errors
+/// [`Error::InvalidResponse`] if the service's reply does not say clearly whether the browser is
+/// recognised; [`Error::Rejected`] if the service has no such call.
 #[cfg_attr(
     false,
     c = "Checks the token of a remembered browser (interface 4.28).\n\n\

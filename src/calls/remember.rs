@@ -18,7 +18,8 @@ const LAST_SECOND: u64 = 253_402_300_799;
 /// second factor until it expires or [`Forget`](super::Forget) revokes it.
 ///
 /// The service does not check that there was a proof: the application calls this only after one, and
-/// only for users who ask for it.
+/// only for users who ask for it. The cookie should be `Secure`, `HttpOnly` and `SameSite=Lax`. A user
+/// has at most 20 remembered browsers: for a further one, the oldest is forgotten.
 ///
 /// # Errors
 /// [`Error::Rejected`] if there is no such user.

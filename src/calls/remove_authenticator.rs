@@ -6,9 +6,9 @@ use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
 /// Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are
-/// wrong from then on, except on machines that have prepared logins without the service (4.21). A
-/// user who has no app and no device left is sent codes by SMS again. Removing a confirmed app also
-/// forgets the remembered browsers of the user.
+/// wrong from then on, except on machines that have prepared logins without the service (interface
+/// 4.21). A user who has no app and no device left is sent codes by SMS again. Removing a confirmed
+/// app also forgets the remembered browsers of the user.
 ///
 /// # Errors
 /// [`Error::Rejected`](crate::Error::Rejected) with the service code `authenticator_not_found` if

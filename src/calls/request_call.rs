@@ -11,7 +11,8 @@ use std::net::IpAddr;
 /// # Errors
 /// [`Error::RateLimited`](crate::Error::RateLimited) if the user was called for this action a
 /// moment ago, or sent too many codes; an SMS a moment ago does not matter, and the call says the
-/// same code. [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
+/// same code. [`Error::Rejected`](crate::Error::Rejected) if there is no such user, or if codes
+/// cannot be sent by voice call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCall {
     /// The user to call.

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 /// # Errors
 /// [`Error::RateLimited`](crate::Error::RateLimited) if the user was sent an SMS for this action a
 /// moment ago, or too many codes; [`Error::Rejected`](crate::Error::Rejected) if there is no such
-/// user.
+/// user, or if codes cannot be sent by SMS.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestSms {
     /// The user to whom the code is sent.

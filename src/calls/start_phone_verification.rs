@@ -11,7 +11,7 @@ use std::net::IpAddr;
 ///
 /// # Errors
 /// [`Error::RateLimited`] if a code was sent to the number by the same channel a moment ago, or too
-/// often.
+/// often; [`Error::Rejected`] if the number cannot be reached by this channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartPhoneVerification {
     /// The channel that delivers the code.

@@ -24,13 +24,13 @@ pub struct DeviceRegistered {
 /// The types of devices that users register (interface 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceType {
-    /// `android`
+    /// A phone with Android.
     Android,
-    /// `android_tablet`
+    /// A tablet with Android.
     AndroidTablet,
-    /// `ios`
+    /// A phone or tablet with iOS.
     Ios,
-    /// `svc_chrome`
+    /// A browser.
     Chrome,
 }
 

@@ -57,8 +57,8 @@ impl From<UserCreated> for seconder_user_created {
 /// calling code of the number: "1" to "999".
 ///
 /// Free `out` with seconder_user_created_free(). SECONDER_REJECTED if the service rejects a value,
-/// which seconder_error_field_name() names. Other statuses are as described at the top of the
-/// header.
+/// which seconder_error_field_name() names; with `new_only`, that is `cellphone` if a user has the
+/// number already. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_create_user(

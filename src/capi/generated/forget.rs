@@ -10,7 +10,8 @@ use crate::model::UserId;
 use std::ffi::c_char;
 
 /// Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are void
-/// from then on.
+/// from then on. Without a token, it forgets all of them: for a user who changes the password,
+/// loses a phone or asks to be logged out everywhere.
 ///
 /// `user_id` is the user whose browser it is. `token` is the token of the browser to forget;
 /// without one, all browsers of the user are forgotten. A token that is not recognised is no error,

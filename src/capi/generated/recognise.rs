@@ -35,8 +35,10 @@ impl From<BrowserCheck> for seconder_browser_check {
 /// `user_id` is the user who logs in. `token` is the token of the browser's cookie, which may be
 /// any text.
 ///
-/// `out` may be NULL; otherwise free it with seconder_browser_check_free(). Other statuses are as
-/// described at the top of the header.
+/// `out` may be NULL; otherwise free it with seconder_browser_check_free().
+/// SECONDER_INVALID_RESPONSE if the service's reply does not say clearly whether the browser is
+/// recognised; SECONDER_REJECTED if the service has no such call. Other statuses are as described
+/// at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_recognise(

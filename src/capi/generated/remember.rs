@@ -41,7 +41,8 @@ impl From<Remembered> for seconder_remembered {
 /// factor until it expires or seconder_forget() revokes it.
 ///
 /// The service does not check that there was a proof: the application calls this only after one,
-/// and only for users who ask for it.
+/// and only for users who ask for it. The cookie should be "Secure", "HttpOnly" and "SameSite=Lax".
+/// A user has at most 20 remembered browsers: for a further one, the oldest is forgotten.
 ///
 /// `user_id` is the user whose browser it is.
 ///

@@ -10,9 +10,9 @@ use crate::model::UserId;
 use std::ffi::c_char;
 
 /// Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are
-/// wrong from then on, except on machines that have prepared logins without the service (4.21). A
-/// user who has no app and no device left is sent codes by SMS again. Removing a confirmed app also
-/// forgets the remembered browsers of the user.
+/// wrong from then on, except on machines that have prepared logins without the service (interface
+/// 4.21). A user who has no app and no device left is sent codes by SMS again. Removing a confirmed
+/// app also forgets the remembered browsers of the user.
 ///
 /// `user_id` is the user who has the app. `authenticator_id` is the app, by its id in
 /// seconder_factors: 1 to 64 letters, digits and dashes of ASCII.

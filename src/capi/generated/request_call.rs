@@ -38,8 +38,8 @@ unsafe impl Plain for seconder_request_call_options {}
 ///
 /// `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
 /// if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
-/// does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user.
-/// Other statuses are as described at the top of the header.
+/// does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user, or
+/// if codes cannot be sent by voice call. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_request_call(

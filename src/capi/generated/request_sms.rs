@@ -58,7 +58,8 @@ impl From<CodeRequested> for seconder_code_requested {
 ///
 /// `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
 /// if the user was sent an SMS for this action a moment ago, or too many codes; SECONDER_REJECTED
-/// if there is no such user. Other statuses are as described at the top of the header.
+/// if there is no such user, or if codes cannot be sent by SMS. Other statuses are as described at
+/// the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_request_sms(

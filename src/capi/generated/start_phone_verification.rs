@@ -59,7 +59,8 @@ impl From<PhoneVerificationStarted> for seconder_phone_verification_started {
 ///
 /// `out` may be NULL; otherwise free it with seconder_phone_verification_started_free().
 /// SECONDER_RATE_LIMITED if a code was sent to the number by the same channel a moment ago, or too
-/// often. Other statuses are as described at the top of the header.
+/// often; SECONDER_REJECTED if the number cannot be reached by this channel. Other statuses are as
+/// described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_start_phone_verification(
