@@ -420,7 +420,7 @@ notices: ## Regenerates the licences of the dependencies
 	packaging/notices.py LICENSE-THIRD-PARTY
 
 .PHONY: generate
-generate: ## Writes the C layer of the calls from their declarations, and the C++ header
+generate: ## Writes what follows from the declarations of the calls: in C, C++ and Python
 	$(GENERATE)
 
 .PHONY: header

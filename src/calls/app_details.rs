@@ -41,6 +41,7 @@ pub struct Application {
     /// True if approval requests can be sent. On the wire, the name of this field begins with the
     /// first part of the paths of approval requests (see [`crate::wire::Names::push_path`]).
     #[cfg_attr(false, c = "Returns whether approval requests can be sent.")]
+    #[cfg_attr(false, python = "True if approval requests can be sent.")]
     #[serde(default)]
     pub push_enabled: bool,
     /// True if the application's own app is used.

@@ -37,6 +37,11 @@ const SHOWN: [&str; 13] = [
 ///
 /// # Errors
 /// [`Error::Rejected`] if there is no such request.
+#[cfg_attr(
+    false,
+    python = "Requests a user's response to an approval request (interface 4.13). Let a user in \
+              only on [`Approval::approved_by`]."
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckApproval {
     /// The id of the approval request, from [`super::CreateApproval`].
@@ -138,6 +143,13 @@ impl Call for CheckApproval {
     false,
     c(keeps, returned_by = "seconder_wait_for_approval seconder_respond_to_approval")
 )]
+#[cfg_attr(
+    false,
+    python = "The service's record of an approval request (interface 2.6).\n\n\
+              It is truthy if, and only if, it is approved. A request that another user approved \
+              proves nothing: check [`Approval::approved_by`] with the user who logs in."
+)]
+#[cfg_attr(false, python(base = "Decision"))]
 #[must_use = "only ApprovalStatus::Approved lets anyone in"]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -170,16 +182,20 @@ pub struct Approval {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
     /// The details not shown to the user.
+    #[cfg_attr(false, python(no_repr))]
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub hidden_details: Map<String, Value>,
     /// The logos shown with the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logos: Vec<Logo>,
     /// When the request was created, in RFC 3339.
+    #[cfg_attr(false, python(time))]
     pub created_at: Option<String>,
     /// When the request last changed, in RFC 3339.
+    #[cfg_attr(false, python(time))]
     pub updated_at: Option<String>,
     /// When the user responded, in RFC 3339; `None` while the request is pending.
+    #[cfg_attr(false, python(time))]
     pub processed_at: Option<String>,
     /// The time that the request remains open, in seconds; 0 means without an end.
     #[cfg_attr(
@@ -195,11 +211,22 @@ pub struct Approval {
     /// Services use that field for ids of their own too, so it cannot confirm a user, but it can name
     /// another: see [`approved_unbound`](Approval::approved_unbound).
     #[cfg_attr(false, c(hidden))]
+    #[cfg_attr(
+        false,
+        python = "The record's field `user_id`, if it looks like a number; 0 if it is not the id of \
+                  any user. Services use that field for ids of their own too, so it cannot confirm \
+                  a user, but it can name another: see `bound` of [`Approval::approved_by`]."
+    )]
     pub similar_id: Option<u64>,
 }
 
 /// A user's response. Only [`Approved`](ApprovalStatus::Approved) lets a user in.
 #[cfg_attr(false, c(constant = "of_approval"))]
+#[cfg_attr(
+    false,
+    python = "A user's response. Only [`ApprovalStatus::Approved`] lets a user in, and is truthy."
+)]
+#[cfg_attr(false, python(truthy = "APPROVED"))]
 #[must_use = "only ApprovalStatus::Approved lets anyone in"]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

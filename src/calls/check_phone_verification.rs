@@ -11,6 +11,11 @@ use serde::{Deserialize, Serialize};
 /// # Errors
 /// [`Error::Rejected`](crate::Error::Rejected) with status 401 and the service code `60022` if the
 /// code is wrong, and with status 404 and the service code `60023` if no code is pending.
+#[cfg_attr(
+    false,
+    python = "Checks the code that was sent to a number by [`StartPhoneVerification`]. It returns \
+              only if the code is right."
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckPhoneVerification {
     /// The number without its calling code.

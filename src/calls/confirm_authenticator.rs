@@ -25,6 +25,21 @@ use serde::{Deserialize, Serialize};
          Only [`Ok`] means that the code was checked and is correct. [`Status::TokenWrong`] and \
          [`Status::TokenReused`] say why it was not accepted."
 )]
+#[cfg_attr(
+    false,
+    python = "Checks a code of the authenticator app that was enrolled last and is still pending \
+              (interface 4.23). It returns only if the code is right, which makes the app the \
+              user's.\n\n\
+              [`Verify`] accepts any code of the user, also one by SMS or of the earlier app, so it \
+              does not show that the user has scanned the new secret."
+)]
+#[cfg_attr(
+    false,
+    python(
+        raises = "TokenInvalid: The code is not one of the pending app; `reused` is true if it was \
+                  right but has been used before."
+    )
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfirmAuthenticator {
     /// The user who scanned the secret.

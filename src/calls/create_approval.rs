@@ -59,6 +59,7 @@ pub struct CreateApproval {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Logo {
     /// `default`, `low`, `med` or `high`.
+    #[cfg_attr(false, python(one_of = "default low med high"))]
     pub res: String,
     /// The URL of the picture.
     pub url: String,

@@ -43,6 +43,7 @@ pub struct Authenticator {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// When it was enrolled, in Unix seconds.
+    #[cfg_attr(false, python(time))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
 }
@@ -57,6 +58,7 @@ pub struct RegisteredDevice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     /// When it was registered, in Unix seconds.
+    #[cfg_attr(false, python(time))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
 }

@@ -70,12 +70,16 @@ pub struct OfflinePrepared {
     /// The number of the authenticator app that generates the codes, for [`super::ReportOffline`].
     pub authenticator_id: u64,
     /// The number of digits of a code.
+    #[cfg_attr(false, python(no_repr))]
     pub digits: u64,
     /// The time that the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
+    #[cfg_attr(false, python(no_repr))]
     pub period: u64,
     /// The step that was used last. No code of it, or of an earlier step, may be accepted.
+    #[cfg_attr(false, python(no_repr))]
     pub last_step: u64,
     /// The step of the first hash; each further hash is of the next step.
+    #[cfg_attr(false, python(no_repr))]
     pub first_step: u64,
     /// When the hashes must no longer be used, in Unix seconds.
     pub expires_at: u64,
@@ -89,6 +93,7 @@ pub struct OfflinePrepared {
              byte, the user's id and the step as 8 bytes each with the most significant first, \
              and the digits of the code."
     )]
+    #[cfg_attr(false, python = "The hashes, 8 bytes each, in Base64.")]
     pub hashes: Secret,
     /// The service's message.
     pub message: Option<String>,

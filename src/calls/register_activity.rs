@@ -31,6 +31,12 @@ pub struct RegisterActivity {
         c = "Additional data about the activity: a JSON object as text, at most 16 KiB. A remote \
              service receives it as [`Settings::nested_as_json`] describes."
     )]
+    #[cfg_attr(
+        false,
+        python = "Additional data about the activity, as anything that JSON can hold, at most 16 \
+                  KiB. A remote service receives numbers and flags in it as text, unless \
+                  [`Settings::nested_as_json`] is set, which describes the rest."
+    )]
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub data: Map<String, Value>,
     /// The user's IP address during the activity.

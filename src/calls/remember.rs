@@ -77,6 +77,7 @@ pub struct Remembered {
     /// `Debug` does not show it.
     pub token: BrowserToken,
     /// When the token expires, in Unix seconds.
+    #[cfg_attr(false, python(time))]
     pub expires_at: u64,
     /// The service's message.
     pub message: Option<String>,

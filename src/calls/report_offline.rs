@@ -24,6 +24,7 @@ pub struct ReportOffline {
     pub authenticator_id: u64,
     /// A list of 1 to 100 logins.
     #[cfg_attr(false, c(argument, most = "ReportOffline::MOST_LOGINS"))]
+    #[cfg_attr(false, python(required))]
     #[serde(default)]
     pub logins: Vec<OfflineLogin>,
     /// The machine, for the service's records.

@@ -39,6 +39,7 @@ impl Call for UserStatus {
 }
 
 /// The service's record of a user (interface 2.2).
+#[cfg_attr(false, python(name = "UserStatus"))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserStatusReply {

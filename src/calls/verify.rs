@@ -27,6 +27,18 @@ const INVALID_MESSAGE: &str = "token is invalid";
          [`Status::TokenReused`] and [`Status::TokenNotChecked`] say why it was not accepted. \
          Without `force`, the code of a user who is not confirmed yet is not checked."
 )]
+#[cfg_attr(
+    false,
+    python = "Checks the code that a user typed (interface 4.4). It returns only if the code is right."
+)]
+#[cfg_attr(
+    false,
+    python(
+        raises = "TokenInvalid: The code is wrong or has expired; `reused` is true if it was right \
+                  but has been used before.\n\
+                  NotChecked: The user is not confirmed yet, and `force` was not given."
+    )
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verify {
     /// The code that the user typed.
@@ -71,18 +83,25 @@ pub enum Verdict {
     c = "The reply for a code that was checked and is correct. Any other outcome returns none."
 )]
 #[cfg_attr(false, c(decided, optional))]
+#[cfg_attr(
+    false,
+    python = "A code that was right, and was used for the first time (interface 4.4)."
+)]
 #[must_use = "only a verdict of Verdict::Right lets anyone in"]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verification {
     /// The verdict: only [`Verdict::Right`] lets the user in.
     #[cfg_attr(false, c(hidden))]
+    #[cfg_attr(false, python(hidden))]
     pub verdict: Verdict,
     /// With [`Verdict::Wrong`]: the code was right once and has been used.
     #[cfg_attr(false, c(hidden))]
+    #[cfg_attr(false, python(hidden))]
     pub reused: bool,
     /// With [`Verdict::Wrong`]: the service's error code, as text (`60020`), if it sent one.
     #[cfg_attr(false, c(hidden))]
+    #[cfg_attr(false, python(hidden))]
     pub error_code: Option<String>,
     /// The service's message.
     pub message: Option<String>,
@@ -142,8 +161,10 @@ pub struct Device {
     /// The way in which the user's number was verified on registration.
     pub registration_method: Option<String>,
     /// When it was registered, in Unix seconds.
+    #[cfg_attr(false, python(time))]
     pub registration_date: Option<i64>,
     /// When the account was last recovered, in Unix seconds.
+    #[cfg_attr(false, python(time))]
     pub last_account_recovery_at: Option<i64>,
 }
 

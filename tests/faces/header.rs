@@ -2,6 +2,7 @@
 
 use super::read;
 use seconder::calls::ROUTES;
+use seconder::codes;
 
 /// A function, as the header declares it.
 struct Function {
@@ -115,4 +116,22 @@ fn function(text: &str) -> Option<Function> {
         returns: returns.to_owned(),
         arguments: arguments.to_owned(),
     })
+}
+
+#[test]
+fn every_service_code_is_in_the_header_and_the_document() {
+    let wanted: Vec<(String, String)> =
+        codes::ALL.iter().map(|(name, code, _)| ((*name).to_owned(), (*code).to_owned())).collect();
+    let header = read("include/seconder.h");
+    let constants: Vec<(String, String)> = header
+        .lines()
+        .filter_map(|line| line.strip_prefix("#define SECONDER_CODE_")?.split_once(" \""))
+        .map(|(name, code)| (name.to_owned(), code.trim_end_matches('"').to_owned()))
+        .collect();
+    assert_eq!(constants, wanted, "cbindgen.toml and src/codes.rs");
+    let document = read("docs/interface.md");
+    for (name, code, meaning) in codes::ALL {
+        let row = format!("| {code} | `{name}` | {meaning} |");
+        assert!(document.lines().any(|line| line == row), "docs/interface.md lacks {row}");
+    }
 }

@@ -1,10 +1,8 @@
-//! Compares the Python module with the library's own declarations: with serde's fields for calls
-//! and replies, and with the Rust sources for everything else. Items that Python names differently
-//! are listed with the reason.
+//! Compares the hand-written modules of the Python package with the Rust sources. Items that Python
+//! names differently are listed with the reason.
 
-use super::{fields, flat, in_the_api, names, python_parameters as parameters, read, sources};
-use seconder::calls::*;
-use seconder::codes;
+use super::{names, python_parameters as parameters, read, sources};
+use seconder::calls::ROUTES;
 use seconder::engine::APP_SETTINGS;
 use std::collections::BTreeSet;
 
@@ -37,94 +35,21 @@ fn same(what: &str, file: &str, python: &BTreeSet<String>, wanted: &BTreeSet<Str
     );
 }
 
-#[test]
-fn every_call_has_its_parameters() {
-    let module = python("calls.py");
-    for call in super::calls() {
-        let name = call.route.name;
-        let shown = parameters(&module, name).unwrap_or_default();
-        same(name, "calls.py", &shown, &flat(&call).map(in_the_api).collect());
-    }
-}
-
-/// Checks that a class of Python has the fields of a call's reply. Returns the name of the call.
-fn reply<C: Call>(class: &str, others: &[Mapped]) -> &'static str {
-    holds(class, &names(fields::<C::Reply>()), others);
-    C::ROUTE.name
-}
-
+/// Checks that a class of `records.py` has these fields.
 #[track_caller]
-fn holds(class: &str, rust: &BTreeSet<String>, others: &[Mapped]) {
-    let (results, records) = (python("results.py"), python("records.py"));
-    let of = |module| attributes(module, class);
-    let found: BTreeSet<String> = of(&results).union(&of(&records)).cloned().collect();
-    same(class, "results.py", &found, &needed(class, rust, others));
-}
-
-#[test]
-fn every_reply_has_its_fields() {
-    let verdict: [Mapped; 3] = [
-        ("verdict", &[], "verify() returns, or raises TokenInvalid or NotChecked"),
-        ("reused", &[], "it is TokenInvalid.reused"),
-        ("error_code", &[], "it is TokenInvalid.code"),
-    ];
-    let id: [Mapped; 1] = [("id", &["user_id"], "every other reply calls it that")];
-    let compared = [
-        reply::<CreateUser>("UserCreated", &id),
-        reply::<RequestSms>("CodeRequested", &[]),
-        reply::<RequestCall>("CodeRequested", &[]),
-        reply::<Verify>("Verification", &verdict),
-        reply::<DeleteUser>("Done", &[]),
-        reply::<RegisterActivity>("Done", &[]),
-        reply::<AppDetails>("Application", &[]),
-        reply::<UserStatus>("UserStatus", &[]),
-        reply::<AppStats>("Statistics", &[]),
-        reply::<StartPhoneVerification>("PhoneVerificationStarted", &[]),
-        reply::<PhoneInfo>("PhoneInformation", &[]),
-        reply::<CreateApproval>("ApprovalCreated", &[]),
-        reply::<CheckApproval>("Approval", &[]),
-        reply::<CheckPhoneVerification>("Done", &[]),
-        reply::<PhoneVerificationStatus>("PhoneVerificationRecord", &[]),
-        reply::<EnrolAuthenticator>("AuthenticatorEnrolled", &[]),
-        reply::<FindUser>("FoundUser", &[]),
-        reply::<SetLogin>("Done", &[]),
-        reply::<RemoveLogin>("Done", &[]),
-        reply::<CreateRecoveryCodes>("RecoveryCodes", &[]),
-        reply::<PrepareOffline>("OfflinePrepared", &[]),
-        reply::<ReportOffline>("Done", &[]),
-        reply::<ConfirmAuthenticator>("Verification", &verdict),
-        reply::<RemoveAuthenticator>("Done", &[]),
-        reply::<Devices>("RegisteredDevices", &[]),
-        reply::<RemoveDevice>("Done", &[]),
-        reply::<Remember>("Remembered", &[]),
-        // It returns whether the browser is recognised, and nothing else.
-        Recognise::ROUTE.name,
-        reply::<Forget>("Done", &[]),
-        reply::<UnlockUser>("Done", &[]),
-        reply::<InviteDevice>("DeviceInvited", &[]),
-    ];
-    let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
-    assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
-    holds("Factors", &names(fields::<Factors>()), &[]);
-    holds("Authenticator", &names(fields::<Authenticator>()), &[]);
-    holds("RegisteredDevice", &names(fields::<RegisteredDevice>()), &[]);
-    holds("Device", &names(fields::<Device>()), &[]);
-    holds("MonthlyStatistic", &names(fields::<MonthlyStatistic>()), &[]);
-    let logo = attributes(&python("typed.py"), "Logo");
-    same("Logo", "typed.py", &logo, &names(fields::<Logo>()));
-    let login = attributes(&python("typed.py"), "OfflineLogin");
-    same("OfflineLogin", "typed.py", &login, &names(fields::<OfflineLogin>()));
+fn holds(class: &str, rust: &BTreeSet<String>) {
+    same(class, "records.py", &attributes(&python("records.py"), class), rust);
 }
 
 #[test]
 fn events_messages_and_devices_have_their_fields() {
-    holds("ApprovalRequest", &members("src/engine/approvals.rs", "ApprovalRequest"), &[]);
-    holds("DeviceRegistered", &members("src/engine/devices.rs", "DeviceRegistered"), &[]);
-    holds("Event", &members("src/callback/event.rs", "Event"), &[]);
-    holds("Message", &members("src/engine/delivery.rs", "Message"), &[]);
-    holds("SignedCallback", &members("src/engine/delivery.rs", "SignedCallback"), &[]);
-    holds("PhoneLine", &members("src/engine/lines.rs", "PhoneLine"), &[]);
-    holds("JobsRun", &members("src/engine/jobs.rs", "JobsRun"), &[]);
+    holds("ApprovalRequest", &members("src/engine/approvals.rs", "ApprovalRequest"));
+    holds("DeviceRegistered", &members("src/engine/devices.rs", "DeviceRegistered"));
+    holds("Event", &members("src/callback/event.rs", "Event"));
+    holds("Message", &members("src/engine/delivery.rs", "Message"));
+    holds("SignedCallback", &members("src/engine/delivery.rs", "SignedCallback"));
+    holds("PhoneLine", &members("src/engine/lines.rs", "PhoneLine"));
+    holds("JobsRun", &members("src/engine/jobs.rs", "JobsRun"));
     let module = python("outcomes.py");
     for kind in variants("src/engine/delivery.rs", "Outcome") {
         assert!(module.contains(&format!("class {kind}(Outcome):")), "outcomes.py lacks {kind}");
@@ -224,9 +149,6 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
     let mut shown = functions(&python("calls.py"));
     shown.extend(functions(&python("service.py")));
     same("Service", "service.py", &shown, &wanted);
-    let shown = functions(&python("aio.py"));
-    let shown = shown.into_iter().filter(|name| name.as_str() != "open_async");
-    same("AsyncService", "aio.py", &shown.collect(), &wanted);
 }
 
 #[test]
@@ -294,60 +216,6 @@ fn every_error_has_its_class_and_its_attributes() {
     ];
     let attributes = shown.iter().flat_map(|class| attributes(&module, class)).collect();
     same("Error", "errors.py", &attributes, &needed("Error", &rust, &others));
-}
-
-#[test]
-fn every_enum_has_all_variants() {
-    let module = python("enums.py");
-    for (file, name) in [
-        ("src/calls/check_approval.rs", "ApprovalStatus"),
-        ("src/calls/create_user.rs", "InstallMessage"),
-        ("src/calls/phone_info.rs", "PhoneType"),
-        ("src/calls/start_phone_verification.rs", "Channel"),
-        ("src/calls/register_activity.rs", "ActivityType"),
-        ("src/engine/devices.rs", "DeviceType"),
-        ("src/engine/approvals.rs", "ApprovalResponse"),
-        ("src/wire.rs", "Format"),
-        ("src/wire.rs", "Generation"),
-        ("src/model/application.rs", "CallbackMethod"),
-        ("src/remote.rs", "Repeats"),
-        ("src/otp.rs", "Algorithm"),
-        ("src/error.rs", "Stage"),
-    ] {
-        let shown: BTreeSet<String> = words(&module, name).map(|(word, _)| word).collect();
-        let rust = variants(file, name).into_iter().map(|variant| sources::constant_case(&variant));
-        let rust = rust.map(|word| if word == "CHROME" { "SVC_CHROME".to_owned() } else { word });
-        same(name, "enums.py", &shown, &rust.collect());
-    }
-}
-
-#[test]
-fn every_service_code_is_in_the_enum_the_header_and_the_document() {
-    let wanted: Vec<(String, String)> =
-        codes::ALL.iter().map(|(name, code, _)| ((*name).to_owned(), (*code).to_owned())).collect();
-    let shown: Vec<(String, String)> = words(&python("enums.py"), "Code").collect();
-    assert_eq!(shown, wanted, "enums.py and src/codes.rs");
-    let header = read("include/seconder.h");
-    let constants: Vec<(String, String)> = header
-        .lines()
-        .filter_map(|line| line.strip_prefix("#define SECONDER_CODE_")?.split_once(" \""))
-        .map(|(name, code)| (name.to_owned(), code.trim_end_matches('"').to_owned()))
-        .collect();
-    assert_eq!(constants, wanted, "cbindgen.toml and src/codes.rs");
-    let document = read("docs/interface.md");
-    for (name, code, meaning) in codes::ALL {
-        let row = format!("| {code} | `{name}` | {meaning} |");
-        assert!(document.lines().any(|line| line == row), "docs/interface.md lacks {row}");
-    }
-}
-
-/// The names and words of an enum.
-fn words<'a>(module: &'a str, class: &'a str) -> impl Iterator<Item = (String, String)> + 'a {
-    let word = |line: &str| {
-        let (name, word) = line.split_once(" = \"")?;
-        Some((name.trim().to_owned(), word.trim_end_matches('"').to_owned()))
-    };
-    body(module, class).filter_map(word)
 }
 
 #[test]

@@ -11,11 +11,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
-    from typing import Any
+    from typing import Any, Protocol
 
     from typing_extensions import Self
 
     from seconder import _seconder
+    from seconder.enums import ApprovalStatus
+
+    class _Decided(Protocol):
+        @property
+        def status(self) -> ApprovalStatus: ...
+        @property
+        def user_id(self) -> int | None: ...
+        @property
+        def similar_id(self) -> int | None: ...
 
 
 class Caller:
@@ -66,6 +75,45 @@ class Reply(Result):
     and ``repr`` does not show them."""
 
 
+class Decision:
+    """The methods of an approval request that a user has decided on."""
+
+    __slots__ = ()
+
+    def __bool__(self: _Decided) -> bool:
+        return bool(self.status)
+
+    def approved_by(self: _Decided, user_id: int, *, bound: bool = True) -> bool:
+        """Returns whether this user approved the request. False also if the service does not
+        provide the user, unless ``bound`` is false.
+
+        Args:
+            user_id: The user who logs in.
+            bound: False also accepts a record that names no user, for a service that provides only
+                the status. This is weaker: the record then says that somebody approved some
+                request. If the uuid comes from the browser, attackers approve a request of their
+                own and present its uuid in another user's login. So keep the uuid on the server,
+                in the session of the login for whose user it was created; take it from there alone;
+                and delete it once it was used. A user is recognised only under the ``names`` of
+                :func:`seconder.open`, so these must be the service's. A record that names another
+                user is never accepted.
+
+        Returns:
+            True for the user who approved it, and for no other.
+
+        Example:
+            >>> approval = seconder.Approval(seconder.ApprovalStatus.APPROVED, user_id=7)
+            >>> approval.approved_by(7), approval.approved_by(8), approval.approved_by(8, bound=False)
+            (True, False, False)
+            >>> approval = seconder.Approval(seconder.ApprovalStatus.APPROVED)
+            >>> approval.approved_by(7), approval.approved_by(7, bound=False)
+            (False, True)
+        """
+        if bound or self.user_id is not None:
+            return bool(self.status) and self.user_id == user_id
+        return bool(self.status) and self.similar_id in (None, user_id)
+
+
 def _moment(text: str | int) -> datetime | None:
     """Parses a time in RFC 3339 or in Unix seconds; returns None if it is not a time."""
     # Imported on first use, to keep importing the package cheap.
@@ -81,8 +129,33 @@ def _moment(text: str | int) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
+# They replace values of a reply in place.
+
+
+def _leave_out(reply: dict[str, Any], *names: str) -> None:
+    """Removes fields that no class has."""
+    for name in names:
+        del reply[name]
+
+
+def _read_one(reply: dict[str, Any], name: str, read: Callable[[Any], object]) -> None:
+    """Reads a value, unless it is not known."""
+    value = reply.get(name)
+    if value is not None:
+        reply[name] = read(value)
+
+
+def _read_each(
+    reply: dict[str, Any], name: str, read: Callable[[Any], object] | None = None
+) -> None:
+    """Reads the values of a list, which becomes a tuple."""
+    if name in reply:
+        values = reply[name]
+        reply[name] = tuple(values if read is None else map(read, values))
+
+
 def _read_times(reply: dict[str, Any], *names: str) -> None:
-    """Parses these fields as times, in place. Text that is not a time is kept in ``extra``."""
+    """Parses these fields as times. Text that is not a time is kept in ``extra``."""
     for name in names:
         value = reply.get(name)
         if value is not None:

@@ -30,7 +30,6 @@ __all__ = [
     "share",
     "sign",
     "signed_parameters",
-    "spellings",
     "verify_callback",
 ]
 
@@ -155,7 +154,6 @@ def sign(
 def signed_parameters(
     api_key: str, url: str, method: str, body: bytes, query: str, signature: str, nonce: str
 ) -> Any: ...
-def spellings() -> dict[str, list[str]]: ...
 def verify_callback(
     *,
     api_key: str,

@@ -1,3 +1,4 @@
+# Written by tools/generate from src/calls/*.rs and bindings/python/examples.rst.
 """The calls of the interface."""
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from seconder.typed import Logo, OfflineLogin
 
 
+SECRETS = frozenset({"code", "token", "verification_code"})
+"""The parameters whose values are secrets."""
+
+
 @guarded_class
 class Calls(Caller):
     """The calls of the interface; :class:`seconder.Service` makes them."""
@@ -50,32 +55,33 @@ class Calls(Caller):
         send_install_link_via_sms: bool = True,
         new_only: bool = False,
     ) -> UserCreated:
-        """Enrols a user, or adds an e-mail to the one who has this cellphone (section 4.1).
+        """Enrols a user, or adds an e-mail address to the user who already has this cellphone
+        (section 4.1).
 
-        The person who typed the number may not own it: verify it first, with
-        :meth:`start_phone_verification` and :meth:`check_phone_verification`, and pass
-        ``new_only=True``. Otherwise the person who typed the number gets the second factor of the
-        user who owns it.
+        The person who typed the number need not have it. Verify it first, with
+        :meth:`start_phone_verification` and :meth:`check_phone_verification`, and set ``new_only``.
+        Otherwise the second factor of the user who has the number becomes the one of the person who
+        typed it.
 
         Args:
-            email: One of the user's e-mail addresses.
-            cellphone: The key that matches users: 4 to 15 digits without the calling code, in
-                groups separated by dashes, periods, spaces or nothing.
-            country_code: The calling code of the number, 1 to 999.
-            send_install_link_via_sms: Whether a new user receives a first message with a link to the
-                app, if the service has such a message.
-            new_only: Rejects a number that a user has already, and then changes nothing.
+            email: One of the user's e-mail addresses: name@example.com, at most 254 bytes.
+            cellphone: The phone number, which identifies the user: 4 to 15 digits in groups that
+                dashes, periods or spaces may separate. Two calls with the same number return the
+                same user.
+            country_code: The calling code of the number: 1 to 999.
+            send_install_link_via_sms: Sends a new user a text message with a link to the app. Its
+                outcome is :attr:`seconder.UserCreated.install_message`.
+            new_only: Rejects a number that a user has already, and then changes nothing. A service
+                that does not say whether the user is new is :class:`seconder.InvalidResponse`,
+                though it may have enrolled the user.
 
         Returns:
             The user's id, to store, whether the call ``created`` the user, and what became of the
             ``install_message``.
 
         Raises:
-            InvalidArgument: An argument is invalid; ``parameter`` names it.
-            Rejected: The service rejects a value; ``fields`` names it. With ``new_only``, that is
-                ``cellphone`` if a user has the number already.
-            InvalidResponse: With ``new_only``, the service does not say whether the user is new. It
-                may have enrolled the user.
+            Rejected: If the service rejects a value, which ``fields`` names; with ``new_only``,
+                that is ``cellphone`` if a user has the number already.
 
         Example:
             >>> user = service.create_user("eve@example.com", "555-010-0177", 1)
@@ -112,23 +118,25 @@ class Calls(Caller):
         """Sends a code by SMS (section 4.2).
 
         Args:
-            user_id: The user who receives the code.
-            action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
-                be passed to :meth:`verify`.
-            action_message: The description of the action in the message.
+            user_id: The user to whom the code is sent.
+            action: Makes the code valid only for this action, which must also be passed to
+                :meth:`verify`. 1 to 128 bytes without control characters.
+            action_message: The description of the action in the message. 1 to 1024 bytes.
             locale: The language of the message, such as ``de``. A service that lacks it uses its
-                default.
-            force: Whether the code is sent even if the user has an app. Default: as the service has it,
-                which is no unless its application says otherwise.
-            user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
+                own. Default: as configured with the service.
+            force: Sends the code even if the user has an app. Default: as configured with the
+                service, no at first.
+            user_ip: The IP address from which the request originates, which a service may limit.
+                IPv4 or IPv6.
 
         Returns:
-            Where the code was sent and when it can be sent again, or that it was ``ignored`` because
-            the user has an app.
+            Where the code was sent and when it can be sent again, or that it was ``ignored``
+            because the user has an app.
 
         Raises:
-            RateLimited: The user was sent an SMS for this action a moment ago, or too many codes.
-            Rejected: The user does not exist, or codes cannot be sent by SMS.
+            RateLimited: If the user was sent an SMS for this action a moment ago, or too many
+                codes.
+            Rejected: If there is no such user, or if codes cannot be sent by SMS.
 
         Example:
             >>> sent = service.request_sms(user.user_id, action="transfer")
@@ -159,22 +167,25 @@ class Calls(Caller):
         """Sends a code by voice call (section 4.3).
 
         Args:
-            user_id: The user who receives the code.
-            action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
-                be passed to :meth:`verify`.
-            action_message: The description of the action in the call.
-            locale: The language of the call, such as ``de``. A service that lacks it uses its default.
-            force: Whether the user is called even if the user has an app. Default: as for
-                :meth:`request_sms`.
-            user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
+            user_id: The user to call.
+            action: Makes the code valid only for this action, which must also be passed to
+                :meth:`verify`. 1 to 128 bytes without control characters.
+            action_message: The description of the action in the voice call. 1 to 1024 bytes.
+            locale: The language of the voice call, such as ``de``. A service that lacks it uses its
+                own. Default: as configured with the service.
+            force: Calls the user even if the user has an app. Default: as configured with the
+                service, no at first.
+            user_ip: The IP address from which the request originates, which a service may limit.
+                IPv4 or IPv6.
 
         Returns:
-            Where the code was sent and when it can be sent again, or that it was ``ignored`` because
-            the user has an app.
+            Where the code was sent and when it can be sent again, or that it was ``ignored``
+            because the user has an app.
 
         Raises:
-            RateLimited: The user was called for this action a moment ago, or sent too many codes.
-            Rejected: The user does not exist, or codes cannot be sent by voice.
+            RateLimited: If the user was called for this action a moment ago, or sent too many
+                codes; an SMS a moment ago does not matter, and the call says the same code.
+            Rejected: If there is no such user, or if codes cannot be sent by voice call.
 
         Example:
             >>> service.request_call(user.user_id, force=True).ignored
@@ -203,11 +214,12 @@ class Calls(Caller):
         """Checks the code that a user typed (section 4.4). It returns only if the code is right.
 
         Args:
-            token: What the user typed: 6 to 12 digits and nothing else, as text.
-            user_id: The user who claims to have typed it.
-            force: Checks the code even if the user was never confirmed.
-            action: The action that the code was sent for.
-            user_ip: The address the request comes from, IPv4 or IPv6.
+            token: The code that the user typed: 6 to 12 digits and nothing else, as text.
+            user_id: The user to verify.
+            force: Checks the code even if the user is not confirmed yet.
+            action: The action that the code was sent for. 1 to 128 bytes without control
+                characters.
+            user_ip: The IP address from which the request originates. IPv4 or IPv6.
 
         Returns:
             The details of the verification; nothing in it needs to be checked. A wrong code raises.
@@ -215,12 +227,9 @@ class Calls(Caller):
         Raises:
             TokenInvalid: The code is wrong or has expired; ``reused`` is true if it was right but
                 has been used before.
-            NotChecked: The user was never confirmed and ``force`` was not given.
-            RateLimited: There were wrong codes before; ``retry_after`` says when the user may try
-                again.
-            TokenMalformed: The token is not 6 to 12 digits, with or without ``force``. It is a
-                ``TokenInvalid``, but costs the user no try.
-            InvalidArgument: Another argument is invalid.
+            NotChecked: The user is not confirmed yet, and ``force`` was not given.
+            RateLimited: After wrong codes, until the user may try again.
+            TokenMalformed: ``token`` is not 6 to 12 digits. It costs the user no try.
 
         Example:
             >>> try:
@@ -240,17 +249,17 @@ class Calls(Caller):
         return Verification._read(reply)
 
     def delete_user(self, user_id: int, *, user_ip: str | None = None) -> Done:
-        """Removes a user from the application, with all data about them (section 4.5).
+        """Removes a user and all data about the user from the application (section 4.5).
 
         Args:
             user_id: The user to remove.
-            user_ip: The address the request comes from, IPv4 or IPv6.
+            user_ip: The IP address from which the request originates. IPv4 or IPv6.
 
         Returns:
             The service's message.
 
         Raises:
-            Rejected: The user does not exist.
+            Rejected: If there is no such user.
 
         Example:
             >>> gone = service.create_user("eve@example.com", "555-010-0177", 1)
@@ -267,21 +276,21 @@ class Calls(Caller):
         data: Mapping[str, Any] | None = None,
         user_ip: str | None = None,
     ) -> Done:
-        """Reports what a user did, so that fraud can be detected (section 4.6).
+        """Reports a user's activity to the service, for fraud detection (section 4.6).
 
         Args:
-            user_id: The user who acted.
+            user_id: The user whom the activity is about.
             type: The kind of activity.
-            data: Further details, as anything that JSON can hold. A remote service receives
-                numbers and flags in it as text, unless ``nested_as_json`` of :func:`seconder.open`
-                is set, which describes the rest.
-            user_ip: The address the user acted from, IPv4 or IPv6.
+            data: Additional data about the activity, as anything that JSON can hold, at most 16
+                KiB. A remote service receives numbers and flags in it as text, unless
+                ``nested_as_json`` of :func:`seconder.open` is set, which describes the rest.
+            user_ip: The user's IP address during the activity. IPv4 or IPv6.
 
         Returns:
             The service's message.
 
         Raises:
-            Rejected: The user does not exist.
+            Rejected: If there is no such user.
 
         Example:
             >>> service.register_activity(user.user_id, "banned", data={"reason": "chargeback"})
@@ -293,16 +302,16 @@ class Calls(Caller):
         return Done._read(reply)
 
     def app_details(self, *, user_ip: str | None = None) -> Application:
-        """Returns the details of the application (section 4.7).
+        """Requests the service's record of the application (section 4.7).
 
         Args:
-            user_ip: The address the request comes from, IPv4 or IPv6.
+            user_ip: The IP address from which the request originates. IPv4 or IPv6.
 
         Returns:
             The application's name and features.
 
         Raises:
-            Unauthorized: The API key is not accepted.
+            Unauthorized: If the service does not accept the API key.
 
         Example:
             >>> service.app_details().name
@@ -311,17 +320,17 @@ class Calls(Caller):
         return Application._read(self._call("app_details", user_ip=user_ip))
 
     def user_status(self, user_id: int, *, user_ip: str | None = None) -> UserStatus:
-        """Returns the status of a user (section 4.8).
+        """Requests the service's record of a user (section 4.8).
 
         Args:
-            user_id: The user.
-            user_ip: The address the request comes from, IPv4 or IPv6.
+            user_id: The user whose record is returned.
+            user_ip: The IP address from which the request originates. IPv4 or IPv6.
 
         Returns:
             The user, with a masked number, and the ``factors`` that protect the account.
 
         Raises:
-            Rejected: The user does not exist.
+            Rejected: If there is no such user.
 
         Example:
             >>> status = service.user_status(user.user_id)
@@ -334,16 +343,16 @@ class Calls(Caller):
         return UserStatus._read(self._call("user_status", user_id=user_id, user_ip=user_ip))
 
     def app_stats(self, *, user_ip: str | None = None) -> Statistics:
-        """Returns the application's usage, month by month (section 4.9).
+        """Requests the application's usage, month by month (section 4.9).
 
         Args:
-            user_ip: The address the request comes from, IPv4 or IPv6.
+            user_ip: The IP address from which the request originates. IPv4 or IPv6.
 
         Returns:
             The months, the oldest first.
 
         Raises:
-            Unauthorized: The API key is not accepted.
+            Unauthorized: If the service does not accept the API key.
 
         Example:
             >>> service.app_stats().stats[-1].users_count
@@ -364,21 +373,25 @@ class Calls(Caller):
         """Sends a code to a number that belongs to no user yet (section 4.10).
 
         Args:
-            via: How the code is delivered.
-            phone_number: The number, without its calling code.
-            country_code: The calling code of the number, 1 to 999.
-            locale: The language of the message, such as ``en``. A service that lacks it uses its
-                default.
-            code_length: How many digits the code has, 4 to 10. Default: the service's setting.
-            user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
+            via: The channel that delivers the code.
+            phone_number: The number without its calling code: 4 to 15 digits in groups that dashes,
+                periods or spaces may separate.
+            country_code: The calling code of the number: 1 to 999.
+            locale: The language of the message, such as ``de``. A service that lacks it uses its
+                own. Default: as configured with the service.
+            code_length: The number of digits of the code, 4 to 10. Default: as configured with the
+                service.
+            user_ip: The IP address from which the request originates, which a service may limit.
+                IPv4 or IPv6.
 
         Returns:
-            What the service knows about the number, how long the code is valid, and when it can be
-            sent again.
+            The service's information about the number, the time for which the code is valid, and
+            when another can be sent.
 
         Raises:
-            RateLimited: The number was sent a code in this way a moment ago, or too many codes.
-            Rejected: The number cannot be reached that way.
+            RateLimited: If a code was sent to the number by the same channel a moment ago, or too
+                often.
+            Rejected: If the number cannot be reached by this channel.
 
         Example:
             >>> service.start_phone_verification("sms", "555-010-0199", 1).seconds_to_expire
@@ -398,18 +411,19 @@ class Calls(Caller):
     def phone_info(
         self, phone_number: str, country_code: int | str, *, user_ip: str | None = None
     ) -> PhoneInformation:
-        """Returns the kind of a phone number (section 4.11).
+        """Requests the type of a phone number (section 4.11).
 
         Args:
-            phone_number: The number, without its calling code.
-            country_code: The calling code of the number, 1 to 999.
-            user_ip: The address of the user who asks, IPv4 or IPv6.
+            phone_number: The number without its calling code: 4 to 15 digits in groups that dashes,
+                periods or spaces may separate.
+            country_code: The calling code of the number: 1 to 999.
+            user_ip: The user's IP address. IPv4 or IPv6.
 
         Returns:
             The kind of number, and its carrier if the service knows it.
 
         Raises:
-            Rejected: The number is invalid.
+            Rejected: If it is not a phone number.
 
         Example:
             >>> service.phone_info("30 901820", 49).type
@@ -436,26 +450,27 @@ class Calls(Caller):
 
         Args:
             user_id: The user to ask.
-            message: The question to the user.
-            details: Further details that are shown to the user, by name. A remote service receives
-                numbers and flags in them as text, unless ``nested_as_json`` of
-                :func:`seconder.open` is set, which describes the rest.
-            hidden_details: Details that are not shown to the user, and are returned to the
-                application. Sent as ``details`` are.
-            logos: Images to show; if there are any, one must have ``res`` = ``default``.
-            seconds_to_expire: How long the request can be answered, in seconds; 0 means that it
-                never expires. Default 86400.
-            number_digits: How many digits the number has that the reply carries, the login page
-                shows, and the user has to type on the phone to approve: 0 for none, 2, 3 or 6.
-                Default: the application's setting, 0 at first.
+            message: The question shown to the user: 1 to 1024 bytes.
+            details: Further details shown to the user: names and texts, without characters that XML
+                cannot have. Other values reach a remote service as ``data`` of
+                :meth:`register_activity` describes. At most 16 KiB in JSON.
+            hidden_details: Details not shown to the user, and returned to the application. Sent as
+                ``details`` are. At most 16 KiB in JSON.
+            logos: Logos to show, at most 16 KiB in JSON. If there are any, one must have ``res`` =
+                ``default``.
+            seconds_to_expire: The time that the request remains open, in seconds; 0 means without
+                an end. Default: 86400.
+            number_digits: The number of digits of a number that the reply carries, the application
+                shows, and the user has to type on the device to approve the request: 0 for none, 2,
+                3 or 6. Default: as the application has it, 0 at first.
 
         Returns:
-            The id of the request, for :meth:`check_approval` or :meth:`wait_for_approval`, and
-            the number to show.
+            The id of the request, for :meth:`check_approval` or :meth:`wait_for_approval`, and the
+            number to show.
 
         Raises:
-            Rejected: The user does not exist.
-            RateLimited: The user reported the last request as fraudulent.
+            RateLimited: If the user reported the last request as not theirs.
+            Rejected: If there is no such user.
 
         Example:
             >>> request = service.create_approval(user.user_id, "Log in?", details={"city": "Oslo"})
@@ -475,18 +490,19 @@ class Calls(Caller):
         return ApprovalCreated._read(reply)
 
     def check_approval(self, uuid: str) -> Approval:
-        """Returns the status of an approval request (section 4.13). Let a user in only on
-        :meth:`Approval.approved_by`.
+        """Requests a user's response to an approval request (section 4.13). Let a user in only on
+        :meth:`seconder.Approval.approved_by`.
 
         Args:
-            uuid: The id of the request, from :meth:`create_approval`.
+            uuid: The id of the approval request, from :meth:`create_approval`: 1 to 64 letters,
+                digits and dashes of ASCII.
 
         Returns:
             The request. It is approved even if another user approved it: check
-            :meth:`Approval.approved_by` with the user who logs in.
+            :meth:`seconder.Approval.approved_by` with the user who logs in.
 
         Raises:
-            Rejected: The request does not exist.
+            Rejected: If there is no such request.
 
         Example:
             >>> request = service.create_approval(user.user_id, "Log in?")
@@ -498,20 +514,23 @@ class Calls(Caller):
     def check_phone_verification(
         self, phone_number: str, country_code: int | str, verification_code: str
     ) -> Done:
-        """Checks the code that :meth:`start_phone_verification` sent. It returns only if the code
-        is right.
+        """Checks the code that was sent to a number by :meth:`start_phone_verification`. It returns
+        only if the code is right.
 
         Args:
-            phone_number: The number, without its calling code.
-            country_code: The calling code of the number, 1 to 999.
-            verification_code: What the user typed: 4 to 10 digits and nothing else, as text.
+            phone_number: The number without its calling code: 4 to 15 digits in groups that dashes,
+                periods or spaces may separate.
+            country_code: The calling code of the number: 1 to 999.
+            verification_code: The code that the user typed: 4 to 10 digits and nothing else, as
+                text.
 
         Returns:
             The service's message. A wrong code raises.
 
         Raises:
-            Rejected: The code is wrong (``http_status`` 401), or no verification is pending (404).
-            TokenMalformed: The code is not 4 to 10 digits.
+            Rejected: With status 401 and the service code ``60022`` if the code is wrong, and with
+                status 404 and the service code ``60023`` if no code is pending.
+            TokenMalformed: ``verification_code`` is not 4 to 10 digits. It costs the user no try.
 
         Example:
             >>> sent = service.start_phone_verification("sms", "555-010-0199", 1)
@@ -534,19 +553,24 @@ class Calls(Caller):
         phone_number: str | None = None,
         country_code: int | str | None = None,
     ) -> PhoneVerificationRecord:
-        """Returns the state of a number's verification, for display. Only
-        :meth:`check_phone_verification` proves that a user holds the number.
+        """Requests the state of a number's verification, which :meth:`start_phone_verification`
+        began. It is identified either by its ``uuid`` or by the number.
+
+        It is for display: a user proves to hold a number by :meth:`check_phone_verification` alone,
+        since anyone may have verified the number before.
 
         Args:
-            uuid: The id of the verification, from :meth:`start_phone_verification`.
-            phone_number: Instead of ``uuid``: the number, whose latest verification is meant.
-            country_code: The calling code of the number, 1 to 999.
+            uuid: The id of the verification, from :attr:`seconder.PhoneVerificationStarted.uuid`. 1
+                to 64 letters, digits and dashes of ASCII.
+            phone_number: The number without its calling code, whose latest verification is meant. 4
+                to 15 digits in groups that dashes, periods or spaces may separate.
+            country_code: The calling code of the number. 1 to 999.
 
         Returns:
             The state, and how long the code is valid.
 
         Raises:
-            Rejected: There is no such verification (``http_status`` 404).
+            Rejected: With the service code ``60023`` if there is no such verification.
 
         Example:
             >>> sent = service.start_phone_verification("sms", "555-010-0199", 1)
@@ -564,22 +588,21 @@ class Calls(Caller):
     def enrol_authenticator(
         self, user_id: int, *, label: str | None = None, qr_size: int | None = None
     ) -> AuthenticatorEnrolled:
-        """Creates a new secret for a user's authenticator app, shown as a QR code.
-
-        A previous secret of the user stays valid until a code of the new one has been right: have
-        the user type one, and check it with :meth:`confirm_authenticator`.
+        """Issues a new secret for a user's authenticator app, with a QR code. A previous secret
+        remains valid until a code of the new one has been accepted: check one with
+        :meth:`confirm_authenticator`.
 
         Args:
-            user_id: The user.
-            label: The label that the app shows with the code, without a colon. Default: the user's
-                e-mail.
-            qr_size: The width and height of the QR code, 100 to 1000 pixels. Default 300.
+            user_id: The user whose app gets the secret.
+            label: The label that the app shows with the code, without a colon. 1 to 1024 bytes.
+                Default: the user's e-mail address, with a space for each colon.
+            qr_size: The width and height of the QR code, 100 to 1000 pixels. Default: 300.
 
         Returns:
             The secret, as a URI and as an image to show.
 
         Raises:
-            Rejected: The user does not exist.
+            Rejected: If there is no such user.
 
         Example:
             >>> app = service.enrol_authenticator(user.user_id, label="ada")
@@ -594,18 +617,16 @@ class Calls(Caller):
     def find_user(self, login: str) -> FoundUser:
         """Finds the user who has a login name, and what the user can log in with (section 4.17).
 
-        Only Seconder's own service has this call, and those of the sections after it: another
-        service rejects it, with a message that says so.
-
         Args:
-            login: The name on machines: 1 to 64 letters, digits and the characters ``_.@+-`` of
-                ASCII, beginning with a letter, a digit or ``_``; a ``$`` may be at the end.
+            login: The login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+                beginning with a letter, a digit or _; a $ may be at the end.
 
         Returns:
             The user's id, devices, and how many recovery codes are left.
 
         Raises:
-            Rejected: No user has the name; ``code`` is ``60026`` then.
+            Rejected: With the service code ``60026`` if no user has the name, and with another one
+                if the service has no such call.
 
         Example:
             >>> service.set_login(user.user_id, "ada")
@@ -617,18 +638,19 @@ class Calls(Caller):
         return FoundUser._read(self._call("find_user", login=login))
 
     def set_login(self, user_id: int, login: str) -> Done:
-        """Gives a user a login name (section 4.18).
+        """Gives a user a login name (section 4.18). A user has one at most.
 
         Args:
-            user_id: The user.
-            login: The name, as for :meth:`find_user`.
+            user_id: The user who gets the name.
+            login: The login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+                beginning with a letter, a digit or _; a $ may be at the end.
 
         Returns:
             The service's message.
 
         Raises:
-            Rejected: The user does not exist, another user has the name, or the user has another
-                one: remove that first.
+            Rejected: If there is no such user, if another user has the name, or if the user has
+                another one: remove that first.
 
         Example:
             >>> service.set_login(user.user_id, "ada@example.com")
@@ -640,13 +662,14 @@ class Calls(Caller):
         """Takes a login name from the user who has it (section 4.19).
 
         Args:
-            login: The name, as for :meth:`find_user`.
+            login: The login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+                beginning with a letter, a digit or _; a $ may be at the end.
 
         Returns:
             The service's message.
 
         Raises:
-            Rejected: No user has the name.
+            Rejected: If no user has the name.
 
         Example:
             >>> service.set_login(user.user_id, "ada")
@@ -657,19 +680,18 @@ class Calls(Caller):
         return Done._read(self._call("remove_login", login=login))
 
     def create_recovery_codes(self, user_id: int) -> RecoveryCodes:
-        """Creates recovery codes for a user, in place of any that the user has (section 4.20).
-
-        Show them to the user, who keeps them on paper. Each is right once, as the token of
-        :meth:`verify`; the ``os_type`` of the verification's device is ``recovery_code`` then.
+        """Creates a set of recovery codes for a user, in place of any that the user has (section
+        4.20). Show them to the user, who keeps them on paper: each is right once, as the token of
+        :meth:`verify`, and they are returned only here.
 
         Args:
-            user_id: The user.
+            user_id: The user who gets the codes.
 
         Returns:
             Ten codes of 12 digits. They are returned only here.
 
         Raises:
-            Rejected: The user does not exist.
+            Rejected: If there is no such user.
 
         Example:
             >>> created = service.create_recovery_codes(user.user_id)
@@ -682,24 +704,31 @@ class Calls(Caller):
         self, user_id: int, token: str, *, days: int | None = None, machine: str | None = None
     ) -> OfflinePrepared:
         """Prepares logins of a user while the service is unreachable: returns a hash of each code
-        that the user's authenticator app will show in the next days (section 4.21).
+        that the user's authenticator app will show in the next days (section 4.21). The secret
+        stays with the service. A machine must accept a step once, and none before it, and report
+        each login with :meth:`report_offline`.
 
-        The setting ``offline_days`` of the service must allow it.
+        The call requires the code of the app that the service has accepted just now, so only
+        someone who was given that code can prepare anything, and once. The service must allow it:
+        ``offline_days`` of :func:`seconder.open`. A wrong code counts as a wrong code of
+        :meth:`verify` does.
 
         Args:
-            user_id: The user.
-            token: The code of the app that :meth:`verify` has accepted just now, as text.
-            days: For how many days, 1 to 7. Default 3, and at most as many as the service allows.
-            machine: The machine that keeps the hashes, for the service's records.
+            user_id: The user who logs in.
+            token: The code of the app that was accepted in the last five minutes: 6 to 12 digits
+                and nothing else, as text.
+            days: The number of days, 1 to 7, and at most as many as the service allows. Default: 3.
+            machine: The machine that keeps the hashes, for the service's records. 1 to 1024 bytes.
 
         Returns:
             The hashes. Anyone who has them can find the codes by trying all of them.
 
         Raises:
-            Rejected: The service does not allow it, or the code is not the one that was accepted
-                last, or it has prepared logins already.
-            RateLimited: The user has entered too many wrong codes.
-            TokenMalformed: The code is not 6 to 12 digits.
+            Rejected: If the service does not allow it, if the code is not the one that was accepted
+                last, such as a code by SMS, if the user's app has not shown a right code yet, or if
+                there is no such user.
+            RateLimited: After wrong codes.
+            TokenMalformed: ``token`` is not 6 to 12 digits. It costs the user no try.
 
         Example:
             >>> try:
@@ -723,20 +752,25 @@ class Calls(Caller):
         machine: str | None = None,
     ) -> Done:
         """Reports the logins that a machine has accepted while the service was unreachable (section
-        4.22). The service marks their codes as used, and records each login once.
+        4.22). The service marks their codes as used, and records each login as an activity of the
+        user.
+
+        A machine reports a login until a report of it was acknowledged; a login that is reported
+        twice is recorded once.
 
         Args:
-            user_id: The user.
-            authenticator_id: :attr:`OfflinePrepared.authenticator_id`.
-            logins: The logins, 1 to 100.
-            machine: The machine, for the service's records.
+            user_id: The user who logged in.
+            authenticator_id: The authenticator app, by
+                :attr:`seconder.OfflinePrepared.authenticator_id`.
+            logins: A list of 1 to 100 logins.
+            machine: The machine, for the service's records. 1 to 1024 bytes.
 
         Returns:
             The service's message.
 
         Raises:
-            Rejected: The user does not exist, or no logins with these steps were prepared for the
-                user.
+            Rejected: If there is no such user, and with the service code ``offline_not_prepared``
+                if the service has not prepared these logins.
 
         Example:
             >>> login: seconder.OfflineLogin = {"step": 59200000, "time": 1776000000}
@@ -756,27 +790,26 @@ class Calls(Caller):
         return Done._read(reply)
 
     def confirm_authenticator(self, user_id: int, code: str) -> Verification:
-        """Checks a code of the authenticator app that was enrolled last and is still pending, and of
-        no other factor (section 4.23). It returns only if the code is right, which makes the app
-        the user's, in place of an earlier one.
+        """Checks a code of the authenticator app that was enrolled last and is still pending
+        (section 4.23). It returns only if the code is right, which makes the app the user's.
 
-        :meth:`verify` accepts any code of the user, such as one by SMS, so it does not show that
-        the user has scanned the new secret.
+        :meth:`verify` accepts any code of the user, also one by SMS or of the earlier app, so it
+        does not show that the user has scanned the new secret.
 
         Args:
-            user_id: The user.
-            code: What the user typed: 6 to 12 digits and nothing else, as text.
+            user_id: The user who scanned the secret.
+            code: The code that the user typed: 6 to 12 digits and nothing else, as text.
 
         Returns:
             The details of the verification; nothing in it needs to be checked. A wrong code raises.
 
         Raises:
-            TokenInvalid: The code is not the pending app's.
-            Rejected: No app of the user is pending; ``code`` is ``no_pending_authenticator``. Or the
-                user does not exist.
-            RateLimited: There were wrong codes before; ``retry_after`` says when the user may try
-                again.
-            TokenMalformed: The code is not 6 to 12 digits. It costs the user no try.
+            TokenInvalid: The code is not one of the pending app; ``reused`` is true if it was right
+                but has been used before.
+            RateLimited: After wrong codes, until the user may try again.
+            Rejected: With the service code ``no_pending_authenticator`` if no app of the user is
+                pending.
+            TokenMalformed: ``code`` is not 6 to 12 digits. It costs the user no try.
 
         Example:
             >>> app = service.enrol_authenticator(user.user_id)
@@ -792,21 +825,21 @@ class Calls(Caller):
         return Verification._read(self._call("confirm_authenticator", user_id=user_id, code=code))
 
     def remove_authenticator(self, user_id: int, authenticator_id: str) -> Done:
-        """Removes an authenticator app of a user, confirmed or pending (section 4.24). Its codes are
-        wrong from then on, except on machines that have prepared logins without the service. A user
-        who has no app and no device left is sent codes by SMS again. Removing a confirmed app also
-        forgets the remembered browsers of the user.
+        """Removes an authenticator app of a user, confirmed or pending (section 4.24). Its codes
+        are wrong from then on, except on machines that have prepared logins without the service
+        (section 4.21). A user who has no app and no device left is sent codes by SMS again.
+        Removing a confirmed app also forgets the remembered browsers of the user.
 
         Args:
-            user_id: The user.
-            authenticator_id: The app, by its id in the ``factors`` of :meth:`user_status`.
+            user_id: The user who has the app.
+            authenticator_id: The app, by its id in :class:`seconder.Factors`: 1 to 64 letters,
+                digits and dashes of ASCII.
 
         Returns:
             The service's message.
 
         Raises:
-            Rejected: The user has no such app; ``code`` is ``authenticator_not_found``. Or the user
-                does not exist.
+            Rejected: With the service code ``authenticator_not_found`` if the user has no such app.
 
         Example:
             >>> app = service.enrol_authenticator(user.user_id)
@@ -819,36 +852,17 @@ class Calls(Caller):
         )
         return Done._read(reply)
 
-    def unlock_user(self, user_id: int) -> Done:
-        """Lets a user try codes again after too many wrong ones (section 4.30). The counts of wrong
-        codes of all factors start at 0 again. Codes that were sent have the tries that they had.
-
-        Args:
-            user_id: The user.
-
-        Returns:
-            The service's message.
-
-        Raises:
-            Rejected: The user does not exist.
-
-        Example:
-            >>> service.unlock_user(user.user_id)
-            Done(message='User was unlocked.')
-        """
-        return Done._read(self._call("unlock_user", user_id=user_id))
-
     def devices(self, user_id: int) -> RegisteredDevices:
         """Lists the devices that a user has registered for approval requests (section 4.25).
 
         Args:
-            user_id: The user.
+            user_id: The user whose devices are listed.
 
         Returns:
             The devices, the oldest first.
 
         Raises:
-            Rejected: The user does not exist.
+            Rejected: If there is no such user.
 
         Example:
             >>> device = service.register_device(user.user_id, "ios")
@@ -859,72 +873,46 @@ class Calls(Caller):
         return RegisteredDevices._read(self._call("devices", user_id=user_id))
 
     def remove_device(self, user_id: int, device_id: int) -> Done:
-        """Removes a registered device of a user (section 4.26). Its secret is void from then on, and
-        the remembered browsers of the user are forgotten. Approval requests stay open for the user's
-        other devices; a user who has no app and no device left is sent codes by SMS again.
+        """Removes a registered device of a user (section 4.26). Its secret is void from then on,
+        and the remembered browsers of the user are forgotten. Approval requests stay open for the
+        user's other devices; a user who has no app and no device left is sent codes by SMS again.
 
         Args:
-            user_id: The user.
-            device_id: The device, by its id in :meth:`devices`.
+            user_id: The user who has the device.
+            device_id: The device, by its id in :class:`seconder.Factors`.
 
         Returns:
             The service's message.
 
         Raises:
-            Rejected: The user has no such device; ``code`` is ``device_not_found``. Or the user
-                does not exist.
+            Rejected: With the service code ``device_not_found`` if the user has no such device.
 
         Example:
             >>> device = service.register_device(user.user_id, "ios")
             >>> service.remove_device(user.user_id, device.device_id)
             Done(message='Device was removed.')
         """
-        reply = self._call("remove_device", user_id=user_id, device_id=device_id)
-        return Done._read(reply)
+        return Done._read(self._call("remove_device", user_id=user_id, device_id=device_id))
 
-    def invite_device(self, user_id: int, *, qr_size: int | None = None) -> DeviceInvited:
-        """Makes an invitation, by which a user registers a phone that approves logins and shows codes
-        (section 4.31). It can be used once, within ten minutes.
+    def remember(self, user_id: int, *, days: int | None = None) -> Remembered:
+        """Remembers the browser of a user who has just proven the second factor, and returns a
+        token for a cookie of it (section 4.27). :meth:`recognise` accepts the token in place of the
+        second factor until it expires or :meth:`forget` revokes it.
 
-        Args:
-            user_id: The user.
-            qr_size: The width and height of the QR code, 100 to 1000 pixels. Default 300.
-
-        Returns:
-            The link that the user opens on the phone, a QR code of it, and the code in it, which can
-            be typed. They are secrets: anyone who has one of them can register a phone.
-
-        Raises:
-            Rejected: The service has no public URL for phones (``seconder serve
-                --public-url``); ``code`` is ``no_public_url``. Or the user does not exist.
-
-        Example:
-            >>> service.invite_device(user.user_id)
-            Traceback (most recent call last):
-            seconder.errors.Rejected: rejected by the service: Nobody has said where devices reach the service: set its public URL, as `seconder serve --public-url https://login.example` does. (status 503, code no_public_url). Do not retry: the same call will be rejected again
-        """
-        reply = self._call("invite_device", user_id=user_id, qr_size=qr_size)
-        return DeviceInvited._read(reply)
-
-    def remember(self, user_id: int, *, days: int = 30) -> Remembered:
-        """Remembers the browser of a user who has just proven the second factor, and returns a token
-        for its cookie (section 4.27).
-
-        The service does not check that there was a proof: call it only after one, such as
-        :meth:`verify`, and only for users who ask for it. The cookie is ``Secure``, ``HttpOnly``
-        and ``SameSite=Lax``. A user has at most 20 remembered browsers; for a further one, the
-        oldest is forgotten.
+        The service does not check that there was a proof: the application calls this only after
+        one, and only for users who ask for it. The cookie should be ``Secure``, ``HttpOnly`` and
+        ``SameSite=Lax``. A user has at most 20 remembered browsers: for a further one, the oldest
+        is forgotten.
 
         Args:
-            user_id: The user.
-            days: For how many days, 1 to 400.
+            user_id: The user whose browser it is.
+            days: The number of days, 1 to 400. Default: 30.
 
         Returns:
             The token, and when it expires. It is returned only here.
 
         Raises:
-            InvalidArgument: ``days`` is out of range.
-            Rejected: The user does not exist.
+            Rejected: If there is no such user.
 
         Example:
             >>> remembered = service.remember(user.user_id, days=7)
@@ -934,44 +922,46 @@ class Calls(Caller):
         return Remembered._read(self._call("remember", user_id=user_id, days=days))
 
     def recognise(self, user_id: int, token: str) -> bool:
-        """Checks the token of a remembered browser (section 4.28).
+        """Checks the token of a browser that :meth:`remember` returned (section 4.28).
 
-        It counts as no code, confirms no user, and does not extend the life of the token.
+        It counts as no code: it confirms no user, and does not extend the life of the token.
 
         Args:
-            user_id: The user who has just given the right password.
-            token: What the browser's cookie holds, which may be any text.
+            user_id: The user who logs in.
+            token: The token of the browser's cookie, which may be any text.
 
         Returns:
             True if the browser was remembered for this user, by this application, and the token has
             neither expired nor been revoked. False if not: ask for the second factor then.
 
         Raises:
-            InvalidResponse: The service's reply does not say so clearly.
-            Rejected: The service has no such call.
+            InvalidResponse: If the service's reply does not say clearly whether the browser is
+                recognised.
+            Rejected: If the service has no such call.
 
         Example:
             >>> service.recognise(user.user_id, "what-somebody-made-up")
             False
         """
-        return self._call("recognise", user_id=user_id, token=_typed("token", token)) is True
+        token = _typed("token", token)
+        return self._call("recognise", user_id=user_id, token=token) is True
 
     def forget(self, user_id: int, *, token: str | None = None) -> Done:
-        """Forgets a remembered browser of a user, or all of them (section 4.29).
-
-        Call it without a token when the user changes the password, loses a phone or asks to be
-        logged out everywhere.
+        """Forgets one remembered browser of a user, or all of them (section 4.29). Their tokens are
+        void from then on. Without a token, it forgets all of them: for a user who changes the
+        password, loses a phone or asks to be logged out everywhere.
 
         Args:
-            user_id: The user.
-            token: What the browser's cookie holds; None to forget all browsers of the user. A token
-                that is not recognised is no error.
+            user_id: The user whose browser it is.
+            token: The token of the browser to forget; without one, all browsers of the user are
+                forgotten. A token that is not recognised is no error, since there is nothing to
+                forget.
 
         Returns:
             The service's message.
 
         Raises:
-            Rejected: The user does not exist, and no token was given.
+            Rejected: If no token is given and there is no such user.
 
         Example:
             >>> remembered = service.remember(user.user_id)
@@ -982,3 +972,46 @@ class Calls(Caller):
         """
         token = None if token is None else _typed("token", token)
         return Done._read(self._call("forget", user_id=user_id, token=token))
+
+    def unlock_user(self, user_id: int) -> Done:
+        """Lets a user try codes again after too many wrong ones (section 4.30). The counts of wrong
+        codes of all factors start again at 0, so it ends waits too. Codes that were sent have the
+        tries that they had.
+
+        Args:
+            user_id: The user who may try again.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: If there is no such user.
+
+        Example:
+            >>> service.unlock_user(user.user_id)
+            Done(message='User was unlocked.')
+        """
+        return Done._read(self._call("unlock_user", user_id=user_id))
+
+    def invite_device(self, user_id: int, *, qr_size: int | None = None) -> DeviceInvited:
+        """Makes an invitation, by which a user registers a phone that approves logins and shows
+        codes (section 4.31). It can be used once, within ten minutes.
+
+        Args:
+            user_id: The user who registers the phone.
+            qr_size: The width and height of the QR code, 100 to 1000 pixels. Default: 300.
+
+        Returns:
+            The link that the user opens on the phone, a QR code of it, and the code in it, which
+            can be typed. They are secrets: anyone who has one of them can register a phone.
+
+        Raises:
+            Rejected: With the service code ``no_public_url`` if the service has no public URL, by
+                which phones reach it, and if there is no such user.
+
+        Example:
+            >>> service.invite_device(user.user_id)
+            Traceback (most recent call last):
+            seconder.errors.Rejected: rejected by the service: Nobody has said where devices reach the service: set its public URL, as `seconder serve --public-url https://login.example` does. (status 503, code no_public_url). Do not retry: the same call will be rejected again
+        """
+        return DeviceInvited._read(self._call("invite_device", user_id=user_id, qr_size=qr_size))

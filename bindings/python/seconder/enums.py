@@ -1,3 +1,4 @@
+# Written by tools/generate from src/calls/*.rs, src/codes.rs and the files that model/words.rs lists.
 """The words of the interface, as enums that are also strings and equal their word."""
 
 from __future__ import annotations
@@ -5,71 +6,82 @@ from __future__ import annotations
 from seconder._value import Word as Word
 
 
-class ApprovalStatus(Word):
-    """The status of an approval request (section 3.2). Only ``APPROVED`` is truthy.
-
-    >>> [status.name for status in seconder.ApprovalStatus if status]
-    ['APPROVED']
-    """
-
-    UNKNOWN = "unknown"
-    """A status that this library does not know. It lets no user in."""
-    PENDING = "pending"
-    """Not answered yet."""
-    APPROVED = "approved"
-    """The user approved the request."""
-    DENIED = "denied"
-    """The user denied the request."""
-    EXPIRED = "expired"
-    """The request expired without an answer."""
-
-    def __bool__(self) -> bool:
-        return self is ApprovalStatus.APPROVED
-
-
 class InstallMessage(Word):
-    """The result of the message with a link to the app, which new users get (section 4.1)."""
+    """The outcome of the text message with a link to the app (section 4.1)."""
 
     SENT = "sent"
     """It was sent."""
     QUEUED = "queued"
     """It could not be sent yet, and is attempted again."""
     NOT_CONFIGURED = "not_configured"
-    """No message is sent: the application has no link to an app, or SMS is not enabled for it."""
+    """It is not sent, because the application has no link to an app, or SMS is not enabled for
+    it."""
     NOT_REQUESTED = "not_requested"
-    """No message is sent: the call asks for none, or the user was there before."""
+    """It is not sent, because the call does not request it, or the user was there before."""
     FAILED = "failed"
     """It could not be sent."""
 
 
+class ActivityType(Word):
+    """The activities that the interface defines."""
+
+    PASSWORD_RESET = "password_reset"
+    """The user's password was reset."""
+    BANNED = "banned"
+    """The application banned the user."""
+    UNBANNED = "unbanned"
+    """The application lifted the ban."""
+    COOKIE_LOGIN = "cookie_login"
+    """A cookie was accepted in place of the second factor."""
+
+
+class Channel(Word):
+    """The channel that delivers a code."""
+
+    SMS = "sms"
+    """In a text message."""
+    CALL = "call"
+    """In a voice call."""
+
+
 class PhoneType(Word):
-    """The kinds of phone number in the interface (section 4.11)."""
+    """The types of phone numbers that the interface defines."""
 
     VOIP = "voip"
     """A number reached over the Internet."""
     LANDLINE = "landline"
-    """A landline number, which receives no SMS."""
+    """A number that receives no SMS."""
     CELLPHONE = "cellphone"
     """A mobile number."""
     UNKNOWN = "unknown"
-    """The kind could not be determined. North American numbers do not reveal it."""
+    """None of these for certain. North American numbers do not distinguish mobile phones from
+    landlines."""
 
 
-class LineType(Word):
-    """The kind of line behind a number, as a provider of look-ups reports it."""
+class ApprovalStatus(Word):
+    """A user's response. Only ``APPROVED`` lets a user in, and is truthy.
 
-    MOBILE = "mobile"
-    """A mobile phone."""
-    LANDLINE = "landline"
-    """A landline, which receives calls and no SMS."""
-    VOIP = "voip"
-    """A number of a telephone service over the Internet."""
-    DISPOSABLE = "disposable"
-    """A number that anybody can use for a while."""
+    >>> [status.name for status in seconder.ApprovalStatus if status]
+    ['APPROVED']
+    """
+
+    PENDING = "pending"
+    """No response yet."""
+    APPROVED = "approved"
+    """The user approved the request."""
+    DENIED = "denied"
+    """The user denied the request."""
+    EXPIRED = "expired"
+    """The user did not respond in time."""
+    UNKNOWN = "unknown"
+    """A status that this library does not know. It lets no user in."""
+
+    def __bool__(self) -> bool:
+        return self is ApprovalStatus.APPROVED
 
 
 class VerificationStatus(Word):
-    """The states of a phone number's verification."""
+    """The states of a number's verification."""
 
     PENDING = "pending"
     """The code was sent and can still be checked."""
@@ -81,30 +93,22 @@ class VerificationStatus(Word):
     """A status that this library does not know."""
 
 
-class Channel(Word):
-    """The delivery channel of a code (section 4.10)."""
+class LineType(Word):
+    """The type of line behind a number."""
 
-    SMS = "sms"
-    """By text message."""
-    CALL = "call"
-    """By voice call."""
-
-
-class ActivityType(Word):
-    """The activities in the interface (section 4.6)."""
-
-    PASSWORD_RESET = "password_reset"
-    """The user's password was reset."""
-    BANNED = "banned"
-    """The application locked the user out."""
-    UNBANNED = "unbanned"
-    """The application unlocked the user."""
-    COOKIE_LOGIN = "cookie_login"
-    """A cookie replaced the second factor."""
+    MOBILE = "mobile"
+    """A mobile phone."""
+    LANDLINE = "landline"
+    """A landline, which receives calls and no SMS."""
+    VOIP = "voip"
+    """A number of a telephone service over the Internet."""
+    DISPOSABLE = "disposable"
+    """A number that anyone can use for a while, such as one on a website that shows its
+    messages."""
 
 
 class DeviceType(Word):
-    """The kinds of device that answer approval requests (section 2.2)."""
+    """The types of devices that users register (section 2.2)."""
 
     ANDROID = "android"
     """A phone with Android."""
@@ -120,54 +124,67 @@ class ApprovalResponse(Word):
     """A user's response to an approval request."""
 
     APPROVE = "approve"
-    """Approve the request."""
+    """The user approves."""
     DENY = "deny"
-    """Deny the request."""
+    """The user denies."""
     REPORT = "report"
-    """Deny the request and report it as fraudulent: the user is snoozed for 5 minutes."""
+    """The user denies, and reports that the request was not theirs. Further requests to the user
+    are snoozed for 5 minutes."""
 
 
 class Format(Word):
-    """The formats of the interface (section 4)."""
+    """A format of requests and replies: the ``{FORMAT}`` of a path (section 4)."""
 
     JSON = "json"
-    """JSON, the default."""
+    """JSON."""
     XML = "xml"
     """XML."""
 
 
 class Generation(Word):
-    """The generations of the interface (section 9)."""
+    """The two generations of the interface (section 9). A service accepts the requests of both.
+    Which bodies it replies with is a setting of the application and not a matter of the request,
+    because clients in use send the key as a parameter and expect the current bodies."""
 
     CURRENT = "current"
-    """The key in a header, the default."""
+    """The key in a header, and ``success`` as a flag in most replies."""
     OLDER = "older"
-    """The key as a parameter, and other words in some replies."""
+    """The key as the query parameter ``api_key``, and the replies of 2012, in which ``success`` is
+    text."""
 
 
 class CallbackMethod(Word):
-    """The method by which an engine sends callbacks (section 6)."""
+    """The HTTP method by which an application receives callbacks (section 6)."""
 
     POST = "post"
-    """By POST, with a JSON body, the default."""
+    """By POST, with a JSON body."""
     GET = "get"
-    """By GET, with the parameters as the query of the URL."""
+    """By GET, with the parameters as the query of the URL. It is for applications whose server or
+    proxy accepts nothing else: the content of a URL tends to appear in logs, and many servers limit
+    its length, often to 8 KiB."""
 
 
 class Repeats(Word):
-    """The calls that a client retries when the service is rate limiting and the wait fits within
-    the call's timeout. Nothing else is ever retried."""
+    """The calls that a client retries when it is rate limited (status 429 or 503, with
+    ``Retry-After``) and the wait ends before the call's deadline.
+
+    Nothing else is ever retried: a call that failed after its first byte was sent may have taken
+    effect.
+    """
 
     NONE = "none"
-    """None: the caller handles every wait, as :class:`seconder.RateLimited`."""
+    """No calls: the caller gets :class:`seconder.RateLimited` and decides."""
     QUESTIONS = "questions"
-    """The calls that only read and change nothing, the default."""
+    """Calls that change nothing: ``app_details``, ``user_status``, ``app_stats``, ``phone_info``,
+    ``phone_verification_status``, ``check_approval``, ``find_user``, ``devices`` and
+    ``recognise``."""
     ALL = "all"
-    """All. If the service reported a rate limit after it had begun the work, it does it twice."""
+    """All calls, including the ones that check a code, send a message or change something. These
+    take effect twice if the service had already begun to carry them out when it asked to wait."""
 
 
 class Algorithm(Word):
-    """The hash function of an authenticator app's codes. Most apps support SHA-1 alone."""
+    """The hash function of the codes. Most apps support only SHA-1."""
 
     SHA1 = "SHA1"
     """HMAC-SHA-1, the default of RFC 6238."""
@@ -178,25 +195,26 @@ class Algorithm(Word):
 
 
 class Stage(Word):
-    """The stage in which a call failed."""
+    """The stage that a call had reached when it failed."""
 
     DNS = "dns"
     """The host name was being resolved."""
     CONNECT = "connect"
     """The connection was being established."""
     TLS = "tls"
-    """The service's certificate was being verified."""
+    """The TLS handshake was under way and the certificate was being verified."""
     RESPONSE = "response"
     """The request may have been sent, in whole or in part."""
     DELIVERY = "delivery"
-    """A code was being handed over for delivery."""
+    """A code was being handed to the gateway or function that delivers it."""
     ACCESS = "access"
-    """The socket may not be used by this process, or its service is not trusted."""
+    """The socket of a ``unix:`` URL may not be used by this process, or does not belong to a
+    trusted service. Nothing was sent. Waiting does not help: an operator has to act."""
 
 
 class Code(Word):
-    """The error codes of services (section 7), as ``error.code`` has them. Services send others too,
-    which stay text and are no error in themselves.
+    """The error codes of services (section 7). Services send others too: a code is text, and one
+    that is not listed here is no error in itself.
 
     >>> try:
     ...     service.user_status(12345)

@@ -1,11 +1,15 @@
+# Written by tools/generate from src/calls.rs and src/calls/*.rs.
 """The replies of the calls: immutable values that can be compared and pickled."""
 
 from __future__ import annotations
 
 from seconder._calling import (
+    Decision,
     Reply as Reply,
     Result as Result,
-    _moment,
+    _leave_out,
+    _read_each,
+    _read_one,
     _read_times,
 )
 from seconder._value import field
@@ -34,59 +38,53 @@ if TYPE_CHECKING:
     from seconder.typed import Logo
 
 
-class Done(Reply):
-    """The call succeeded."""
-
-    message: str | None = None
-    """The service's message."""
-
-
 class UserCreated(Reply):
-    """The user is enrolled (section 4.1)."""
+    """An enrolled user."""
 
     user_id: int
-    """The id to store, and to pass to the other calls."""
+    """The id to store and to pass to the other calls."""
     created: bool | None = None
-    """True if the call enrolled the user. False for a user who was there before, which may be
-    somebody else than the one who typed the number. None if the service does not say, as only a
-    service of Seconder does."""
+    """True if the call enrolled the user. False for a user who was there before, who may be another
+    person than the one who typed the number. None if the service does not say: only a service of
+    Seconder does."""
     message: str | None = None
     """The service's message."""
     install_message: InstallMessage | None = None
-    """The result of the SMS with a link to the app. None if the service does not say, as only a
-    service of Seconder does."""
+    """The outcome of the text message with a link to the app. None if the service does not say:
+    only a service of Seconder does."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        said = reply["install_message"]
-        return cls(**{**reply, "install_message": None if said is None else InstallMessage(said)})
+        _read_one(reply, "install_message", InstallMessage)
+        return cls(**reply)
 
 
 class CodeRequested(Reply):
-    """A code is on its way, or was not needed (section 4.2)."""
+    """A code that was sent, or was not needed."""
 
     message: str | None = None
     """The service's message."""
     cellphone: str | None = None
     """The number used, masked: ``+1-XXX-XXX-XX23``."""
     ignored: bool = False
-    """Nothing was sent, because the user has an app and ``force`` was not given."""
+    """True if nothing was sent because the user has an app and the code was not forced."""
     device: str | None = None
-    """The user's latest device, when the request was ignored."""
+    """The user's latest device, if the request was ignored."""
     resend_after: int | None = None
     """After how many seconds another request for the same action by the same channel is accepted,
-    even if the code is not used. None if nothing was sent, or if the service does not say, as only
-    a service of Seconder does."""
+    even if the code is not used. None if nothing was sent, or if the service does not say: only a
+    service of Seconder does."""
 
 
 class Device(Reply):
-    """The device that generated or received a code (section 2.5). Services leave out what they do
-    not know, and a field of an unexpected type is None."""
+    """The device that generated or received a code, or answered an approval request (section 2.5).
+    Services omit unknown fields, and a field of an unexpected type, such as a date as text, is left
+    out."""
 
     id: int | None = None
     """The device's number."""
     ip: str | None = None
-    """The address it was last seen at."""
+    """The IP address at which it was last seen."""
     city: str | None = None
     """The city of that address."""
     region: str | None = None
@@ -94,11 +92,12 @@ class Device(Reply):
     country: str | None = None
     """The country of that address."""
     os_type: str | None = None
-    """``android``, ``ios``, ``sms``, ``authenticator``, ``recovery_code``, …"""
+    """``android``, ``ios``, ``sms`` and similar; ``authenticator`` or ``recovery_code`` from this
+    project's service."""
     registration_device_id: int | None = None
-    """The id it was registered under."""
+    """The number under which it was registered."""
     registration_ip: str | None = None
-    """The address it was registered from."""
+    """The IP address from which it was registered."""
     registration_city: str | None = None
     """The city of that address."""
     registration_region: str | None = None
@@ -106,7 +105,7 @@ class Device(Reply):
     registration_country: str | None = None
     """The country of that address."""
     registration_method: str | None = None
-    """The way in which the user proved to own the number at that time."""
+    """The way in which the user's number was verified on registration."""
     registration_date: datetime | None = None
     """When it was registered, in UTC."""
     last_account_recovery_at: datetime | None = None
@@ -118,34 +117,37 @@ class Device(Reply):
         return cls(**reply)
 
 
-def _device(reply: dict[str, Any] | None) -> Device | None:
-    return None if reply is None else Device._read(reply)
-
-
 class Verification(Reply):
-    """The code was right, and was used for the first time (section 4.4)."""
+    """A code that was right, and was used for the first time (section 4.4)."""
 
     message: str | None = None
     """The service's message."""
     device: Device | None = None
-    """The device that generated or received the code, if the service provides it."""
+    """The device that generated or received the code, if the service provides it (section 2.5)."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        return cls(
-            message=reply["message"], device=_device(reply["device"]), extra=reply.get("extra", {})
-        )
+        _leave_out(reply, "verdict", "reused", "error_code")
+        _read_one(reply, "device", Device._read)
+        return cls(**reply)
+
+
+class Done(Reply):
+    """The reply to a call that returns only a message."""
+
+    message: str | None = None
+    """The service's message."""
 
 
 class Application(Reply):
-    """One application of the service (section 2.3)."""
+    """The service's record of an application (section 2.3)."""
 
     app_id: int | None = None
     """The application's number."""
     name: str = ""
-    """The name that users see in messages."""
+    """The name shown to users in messages."""
     plan: str | None = None
-    """The plan booked with the service."""
+    """The application's plan with the service."""
     sms_enabled: bool = False
     """True if codes can be sent by SMS."""
     phone_calls_enabled: bool = False
@@ -159,7 +161,7 @@ class Application(Reply):
 
 
 class Authenticator(Reply):
-    """An authenticator app of a user (section 2.7)."""
+    """An authenticator app of a user."""
 
     id: str
     """Its id, for :meth:`seconder.Service.remove_authenticator`."""
@@ -177,7 +179,7 @@ class Authenticator(Reply):
 
 
 class RegisteredDevice(Reply):
-    """A device that a user has registered for approval requests (section 2.7)."""
+    """A device that a user has registered for approval requests."""
 
     id: int
     """Its id, for :meth:`seconder.Service.remove_device`."""
@@ -192,52 +194,37 @@ class RegisteredDevice(Reply):
         return cls(**reply)
 
 
-class RegisteredDevices(Reply):
-    """The devices that a user has registered for approval requests (section 4.25)."""
-
-    devices: tuple[RegisteredDevice, ...] = ()
-    """The devices, the oldest first."""
-    message: str | None = None
-    """The service's message."""
-
-    @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
-        return cls(**{**reply, "devices": _registered(reply["devices"])})
-
-
-def _registered(devices: list[dict[str, Any]]) -> tuple[RegisteredDevice, ...]:
-    return tuple(RegisteredDevice._read(device) for device in devices)
-
-
 class Factors(Reply):
-    """The factors that protect a user's account (section 2.7). They hold no secret."""
+    """The factors of a user (section 2.7). None of these is a secret. A service that leaves one of
+    them out says nothing: an empty list would mean that the user has none."""
 
     sms: bool = False
     """True if codes can be sent to the user's number by SMS."""
     authenticators: tuple[Authenticator, ...] = ()
-    """The user's authenticator apps, the oldest first: at most one that is confirmed, and one that
-    is pending."""
+    """The user's authenticator apps, oldest first: at most one that is confirmed, and one that is
+    pending."""
     devices: tuple[RegisteredDevice, ...] = ()
-    """The devices that the user has registered for approval requests, the oldest first."""
+    """The devices that the user has registered for approval requests, oldest first."""
     recovery_codes: int = 0
     """The number of recovery codes that the user has left."""
     codes_locked: bool = False
     """True if codes by SMS and voice are not checked, after too many wrong ones in a row, until
-    :meth:`seconder.Service.unlock_user`."""
+    :meth:`seconder.Service.unlock_user`; false if the service does not say."""
     authenticators_locked: bool = False
-    """True if the codes of authenticator apps are not checked."""
+    """True if the codes of authenticator apps are not checked, until
+    :meth:`seconder.Service.unlock_user`."""
     recovery_codes_locked: bool = False
-    """True if recovery codes are not checked."""
+    """True if recovery codes are not checked, until :meth:`seconder.Service.unlock_user`."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        apps = tuple(Authenticator._read(app) for app in reply["authenticators"])
-        devices = _registered(reply["devices"])
-        return cls(**{**reply, "authenticators": apps, "devices": devices})
+        _read_each(reply, "authenticators", Authenticator._read)
+        _read_each(reply, "devices", RegisteredDevice._read)
+        return cls(**reply)
 
 
 class UserStatus(Reply):
-    """A user as the service knows them (section 2.2)."""
+    """The service's record of a user (section 2.2)."""
 
     user_id: int
     """The user's id."""
@@ -250,139 +237,128 @@ class UserStatus(Reply):
     phone_number: str | None = None
     """The user's number, masked: ``XXX-XXX-0123``."""
     devices: tuple[str, ...] = ()
-    """The devices that generate or receive codes: ``android``, ``android_tablet``, ``ios``,
+    """The types of device that generate or receive codes: ``android``, ``android_tablet``, ``ios``,
     ``svc_chrome``, ``sms``."""
     has_hard_token: bool = False
     """True if the user has a hardware token."""
     account_disabled: bool = False
     """True if the user's account is disabled."""
     factors: Factors | None = None
-    """The factors that protect the account. None if the service does not say, as only a service of
+    """The factors that protect the account. None if the service does not say: only a service of
     Seconder does."""
     message: str | None = None
     """The service's message."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        factors = reply["factors"]
-        read = None if factors is None else Factors._read(factors)
-        return cls(**{**reply, "devices": tuple(reply["devices"]), "factors": read})
+        _read_each(reply, "devices")
+        _read_one(reply, "factors", Factors._read)
+        return cls(**reply)
 
 
 class MonthlyStatistic(Reply):
     """The application's usage in one month, in UTC (section 2.4)."""
 
-    month: str
+    month: str = ""
     """The English name of the month."""
-    year: int
+    year: int = 0
     """The year."""
     api_calls_count: int | None = None
-    """The number of calls that the application made."""
+    """The number of API calls by the application."""
     auths_count: int | None = None
     """The number of codes and approvals that let a user in."""
     calls_count: int | None = None
-    """The number of voice calls that were made."""
+    """The number of voice calls made."""
     sms_count: int = 0
-    """The number of SMS that were sent."""
+    """The number of SMS sent."""
     users_count: int = 0
-    """The number of users who were enrolled."""
+    """The number of users enrolled."""
 
 
 class Statistics(Reply):
-    """The application's usage (section 4.9)."""
+    """The application's usage."""
 
     app_id: int | None = None
     """The application's number."""
     count: int | None = None
-    """The number of months that follow."""
+    """The number of months, as the service counts them."""
     message: str | None = None
     """The service's message."""
     stats: tuple[MonthlyStatistic, ...] = ()
-    """The months, the oldest first."""
+    """The months, oldest first."""
     total_users: int | None = None
-    """The number of users that the application has now."""
+    """The current number of the application's users."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        months = tuple(MonthlyStatistic._read(month) for month in reply["stats"])
-        return cls(**{**reply, "stats": months})
+        _read_each(reply, "stats", MonthlyStatistic._read)
+        return cls(**reply)
 
 
 class PhoneVerificationStarted(Reply):
-    """A code is on its way to the number (section 4.10)."""
+    """A verification that was started: a code was sent to the number."""
 
     carrier: str | None = None
-    """The number's carrier, if the service knows it."""
+    """The number's carrier."""
     is_ported: bool | None = None
-    """True if the number was ported between carriers, if the service knows."""
+    """True if the number was ported from another carrier."""
     is_cellphone: bool | None = None
-    """True if the number is a mobile one, if the service knows."""
+    """True if the number is a mobile number."""
     message: str | None = None
     """The service's message."""
     seconds_to_expire: int | None = None
-    """The time for which the code is valid, in seconds."""
+    """The time that the code remains valid, in seconds."""
     uuid: str | None = None
     """The id of the verification."""
     resend_after: int | None = None
-    """As :attr:`CodeRequested.resend_after`, for this number."""
-
-
-class PhoneVerificationRecord(Reply):
-    """The state of a phone number's verification."""
-
-    status: VerificationStatus = VerificationStatus.UNKNOWN
-    """The state of the verification."""
-    seconds_to_expire: int | None = None
-    """The time for which the code is valid, in seconds; 0 unless the verification is pending."""
-    message: str | None = None
-    """The service's message."""
-
-    @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
-        return cls(**{**reply, "status": VerificationStatus(reply["status"])})
+    """After how many seconds another code can be sent to the number by the same channel, even if
+    this one is not used. None if the service does not say: only a service of Seconder does."""
 
 
 class PhoneInformation(Reply):
-    """The service's information about a number (section 4.11)."""
+    """The service's record of a phone number."""
 
     message: str | None = None
     """The service's message."""
     type: PhoneType = PhoneType.UNKNOWN
-    """The kind of number."""
+    """The type of the number."""
     provider: str | None = None
-    """The number's carrier, if the service knows it."""
+    """The number's carrier."""
     ported: bool | None = None
-    """True if the number was ported between carriers, if the service knows."""
+    """True if the number was ported from another carrier."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        return cls(**{**reply, "type": PhoneType(reply["type"])})
+        _read_one(reply, "type", PhoneType)
+        return cls(**reply)
 
 
 class ApprovalCreated(Reply):
-    """The approval request was created (section 4.12)."""
+    """An approval request that was created."""
 
     uuid: str
-    """The id of the request, for reading its status."""
+    """The id of the request, for :meth:`seconder.Service.check_approval`."""
     message: str | None = None
-    """The service's message. An engine says if the user has no device that could respond yet."""
+    """The service's message. An engine's says if the user has no device that could respond."""
     number: str | None = field(default=None, repr=False)
-    """The number to show to the user who logs in and types it on the phone. None if not needed."""
+    """The number that the application shows and the user types on the device. None if the request
+    needs no number."""
 
 
-class Approval(Reply):
-    """An approval request as the service knows it (section 2.6).
+class Approval(Decision, Reply):
+    """The service's record of an approval request (section 2.6).
 
     It is truthy if, and only if, it is approved. A request that another user approved proves
     nothing: check :meth:`approved_by` with the user who logs in.
     """
 
     status: ApprovalStatus
-    """The status of the request."""
+    """The user's response."""
     uuid: str | None = None
     """The id of the request."""
     user_id: int | None = None
-    """The user the request was sent to, if the service provides it."""
+    """The user to whom the request was sent. Compare it with the user who logs in, or call
+    :meth:`approved_by`."""
     user_email: str | None = None
     """One of the user's e-mail addresses."""
     app_id: str | None = None
@@ -392,21 +368,21 @@ class Approval(Reply):
     app_name: str | None = None
     """The name of that application."""
     message: str | None = None
-    """The question to the user."""
+    """The question shown to the user."""
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """The details that are shown to the user."""
+    """The details shown to the user."""
     hidden_details: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
-    """The details that are not shown to the user."""
+    """The details not shown to the user."""
     logos: tuple[Logo, ...] = field(default=(), hash=False)
-    """The images that are shown with the request."""
+    """The logos shown with the request."""
     created_at: datetime | None = None
-    """When the request was made."""
+    """When the request was created."""
     updated_at: datetime | None = None
     """When the request last changed."""
     processed_at: datetime | None = None
     """When the user responded; None while the request is pending."""
     seconds_to_expire: int | None = None
-    """The time for which the request can be answered, in seconds; 0 means that it never expires."""
+    """The time that the request remains open, in seconds; 0 means without an end."""
     notified: bool | None = None
     """True if a device was notified of the request."""
     similar_id: int | None = None
@@ -417,73 +393,43 @@ class Approval(Reply):
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
         _read_times(reply, "created_at", "updated_at", "processed_at")
-        status, logos = ApprovalStatus(reply["status"]), tuple(reply.get("logos", ()))
-        return cls(**{**reply, "status": status, "logos": logos})
+        _read_one(reply, "status", ApprovalStatus)
+        _read_each(reply, "logos")
+        return cls(**reply)
 
-    def __bool__(self) -> bool:
-        return bool(self.status)
 
-    def approved_by(self, user_id: int, *, bound: bool = True) -> bool:
-        """Returns whether this user approved the request. False also if the service does not
-        provide the user, unless ``bound`` is false.
+class PhoneVerificationRecord(Reply):
+    """The service's record of a number's verification."""
 
-        Args:
-            user_id: The user who logs in.
-            bound: False also accepts a record that names no user, for a service that provides only
-                the status. This is weaker: the record then says that somebody approved some
-                request. If the uuid comes from the browser, attackers approve a request of their
-                own and present its uuid in another user's login. So keep the uuid on the server,
-                in the session of the login for whose user it was created; take it from there alone;
-                and delete it once it was used. A user is recognised only under the ``names`` of
-                :func:`seconder.open`, so these must be the service's. A record that names another
-                user is never accepted.
+    status: VerificationStatus = VerificationStatus.UNKNOWN
+    """The state of the verification."""
+    seconds_to_expire: int | None = None
+    """The time that the code remains valid, in seconds; 0 unless the verification is pending."""
+    message: str | None = None
+    """The service's message."""
 
-        Returns:
-            True for the user who approved it, and for no other.
-
-        Example:
-            >>> approval = seconder.Approval(seconder.ApprovalStatus.APPROVED, user_id=7)
-            >>> approval.approved_by(7), approval.approved_by(8), approval.approved_by(8, bound=False)
-            (True, False, False)
-            >>> approval = seconder.Approval(seconder.ApprovalStatus.APPROVED)
-            >>> approval.approved_by(7), approval.approved_by(7, bound=False)
-            (False, True)
-        """
-        if bound or self.user_id is not None:
-            return bool(self.status) and self.user_id == user_id
-        return bool(self.status) and self.similar_id in (None, user_id)
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        _read_one(reply, "status", VerificationStatus)
+        return cls(**reply)
 
 
 class AuthenticatorEnrolled(Reply):
-    """The secret for the user's authenticator app. It is enough to generate the user's codes, so
-    ``repr`` does not show it."""
+    """The secret for the user's app. Anyone who has it can generate the user's codes. ``repr`` does
+    not show it."""
 
     label: str | None = None
     """The label that the app shows with the code."""
     issuer: str | None = None
-    """The issuer that the app shows."""
+    """The name of the application that the code is for."""
     uri: str = field(default="", repr=False)
-    """The ``otpauth:`` URI that holds the secret."""
+    """The ``otpauth:`` URI that contains the secret."""
     qr_code: str = field(default="", repr=False)
     """The URI as a QR code: a ``data:`` or ``https:`` URL for an ``<img>``."""
 
 
-class DeviceInvited(Reply):
-    """An invitation to register a phone (section 4.31). Anyone with the link or the code can use
-    it, so ``repr`` does not show them."""
-
-    expires_in: int
-    """For how long the invitation is valid, in seconds."""
-    link: str = field(default="", repr=False)
-    """The link that the user opens on the phone."""
-    code: str = field(default="", repr=False)
-    """The code in it, which can be typed too: ten letters and digits in two groups."""
-    qr_code: str = field(default="", repr=False)
-    """The link as a QR code: a ``data:`` URL for an ``<img>``."""
-
-
 class FoundUser(Reply):
-    """The user who has a login name, and what the user can log in with (section 4.17)."""
+    """The user who has a login name, and what the user can log in with."""
 
     user_id: int
     """The user's id."""
@@ -492,10 +438,10 @@ class FoundUser(Reply):
     confirmed: bool = False
     """True if the user has used a valid code."""
     authenticator: bool = False
-    """True if a code of an authenticator app of the user was accepted."""
+    """True if the user has a confirmed authenticator app."""
     devices: tuple[str, ...] = ()
-    """The devices that generate or receive codes: ``android``, ``android_tablet``, ``ios``,
-    ``svc_chrome``, ``sms``."""
+    """The types of device that generate or receive codes, as in the status of a user: ``android``,
+    ``android_tablet``, ``ios``, ``svc_chrome``, ``sms``."""
     recovery_codes_left: int = 0
     """The number of recovery codes that the user has left."""
     message: str | None = None
@@ -503,34 +449,36 @@ class FoundUser(Reply):
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        return cls(**{**reply, "devices": tuple(reply["devices"])})
+        _read_each(reply, "devices")
+        return cls(**reply)
 
 
 class RecoveryCodes(Reply):
-    """The recovery codes of a user. Anyone who sees one can log in with it once, so ``repr`` does
-    not show them (section 4.20)."""
+    """The recovery codes of a user. Anyone who has one can log in with it once."""
 
     codes: tuple[str, ...] = field(default=(), repr=False)
-    """The codes, of 12 digits each."""
+    """The codes, of 12 digits each. ``repr`` does not show them."""
     message: str | None = None
     """The service's message."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        return cls(**{**reply, "codes": tuple(reply["codes"])})
+        _read_each(reply, "codes")
+        return cls(**reply)
 
 
 class OfflinePrepared(Reply):
-    """Data that a machine keeps to check codes while the service is unreachable. Anyone who has it
-    can find the codes by trying all of them, so ``repr`` does not show it."""
+    """The hashes by which a machine checks codes while the service is unreachable. Anyone who has
+    them can find the codes by trying all of them. ``repr`` does not show them."""
 
     authenticator_id: int
-    """The id of the authenticator app whose codes they are."""
+    """The number of the authenticator app that generates the codes, for
+    :meth:`seconder.Service.report_offline`."""
     digits: int = field(repr=False)
     """The number of digits of a code."""
     period: int = field(repr=False)
-    """The time for which the app shows a code, in seconds. A step is a time in Unix seconds divided
-    by it."""
+    """The time that the app shows a code, in seconds. A step is a time in Unix seconds divided by
+    it."""
     last_step: int = field(repr=False)
     """The step that was used last. No code of it, or of an earlier step, may be accepted."""
     first_step: int = field(repr=False)
@@ -545,12 +493,27 @@ class OfflinePrepared(Reply):
     """The service's message."""
 
 
+class RegisteredDevices(Reply):
+    """The devices that a user has registered."""
+
+    devices: tuple[RegisteredDevice, ...] = ()
+    """The devices, oldest first."""
+    message: str | None = None
+    """The service's message."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        _read_each(reply, "devices", RegisteredDevice._read)
+        return cls(**reply)
+
+
 class Remembered(Reply):
-    """A remembered browser (section 4.27). Anyone with the token needs no second factor, so
-    ``repr`` does not show it."""
+    """A browser that is remembered."""
 
     token: str = field(repr=False)
-    """The token for the browser's cookie: ASCII letters, digits, ``-``, ``.`` and ``_``."""
+    """The token for the browser's cookie: at most 200 letters, digits, dashes, dots and underscores
+    of ASCII. It is returned only here. Anyone who has it needs no second factor. ``repr`` does not
+    show it."""
     expires_at: datetime
     """When the token expires, in UTC."""
     message: str | None = None
@@ -558,4 +521,19 @@ class Remembered(Reply):
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        return cls(**{**reply, "expires_at": _moment(reply["expires_at"])})
+        _read_times(reply, "expires_at")
+        return cls(**reply)
+
+
+class DeviceInvited(Reply):
+    """An invitation. Anyone who has its link or its code can register a device. ``repr`` shows
+    neither."""
+
+    expires_in: int
+    """For how long the invitation is valid, in seconds."""
+    link: str = field(default="", repr=False)
+    """The link that the user opens on the phone."""
+    code: str = field(default="", repr=False)
+    """The code in the link, which can be typed too: ten letters and digits in two groups."""
+    qr_code: str = field(default="", repr=False)
+    """The link as a QR code: a ``data:`` URL for an ``<img>``."""

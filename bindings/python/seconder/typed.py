@@ -1,5 +1,6 @@
-"""Types for annotations. This module imports :mod:`typing`, so the package imports it only on first
-use."""
+# Written by tools/generate from src/calls/*.rs.
+"""Dicts in parameters of calls, for annotations. This module imports :mod:`typing`, so the package
+imports it only on first use."""
 
 from __future__ import annotations
 
@@ -9,20 +10,20 @@ from seconder._replay import Replay as Replay
 
 
 class Logo(TypedDict):
-    """An image to show with an approval request (section 4.12).
+    """A logo to show with an approval request.
 
     >>> logo: seconder.Logo = {"res": "default", "url": "https://example.com/logo.png"}
     >>> request = service.create_approval(user.user_id, "Log in?", logos=[logo])
     """
 
     res: Literal["default", "low", "med", "high"]
-    """The resolution of the image; among several images, one must be ``default``."""
+    """``default``, ``low``, ``med`` or ``high``."""
     url: str
-    """The URL of the image."""
+    """The URL of the picture."""
 
 
 class OfflineLogin(TypedDict):
-    """A login that was accepted while the service was unreachable (section 4.22).
+    """A login that was accepted while the service was unreachable.
 
     >>> login: seconder.OfflineLogin = {"step": 59200000, "time": 1776000000}
     """

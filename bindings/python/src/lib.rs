@@ -13,7 +13,6 @@ mod names;
 mod sending;
 mod service;
 mod settings;
-mod spellings;
 mod testing;
 mod totp;
 mod values;
@@ -35,9 +34,6 @@ mod _seconder {
 
     #[pymodule_export]
     use super::names::headers;
-
-    #[pymodule_export]
-    use super::spellings::spellings;
 
     #[pymodule_export]
     use super::testing::{Clock, RoutedRequest, open_sandbox, route, share};

@@ -14,7 +14,7 @@ import pytest
 
 import seconder
 import seconder.aio
-from seconder import _seconder, enums
+from seconder import _seconder, enums, results, typed
 
 CAPTURED: Any = {"capture_output": True, "text": True, "timeout": 60}
 # For use without site, so that nothing else is imported before.
@@ -137,10 +137,11 @@ def test_options_are_keywords() -> None:
             assert not optional or each.kind is each.KEYWORD_ONLY, (name, each)
 
 
-def test_enums_have_the_words_of_the_interface() -> None:
-    kinds = {kind.__name__: [word.value for word in kind] for kind in enums.Word.__subclasses__()}
-    python_alone = {"Generation", "Repeats"}
-    assert {name: kinds[name] for name in kinds.keys() - python_alone} == _seconder.spellings()
+def test_everything_generated_is_exported() -> None:
+    for module in (enums, results, typed):
+        own = [name for name, each in vars(module).items() if inspect.isclass(each)]
+        names = {name for name in own if getattr(module, name).__module__ == module.__name__}
+        assert names and not names - set(seconder.__all__), module
 
 
 def test_the_package_imports_little() -> None:

@@ -7,6 +7,7 @@ mod cpp;
 mod docs;
 mod format;
 mod model;
+mod python;
 mod text;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ fn main() -> Result<()> {
     }
     let (path, header) = cpp::file(&root, &interface)?;
     files.insert(path, header);
+    files.extend(python::files(&root, &interface)?);
     let old = stale(&root, "src/capi/generated", &files)?;
     let differs = |(path, text): &(&String, &String)| {
         fs::read_to_string(root.join(path)).ok().as_ref() != Some(*text)

@@ -4,6 +4,7 @@ mod attributes;
 mod read;
 mod types;
 mod values;
+mod words;
 
 pub(crate) use read::read;
 pub(crate) use types::Type;
@@ -22,6 +23,10 @@ pub(crate) struct Interface {
     pub(crate) structs: BTreeMap<String, Struct>,
     /// The enums, by their names.
     pub(crate) enums: BTreeMap<String, Enum>,
+    /// The enums of other files that the languages with enums have too.
+    pub(crate) words: Vec<Enum>,
+    /// The error codes of services: the documentation of the list, and the codes.
+    pub(crate) codes: (Docs, Vec<Code>),
 }
 
 /// A call: the struct that declares it, and its `Call` implementation.
@@ -45,6 +50,8 @@ pub(crate) struct Struct {
     pub(crate) module: String,
     pub(crate) docs: Docs,
     pub(crate) fields: Vec<Field>,
+    /// Whether it derives `Default`, so that no field must be known.
+    pub(crate) has_default: bool,
     pub(crate) overrides: Overrides,
 }
 
@@ -76,7 +83,13 @@ pub(crate) enum Default {
 /// An enum of names.
 #[derive(Debug)]
 pub(crate) struct Enum {
+    pub(crate) name: String,
+    /// The file that declares it.
+    pub(crate) path: String,
+    pub(crate) docs: Docs,
     pub(crate) variants: Vec<Variant>,
+    /// The variant of its `Default`, if it has one.
+    pub(crate) default: Option<String>,
     pub(crate) overrides: Overrides,
 }
 
@@ -88,6 +101,16 @@ pub(crate) struct Variant {
     /// Its name in the interface.
     pub(crate) name: String,
     pub(crate) docs: Docs,
+}
+
+/// An error code of services.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// The name of its constant.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// What it means, in words without a capital and a period.
+    pub(crate) meaning: String,
 }
 
 /// Departures of one language from what follows from a declaration, by language. They are attributes
@@ -121,6 +144,20 @@ impl Interface {
             Type::Declared(name) => self.structs.get(name),
             _ => None,
         }
+    }
+
+    /// Returns whether callers fill the struct in: a parameter is a list of it.
+    pub(crate) fn is_input(&self, name: &str) -> bool {
+        let mut fields = self.calls.iter().flat_map(|call| &call.declared.fields);
+        fields.any(|field| match field.kind.given() {
+            Type::List(inner) => **inner == Type::Declared(name.to_owned()),
+            _ => false,
+        })
+    }
+
+    /// An enum, of `src/calls` or of another file.
+    pub(crate) fn find_enum(&self, name: &str) -> Option<&Enum> {
+        self.enums.get(name).or_else(|| self.words.iter().find(|found| found.name == name))
     }
 
     /// Fails for an override that a language does not know: a misspelt one would change nothing.

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from seconder import errors
+from seconder.calls import SECRETS as SECRETS_OF_CALLS
 
 MASKED = "***"
 """The text that stands for an argument that is a secret."""
-SECRETS = frozenset({"token", "code", "verification_code", "device_secret"})
-"""The arguments that are secrets. The calls name them alike."""
+SECRETS = SECRETS_OF_CALLS | {"device_secret"}
+"""The arguments that are secrets."""
 
 OUTCOMES = (
     (errors.TokenMalformed, "token_malformed"),

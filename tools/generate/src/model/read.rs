@@ -1,8 +1,7 @@
 //! Reads the declarations from `src/calls`.
 
-use super::{Call, Enum, Field, Interface, Struct, Type, Value, Variant, attributes};
+use super::{Call, Enum, Field, Interface, Struct, Type, Value, attributes, words};
 use crate::Result;
-use crate::text::snake;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -25,10 +24,11 @@ pub(crate) fn read(root: &Path) -> Result<Interface> {
         let errors = declared.docs.take_section("# Errors");
         calls.push(Call { name: route, declared, errors, reply });
     }
-    Ok(Interface { calls, structs: found.structs, enums: found.enums })
+    let (structs, enums) = (found.structs, found.enums);
+    Ok(Interface { calls, structs, enums, words: words::read(root)?, codes: words::codes(root)? })
 }
 
-fn load(root: &Path, path: &str) -> Result<String> {
+pub(super) fn load(root: &Path, path: &str) -> Result<String> {
     fs::read_to_string(root.join(path)).map_err(|e| format!("{path}: {e}"))
 }
 
@@ -57,7 +57,9 @@ struct Declarations {
 
 impl Declarations {
     fn file(&mut self, module: &str, text: &str) -> Result<()> {
-        for item in syn::parse_file(text).map_err(|e| e.to_string())?.items {
+        let items = syn::parse_file(text).map_err(|e| e.to_string())?.items;
+        let names = words::names(&items);
+        for item in items {
             match item {
                 Item::Struct(item) if is_declaration(&item.vis, &item.attrs) => {
                     let name = item.ident.to_string();
@@ -65,16 +67,15 @@ impl Declarations {
                     let fields = fields(item.fields).map_err(at)?;
                     let docs = attributes::docs(&item.attrs);
                     let overrides = attributes::overrides(&item.attrs).map_err(at)?;
-                    let module = module.to_owned();
-                    let found = Struct { name: name.clone(), module, docs, fields, overrides };
-                    self.structs.insert(name, found);
+                    let has_default = attributes::derives(&item.attrs, "Default");
+                    let (name, module) = (name.clone(), module.to_owned());
+                    let found = Struct { name, module, docs, fields, has_default, overrides };
+                    self.structs.insert(found.name.clone(), found);
                 }
                 Item::Enum(item) if is_declaration(&item.vis, &item.attrs) => {
-                    let name = item.ident.to_string();
-                    let variants = item.variants.iter().map(variant).collect();
-                    let overrides = attributes::overrides(&item.attrs);
-                    let overrides = overrides.map_err(|e| format!("{name}: {e}"))?;
-                    self.enums.insert(name, Enum { variants, overrides });
+                    let path = format!("src/calls/{module}.rs");
+                    let found = words::enumeration(&item, &path, &names)?;
+                    self.enums.insert(found.name.clone(), found);
                 }
                 Item::Impl(item) => self.implementation(&item)?,
                 _ => {}
@@ -134,13 +135,6 @@ fn field(field: syn::Field) -> Result<Field> {
     Ok(Field { rust, name, docs, kind, default: serde.default, overrides })
 }
 
-fn variant(variant: &syn::Variant) -> Variant {
-    let rust = variant.ident.to_string();
-    let name = snake(&rust);
-    let docs = attributes::docs(&variant.attrs);
-    Variant { docs, rust, name }
-}
-
 /// The first text in a chain of calls, such as the name in `Route::get("verify", …).older(…)`.
 fn first_text(expression: &Expr) -> Option<String> {
     match expression {
@@ -170,6 +164,8 @@ mod tests {
             (reply.fields[0].rust.as_str(), reply.fields[0].name.as_str()),
             ("user_id", "user_id")
         );
+        assert!(!reply.has_default && found.structs["Done"].has_default);
         assert_eq!(found.enums["Channel"].variants[1].name, "call");
+        assert_eq!(found.enums["ApprovalStatus"].default.as_deref(), Some("Unknown"));
     }
 }

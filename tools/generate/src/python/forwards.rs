@@ -1,0 +1,167 @@
+//! The methods for asyncio that only make the call of the same name: `_async_calls.py`.
+
+use super::calls;
+use super::layout::{bracketed, docstring};
+use super::source::Source;
+use crate::Result;
+use crate::model::Interface;
+use std::collections::BTreeMap;
+
+/// The module. Beside the calls, it forwards the methods of `service`, a hand-written module, that
+/// `own`, the hand-written module for asyncio, does not have.
+pub(super) fn module(interface: &Interface, service: &str, own: &str) -> Result<String> {
+    let from = "src/calls/*.rs and bindings/python/seconder/service.py";
+    let docs = "The calls as coroutines that make them in a thread.";
+    let mut source = Source::new(from, docs);
+    source.import("seconder._frames", "guarded_class");
+    source.import("seconder._threads", "Threaded");
+    let mut text = "@guarded_class\nclass AsyncCalls(Threaded):\n    \
+                    \"\"\"The calls of :class:`seconder.AsyncService`.\"\"\"\n\n    \
+                    __slots__ = ()\n"
+        .to_owned();
+    text += &calls::awaited(&mut source, interface)?;
+    let modules = imports(service);
+    for Definition { name, parameters, returned } in definitions(service) {
+        if ["def ", "async def "].iter().any(|def| own.contains(&format!("    {def}{name}("))) {
+            continue;
+        }
+        let types = parameters.iter().chain([&returned]).flat_map(|text| identifiers(text));
+        for name in types {
+            if let Some(module) = modules.get(name) {
+                source.annotate(module, name);
+            }
+        }
+        text += &method(name, &parameters, &returned, &arguments(&parameters));
+    }
+    source.add(&text);
+    Ok(source.finish())
+}
+
+/// A method that makes the call of this name in a thread.
+pub(super) fn method(
+    name: &str,
+    parameters: &[String],
+    returned: &str,
+    arguments: &[String],
+) -> String {
+    let head = format!("async def {name}(");
+    let mut text = format!("\n{}", bracketed(4, &head, parameters, &format!(" -> {returned}:")));
+    text += &docstring(8, &[format!("As :meth:`seconder.Service.{name}`.")]);
+    let mut given = vec![format!("self._service.{name}")];
+    given.extend(arguments.iter().cloned());
+    text + &bracketed(8, "return await self._run(", &given, "")
+}
+
+/// A public method of a module of Python.
+struct Definition<'a> {
+    name: &'a str,
+    /// What is between the brackets.
+    parameters: Vec<String>,
+    returned: String,
+}
+
+/// The public methods, by the lines that begin them.
+fn definitions(module: &str) -> Vec<Definition<'_>> {
+    let each = module.split("\n    def ").skip(1).filter_map(|text| {
+        let (name, rest) = text.split_once('(')?;
+        let end = closing(rest)?;
+        let returned = rest[end..].strip_prefix(") -> ")?.split_once(":\n")?.0.to_owned();
+        let is_public = !name.starts_with('_');
+        is_public.then(|| Definition { name, parameters: separated(&rest[..end]), returned })
+    });
+    each.collect()
+}
+
+/// Where the bracket is closed that was opened before the text.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 1;
+    text.find(|c: char| {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
+/// The parts of a list, which commas outside of brackets separate.
+fn separated(list: &str) -> Vec<String> {
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in list.chars() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        if c == ',' && depth == 0 {
+            parts.push(String::new());
+        } else if let Some(last) = parts.last_mut() {
+            last.push(c);
+        }
+    }
+    let parts = parts.iter().map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// The arguments that pass parameters on under the same names.
+fn arguments(parameters: &[String]) -> Vec<String> {
+    let mut by_name = false;
+    let mut found = Vec::new();
+    for parameter in parameters.iter().skip(1) {
+        let name = parameter.split([':', '=']).next().unwrap_or_default().trim();
+        match name {
+            "*" => by_name = true,
+            "/" => {}
+            _ if by_name && !name.starts_with('*') => found.push(format!("{name}={name}")),
+            _ => found.push(name.to_owned()),
+        }
+    }
+    found
+}
+
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// The modules of the names that a module imports.
+fn imports(module: &str) -> BTreeMap<&str, &str> {
+    let mut found = BTreeMap::new();
+    let statements = module.lines().filter_map(|line| line.trim_start().strip_prefix("from "));
+    for (module, names) in statements.filter_map(|line| line.split_once(" import ")) {
+        found.extend(names.split(", ").map(|name| (name, module)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULE: &str = "from typing import Any, Literal\n\nclass Service:\n    def audit(\n        \
+        self,\n        *,\n        kind: Literal[\"a\", \"b\"],\n        most: int = 100,\n    ) -> \
+        tuple[int, ...]:\n        pass\n\n    def _own(self) -> int:\n        pass\n\n    \
+        def operate(self, name: str, /, **rest: Any) -> None:\n        pass\n";
+
+    #[test]
+    fn methods_are_read_from_their_lines() {
+        let found = definitions(MODULE);
+        assert_eq!(found.iter().map(|one| one.name).collect::<Vec<_>>(), ["audit", "operate"]);
+        assert_eq!(found[0].returned, "tuple[int, ...]");
+        assert_eq!(
+            found[0].parameters,
+            ["self", "*", "kind: Literal[\"a\", \"b\"]", "most: int = 100"]
+        );
+        assert_eq!(arguments(&found[0].parameters), ["kind=kind", "most=most"]);
+        assert_eq!(arguments(&found[1].parameters), ["name", "**rest"]);
+        assert_eq!(imports(MODULE)["Literal"], "typing");
+    }
+
+    #[test]
+    fn forwarding_methods_refer_to_the_synchronous_ones() {
+        let wanted = "\n    async def cancel(self) -> None:\n        \
+            \"\"\"As :meth:`seconder.Service.cancel`.\"\"\"\n        \
+            return await self._run(self._service.cancel)\n";
+        assert_eq!(method("cancel", &["self".into()], "None", &[]), wanted);
+    }
+}
