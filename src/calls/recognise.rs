@@ -63,7 +63,7 @@ pub enum Recognition {
     c = "The reply for a browser that is recognised. Any other outcome returns none."
 )]
 #[cfg_attr(false, c(decided, optional))]
-#[cfg_attr(false, python(flag))]
+#[cfg_attr(false, python(flag, handled_by = "recognise"))]
 #[must_use = "only a recognition of Recognition::Recognised may take the place of the second factor"]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -87,6 +87,7 @@ pub enum Verdict {
     false,
     python = "A code that was right, and was used for the first time (interface 4.4)."
 )]
+#[cfg_attr(false, python(handled_by = "check"))]
 #[must_use = "only a verdict of Verdict::Right lets anyone in"]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -2,51 +2,22 @@
 
 use crate::extra;
 use crate::failure::{Failure, invalid};
-use crate::fields::{internal, read, read_call, with_new_user_id, with_user_id, write};
+use crate::fields::{internal, read, read_call, with_user_id, write};
+use crate::generated::CALLS;
 use crate::values::Params;
 use crate::waiting::wait_for_approval;
 use seconder::calls::*;
 use seconder::engine::{ApprovalRequest, AuditFilter, DeviceType, Engine, RespondToApproval};
-use seconder::model::{ApprovalId, DeviceId, Secret, Token, UserId, VerificationCode};
-use seconder::{Call, Error, Handle, Service, with_every_call};
+use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
+use seconder::{Call, Error, Handle, Service};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-type Handler = fn(&Service, Params) -> Result<Value, Failure>;
-
-macro_rules! handlers {
-    ($($call:ident),* $(,)?) => { &[$(($call::ROUTE.name, handler!($call))),*] };
-}
-
-macro_rules! handler {
-    (CreateUser) => {
-        create_user
-    };
-    (Verify) => {
-        verify
-    };
-    (CheckPhoneVerification) => {
-        check_phone_verification
-    };
-    (PrepareOffline) => {
-        prepare_offline
-    };
-    (ConfirmAuthenticator) => {
-        confirm_authenticator
-    };
-    (Recognise) => {
-        recognise
-    };
-    ($call:ident) => {
-        handle::<$call>
-    };
-}
-
-/// The calls of the interface.
-const CALLS: &[(&str, Handler)] = with_every_call!(handlers);
+/// Makes a call with these parameters.
+pub(crate) type Handler = fn(&Service, Params) -> Result<Value, Failure>;
 
 /// Functions other than calls that are called by name.
 const OTHERS: &[(&str, Handler)] = &[
@@ -81,7 +52,7 @@ pub(crate) fn call(service: &Service, name: &str, params: Params) -> Result<Valu
     }
 }
 
-fn handle<C: Call>(service: &Service, params: Params) -> Result<Value, Failure>
+pub(crate) fn handle<C: Call>(service: &Service, params: Params) -> Result<Value, Failure>
 where
     Engine: Handle<C>,
 {
@@ -92,23 +63,12 @@ where
     Ok(fields)
 }
 
-fn create_user(service: &Service, params: Params) -> Result<Value, Failure> {
-    handle::<CreateUser>(service, params).map(with_new_user_id)
-}
-
-fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
-    typed::<Token>(&params, "token")?;
-    check::<Verify>(service, params)
-}
-
-fn confirm_authenticator(service: &Service, params: Params) -> Result<Value, Failure> {
-    typed::<Token>(&params, "code")?;
-    check::<ConfirmAuthenticator>(service, params)
-}
-
 /// Returns a value for a right code only. Any other verdict is an exception, so that a caller
 /// cannot let a user in by ignoring the reply.
-fn check<C: Call<Reply = Verification>>(service: &Service, params: Params) -> Result<Value, Failure>
+pub(crate) fn check<C: Call<Reply = Verification>>(
+    service: &Service,
+    params: Params,
+) -> Result<Value, Failure>
 where
     Engine: Handle<C>,
 {
@@ -129,25 +89,24 @@ where
 }
 
 /// Returns true for a browser that is recognised only.
-fn recognise(service: &Service, params: Params) -> Result<Value, Failure> {
-    let call: Recognise = read_call(params)?;
+pub(crate) fn recognise<C: Call<Reply = BrowserCheck>>(
+    service: &Service,
+    params: Params,
+) -> Result<Value, Failure>
+where
+    Engine: Handle<C>,
+{
+    let call: C = read_call(params)?;
     let checked = service.handle(&call)?;
     Ok((checked.recognition == Recognition::Recognised).into())
 }
 
-fn prepare_offline(service: &Service, params: Params) -> Result<Value, Failure> {
-    typed::<Token>(&params, "token")?;
-    handle::<PrepareOffline>(service, params)
-}
-
-fn check_phone_verification(service: &Service, params: Params) -> Result<Value, Failure> {
-    typed::<VerificationCode>(&params, "verification_code")?;
-    handle::<CheckPhoneVerification>(service, params)
-}
-
 /// Rejects typed text that cannot be a code. Reading the call would report it like any other
 /// parameter.
-fn typed<T: FromStr<Err = Error>>(params: &Params, name: &'static str) -> Result<(), Failure> {
+pub(crate) fn typed<T: FromStr<Err = Error>>(
+    params: &Params,
+    name: &'static str,
+) -> Result<(), Failure> {
     let typed = params.get(name).and_then(Value::as_str);
     match typed.map(T::from_str) {
         Some(Err(Error::TokenMalformed { reason, .. })) => {

@@ -7,6 +7,7 @@ mod exit;
 mod extra;
 mod failure;
 mod fields;
+mod generated;
 mod interrupt;
 mod logging;
 mod names;

@@ -1,6 +1,7 @@
 //! Converts between Python values and JSON values.
 
 use crate::failure::{Failure, invalid};
+use crate::generated::MADE_OF_FIELDS;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
@@ -14,10 +15,6 @@ pub(crate) type Params = Map<String, Value>;
 
 /// The maximum nesting of lists and dicts. A service reads no deeper nesting.
 const DEEPEST: usize = 64;
-
-/// Parameters whose fields are defined by the interface, so that an error can name them. The fields
-/// of other parameters are the application's data, and the error names the parameter.
-const MADE_OF_FIELDS: [&str; 3] = ["user", "logos", "parameters"];
 
 /// The requirement that an invalid value does not meet, and the innermost field that it is in.
 struct Wrong {
@@ -72,7 +69,9 @@ pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
     for (name, value) in given {
         let name: String = name.extract()?;
         let value = from_python(&value, DEEPEST)?.map_err(|Wrong { field, must }| {
-            let field = field.filter(|_| MADE_OF_FIELDS.contains(&name.as_str()));
+            // The fields of other parameters are the application's data.
+            let has_fields = MADE_OF_FIELDS.contains(&name.as_str()) || name == "parameters";
+            let field = field.filter(|_| has_fields);
             let parameter = field.unwrap_or_else(|| name.clone()).into();
             let reason = format!("must {must}").into();
             Failure::from(Error::InvalidArgument { parameter, reason }).raise(given.py())

@@ -52,6 +52,7 @@ def test_a_malformed_token_is_never_sent(remote: RemoteService, token: Any) -> N
         ("country_code", lambda s: s.create_user("ada@example.com", "555-010-0123", object())),
         ("url", lambda s: s.create_approval(7, "Log in?", logos=[{"url": object()}])),
         ("logos", lambda s: s.create_approval(7, "Log in?", logos=[object()])),
+        ("step", lambda s: s.report_offline(7, 1, [{"step": object(), "time": 0}])),
         ("user_id", lambda s: s.request_sms("7/../8")),
         ("user_id", lambda s: s.request_call(0)),
         ("user_id", lambda s: s.verify("1234567", -1)),

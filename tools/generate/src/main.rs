@@ -31,6 +31,8 @@ fn main() -> Result<()> {
     }
     let (path, header) = cpp::file(&root, &interface)?;
     files.insert(path, header);
+    let (path, text) = python::native(&interface)?;
+    files.insert(path, format::rust(&root, &text)?);
     files.extend(python::files(&root, &interface)?);
     let old = stale(&root, "src/capi/generated", &files)?;
     let differs = |(path, text): &(&String, &String)| {

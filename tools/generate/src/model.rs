@@ -62,6 +62,8 @@ pub(crate) struct Field {
     pub(crate) rust: String,
     /// Its name in the other languages: the one on the wire, except for a user's id.
     pub(crate) name: String,
+    /// Its name on the wire.
+    pub(crate) wire: String,
     pub(crate) docs: Docs,
     pub(crate) kind: Type,
     /// The value of a parameter that is not given, unless its type is optional.

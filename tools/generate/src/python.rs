@@ -7,6 +7,7 @@ mod examples;
 mod forwards;
 mod kind;
 mod layout;
+mod native;
 mod parameter;
 mod results;
 mod source;
@@ -23,17 +24,28 @@ use std::path::Path;
 const PYTHON: &str = "python";
 
 /// The overrides that this generator knows, each with what it changes.
-const NOTES: [&str; 10] = [
+const NOTES: [&str; 11] = [
     // A hand-written class that the class has methods of.
-    "base", // There is no class: the call returns a flag.
-    "flag", // There is no attribute.
-    "hidden", // The name of the class.
-    "name", // `repr` does not show the value.
-    "no_repr", // The texts that a value may be.
-    "one_of", // Exceptions of Python alone, each with a sentence on a line.
-    "raises", // A parameter that could be left out has no default.
-    "required", // A number or a text that is a time.
-    "time", // The only value of an enum that is true.
+    "base",
+    // There is no class: the call returns a flag.
+    "flag",
+    // The function of the extension module that decides what a reply means.
+    "handled_by",
+    // There is no attribute.
+    "hidden",
+    // The name of the class.
+    "name",
+    // `repr` does not show the value.
+    "no_repr",
+    // The texts that a value may be.
+    "one_of",
+    // Exceptions of Python alone, each with a sentence on a line.
+    "raises",
+    // A parameter that could be left out has no default.
+    "required",
+    // A number or a text that is a time.
+    "time",
+    // The only value of an enum that is true.
     "truthy",
 ];
 
@@ -56,6 +68,11 @@ pub(crate) fn files(root: &Path, interface: &Interface) -> Result<BTreeMap<Strin
     ];
     examples.finish()?;
     Ok(modules.into_iter().map(|(name, text)| (format!("{PACKAGE}/{name}"), text)).collect())
+}
+
+/// The generated file of the extension module, by its path.
+pub(crate) fn native(interface: &Interface) -> Result<(String, String)> {
+    Ok(("bindings/python/src/generated.rs".to_owned(), native::file(interface)?))
 }
 
 /// The name of a struct's class.

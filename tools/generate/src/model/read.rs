@@ -126,13 +126,14 @@ fn field(field: syn::Field) -> Result<Field> {
     let bare = rust.strip_prefix("r#").unwrap_or(&rust).to_owned();
     let kind = Type::parse(&field.ty).map_err(at)?;
     let serde = attributes::serde(&field.attrs).map_err(at)?;
-    let name = match (kind.given(), serde.rename) {
-        (Type::Value(Value::UserId), _) | (_, None) => bare,
-        (_, Some(rename)) => rename,
+    let wire = serde.rename.unwrap_or_else(|| bare.clone());
+    let name = match kind.given() {
+        Type::Value(Value::UserId) => bare,
+        _ => wire.clone(),
     };
     let docs = attributes::docs(&field.attrs);
     let overrides = attributes::overrides(&field.attrs).map_err(at)?;
-    Ok(Field { rust, name, docs, kind, default: serde.default, overrides })
+    Ok(Field { rust, name, wire, docs, kind, default: serde.default, overrides })
 }
 
 /// The first text in a chain of calls, such as the name in `Route::get("verify", …).older(…)`.
@@ -164,7 +165,7 @@ mod tests {
             (reply.fields[0].rust.as_str(), reply.fields[0].name.as_str()),
             ("user_id", "user_id")
         );
-        assert!(!reply.has_default && found.structs["Done"].has_default);
+        assert_eq!((reply.fields[0].wire.as_str(), reply.has_default), ("id", false));
         assert_eq!(found.enums["Channel"].variants[1].name, "call");
         assert_eq!(found.enums["ApprovalStatus"].default.as_deref(), Some("Unknown"));
     }
