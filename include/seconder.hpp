@@ -2142,7 +2142,8 @@ public:
     /// dashes, periods or spaces may separate. Two calls with the same number return the same user.
     /// `country_code` is the calling code of the number: "1" to "999".
     ///
-    /// Status::rejected if the service rejects a value, which Error::fields() names.
+    /// Status::rejected if the service rejects a value, which Error::fields() names; with
+    /// `new_only`, that is `cellphone` if a user has the number already.
     Result<UserCreated> try_create_user(const Text &email, const Text &cellphone,
                                         const Text &country_code,
                                         const CreateUserOptions &options = {}) const
@@ -2159,7 +2160,7 @@ public:
     /// `user_id` is the user to whom the code is sent.
     ///
     /// Status::rate_limited if the user was sent an SMS for this action a moment ago, or too many
-    /// codes; Status::rejected if there is no such user.
+    /// codes; Status::rejected if there is no such user, or if codes cannot be sent by SMS.
     Result<CodeRequested> try_request_sms(std::uint64_t user_id,
                                           const RequestSmsOptions &options = {}) const
     {
@@ -2178,7 +2179,7 @@ public:
     ///
     /// Status::rate_limited if the user was called for this action a moment ago, or sent too many
     /// codes; an SMS a moment ago does not matter, and the call says the same code.
-    /// Status::rejected if there is no such user.
+    /// Status::rejected if there is no such user, or if codes cannot be sent by voice call.
     Result<CodeRequested> try_request_call(std::uint64_t user_id,
                                            const RequestCallOptions &options = {}) const
     {
@@ -2280,7 +2281,7 @@ public:
     /// separate. `country_code` is the calling code of the number: "1" to "999".
     ///
     /// Status::rate_limited if a code was sent to the number by the same channel a moment ago, or
-    /// too often.
+    /// too often; Status::rejected if the number cannot be reached by this channel.
     Result<PhoneVerificationStarted>
     try_start_phone_verification(const Text &via, const Text &phone_number,
                                  const Text &country_code,
@@ -2518,9 +2519,9 @@ public:
     }
 
     /// Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are
-    /// wrong from then on, except on machines that have prepared logins without the service (4.21).
-    /// A user who has no app and no device left is sent codes by SMS again. Removing a confirmed
-    /// app also forgets the remembered browsers of the user.
+    /// wrong from then on, except on machines that have prepared logins without the service
+    /// (interface 4.21). A user who has no app and no device left is sent codes by SMS again.
+    /// Removing a confirmed app also forgets the remembered browsers of the user.
     ///
     /// `user_id` is the user who has the app. `authenticator_id` is the app, by its id in Factors:
     /// 1 to 64 letters, digits and dashes of ASCII.
@@ -2560,7 +2561,9 @@ public:
     /// factor until it expires or forget() revokes it.
     ///
     /// The service does not check that there was a proof: the application calls this only after
-    /// one, and only for users who ask for it.
+    /// one, and only for users who ask for it. The cookie should be "Secure", "HttpOnly" and
+    /// "SameSite=Lax". A user has at most 20 remembered browsers: for a further one, the oldest is
+    /// forgotten.
     ///
     /// `user_id` is the user whose browser it is.
     ///
@@ -2583,13 +2586,17 @@ public:
     ///
     /// `user_id` is the user who logs in. `token` is the token of the browser's cookie, which may
     /// be any text.
+    ///
+    /// Status::invalid_response if the service's reply does not say clearly whether the browser is
+    /// recognised; Status::rejected if the service has no such call.
     Result<BrowserCheck> try_recognise(std::uint64_t user_id, const Text &token) const
     {
         return detail::call<BrowserCheck>(seconder_recognise, get(), user_id, token.c_str());
     }
 
     /// Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are
-    /// void from then on.
+    /// void from then on. Without a token, it forgets all of them: for a user who changes the
+    /// password, loses a phone or asks to be logged out everywhere.
     ///
     /// `user_id` is the user whose browser it is. `token` is the token of the browser to forget;
     /// without one, all browsers of the user are forgotten. A token that is not recognised is no
@@ -2978,9 +2985,9 @@ public:
     }
 
     /// Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are
-    /// wrong from then on, except on machines that have prepared logins without the service (4.21).
-    /// A user who has no app and no device left is sent codes by SMS again. Removing a confirmed
-    /// app also forgets the remembered browsers of the user.
+    /// wrong from then on, except on machines that have prepared logins without the service
+    /// (interface 4.21). A user who has no app and no device left is sent codes by SMS again.
+    /// Removing a confirmed app also forgets the remembered browsers of the user.
     Done remove_authenticator(std::uint64_t user_id, const Text &authenticator_id) const
     {
         return try_remove_authenticator(user_id, authenticator_id).value();
@@ -3002,14 +3009,17 @@ public:
     /// factor until it expires or forget() revokes it.
     ///
     /// The service does not check that there was a proof: the application calls this only after
-    /// one, and only for users who ask for it.
+    /// one, and only for users who ask for it. The cookie should be "Secure", "HttpOnly" and
+    /// "SameSite=Lax". A user has at most 20 remembered browsers: for a further one, the oldest is
+    /// forgotten.
     Remembered remember(std::uint64_t user_id, const RememberOptions &options = {}) const
     {
         return try_remember(user_id, options).value();
     }
 
     /// Forgets one remembered browser of a user, or all of them (interface 4.29). Their tokens are
-    /// void from then on.
+    /// void from then on. Without a token, it forgets all of them: for a user who changes the
+    /// password, loses a phone or asks to be logged out everywhere.
     Done forget(std::uint64_t user_id, const std::optional<std::string> &token = {}) const
     {
         return try_forget(user_id, token).value();
