@@ -1,7 +1,7 @@
 //! Documentation of declarations in the words of another language.
 
 use crate::Result;
-use crate::model::{Call, Field, Interface, Overrides, Struct, Type};
+use crate::model::{Call, Enum, Field, Interface, Overrides, Struct, Type, Variant};
 use crate::text::{Docs, sentences};
 use std::collections::BTreeSet;
 
@@ -36,6 +36,29 @@ pub(crate) trait Language {
 
     /// A function that reads a value of a reply, with its type.
     fn value(&self, declared: &Struct, accessor: &str) -> String;
+
+    /// An enum, if the language has enums of names.
+    fn enumeration(&self, _: &Enum) -> Option<String> {
+        None
+    }
+
+    /// A value of an enum.
+    fn variant(&self, _: &Enum, _: &Variant) -> Option<String> {
+        None
+    }
+
+    /// Code in a sentence, which may be a name that the language has too.
+    fn code(&self, code: &str, is_name: bool) -> String {
+        match is_name || code == "None" || code.contains('<') {
+            true => format!("`{code}`"),
+            false => format!("\"{code}\""),
+        }
+    }
+
+    /// The translated text, with what else differs in the language.
+    fn finish(&self, text: String) -> String {
+        text
+    }
 }
 
 /// Translates what a declaration says of items of Rust.
@@ -62,6 +85,14 @@ impl<'a> Translator<'a> {
             }
         }
         Translator { interface, language, names }
+    }
+
+    /// A translator of text in which no name needs to stay code.
+    pub(crate) fn without_names(
+        interface: &'a Interface,
+        language: &'a dyn Language,
+    ) -> Translator<'a> {
+        Translator { interface, language, names: BTreeSet::new() }
     }
 
     /// The words of the language in place of the documentation, if it has any.
@@ -122,21 +153,14 @@ impl<'a> Translator<'a> {
                 rest = after;
             } else if let Some(after) = rest.strip_prefix('`') {
                 let (code, after) = split(after, "`")?;
-                translated += &self.code(code);
+                translated += &self.language.code(code, self.names.contains(code));
                 rest = after;
             } else {
                 translated += &rest[..1];
                 rest = &rest[1..];
             }
         }
-        Ok(translated + rest)
-    }
-
-    fn code(&self, code: &str) -> String {
-        match self.names.contains(code) || code == "None" || code.contains('<') {
-            true => format!("`{code}`"),
-            false => format!("\"{code}\""),
-        }
+        Ok(self.language.finish(translated + rest))
     }
 
     /// The name in the language of an item of Rust.
@@ -161,8 +185,11 @@ impl<'a> Translator<'a> {
 
     fn type_link(&self, name: &str) -> Option<String> {
         let mut calls = self.interface.calls.iter();
-        match calls.find(|call| call.declared.name == name) {
-            Some(call) => Some(self.language.call(call)),
+        if let Some(call) = calls.find(|call| call.declared.name == name) {
+            return Some(self.language.call(call));
+        }
+        match self.interface.find_enum(name) {
+            Some(found) => self.language.enumeration(found),
             None => Some(self.language.type_of(self.interface.structs.get(name)?)),
         }
     }
@@ -171,6 +198,10 @@ impl<'a> Translator<'a> {
         let mut calls = self.interface.calls.iter();
         if let Some(call) = calls.find(|call| call.declared.name == name) {
             return Some(self.language.parameter(call, member));
+        }
+        if let Some(found) = self.interface.find_enum(name) {
+            let variant = found.variants.iter().find(|variant| variant.rust == member)?;
+            return self.language.variant(found, variant);
         }
         let declared = self.interface.structs.get(name)?;
         let accessor = match declared.fields.iter().find(|field| field.rust == member) {

@@ -1,17 +1,18 @@
 //! The methods that make calls: `calls.py`, and those for asyncio.
 
-use super::docs::{Translator, exception};
+use super::docs::{Within, exception};
 use super::examples::{Examples, FILE};
 use super::layout::{Docstring, bracketed, fits};
 use super::parameter::{Parameter, arguments, documented, malformed, parameters, part, signature};
 use super::source::Source;
 use super::{PYTHON, class};
 use crate::Result;
+use crate::docs::Translator;
 use crate::model::{Call, Interface, Type};
 use std::collections::BTreeSet;
 
 /// The class of which documentation refers to methods.
-const SERVICE: &str = "Service";
+const SERVICE: Within<'_> = Within { class: "Service" };
 
 /// The module with a method for each call.
 pub(super) fn module(interface: &Interface, examples: &mut Examples) -> Result<String> {
@@ -87,7 +88,7 @@ fn documentation(
     parameters: &[Parameter<'_>],
     examples: &mut Examples,
 ) -> Result<String> {
-    let translator = Translator::new(interface, SERVICE);
+    let translator = SERVICE.translator(interface);
     let paragraphs = translator.paragraphs(&call.declared.docs, &call.declared.overrides)?;
     let mut docs = Docstring::new(8, &paragraphs);
     let documented: Result<Vec<_>> =

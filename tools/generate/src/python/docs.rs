@@ -1,122 +1,21 @@
-//! Documentation in the words of Python.
+//! Names of Python in documentation.
 
 use super::{PYTHON, class};
-use crate::Result;
-use crate::model::{Field, Interface, Overrides};
-use crate::text::{Docs, sentences};
+use crate::docs::{Language, Translator};
+use crate::model::{Call, Enum, Field, Interface, Struct, Variant};
 
-/// Sentences that a signature says.
-const SKIPPED: [&str; 2] = ["Default: true", "Default: false"];
-
-/// Says in Python what declarations say in Rust.
-pub(super) struct Translator<'a> {
-    interface: &'a Interface,
-    /// The class that the text is in, whose members need no other name.
-    class: &'a str,
+/// The text in a class of Python, whose members need no other name there.
+pub(super) struct Within<'a> {
+    pub(super) class: &'a str,
 }
 
-impl<'a> Translator<'a> {
-    pub(super) fn new(interface: &'a Interface, class: &'a str) -> Translator<'a> {
-        Translator { interface, class }
-    }
-
-    /// The paragraphs of an item. An override stands for its documentation.
-    pub(super) fn paragraphs(&self, docs: &Docs, overrides: &Overrides) -> Result<Vec<String>> {
-        let own = overrides.words(PYTHON).map(Docs::parse);
-        let mut translated = Vec::new();
-        for paragraph in &own.as_ref().unwrap_or(docs).0 {
-            let is_said = |sentence: &String| SKIPPED.iter().any(|one| sentence.starts_with(one));
-            let kept: Vec<String> =
-                sentences(paragraph).into_iter().filter(|sentence| !is_said(sentence)).collect();
-            if !kept.is_empty() {
-                translated.push(self.translate(&kept.join(" "))?);
-            }
-        }
-        Ok(translated)
-    }
-
-    /// The sentences of a field, on one line.
-    pub(super) fn field(&self, field: &Field) -> Result<String> {
-        let at = |e: String| format!("{}: {e}", field.rust);
-        Ok(self.paragraphs(&field.docs, &field.overrides).map_err(at)?.join(" "))
-    }
-
-    pub(super) fn translate(&self, text: &str) -> Result<String> {
-        let (mut translated, mut rest) = (String::new(), text);
-        while let Some(at) = rest.find(['[', '`', '*']) {
-            translated += &rest[..at];
-            rest = &rest[at..];
-            if let Some(after) = rest.strip_prefix("**") {
-                rest = after;
-            } else if rest.starts_with("[`") {
-                let (label, after) = split(&rest[2..], "`]")?;
-                let (path, after) = match after.strip_prefix('(') {
-                    Some(after) => split(after, ")")?,
-                    None => (label, after),
-                };
-                translated += &self.link(path)?;
-                rest = after;
-            } else if let Some(after) = rest.strip_prefix('`') {
-                let (code, after) = split(after, "`")?;
-                translated += &code_of(code);
-                rest = after;
-            } else {
-                translated += &rest[..1];
-                rest = &rest[1..];
-            }
-        }
-        Ok(with_sections(&(translated + rest)))
-    }
-
-    /// The role that refers to what an item of Rust is in Python.
-    fn link(&self, path: &str) -> Result<String> {
-        let parts: Vec<&str> = path.split("::").collect();
-        let is_type = |part: &&str| part.starts_with(|c: char| c.is_uppercase());
-        let from = parts.iter().position(is_type).unwrap_or(0);
-        let found = match &parts[from..] {
-            ["Error", variant] => Some(format!(":class:`seconder.{}`", exception(variant))),
-            ["Rejection", field] => Some(format!("``{field}``")),
-            ["Settings", option] => Some(format!("``{option}`` of :func:`seconder.open`")),
-            ["Names", field] => Some(format!(":attr:`seconder.Names.{field}`")),
-            [name] => self.type_link(name),
-            [name, member] => self.member_link(name, member),
-            _ => None,
-        };
-        found.ok_or_else(|| format!("Python has nothing for the link {path}: use other words"))
-    }
-
-    fn type_link(&self, name: &str) -> Option<String> {
-        if let Some(call) = self.interface.calls.iter().find(|call| call.declared.name == name) {
-            return Some(self.method(&call.name));
-        }
-        let class = match self.interface.structs.get(name) {
-            Some(declared) => class(declared),
-            None => self.interface.find_enum(name)?.name.as_str(),
-        };
-        Some(format!(":class:`seconder.{class}`"))
-    }
-
-    fn member_link(&self, name: &str, member: &str) -> Option<String> {
-        if let Some(call) = self.interface.calls.iter().find(|call| call.declared.name == name) {
-            return Some(format!("``{member}`` of {}", self.method(&call.name)));
-        }
-        if let Some(found) = self.interface.find_enum(name) {
-            let variant = found.variants.iter().find(|variant| variant.rust == member)?;
-            return Some(self.member("attr", name, &variant.name.to_uppercase()));
-        }
-        let declared = self.interface.structs.get(name)?;
-        let role = match declared.fields.iter().any(|field| field.rust == member) {
-            true => "attr",
-            false => "meth",
-        };
-        Some(self.member(role, class(declared), member))
+impl<'a> Within<'a> {
+    pub(super) fn translator(&'a self, interface: &'a Interface) -> Translator<'a> {
+        Translator::without_names(interface, self)
     }
 
     fn method(&self, name: &str) -> String {
-        match self.class {
-            "Service" => format!(":meth:`{name}`"),
-            _ => format!(":meth:`seconder.Service.{name}`"),
-        }
+        self.member("meth", "Service", name)
     }
 
     fn member(&self, role: &str, class: &str, member: &str) -> String {
@@ -128,11 +27,67 @@ impl<'a> Translator<'a> {
     }
 }
 
-fn code_of(code: &str) -> String {
-    match code {
-        "None" => "None".to_owned(),
-        "Debug" => "``repr``".to_owned(),
-        other => format!("``{other}``"),
+impl Language for Within<'_> {
+    fn overrides(&self) -> &'static [&'static str] {
+        &[PYTHON]
+    }
+
+    fn skipped(&self) -> &'static [&'static str] {
+        // The signature says what the default is.
+        &["Default: true", "Default: false"]
+    }
+
+    fn other(&self, path: &str) -> Option<&'static str> {
+        (path == "Rejection::fields").then_some("``fields``")
+    }
+
+    fn status(&self, variant: &str) -> String {
+        format!(":class:`seconder.{}`", exception(variant))
+    }
+
+    fn setting(&self, name: &str) -> String {
+        format!("``{name}`` of :func:`seconder.open`")
+    }
+
+    fn call(&self, call: &Call) -> String {
+        self.method(&call.name)
+    }
+
+    fn parameter(&self, call: &Call, name: &str) -> String {
+        format!("``{name}`` of {}", self.method(&call.name))
+    }
+
+    fn type_of(&self, declared: &Struct) -> String {
+        format!(":class:`seconder.{}`", class(declared))
+    }
+
+    fn accessor<'f>(&self, field: &'f Field) -> &'f str {
+        &field.name
+    }
+
+    fn value(&self, declared: &Struct, accessor: &str) -> String {
+        let is_field = declared.fields.iter().any(|field| field.name == accessor);
+        self.member(if is_field { "attr" } else { "meth" }, class(declared), accessor)
+    }
+
+    fn enumeration(&self, found: &Enum) -> Option<String> {
+        Some(format!(":class:`seconder.{}`", found.name))
+    }
+
+    fn variant(&self, found: &Enum, variant: &Variant) -> Option<String> {
+        Some(self.member("attr", &found.name, &variant.name.to_uppercase()))
+    }
+
+    fn code(&self, code: &str, _: bool) -> String {
+        match code {
+            "None" => "None".to_owned(),
+            "Debug" => "``repr``".to_owned(),
+            other => format!("``{other}``"),
+        }
+    }
+
+    fn finish(&self, text: String) -> String {
+        with_sections(&text)
     }
 }
 
@@ -157,10 +112,6 @@ fn with_sections(text: &str) -> String {
     replaced
 }
 
-fn split<'a>(text: &'a str, end: &str) -> Result<(&'a str, &'a str)> {
-    text.split_once(end).ok_or_else(|| format!("{end} is missing in: {text}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +122,8 @@ mod tests {
     fn links_and_code_are_those_of_python() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let interface = model::read(&root).unwrap();
-        let translator = Translator::new(&interface, "Service");
+        let within = Within { class: "Service" };
+        let translator = within.translator(&interface);
         let translate = |text: &str| translator.translate(text).unwrap();
         assert_eq!(translate("See [`Verify`](super::Verify)."), "See :meth:`verify`.");
         assert_eq!(
@@ -185,7 +137,8 @@ mod tests {
         let data = translate("[`RegisterActivity::data`](super::RegisterActivity::data)");
         assert_eq!(data, "``data`` of :meth:`register_activity`");
         assert_eq!(translate("[`Stage::Dns`]"), ":attr:`seconder.Stage.DNS`");
-        let translator = Translator::new(&interface, "Approval");
+        let within = Within { class: "Approval" };
+        let translator = within.translator(&interface);
         let translated = translator.translate("[`Approval::approved_by`], [`Verify`]").unwrap();
         assert_eq!(translated, ":meth:`approved_by`, :meth:`seconder.Service.verify`");
         assert!(translator.translate("[`Unknown`]").is_err());

@@ -1,7 +1,7 @@
 //! The enums of names: `enums.py`.
 
 use super::PYTHON;
-use super::docs::Translator;
+use super::docs::Within;
 use super::examples::Examples;
 use super::layout::Docstring;
 use super::source::Source;
@@ -43,7 +43,8 @@ fn of_calls(interface: &Interface) -> Vec<&Enum> {
 }
 
 fn enumeration(interface: &Interface, found: &Enum, examples: &mut Examples) -> Result<String> {
-    let translator = Translator::new(interface, &found.name);
+    let within = Within { class: &found.name };
+    let translator = within.translator(interface);
     let paragraphs = translator.paragraphs(&found.docs, &found.overrides)?;
     let mut text = head(&found.name, &paragraphs, examples);
     for variant in &found.variants {
@@ -61,7 +62,8 @@ fn enumeration(interface: &Interface, found: &Enum, examples: &mut Examples) -> 
 
 fn codes(interface: &Interface, examples: &mut Examples) -> Result<String> {
     let (Docs(paragraphs), codes) = &interface.codes;
-    let translator = Translator::new(interface, "Code");
+    let within = Within { class: "Code" };
+    let translator = within.translator(interface);
     let paragraphs: Result<Vec<String>> =
         paragraphs.iter().map(|paragraph| translator.translate(paragraph)).collect();
     let mut text = head("Code", &paragraphs?, examples);

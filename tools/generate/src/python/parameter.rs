@@ -1,9 +1,9 @@
 //! Parameters of the methods that make calls.
 
-use super::docs::Translator;
 use super::source::Source;
 use super::{PYTHON, kind};
 use crate::Result;
+use crate::docs::Translator;
 use crate::model::{Call, Default, Field, Interface, Type, Value};
 use crate::text::sentences;
 
@@ -88,7 +88,7 @@ pub(super) fn documented(
     parameter: &Parameter<'_>,
 ) -> Result<(String, String)> {
     let field = parameter.field;
-    let mut all = sentences(&translator.field(field)?);
+    let mut all = sentences(&translator.field(field, "None")?);
     if let Some(form) = form(field).filter(|_| field.overrides.words(PYTHON).is_none()) {
         if parameter.is_required {
             let first = all.remove(0);

@@ -1,6 +1,6 @@
 //! The classes of replies: `results.py`.
 
-use super::docs::Translator;
+use super::docs::Within;
 use super::layout::{bracketed, docstring};
 use super::source::Source;
 use super::{PYTHON, class, kind, public_classes};
@@ -51,7 +51,8 @@ fn shown(declared: &Struct) -> impl Iterator<Item = &Field> {
 
 fn reply(source: &mut Source, interface: &Interface, declared: &Struct) -> Result<String> {
     let name = class(declared);
-    let translator = Translator::new(interface, name);
+    let within = Within { class: name };
+    let translator = within.translator(interface);
     let docs = translator.paragraphs(&declared.docs, &declared.overrides)?;
     let base = match declared.overrides.note(PYTHON, "base") {
         Some(base) => {
@@ -65,7 +66,7 @@ fn reply(source: &mut Source, interface: &Interface, declared: &Struct) -> Resul
         shown(declared).partition(|field| !has_default(declared, field));
     for field in required.into_iter().chain(others) {
         text += &attribute(source, interface, declared, field)?;
-        let mut docs = translator.field(field)?;
+        let mut docs = translator.field(field, "None")?;
         if field.overrides.has(PYTHON, "time") {
             docs = docs.replace(", in Unix seconds", ", in UTC").replace(", in RFC 3339", "");
         }

@@ -1,6 +1,6 @@
 //! The dicts that callers pass: `typed.py`.
 
-use super::docs::Translator;
+use super::docs::Within;
 use super::examples::Examples;
 use super::layout::{Docstring, docstring};
 use super::source::Source;
@@ -30,7 +30,8 @@ fn class(
     examples: &mut Examples,
 ) -> Result<String> {
     let name = &declared.name;
-    let translator = Translator::new(interface, name);
+    let within = Within { class: name };
+    let translator = within.translator(interface);
     let paragraphs = translator.paragraphs(&declared.docs, &declared.overrides)?;
     let mut docs = Docstring::new(4, &paragraphs);
     docs.example(None, &examples.need(name)?.lines);
@@ -44,8 +45,11 @@ fn class(
             }
             None => kind::of_reply(source, interface, field)?,
         };
-        text +=
-            &format!("    {}: {kind}\n{}", field.name, docstring(4, &[translator.field(field)?]));
+        text += &format!(
+            "    {}: {kind}\n{}",
+            field.name,
+            docstring(4, &[translator.field(field, "None")?])
+        );
     }
     Ok(text)
 }
