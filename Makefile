@@ -91,7 +91,7 @@ test: tools-rust ## Runs every test; installs what they require
 	$(call say,Everything was tested)
 
 .PHONY: every-test
-every-test: lint test-rust test-features test-python test-approver test-free-threaded docs test-bench test-pam test-safety test-readme test-install
+every-test: lint test-rust test-approver test-python test-safety test-pam test-features test-free-threaded test-bench docs test-readme test-install
 
 ifneq ($(filter every-test,$(MAKECMDGOALS)),)
 include tests/lanes.mk
@@ -243,7 +243,7 @@ tsan: ## Looks for data races, where a nightly toolchain has its sources
 .PHONY: test-python
 test-python: tools-python python-module programs
 	$(call say,The Python module)
-	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest -n 3 --dist worksteal bindings/python
+	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest -n 3 --dist loadgroup bindings/python
 	$(call say,The types of the Python module)
 	$(PY) -m mypy --config-file bindings/python/pyproject.toml --cache-dir build/mypy $(PYTHON_TYPED)
 	$(PY) -m mypy.stubtest seconder --concise --mypy-config-file bindings/python/pyproject.toml \

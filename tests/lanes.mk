@@ -25,9 +25,9 @@ sanitized-module: | sanitized-library
 bench-quick: | sanitized-module
 test-features: | bench-quick
 
-# Stages that take long begin first.
-test-python test-pam test-safety test-bench docs: | test-rust
-test-safety: | test-approver test-pam
+# While there is something to compile, two stages run beside it. The longest begin first: their order is that of
+# `every-test`.
+test-python test-safety test-pam test-bench docs: | test-features
 # These install packages on this machine, and build again what others use.
 test-install: | lint test-rust test-features test-python test-approver test-free-threaded docs test-bench test-pam test-safety
 test-readme: | test-install

@@ -23,6 +23,8 @@ import pytest
 HERE = Path(__file__).parents[1]
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "install.md"
+# One process runs these, because each would build the packages for itself.
+pytestmark = pytest.mark.xdist_group("packages")
 LOGIN = """
 import seconder
 assert seconder.__file__.startswith({home!r}), seconder.__file__
