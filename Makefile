@@ -23,14 +23,26 @@ TESTED := --features seconder/header,seconder-server/otlp
 # share with the test. Their ignored tests, which write man pages, are skipped. Programs and libraries are built
 # with a test, because tests add features to what they share.
 ONE_TEST := $(CARGO) test -q $(TESTED) --bins --test
-BUILT := --bins --lib --test tidy
+WITH_A_TEST := --bins --lib --test tidy
+
+# The library for Rust, of which the demo and the library for C are made without compiling it again. Tests use their
+# own, and a demo on a fresh machine builds no more than it needs.
+RUST_LIBRARY := $(or $(RUST_LIBRARY),$(if $(filter demo,$(MAKECMDGOALS)),-p seconder --features capi --lib,$(TESTED) $(WITH_A_TEST)))
 
 # Features are built one by one, so that none leans on another.
-FEATURES := "" callbacks engine postgres https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi,engine capi,https capi,unix
+FEATURES := "" callbacks engine postgres https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi capi,engine
+
+# The library for C has two builds: full, and client, without the engine.
+C_BUILD ?= full
+C_FEATURES = $(C_FEATURES_$(C_BUILD))
+C_FEATURES_full := --features capi
+C_FEATURES_client := --no-default-features --features capi
+ifeq ($(C_FEATURES),)
+$(error C_BUILD=$(C_BUILD): there is no such build of the library for C: it is full or client)
+endif
 
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.
-C_FEATURES ?= --features capi
 C_LIBRARY := rustc -p seconder --lib $(C_FEATURES) --crate-type staticlib
 PAM_MODULE := build -p seconder-pam
 # For use. A login maps the module for seconds, so its size counts: without the texts of Debug, on
@@ -141,12 +153,12 @@ test-times: ## Prints where the time of the last `make test` went
 lint: ## Checks formatting, lints and style
 	$(call say,Format)
 	$(CARGO) fmt --all --check
-	$(call say,Generated source)
-	$(GENERATE) --check
-# A whole run has the lints in its builds, and the style rules among its tests.
-ifeq ($(filter every-test,$(MAKECMDGOALS)),)
 	$(call say,Lints)
 	$(CARGO) clippy -q --workspace --all-targets --features seconder/header,seconder/panic-test,seconder-server/otlp -- -D warnings
+	$(call say,Generated source)
+	$(GENERATE) --check
+# A whole run has them among the tests.
+ifeq ($(filter every-test,$(MAKECMDGOALS)),)
 	$(call say,The style rules)
 	$(ONE_TEST) tidy --test faces
 endif
@@ -159,7 +171,7 @@ rust-tests:
 PROGRAMS := build/programs
 .PHONY: programs
 programs:
-	@$(CARGO) build -q $(TESTED) $(BUILT)
+	@$(CARGO) build -q $(TESTED) $(WITH_A_TEST)
 	@install -D -m 755 -t $(PROGRAMS) $(TARGET)/debug/seconder $(TARGET)/debug/seconder-login
 
 # In C too: the library of `panic-library` has no engine.
@@ -207,7 +219,7 @@ panic-library:
 # program that loads the library brings the sanitizer's functions. The stable compiler has the
 # sanitizer behind a switch of its own, which a wrapper sets: build scripts that saw it would be
 # compiled again, and with them most that the other builds share.
-SANITIZED = RUSTC_WORKSPACE_WRAPPER= RUSTC_WRAPPER="$$PWD/packaging/with-unstable" RUSTFLAGS="-Zsanitizer=address" \
+SANITIZED = RUSTC_WRAPPER="$$PWD/packaging/with-unstable" RUSTFLAGS="-Zsanitizer=address" \
 	CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" packaging/without-paths $(CARGO)
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: sanitized-library
@@ -288,7 +300,7 @@ screenshots: tools-python tools-approver python-module programs ## Takes the scr
 		$(PY) -m pytest tests/approver/test_pages.py
 
 .PHONY: test-readme
-test-readme: export LIBRARY := $(LIBRARY)
+test-readme: export RUST_LIBRARY := $(RUST_LIBRARY)
 test-readme: c-library python-module
 	$(call say,The programs of the README)
 	$(ONE_TEST) readme -- --ignored --skip write_
@@ -356,7 +368,7 @@ bench-quick: c-library python-module pam-module programs
 bench-release:
 	$(call say,Building what is compared)
 	for kind in thin full; do \
-		features=$$([ $$kind = thin ] && echo "--no-default-features --features capi,client-certificates,tls12,xml" || echo "--features capi"); \
+		features=$$([ $$kind = thin ] && echo "$(C_FEATURES_client)" || echo "$(C_FEATURES_full)"); \
 		packaging/without-paths $(CARGO) rustc -q -p seconder --lib $$features --crate-type staticlib --release; \
 		$(call link_libraries,$(TARGET)/release,$(BENCH)/$$kind); \
 		packaging/split $(BENCH)/$$kind/libseconder.so; \
@@ -383,14 +395,11 @@ $(TOOLS): tools-%:
 building = $(call say,Building $(1) ($(2) the first time))
 
 # Compiled by hand, because `cargo run --example demo` would also build the dependencies of the tests.
-# The library for Rust, of which the demo and the library for C are made without compiling it again. Tests use their
-# own, and a demo on a fresh machine builds no more than it needs.
-LIBRARY ?= $(if $(filter demo,$(MAKECMDGOALS)),-p seconder --features capi --lib,$(TESTED) $(BUILT))
 WITH_LIBRARY = $(RUSTC) --edition 2024 --extern seconder=$(TARGET)/debug/libseconder.rlib -L dependency=$(TARGET)/debug/deps
 .PHONY: rust-library
 rust-library:
 	$(call building,the library,a minute)
-	@$(CARGO) build -q $(LIBRARY)
+	@$(CARGO) build -q $(RUST_LIBRARY)
 
 .PHONY: rust-demo
 rust-demo: rust-library

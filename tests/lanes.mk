@@ -4,11 +4,6 @@
 SHELL := tests/timed
 .SHELLFLAGS = $(or $@,-) -euo pipefail -c
 
-# Clippy compiles like rustc, and lints meanwhile: by itself, it would check all dependencies again. These are the
-# variables by which `cargo clippy` has it do so.
-export RUSTC_WORKSPACE_WRAPPER := clippy-driver
-export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-
 # Everything is installed at once, while the compiler works: two runs of apt would wait for each other.
 tools-demo tools-docs tools-python tools-approver tools-bench: | tools-test
 
