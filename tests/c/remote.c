@@ -34,6 +34,7 @@ int main(void)
     seconder_approval *approval = GARBAGE(seconder_approval);
     seconder_audit_page *page = GARBAGE(seconder_audit_page);
     seconder_jobs_run *run = GARBAGE(seconder_jobs_run);
+    seconder_text *text = GARBAGE(seconder_text);
     seconder_totp *totp = NULL;
     EXPECT_INVALID("url", seconder_open("sqlite:/tmp/none.db", NULL, NULL, 0, &service, &error));
     EXPECT_INVALID("url", seconder_open("sandbox:", NULL, NULL, 0, &service, &error));
@@ -49,6 +50,19 @@ int main(void)
     EXPECT_INVALID("deliver", seconder_open("https://127.0.0.1:1", "key", &options, sizeof options,
                                             &service, &error));
     CHECK(freed == 2);
+    /* Nor is any other option of an engine ignored. */
+    options = (seconder_open_options){.keyring = "keys"};
+    EXPECT_INVALID("keyring", seconder_open("https://127.0.0.1:1", "key", &options, sizeof options,
+                                            &service, &error));
+    options = (seconder_open_options){.must_exist = true};
+    EXPECT_INVALID("must_exist", seconder_open("https://127.0.0.1:1", "key", &options,
+                                               sizeof options, &service, &error));
+    options = (seconder_open_options){.push_hosts = "push.example"};
+    EXPECT_INVALID("push_hosts", seconder_open("https://127.0.0.1:1", "key", &options,
+                                               sizeof options, &service, &error));
+    options = (seconder_open_options){.sms_enabled = SECONDER_NO};
+    EXPECT_INVALID("sms_enabled", seconder_open("https://127.0.0.1:1", "key", &options,
+                                                sizeof options, &service, &error));
     service = open_or_die("https://127.0.0.1:1", "key", NULL);
 
     EXPECT_NO_ENGINE(seconder_register_device(service, 1, "ios", &device, &error));
@@ -56,6 +70,7 @@ int main(void)
     EXPECT_NO_ENGINE(
         seconder_respond_to_approval(service, "a", 1, "s", "deny", NULL, &approval, &error));
     EXPECT_NO_ENGINE(seconder_clear_sandbox(service, &error));
+    EXPECT_NO_ENGINE(seconder_operate(service, "app.list", NULL, &text, &error));
     EXPECT_NO_ENGINE(seconder_backup(service, "copy.db", &error));
     EXPECT_NO_ENGINE(seconder_run_jobs(service, 0, &run, &error));
     CHECK(run == NULL);

@@ -184,7 +184,7 @@ pub(crate) struct Watched {
 impl Watched {
     /// Cancels the call that is being made, once this holds and the call then waits for something else.
     pub(crate) fn cancel_after(&self, what: impl Fn() -> bool) {
-        eventually(what);
+        assert!(eventually(what), "the call never came to what it is cancelled after");
         // During the first of these looks, the call may not have noticed yet.
         let enough = self.looks.load(Ordering::SeqCst) + 4;
         eventually(|| self.looks.load(Ordering::SeqCst) >= enough);

@@ -174,6 +174,13 @@ impl Interface {
                 return Err(format!("{path}: {language} knows no override `{wrong}`"));
             }
         }
+        for found in self.enums.values().chain(&self.words) {
+            let mut notes =
+                found.overrides.0.get(language).into_iter().flat_map(|all| all.notes.keys());
+            if let Some(wrong) = notes.find(|note| !known.contains(&note.as_str())) {
+                return Err(format!("{}: {language} knows no override `{wrong}`", found.path));
+            }
+        }
         Ok(())
     }
 

@@ -92,13 +92,20 @@ fn last(pattern: &Pat) -> Option<String> {
 /// Reads an enum, whose values have these names, or those that follow from their variants.
 pub(super) fn enumeration(item: &ItemEnum, path: &str, names: &Names) -> Result<Enum> {
     let name = item.ident.to_string();
+    let has_names = names.keys().any(|(of, _)| *of == name);
     let variant = |variant: &syn::Variant| {
         let rust = variant.ident.to_string();
-        let known = names.get(&(name.clone(), rust.clone())).cloned();
-        let docs = attributes::docs(&variant.attrs);
-        Variant { name: known.unwrap_or_else(|| snake(&rust)), docs, rust }
+        let name = match names.get(&(name.clone(), rust.clone())) {
+            Some(known) => known.clone(),
+            // A name that cannot be read must not become another one.
+            None if has_names => {
+                return Err(format!("{path}: no name was found for {name}::{rust}"));
+            }
+            None => snake(&rust),
+        };
+        Ok(Variant { name, docs: attributes::docs(&variant.attrs), rust })
     };
-    let variants = item.variants.iter().map(variant).collect();
+    let variants = item.variants.iter().map(variant).collect::<Result<Vec<_>>>()?;
     let is_default = |variant: &&syn::Variant| {
         variant.attrs.iter().any(|attribute| attribute.path().is_ident("default"))
     };

@@ -52,6 +52,9 @@ fn enumeration(interface: &Interface, found: &Enum, examples: &mut Examples) -> 
         text += &value(&variant.name.to_uppercase(), &variant.name, &docs.join(" "));
     }
     if let Some(variant) = found.overrides.note(PYTHON, "truthy") {
+        if !found.variants.iter().any(|known| known.name.to_uppercase() == variant) {
+            return Err(format!("{}: {} has no variant {variant}", found.path, found.name));
+        }
         text += &format!(
             "\n    def __bool__(self) -> bool:\n        return self is {}.{variant}\n",
             found.name
