@@ -999,9 +999,10 @@ typedef struct seconder_create_user_options {
      */
     int32_t send_install_link_via_sms;
     /**
-     * Rejects a number that a user has already, and then changes nothing. A service that does not
-     * say whether the user is new is SECONDER_INVALID_RESPONSE, though it may have enrolled the
-     * user. SECONDER_DEFAULT, which means no, SECONDER_YES or SECONDER_NO.
+     * Rejects a number that a user has already, and then changes nothing. If a service does not
+     * say whether the user is new, the call fails with SECONDER_INVALID_RESPONSE, though the
+     * service may have enrolled the user. SECONDER_DEFAULT, which means no, SECONDER_YES or
+     * SECONDER_NO.
      */
     int32_t new_only;
 } seconder_create_user_options;

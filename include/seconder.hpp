@@ -973,9 +973,9 @@ struct CreateUserOptions {
     /// Sends a new user a text message with a link to the app. Its outcome is
     /// UserCreated::install_message(). Default: true.
     std::optional<bool> send_install_link_via_sms = {};
-    /// Rejects a number that a user has already, and then changes nothing. A service that does not
-    /// say whether the user is new is Status::invalid_response, though it may have enrolled the
-    /// user. Default: false, which returns that user.
+    /// Rejects a number that a user has already, and then changes nothing. If a service does not
+    /// say whether the user is new, the call fails with Status::invalid_response, though the
+    /// service may have enrolled the user. Default: false, which returns that user.
     std::optional<bool> new_only = {};
 };
 

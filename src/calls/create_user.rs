@@ -27,9 +27,9 @@ pub struct CreateUser {
     /// [`UserCreated::install_message`]. Default: true.
     #[serde(default = "yes")]
     pub send_install_link_via_sms: bool,
-    /// Rejects a number that a user has already, and then changes nothing. A service that does not
-    /// say whether the user is new is [`Error::InvalidResponse`], though it may have enrolled the
-    /// user. Default: false, which returns that user.
+    /// Rejects a number that a user has already, and then changes nothing. If a service does not say
+    /// whether the user is new, the call fails with [`Error::InvalidResponse`], though the service may
+    /// have enrolled the user. Default: false, which returns that user.
     #[cfg_attr(false, c(choice))]
     #[serde(default, skip_serializing_if = "is_false")]
     pub new_only: bool,

@@ -85,7 +85,7 @@ pub(super) fn wrong_number(again: bool) -> Error {
 
 /// Nothing that leads to the service can be made.
 pub(super) fn no_public_url() -> Error {
-    let message = "Nobody has said where devices reach the service: set its public URL, as \
+    let message = "The service has no public URL, at which devices reach it: set one, as \
                    `seconder serve --public-url https://login.example` does.";
     reject(503, codes::NO_PUBLIC_URL, message)
 }

@@ -6,15 +6,16 @@ const WIDTH: usize = 76;
 /// Converts the paragraphs of a comment to mdoc. Each sentence starts on a new line, as mdoc
 /// requires.
 pub(crate) fn paragraphs(text: &str) -> String {
-    // What the header says of itself is in another page here.
-    let text = text.replace("as described at the top of the header", "as described in seconder(3)");
     let paragraphs: Vec<String> = text.split("\n\n").map(paragraph).collect();
     paragraphs.join(".Pp\n")
 }
 
 fn paragraph(text: &str) -> String {
+    // The top of the header has a page of its own.
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = joined.replace("at the top of the header", "in seconder(3)");
     let mut page = Page::default();
-    for chunk in chunks(text) {
+    for chunk in chunks(&text) {
         page.add(&chunk);
     }
     page.end_line();

@@ -71,9 +71,9 @@ class Calls(Caller):
             country_code: The calling code of the number: 1 to 999.
             send_install_link_via_sms: Sends a new user a text message with a link to the app. Its
                 outcome is :attr:`seconder.UserCreated.install_message`.
-            new_only: Rejects a number that a user has already, and then changes nothing. A service
-                that does not say whether the user is new is :class:`seconder.InvalidResponse`,
-                though it may have enrolled the user.
+            new_only: Rejects a number that a user has already, and then changes nothing. If a
+                service does not say whether the user is new, the call fails with
+                :class:`seconder.InvalidResponse`, though the service may have enrolled the user.
 
         Returns:
             The user's id, to store, whether the call ``created`` the user, and what became of the
@@ -1012,6 +1012,6 @@ class Calls(Caller):
         Example:
             >>> service.invite_device(user.user_id)
             Traceback (most recent call last):
-            seconder.errors.Rejected: rejected by the service: Nobody has said where devices reach the service: set its public URL, as `seconder serve --public-url https://login.example` does. (status 503, code no_public_url). Do not retry: the same call will be rejected again
+            seconder.errors.Rejected: rejected by the service: The service has no public URL, at which devices reach it: set one, as `seconder serve --public-url https://login.example` does. (status 503, code no_public_url). Do not retry: the same call will be rejected again
         """
         return DeviceInvited._read(self._call("invite_device", user_id=user_id, qr_size=qr_size))
