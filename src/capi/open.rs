@@ -23,7 +23,6 @@ pub struct seconder_service {
     pub(super) log: Arc<Slot>,
     // NUL-terminated copies of an engine's keys, made on first use: most programs never read any. Those that
     // were replaced stay, because a caller may have the text.
-    #[cfg_attr(not(feature = "engine"), allow(dead_code, reason = "only engines return a key"))]
     pub(super) api_keys: Mutex<Vec<(ApiKey, Text)>>,
 }
 
