@@ -390,8 +390,7 @@ TOOLS := $(addprefix tools-,rust demo docs web python approver wheels bench priv
 $(TOOLS): tools-%:
 	@tests/tools.sh $*
 
-# Says how long a build takes the first time on two cores. Cargo shows its progress: a bar on a
-# terminal, otherwise a line for each crate.
+# Says how long a build takes the first time on two cores, because most of them print nothing meanwhile.
 building = $(call say,Building $(1) ($(2) the first time))
 
 # Compiled by hand, because `cargo run --example demo` would also build the dependencies of the tests.

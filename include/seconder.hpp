@@ -215,8 +215,12 @@ auto list(const Raw *handle, std::size_t (*count)(const Raw *),
 {
     using Value = std::conditional_t<std::is_same_v<Item, char>, std::string_view, const Item *>;
     std::vector<Value> values(count(handle));
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = item(handle, i);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if constexpr (std::is_same_v<Item, char>)
+            values[i] = view(item(handle, i));
+        else
+            values[i] = item(handle, i);
+    }
     return values;
 }
 

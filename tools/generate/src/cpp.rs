@@ -18,12 +18,9 @@ use std::path::Path;
 /// The name of this language in overrides.
 const CPP: &str = "cpp";
 
-/// The overrides that this generator knows, each with what it changes.
-const NOTES: [&str; 2] = [
-    // The function that throws is written by hand.
-    "by_hand", // A number of seconds is a duration.
-    "seconds",
-];
+/// The overrides that this generator knows: `by_hand`, if the function that throws is written by hand, and
+/// `seconds`, if a number of seconds is a duration.
+const NOTES: [&str; 2] = ["by_hand", "seconds"];
 
 const TEMPLATE: &str = "include/seconder.hpp.in";
 

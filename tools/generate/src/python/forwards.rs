@@ -21,7 +21,7 @@ pub(super) fn module(interface: &Interface, service: &str, own: &str) -> Result<
         .to_owned();
     text += &calls::awaited(&mut source, interface)?;
     let modules = imports(service);
-    for Definition { name, parameters, returned } in definitions(service) {
+    for Definition { name, parameters, returned } in definitions(service)? {
         if ["def ", "async def "].iter().any(|def| own.contains(&format!("    {def}{name}("))) {
             continue;
         }
@@ -60,16 +60,32 @@ struct Definition<'a> {
     returned: String,
 }
 
-/// The public methods, by the lines that begin them.
-fn definitions(module: &str) -> Vec<Definition<'_>> {
-    let each = module.split("\n    def ").skip(1).filter_map(|text| {
-        let (name, rest) = text.split_once('(')?;
-        let end = closing(rest)?;
-        let returned = rest[end..].strip_prefix(") -> ")?.split_once(":\n")?.0.to_owned();
-        let is_public = !name.starts_with('_');
-        is_public.then(|| Definition { name, parameters: separated(&rest[..end]), returned })
-    });
-    each.collect()
+/// The public methods, by the lines that begin them. A property cannot be awaited like a method, and a method
+/// that cannot be read would be missing for asyncio without a word: both are errors.
+fn definitions(module: &str) -> Result<Vec<Definition<'_>>> {
+    let mut found = Vec::new();
+    let mut before = "";
+    for (index, text) in module.split("\n    def ").enumerate() {
+        let last = before.lines().next_back().unwrap_or_default();
+        before = text;
+        let name = text.split('(').next().unwrap_or_default();
+        if index == 0 || name.starts_with('_') {
+            continue;
+        }
+        let wrong = || format!("bindings/python/seconder/service.py: cannot forward `{name}`");
+        if last.starts_with("    @") {
+            return Err(wrong());
+        }
+        found.push(definition(text).ok_or_else(wrong)?);
+    }
+    Ok(found)
+}
+
+fn definition(text: &str) -> Option<Definition<'_>> {
+    let (name, rest) = text.split_once('(')?;
+    let end = closing(rest)?;
+    let returned = rest[end..].strip_prefix(") -> ")?.split_once(":\n")?.0.to_owned();
+    Some(Definition { name, parameters: separated(&rest[..end]), returned })
 }
 
 /// Where the bracket is closed that was opened before the text.
@@ -145,7 +161,7 @@ mod tests {
 
     #[test]
     fn methods_are_read_from_their_lines() {
-        let found = definitions(MODULE);
+        let found = definitions(MODULE).unwrap();
         assert_eq!(found.iter().map(|one| one.name).collect::<Vec<_>>(), ["audit", "operate"]);
         assert_eq!(found[0].returned, "tuple[int, ...]");
         assert_eq!(
@@ -155,6 +171,14 @@ mod tests {
         assert_eq!(arguments(&found[0].parameters), ["kind=kind", "most=most"]);
         assert_eq!(arguments(&found[1].parameters), ["name", "**rest"]);
         assert_eq!(imports(MODULE)["Literal"], "typing");
+    }
+
+    #[test]
+    fn a_method_that_cannot_be_forwarded_is_an_error() {
+        for method in ["def closed(self):\n", "@property\n    def closed(self) -> bool:\n"] {
+            let module = format!("class Service:\n    x = 1\n\n    {method}        pass\n");
+            assert!(definitions(&module).is_err(), "{method}");
+        }
     }
 
     #[test]
