@@ -30,7 +30,7 @@ WITH_A_TEST := --bins --lib --test tidy
 RUST_LIBRARY := $(or $(RUST_LIBRARY),$(if $(filter demo,$(MAKECMDGOALS)),-p seconder --features capi --lib,$(TESTED) $(WITH_A_TEST)))
 
 # Features are built one by one, so that none leans on another.
-FEATURES := "" callbacks engine postgres https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi capi,engine
+FEATURES := "" callbacks engine postgres https unix client-certificates compact tls12 xml,unix engine,unix capi
 
 # The library for C has two builds: full, and client, without the engine.
 C_BUILD ?= full
@@ -45,6 +45,7 @@ endif
 # would be built into the other.
 C_LIBRARY := rustc -p seconder --lib $(C_FEATURES) --crate-type staticlib
 PAM_MODULE := build -p seconder-pam
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 # For use. A login maps the module for seconds, so its size counts: without the texts of Debug, on
 # which nothing depends, and the places of panics it is a twentieth smaller. The stable compiler has
 # both behind a switch of its own. They are not for the programs that run while this is built, so a
@@ -96,6 +97,11 @@ endif
 
 # A whole run has three lanes: one that compiles, and two that run what is compiled. The order is in tests/lanes.mk.
 .PHONY: test
+# Compiling takes a fifth less without the files for incremental compilation. Cargo keeps the two kinds apart, so a
+# folder that has such files uses them.
+ifeq ($(wildcard $(TARGET)/debug/incremental),)
+test: export CARGO_INCREMENTAL ?= 0
+endif
 test: tools-rust ## Runs every test; installs what they require
 	@rm -f build/times.tsv
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target every-test $(MAKEOVERRIDES)
@@ -149,12 +155,16 @@ test-flaky: c-library panic-library rust-tests tools-python python-module ## Rep
 test-times: ## Prints where the time of the last `make test` went
 	@tests/times build/times.tsv
 
+CLIPPY := RUSTC_WORKSPACE_WRAPPER="$$PWD/tests/clippy" $(CARGO)
 .PHONY: lint
 lint: ## Checks formatting, lints and style
 	$(call say,Format)
 	$(CARGO) fmt --all --check
 	$(call say,Lints)
-	$(CARGO) clippy -q --workspace --all-targets --features seconder/header,seconder/panic-test,seconder-server/otlp -- -D warnings
+	$(CLIPPY) test -q --no-run --all-targets $(TESTED),seconder/panic-test
+	for crate in seconder-python seconder-pam seconder-generate; do \
+		$(CLIPPY) test -q --no-run --all-targets -p $$crate; \
+	done
 	$(call say,Generated source)
 	$(GENERATE) --check
 # A whole run has them among the tests.
@@ -186,7 +196,7 @@ test-features:
 	$(call say,Features one by one)
 	for features in $(FEATURES); do \
 		echo "features: $$features"; \
-		$(CARGO) clippy -q -p seconder --lib --no-default-features --features "$$features" -- -D warnings; \
+		$(CLIPPY) build -q -p seconder --lib --no-default-features --features "$$features"; \
 	done
 
 # Two nodes on one PostgreSQL database, each of which is killed every other second, and what clients and
@@ -204,7 +214,7 @@ test-safety: panic-library c-library sanitized-library sanitized-module pam-modu
 	$(call say,What a process keeps that loads the library)
 	$(ONE_TEST) safety -- --ignored --skip write_
 	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
-		SECONDER_SANITIZED_MODULE="$(abspath $(TARGET)/$(HOST)/debug/libpam_seconder.so)" \
+		SECONDER_SANITIZED_MODULE="$(abspath $(SANITIZED_MODULE))" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests/test_memory.py
 
 # The library without an engine, with a function that panics.
@@ -214,23 +224,21 @@ panic-library:
 	@$(call link_libraries,$(TARGET)/debug,build/$@.linked)
 	@$(call install_libraries,build/$@.linked,build/$@)
 
-# The library, its SQLite included, with AddressSanitizer, and a function that panics. It is compiled
-# like a release, without the paths of this machine, so that a test need not build a release. The
-# program that loads the library brings the sanitizer's functions. The stable compiler has the
-# sanitizer behind a switch of its own, which a wrapper sets: build scripts that saw it would be
-# compiled again, and with them most that the other builds share.
-SANITIZED = RUSTC_WRAPPER="$$PWD/packaging/with-unstable" RUSTFLAGS="-Zsanitizer=address" \
-	CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" packaging/without-paths $(CARGO)
-HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+# The library and the PAM module with AddressSanitizer, the library with a function that panics. Dependencies are
+# compiled as usual, SQLite too: valgrind watches them. The program that loads the library brings the sanitizer's
+# functions.
+SANITIZED := RUSTC_WORKSPACE_WRAPPER="$$PWD/tests/sanitized" $(CARGO)
+SANITIZED_MODULE := build/sanitized-module/pam_seconder.so
 .PHONY: sanitized-library
 sanitized-library:
-	@$(SANITIZED) rustc -p seconder --lib --features panic-test --crate-type staticlib -q --target $(HOST)
-	@LIBRARY_LDFLAGS=-Wl,-z,undefs $(call link_libraries,$(TARGET)/$(HOST)/debug,build/$@.linked)
+	@$(SANITIZED) rustc -p seconder --lib --features panic-test --crate-type staticlib -q
+	@LIBRARY_LDFLAGS=-Wl,-z,undefs $(call link_libraries,$(TARGET)/debug,build/$@.linked)
 	@$(call install_libraries,build/$@.linked,build/$@)
 
 .PHONY: sanitized-module
 sanitized-module:
-	@$(SANITIZED) $(PAM_MODULE) -q --target $(HOST)
+	@$(SANITIZED) $(PAM_MODULE) -q
+	@install -D -m 644 $(TARGET)/debug/libpam_seconder.so $(SANITIZED_MODULE)
 
 # Runs the tests of the C interface's FFI layer by an interpreter that sees undefined behaviour. It
 # is no part of `make test`: the stable toolchain has no Miri.

@@ -1,7 +1,7 @@
 //! The static library: only the functions of the header are visible in it, so that it can be linked
 //! with anything else.
 
-use super::programs::{Program, Watch, built_by, place};
+use super::programs::{Program, Watch, place};
 use super::services::Service;
 use super::tools::{Folder, Outcome, command, root, run, symbols};
 use std::path::{Path, PathBuf};
@@ -108,19 +108,33 @@ fn a_static_program_verifies_by_every_service() {
     }
 }
 
-/// The sanitized library is compiled with the flags of a release.
+/// Paths in Rust and in C, of which those of dependencies are absolute, like this one.
 #[test]
-#[ignore = "`make test-safety` builds what it needs"]
-fn a_release_does_not_show_where_it_was_built() {
-    let place = built_by("sanitized-library");
-    for name in ["libseconder.so", "libseconder.a"] {
-        let outcome = shows_paths(&place.join(name));
-        // In an error, AddressSanitizer names the file in which a global variable of C is.
-        let of_sanitizer = |path: &&str| path.ends_with(".c") || path.contains("/ring-");
-        let found: Vec<&str> =
-            outcome.text.lines().skip(1).filter(|path| !of_sanitizer(path)).collect();
-        assert_eq!(found, Vec::<&str>::new(), "{name}");
-    }
+fn a_build_for_use_does_not_show_where_it_was_made() {
+    let build = root().join("build");
+    fs::create_dir_all(&build).unwrap();
+    let folder = tempfile::tempdir_in(build).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let package = "[package]\nname = \"place\"\nedition = \"2024\"\n[workspace]\n";
+    write(
+        "Cargo.toml",
+        &format!("{package}[lib]\npath = \"lib.rs\"\ncrate-type = [\"staticlib\"]\n"),
+    );
+    write("lib.rs", &format!("#[path = {:?}]\nmod place;\n", folder.path().join("place.rs")));
+    let function = "pub extern \"C\" fn place() -> *const u8 { file!().as_ptr() }";
+    write("place.rs", &format!("#[unsafe(no_mangle)]\n{function}\n"));
+    write("place.c", "const char *place_in_c(void) { return __FILE__; }\n");
+
+    let shown = |with: &[&str]| {
+        let script = "cargo build -q --offline --target-dir . && cc $CFLAGS -c \"$PWD/place.c\"";
+        let mut built = command("env");
+        let outcome = run(built.args(with).args(["sh", "-c", script]).current_dir(folder.path()));
+        assert!(outcome.good, "{}", outcome.text);
+        ["debug/libplace.a", "place.o"].map(|file| !shows_paths(&folder.path().join(file)).good)
+    };
+    assert_eq!(shown(&[]), [true, true]);
+    let without = root().join("packaging/without-paths");
+    assert_eq!(shown(&[without.to_str().unwrap()]), [false, false]);
 }
 
 fn shows_paths(file: &Path) -> Outcome {

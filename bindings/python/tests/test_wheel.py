@@ -73,18 +73,20 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
     (source,) = folder.glob("*.tar.gz")
     unpacked = unpack(source, tmp_path_factory.mktemp("unpacked"))
     build(unpacked, folder, "seconder", "seconder-python")
-    build(ROOT / "server", folder)
+    build(ROOT / "server", folder, features="otlp")
     (module,) = folder.glob("seconder-*.whl")
     (program,) = folder.glob("seconder_server-*.whl")
     return Packages(folder, source, module, program)
 
 
-def build(project: Path, folder: Path, *apart: str) -> None:
-    """Builds a wheel as pip does. The crates ``apart`` have settings of their own, so that cargo does
-    not take them for this folder's crates: otherwise it would compile these again after this."""
+def build(project: Path, folder: Path, *apart: str, features: str = "") -> None:
+    """Builds a wheel as pip does, with the features with which most of it is already compiled. The
+    crates ``apart`` have settings of their own, so that cargo does not take them for this folder's
+    crates: otherwise it would compile these again after this."""
     settings = [f"--config profile.dev.package.{crate}.debug=false" for crate in apart]
     # A source package has a part of the workspace, so cargo shortens the list of crates there.
     # Those that it keeps are here already, in the same versions.
+    settings += [f"--features={features}"] if features else []
     arguments = " ".join(["--offline --profile dev", *settings])
     options = ["-q", "--no-isolation", "--wheel", f"-Cbuild-args={arguments}"]
     run(sys.executable, "-m", "build", *options, "-o", folder, project)
