@@ -182,9 +182,15 @@ def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
-        while not socket.exists():
-            assert server.poll() is None and time.monotonic() < deadline
-            time.sleep(0.02)
+        # The socket is there before it listens.
+        while True:
+            try:
+                with redis.Redis(unix_socket_path=str(socket)) as client:
+                    client.ping()
+                break
+            except redis.ConnectionError:
+                assert server.poll() is None and time.monotonic() < deadline
+                time.sleep(0.02)
         yield socket
     finally:
         server.terminate()
