@@ -232,7 +232,7 @@ fn serve(folder: &Folder, database: &str) -> (Option<Process>, String) {
         "--database",
         database,
     ]);
-    server.args(["--listen", "127.0.0.1:0", "--api-key-file", "key"]);
+    server.args(["--listen", "127.0.0.1:0", "--api-key-file", "key", "--limit", "key_rate=0"]);
     server.args(["--certificate-out", "ca.pem"]).stdin(Stdio::null());
     let server = Process(server.stderr(fs::File::create(&path).unwrap()).spawn().unwrap());
     let url = eventually("the server listens", || {
