@@ -68,6 +68,7 @@ mod header {
         "waiting",
         "generated/prepare_offline",
         "generated/report_offline",
+        "offline",
         "generated/start_phone_verification",
         "generated/check_phone_verification",
         "generated/phone_verification_status",

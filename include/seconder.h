@@ -64,6 +64,9 @@
 #define SECONDER_VERSION_MAJOR 0
 #define SECONDER_VERSION_MINOR 1
 #define SECONDER_VERSION_PATCH 0
+/* One number, for comparisons: a later version has a higher one. */
+#define SECONDER_VERSION_NUMBER \
+    (SECONDER_VERSION_MAJOR << 16 | SECONDER_VERSION_MINOR << 8 | SECONDER_VERSION_PATCH)
 #define SECONDER_VERSION "0.1.0"
 
 /* The codes of seconder_error_service_code(): text, to be compared with strcmp(). Services send
@@ -1383,6 +1386,40 @@ typedef struct seconder_report_offline_options {
 } seconder_report_offline_options;
 
 /**
+ * What a machine keeps of the reply of seconder_prepare_offline(), and of whom it is.
+ */
+typedef struct seconder_offline_codes {
+    /**
+     * The user who logs in.
+     */
+    uint64_t user_id;
+    /**
+     * The number of digits of a code: seconder_offline_prepared_digits().
+     */
+    uint64_t digits;
+    /**
+     * The seconds of a step: seconder_offline_prepared_period().
+     */
+    uint64_t period;
+    /**
+     * The step of the first hash: seconder_offline_prepared_first_step().
+     */
+    uint64_t first_step;
+    /**
+     * When the codes must no longer be used, in Unix seconds: seconder_offline_prepared_expires_at().
+     */
+    uint64_t expires_at;
+    /**
+     * The key of the hashes: seconder_offline_prepared_hash_key().
+     */
+    const char *hash_key;
+    /**
+     * The hashes: seconder_offline_prepared_hashes().
+     */
+    const char *hashes;
+} seconder_offline_codes;
+
+/**
  * Options of seconder_start_phone_verification().
  */
 typedef struct seconder_start_phone_verification_options {
@@ -2089,6 +2126,13 @@ const char *seconder_api_key(const struct seconder_service *service, struct seco
  * The version of the library, such as "0.1.0". Valid as long as the library is loaded. Never NULL.
  */
 const char *seconder_version(void);
+
+/**
+ * The parts of this build, with spaces between them: "client engine postgres" in the full library,
+ * whose databases may be in SQLite or PostgreSQL, and "client" in the one without an engine. Valid as long as the
+ * library is loaded. Never NULL.
+ */
+const char *seconder_parts(void);
 
 /**
  * Sets the function that logs each call of this handle, and of handles that
@@ -3222,6 +3266,31 @@ seconder_status seconder_report_offline(const struct seconder_service *service,
                                         size_t options_size,
                                         struct seconder_done **out,
                                         struct seconder_error **error);
+
+/**
+ * Checks a code of a user's authenticator app while the service is unreachable, at a given time, in
+ * Unix seconds. Codes of the steps immediately before and after are accepted too, to allow for
+ * inaccurate clocks.
+ *
+ * `codes_size` is sizeof(seconder_offline_codes). `last_step` prevents replay: it begins with
+ * seconder_offline_prepared_last_step(), and a code of that step or of an earlier one is never
+ * accepted. Only SECONDER_OK means that the code is correct; `*last_step` is then set to the code's
+ * step. Before letting anyone in, store it, together with the login for seconder_report_offline(),
+ * so that only one of two logins with the same code succeeds. For any other status it is unchanged.
+ *
+ * SECONDER_TOKEN_WRONG if the code is not one of the current ones, SECONDER_TOKEN_REUSED if its step
+ * has been used; SECONDER_TOKEN_MALFORMED if `token` is not 6 to 12 digits;
+ * SECONDER_INVALID_ARGUMENT if an argument is NULL, and if the codes cannot be used: their time is
+ * over, or a field has a value that no reply has. Wrong codes are not counted: limiting them is the
+ * caller's responsibility.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_offline_check(const struct seconder_offline_codes *codes,
+                                       size_t codes_size,
+                                       const char *token,
+                                       uint64_t unix_seconds,
+                                       uint64_t *last_step,
+                                       struct seconder_error **error);
 
 /**
  * Sends a code to a number that belongs to no user yet (interface 4.10).

@@ -3113,6 +3113,9 @@ inline StoppableService Service::with(std::stop_token token) const
 /// The version of the library. The header's is SECONDER_VERSION.
 inline std::string_view version() noexcept { return detail::view(seconder_version()); }
 
+/// The parts of the library, such as "client engine postgres".
+inline std::string_view parts() noexcept { return detail::view(seconder_parts()); }
+
 namespace detail {
 
 inline seconder_names names(const Names &given) noexcept
@@ -3442,6 +3445,25 @@ public:
 #endif
 };
 
+/// Checks a code while the service is unreachable, and fails unless it is correct. `codes` is what
+/// Service::prepare_offline() returned for the user. Then `last_step`, which begins with
+/// codes.last_step(), must be stored before anyone is let in, as seconder_offline_check() describes.
+inline Result<void> try_check_offline(const OfflinePrepared &codes, std::uint64_t user_id,
+                                      const Text &token, std::uint64_t unix_seconds,
+                                      std::uint64_t &last_step)
+{
+    seconder_offline_codes c = {};
+    c.user_id = user_id;
+    c.digits = codes.digits();
+    c.period = codes.period();
+    c.first_step = codes.first_step();
+    c.expires_at = codes.expires_at();
+    c.hash_key = seconder_offline_prepared_hash_key(codes.get());
+    c.hashes = seconder_offline_prepared_hashes(codes.get());
+    return detail::run(seconder_offline_check, &c, sizeof c, token.c_str(), unix_seconds,
+                       &last_step);
+}
+
 /// Says whether a text has the form of a token. It says nothing about whether the token is right:
 /// Service::verify() does.
 [[nodiscard]] inline bool is_well_formed_token(const Text &text) noexcept
@@ -3503,6 +3525,15 @@ inline OwnedText sign_callback_query(const Text &api_key, const Text &nonce, con
 
 /// Converts the parameters of a JSON body to a query, sorted and encoded as they are signed.
 inline OwnedText callback_query(std::string_view body) { return try_callback_query(body).value(); }
+
+/// Checks a code while the service is unreachable, and fails unless it is correct. `codes` is what
+/// Service::prepare_offline() returned for the user. Then `last_step`, which begins with
+/// codes.last_step(), must be stored before anyone is let in, as seconder_offline_check() describes.
+inline void check_offline(const OfflinePrepared &codes, std::uint64_t user_id, const Text &token,
+                          std::uint64_t unix_seconds, std::uint64_t &last_step)
+{
+    try_check_offline(codes, user_id, token, unix_seconds, last_step).value();
+}
 #endif
 
 } // namespace SECONDER_MODE

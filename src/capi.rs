@@ -32,6 +32,7 @@ pub mod jobs;
 pub mod log;
 pub mod lookup;
 pub mod names;
+pub mod offline;
 pub mod open;
 pub mod operate;
 #[cfg(feature = "panic-test")]

@@ -1,4 +1,4 @@
-//! Opening a service, and the version of the library.
+//! Opening a service, and the version and the parts of the library.
 
 use super::deliver::{self, seconder_deliver};
 use super::error::seconder_error;
@@ -12,7 +12,7 @@ use super::status::{SECONDER_OK, seconder_status};
 use super::userdata::{Userdata, seconder_userdata_free};
 use crate::model::ApiKey;
 use crate::{Canceller, Service};
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
@@ -351,4 +351,19 @@ pub unsafe extern "C" fn seconder_api_key(
 pub extern "C" fn seconder_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
+}
+
+/// The parts of this build, with spaces between them: "client engine postgres" in the full library,
+/// whose databases may be in SQLite or PostgreSQL, and "client" in the one without an engine. Valid as long as the
+/// library is loaded. Never NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_parts() -> *const c_char {
+    const PARTS: &CStr = if cfg!(feature = "postgres") {
+        c"client engine postgres"
+    } else if cfg!(feature = "engine") {
+        c"client engine"
+    } else {
+        c"client"
+    };
+    PARTS.as_ptr()
 }

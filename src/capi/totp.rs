@@ -171,7 +171,7 @@ pub unsafe extern "C" fn seconder_totp_check(
     }
 }
 
-fn accepted(result: Match) -> Outcome<u64> {
+pub(super) fn accepted(result: Match) -> Outcome<u64> {
     let no = |status, message| Err(seconder_error::of_token("token", status, message, None));
     match result {
         Match::Step(step) => Ok(step),

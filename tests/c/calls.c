@@ -164,7 +164,40 @@ static void logins(seconder_service *service)
     EXPECT(SECONDER_OK, seconder_remove_login(service, "cy", NULL, &error));
 }
 
-static void offline(seconder_service *service, uint64_t id, const char *code)
+static void check_offline(const seconder_totp *app, uint64_t id,
+                          const seconder_offline_prepared *prepared)
+{
+    uint64_t last_step = seconder_offline_prepared_last_step(prepared);
+    const uint64_t step = last_step + 1, time_of_step = step * 30;
+    seconder_offline_codes codes = {id, 6, 30, seconder_offline_prepared_first_step(prepared),
+                                    seconder_offline_prepared_expires_at(prepared),
+                                    seconder_offline_prepared_hash_key(prepared),
+                                    seconder_offline_prepared_hashes(prepared)};
+    seconder_text *text = NULL;
+    EXPECT(SECONDER_OK, seconder_totp_code(app, time_of_step, &text, &error));
+    const char *code = seconder_text_value(text);
+#define CHECK_OFFLINE(time) \
+    seconder_offline_check(&codes, sizeof codes, code, time, &last_step, &error)
+    EXPECT(SECONDER_TOKEN_WRONG, CHECK_OFFLINE(time_of_step + 60));
+    codes.user_id++;
+    EXPECT(SECONDER_TOKEN_WRONG, CHECK_OFFLINE(time_of_step));
+    codes.user_id--;
+    EXPECT_INVALID("expires_at", CHECK_OFFLINE(codes.expires_at));
+    CHECK(last_step == step - 1);
+    EXPECT(SECONDER_OK, CHECK_OFFLINE(time_of_step + 30));
+    CHECK(last_step == step);
+    EXPECT(SECONDER_TOKEN_REUSED, CHECK_OFFLINE(time_of_step));
+    codes.hash_key = "AAAA";
+    EXPECT_INVALID("hash_key", CHECK_OFFLINE(time_of_step));
+    codes.digits = 5;
+    EXPECT_INVALID("digits", CHECK_OFFLINE(time_of_step));
+    EXPECT_INVALID("codes", seconder_offline_check(NULL, 0, code, 0, &last_step, &error));
+#undef CHECK_OFFLINE
+    seconder_text_free(text);
+}
+
+static void offline(seconder_service *service, uint64_t id, const seconder_totp *totp,
+                    const char *code)
 {
     seconder_prepare_offline_options options = {1, "door"};
     seconder_report_offline_options report = {"door"};
@@ -183,6 +216,7 @@ static void offline(seconder_service *service, uint64_t id, const char *code)
     CHECK(strlen(seconder_offline_prepared_hash_key(prepared)) == 44);
     CHECK(strlen(seconder_offline_prepared_hashes(prepared)) > 30000);
     CHECK(seconder_offline_prepared_message(prepared) != NULL);
+    check_offline(totp, id, prepared);
     seconder_offline_prepared_free(prepared);
     EXPECT(SECONDER_OK, seconder_report_offline(service, id, app, &login, 1, &report,
                                                 sizeof report, NULL, &error));
@@ -208,12 +242,12 @@ static void authenticators(seconder_service *service)
     CHECK(seconder_totp_digits(app) == 6 && seconder_totp_period(app) == 30);
     EXPECT(SECONDER_OK, seconder_totp_code(app, (uint64_t)time(NULL), &code, &error));
     seconder_authenticator_enrolled_free(enrolled);
-    seconder_totp_free(app);
     EXPECT(SECONDER_OK,
            seconder_verify(service, seconder_text_value(code), id, NULL, 0, NULL, &error));
     EXPECT(SECONDER_TOKEN_REUSED,
            seconder_verify(service, seconder_text_value(code), id, NULL, 0, NULL, &error));
-    offline(service, id, seconder_text_value(code));
+    offline(service, id, app, seconder_text_value(code));
+    seconder_totp_free(app);
     seconder_text_free(code);
 }
 

@@ -24,5 +24,8 @@ int main(void)
     snprintf(version, sizeof version, "%d.%d.%d", SECONDER_VERSION_MAJOR, SECONDER_VERSION_MINOR,
              SECONDER_VERSION_PATCH);
     CHECK(same(version, SECONDER_VERSION) && same(version, seconder_version()));
+    CHECK(SECONDER_VERSION_NUMBER >> 16 == SECONDER_VERSION_MAJOR);
+    CHECK((SECONDER_VERSION_NUMBER & 0xff) == SECONDER_VERSION_PATCH);
+    CHECK(same(seconder_parts(), "client engine postgres"));
     return 0;
 }

@@ -43,6 +43,7 @@ static void owners_move()
     CHECK(first.get() == nullptr);
     CHECK(Service(raw).try_app_details());
     CHECK(version() == SECONDER_VERSION);
+    CHECK(parts() == "client engine postgres");
 }
 
 static void errors_give_reasons()
@@ -194,6 +195,13 @@ static void offline()
     CHECK(prepared.digits() == 6 && prepared.period() == 30 && !prepared.message().empty());
     CHECK(prepared.first_step() == prepared.last_step() + 1 && prepared.expires_at() > 0);
     CHECK(prepared.hash_key().size() == 44 && prepared.hashes().size() > 30000);
+    std::uint64_t last_step = prepared.last_step();
+    const std::uint64_t next = prepared.first_step() * prepared.period();
+    const OwnedText shown = Totp::from_uri(enrolled.uri()).code(next);
+    check_offline(prepared, id, shown.value(), next, last_step);
+    CHECK(last_step == prepared.first_step());
+    CHECK(try_check_offline(prepared, id, shown.value(), next, last_step).status() ==
+          Status::token_reused);
     const std::vector<OfflineLogin> logins = {{prepared.first_step(), 1}};
     ReportOfflineOptions report{"door"};
     const std::uint64_t app = prepared.authenticator_id();

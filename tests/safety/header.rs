@@ -41,12 +41,14 @@ impl Parameter {
     fn valid(&self) -> String {
         match (self.name.as_str(), self.kind.as_str()) {
             ("out" | "error", kind) if kind.ends_with("**") => format!("&{}", self.name),
-            ("service" | "totp" | "verifier" | "options" | "received", _) => self.name.clone(),
+            ("service" | "totp" | "verifier" | "options" | "received" | "codes", _) => {
+                self.name.clone()
+            }
             ("last_step", _) => "&step".into(),
             ("logins", _) => "&login".into(),
             ("device_secret", _) => "seconder_device_secret(device)".into(),
             ("device_id", _) => "seconder_device_id(device)".into(),
-            ("options_size" | "received_size", _) => "size".into(),
+            ("options_size" | "received_size" | "codes_size", _) => "size".into(),
             ("body", _) => "\"{}\"".into(),
             ("body_size", _) => "2".into(),
             ("secret", _) => "\"12345678901234567890\"".into(),
@@ -165,6 +167,9 @@ fn attempt(function: &Function, structs: &Structs) -> String {
         before += &format!("    {kind} *{name} = ({kind} *)filled(size, which, sizeof({kind}));\n");
         if kind == "seconder_callback" {
             before += &format!("    if (size >= sizeof *{name})\n        *{name} = callback;\n");
+        }
+        if kind == "seconder_offline_codes" {
+            before += &format!("    if (size >= sizeof *{name})\n        *{name} = offline;\n");
         }
         // Of these options, one is required.
         if kind == "seconder_phone_verification_status_options" {

@@ -5,7 +5,6 @@ use base64::engine::general_purpose::STANDARD;
 use seconder::calls::OfflinePrepared;
 use seconder::model::{Secret, Token, UserId};
 use seconder::offline::{HASH_LENGTH, Hasher, KEY_LENGTH, MOST_STEPS};
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 /// The most logins that can wait to be reported. No further one is accepted until they were.
@@ -182,21 +181,7 @@ impl State {
             return None;
         }
         let hasher = Hasher::new(&self.key, user);
-        let current = now / self.period;
-        let mut found = None;
-        for step in current.saturating_sub(within)..=current.saturating_add(within) {
-            let Some(stored) = self.hash_of(step) else { continue };
-            if bool::from(hasher.hash(step, code.as_str()).ct_eq(stored)) {
-                found = Some(step);
-            }
-        }
-        found
-    }
-
-    fn hash_of(&self, step: u64) -> Option<&[u8]> {
-        let index = usize::try_from(step.checked_sub(self.first_step)?).ok()?;
-        let start = index.checked_mul(HASH_LENGTH)?;
-        self.hashes.get(start..start.checked_add(HASH_LENGTH)?)
+        hasher.find(&self.hashes, self.first_step, code, now / self.period, within)
     }
 
     pub(super) fn write(&self) -> Zeroizing<Vec<u8>> {
