@@ -3447,7 +3447,7 @@ public:
 
 /// Checks a code while the service is unreachable, and fails unless it is correct. `codes` is what
 /// Service::prepare_offline() returned for the user. Then `last_step`, which begins with
-/// codes.last_step(), must be stored before anyone is let in, as seconder_offline_check() describes.
+/// codes.last_step(), must be stored before anyone is let in: see seconder_offline_check().
 inline Result<void> try_check_offline(const OfflinePrepared &codes, std::uint64_t user_id,
                                       const Text &token, std::uint64_t unix_seconds,
                                       std::uint64_t &last_step)
@@ -3528,7 +3528,7 @@ inline OwnedText callback_query(std::string_view body) { return try_callback_que
 
 /// Checks a code while the service is unreachable, and fails unless it is correct. `codes` is what
 /// Service::prepare_offline() returned for the user. Then `last_step`, which begins with
-/// codes.last_step(), must be stored before anyone is let in, as seconder_offline_check() describes.
+/// codes.last_step(), must be stored before anyone is let in: see seconder_offline_check().
 inline void check_offline(const OfflinePrepared &codes, std::uint64_t user_id, const Text &token,
                           std::uint64_t unix_seconds, std::uint64_t &last_step)
 {
