@@ -99,7 +99,7 @@ endif
 .PHONY: test
 # Compiling takes a fifth less without the files for incremental compilation. Cargo keeps the two kinds apart, so a
 # folder that has such files uses them.
-ifeq ($(wildcard $(TARGET)/debug/incremental),)
+ifeq ($(wildcard $(TARGET)/debug/incremental/*),)
 test: export CARGO_INCREMENTAL ?= 0
 endif
 test: tools-rust ## Runs every test; installs what they require

@@ -111,6 +111,9 @@ impl Codes {
         if !(1..=3600).contains(&period) {
             return wrong("period", "must be 1 to 3600");
         }
+        if first_step.checked_add(MOST_STEPS).is_none() {
+            return wrong("first_step", "is too large");
+        }
         let Ok(key) = decoded("hash_key", hash_key)?.as_slice().try_into().map(Zeroizing::new)
         else {
             return wrong("hash_key", "must be 32 bytes in Base64");
@@ -127,7 +130,8 @@ impl Codes {
     }
 
     /// Checks a code at a time, in Unix seconds. Codes of the steps immediately before and after are accepted too,
-    /// because clocks differ, but none of `last_step` or before it.
+    /// because clocks differ, but none of `last_step` or before it. The caller must not use codes after their
+    /// `expires_at`.
     pub fn check(&self, code: &Token, unix_seconds: u64, last_step: u64) -> Match {
         if code.as_str().len() as u64 != self.digits {
             return Match::None;

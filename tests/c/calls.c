@@ -189,6 +189,8 @@ static void check_offline(const seconder_totp *app, uint64_t id,
     EXPECT(SECONDER_TOKEN_REUSED, CHECK_OFFLINE(time_of_step));
     codes.hash_key = "AAAA";
     EXPECT_INVALID("hash_key", CHECK_OFFLINE(time_of_step));
+    codes.first_step = UINT64_MAX;
+    EXPECT_INVALID("first_step", CHECK_OFFLINE(time_of_step));
     codes.digits = 5;
     EXPECT_INVALID("digits", CHECK_OFFLINE(time_of_step));
     EXPECT_INVALID("codes", seconder_offline_check(NULL, 0, code, 0, &last_step, &error));
