@@ -163,6 +163,7 @@ lint: ## Checks formatting, lints and style
 	$(call say,Lints)
 	$(CLIPPY) test -q --no-run --all-targets $(TESTED),seconder/panic-test
 	for crate in seconder-python seconder-pam seconder-generate; do \
+		$(CLIPPY) build -q -p $$crate; \
 		$(CLIPPY) test -q --no-run --all-targets -p $$crate; \
 	done
 	$(call say,Generated source)

@@ -49,9 +49,7 @@ impl Hasher {
         hash.copy_from_slice(&whole[..HASH_LENGTH]);
         hash
     }
-}
 
-impl Hasher {
     /// Returns the step of a code, if it is `current` or within so many steps of it. The first of the `hashes` is of
     /// `first_step`. The running time does not depend on which step it is.
     pub fn find(
