@@ -29,7 +29,7 @@ is_static() {
 }
 
 # The compiler may have a wrapper or options.
-CC="env cc" packaging/libraries "$built/../libseconder.a" "$root/linked" "$version"
+CC="env cc" packaging/libraries "$built/libseconder.a" "$root/linked" "$version"
 [ -e "$root/linked/libseconder.so" ] || fail "a compiler of two words made no library"
 rm -r "$root/linked"
 
