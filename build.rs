@@ -37,6 +37,7 @@ mod header {
         "post",
         "lookup",
         "names",
+        "generated/open_options",
         "open",
         "log",
         "generated/done",

@@ -701,76 +701,62 @@ typedef int32_t (*seconder_lookup)(const char *number,
                                    void *lookup_userdata);
 
 /**
- * Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
- * option says which URLs it is for: "Remote service" is https: (and http: to this machine) and
- * unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite:, postgres:
- * and sandbox:. An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that no program
- * relies on it.
+ * Options of seconder_open(). Nothing is read from the environment, and every text is copied.
+ * An option says which URLs it is for: "Remote service" is https: (and http: to this machine)
+ * and unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite:,
+ * postgres: and sandbox:. An option that is set and has no effect with the URL is
+ * SECONDER_INVALID_ARGUMENT, so that no program relies on it.
  */
 typedef struct seconder_open_options {
     /**
-     * Remote service: the time limit of a whole call, in milliseconds, at most 3600000. Default:
-     * 10000.
-     */
-    uint32_t timeout_ms;
-    /**
-     * Remote service: which calls are retried if it asks to wait and the wait fits into the time
-     * limit, one of SECONDER_REPEATS_... Default: SECONDER_REPEATS_QUESTIONS.
-     */
-    int32_t repeats;
-    /**
-     * Remote service: the format of responses, SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
-     * Default: JSON.
-     */
-    int32_t format;
-    /**
-     * Remote service: the generation of the interface to use (interface 9),
-     * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the current one.
-     */
-    int32_t generation;
-    /**
-     * Network: a PEM file of certificates to trust instead of the system's: of authorities,
-     * or the service's own if it is self-signed.
+     * Network: a PEM file of certificates to trust instead of the system's. These are of
+     * authorities, or the service's own if it is self-signed. Without a file or a pin, the
+     * system's authorities are trusted.
      */
     const char *ca_file;
     /**
-     * Network: pinned public keys. The service must present one of them. Each is "sha256/"
-     * followed by the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` only
-     * the pins are checked; with it, both must match.
+     * Network: pinned public keys, each as "sha256/" and the SHA-256 of the key
+     * (SubjectPublicKeyInfo) in Base64. The service must present one of them. Without `ca_file`,
+     * only they are trusted; with it, both must match.
      */
     const char *const *pins;
     /**
-     * The number of keys at `pins`, at most 1000.
+     * The number of texts at `pins`, at most 1000.
      */
     size_t pins_count;
     /**
-     * Network: a PEM file with the certificate that this client presents, followed by the
-     * chain up to an authority that the service trusts. Requires `client_key`.
+     * Network: a PEM file with the certificate that this client presents. It is followed by the
+     * intermediate certificates up to an authority that the service trusts. It requires
+     * `client_key`. Default: no certificate.
      */
     const char *client_certificate;
     /**
-     * Network: a PEM file with the private key of `client_certificate`, not encrypted with a password.
+     * Network: a PEM file with the private key of `client_certificate`, not encrypted with a
+     * password.
      */
     const char *client_key;
     /**
-     * Network: a proxy to connect through, as "http://host:port" or
-     * "http://user:password@host:port". Default: none.
+     * Network: a proxy for the connections, as "http://host:port" or
+     * "http://user:password@host:port". Special characters are written as "%XX". Connections are
+     * tunnelled with CONNECT, so the proxy sees only encrypted bytes; it also resolves the
+     * service's name. Default: no proxy. The environment is never consulted.
      */
     const char *proxy;
     /**
-     * Network: name servers to query, in this order, instead of those in /etc/resolv.conf:
-     * IP addresses with or without a port, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
+     * Network: the name servers that resolve the host of the URL, or of the proxy, in place of
+     * those in /etc/resolv.conf. They are queried in this order. Each is an IP address, with a
+     * port if it is not 53: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
      */
     const char *const *name_servers;
     /**
-     * The number of servers at `name_servers`, at most 1000.
+     * The number of texts at `name_servers`, at most 1000.
      */
     size_t name_servers_count;
     /**
-     * Both: the names that the service uses where the interface document says `svc`. Default, also
-     * where every field is NULL: for a remote service the document's; for an engine those stored
-     * in the database, the document's in a new one. A database that was created with other names
-     * is SECONDER_INVALID_ARGUMENT.
+     * The names that the service uses where the interface document says "svc". Default: for a
+     * remote service, the document's; for an engine, those stored in the database, and the
+     * document's in a new one. A database that was created with other names is rejected, because
+     * its clients depend on them.
      */
     const struct seconder_names *names;
     /**
@@ -778,167 +764,198 @@ typedef struct seconder_open_options {
      */
     size_t names_size;
     /**
-     * Engine: the application's name in messages and authenticator apps, 1 to 64 bytes without
-     * colons and line feeds. Default: the name stored in the database, "Seconder" in a new one.
-     */
-    const char *application_name;
-    /**
-     * Engine: the URL to which answers to approval requests are posted (interface 6), an https:
-     * URL or an http: one of this machine. "" removes the stored one. Default: the URL stored in
-     * the database, none in a new one.
-     */
-    const char *callback_url;
-    /**
-     * Engine: a PEM file with the authorities to trust when callbacks are posted, or the
-     * application's own certificate, instead of the system's. Every process that uses the database
-     * reads it when it posts a callback. A post function decides itself whom to trust. ""
-     * removes the stored one. Default: the file stored in the database, none in a new one.
-     */
-    const char *callback_ca_file;
-    /**
-     * Engine: the link to the app that a new user receives by SMS (interface 4.1), an https: URL of
-     * at most 2048 characters. "" removes the stored one. Default: the link stored in the database,
-     * none in a new one, and then no message is sent.
-     */
-    const char *install_link;
-    /**
-     * `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database. A
-     * database that was created with one is SECONDER_STORAGE without it, or with another one. Default
-     * for `sqlite:`: the file next to the database that is named like it with `.keys` at the end; it is
-     * created with a new database, readable by its owner only. With `postgres:` it is required:
-     * `seconder keyring create` makes the file, and each machine has a copy of it.
+     * `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database. In
+     * a copied database, no secret, code or API key can be used without it. A database that was
+     * created with one is SECONDER_STORAGE without it, or with another one. Default for `sqlite:`:
+     * the file next to the database that is named like it with ".keys" at the end; it is created
+     * with a new database, readable by its owner only. With `postgres:` it is required: "seconder
+     * keyring create" makes the file, and each machine has a copy of it.
      */
     const char *keyring;
     /**
-     * Engine: limits of the application, as name=value, separated by spaces or commas, such as
-     * "number_day=10 countries=1+44". Those that are not given stay as they are stored in the
-     * database. docs/limits.md lists them.
+     * Engine: the name in messages and authenticator apps. It has 1 to 64 bytes without colons and
+     * line feeds. Default: the name stored in the database; "Seconder" in a new one.
+     */
+    const char *application_name;
+    /**
+     * Engine: the URL to which callbacks with the responses to approval requests are posted
+     * (interface 6). It is an https: URL, or an http: URL of this machine. An empty text removes
+     * the stored one. Default: the URL stored in the database; none in a new one.
+     */
+    const char *callback_url;
+    /**
+     * Engine: the PEM file with the authorities to trust when callbacks are posted, instead of the
+     * system's. It may also be the application's own certificate. Every process that uses the
+     * database reads the file when it posts a callback. A function of the program that posts
+     * callbacks decides itself whom to trust. An empty path removes the stored one. Default: the
+     * file stored in the database; none in a new one.
+     */
+    const char *callback_ca_file;
+    /**
+     * Engine: the link to the app that a new user receives by SMS (interface 4.1). It is an https:
+     * URL of at most 2048 characters. An empty text removes the stored one. Default: the link
+     * stored in the database. A new one has none, and then no message is sent.
+     */
+    const char *install_link;
+    /**
+     * Engine: the limits to change, as NAME=VALUE, such as number_day=10 or countries=1+44. They
+     * are separated by spaces or commas. Default: those stored in the database, also for names
+     * that are not given.
      */
     const char *limits;
     /**
-     * Engine: the application's own texts of messages, as a JSON object of languages, each of them an
-     * object of texts, such as {"de": {"sms": "{{code}} ist Ihr Code."}}: docs/texts.md describes them.
-     * They replace those that are stored; "" removes them. Default: those stored in the database, none
-     * in a new one, so that the texts that are built in are used.
+     * Engine: the application's own texts of messages, by language and kind, as JSON. They replace
+     * those that are stored, and an empty text removes them. Default: those stored in the
+     * database; where there is none, the text that is built in.
      */
     const char *texts;
     /**
-     * Engine: the domain of the page on which users enter codes, such as "example.com". Each SMS with a
-     * code then ends with a line such as "@example.com #123456", by which browsers offer the code on
-     * pages of that domain alone. "" removes the stored one. Default: the domain stored in the database,
-     * none in a new one.
+     * Engine: the domain of the page on which users enter codes, such as example.com. Each SMS
+     * with a code then ends with a line such as "@example.com #123456", by which browsers offer
+     * the code on pages of this domain, and on no others. An empty text removes the stored one.
+     * Default: the domain stored in the database; none in a new one.
      */
     const char *otp_domain;
     /**
-     * Engine: what seconder_app_details() says was booked, 1 to 64 bytes. Default: the text stored in the
-     * database, "embedded" in a new one.
+     * Engine: the product that was booked, for the details of the application: 1 to 64 bytes.
+     * Default: the text stored in the database; "embedded" in a new one.
      */
     const char *plan;
     /**
-     * Engine: the picture that approval requests show which have no logos (interface 4.12), an https:
-     * URL of at most 2048 characters. "" removes the stored one. Default: the one stored in the
-     * database, none in a new one.
+     * Engine: the picture that approval requests show which have none of their own (interface
+     * 4.12). It is an https: URL of at most 2048 characters. An empty text removes the stored one.
+     * Default: the URL stored in the database; none in a new one.
      */
     const char *logo;
     /**
-     * Engine: further hosts of push services to which messages for phones are posted, besides the hosts of the
-     * makers of browsers, such as "push.example *.push.example"; "127.0.0.1:8080" for one on this machine.
+     * Engine: further hosts of push services to which messages for phones are posted. They are in
+     * addition to the push services of browser vendors: "push.example" and "*.push.example",
+     * separated by spaces; "127.0.0.1:8080" for one on this machine. Default: none.
      */
     const char *push_hosts;
     /**
-     * Engine: the generation of the bodies that a server in front of it replies with (interface 9),
-     * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
-     * database, the current one in a new one.
+     * Remote service: the total time that a call may take. That is name resolution, the
+     * connection, the TLS handshake, the request, the response, and all waits between retries.
+     * More than 0 and at most an hour. In milliseconds. Default: 10 seconds.
      */
-    int32_t replies;
+    uint32_t timeout_ms;
     /**
-     * Engine: how callbacks are sent, SECONDER_CALLBACK_METHOD_POST or SECONDER_CALLBACK_METHOD_GET.
-     * Default: the method stored in the database, POST in a new one.
+     * Remote service: the calls that are retried if the service asks to wait and the wait fits
+     * into the time limit. SECONDER_REPEATS_NONE, SECONDER_REPEATS_QUESTIONS or
+     * SECONDER_REPEATS_ALL. Default: those that change nothing.
+     */
+    int32_t repeats;
+    /**
+     * Socket: the number of the user who runs the service, as "id -u NAME" prints it. Before
+     * anything is sent, the user who listens on the socket is checked: root, the user of this
+     * process and this one are trusted, and everyone else is SECONDER_UNAVAILABLE. Default: only
+     * the first two.
+     */
+    uint32_t service_uid;
+    /**
+     * Remote service: the format of responses: SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
+     * Default: json.
+     */
+    int32_t format;
+    /**
+     * Remote service: the generation of the interface that is used (interface 9):
+     * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the current one.
+     */
+    int32_t generation;
+    /**
+     * Engine: the method of callbacks: post, with a JSON body, or get, with the parameters as the
+     * query of the URL. SECONDER_CALLBACK_METHOD_POST or SECONDER_CALLBACK_METHOD_GET. Default:
+     * the method stored in the database; post in a new one.
      */
     int32_t callback_method;
     /**
-     * Engine: whether `callback_url` may lead to addresses that are not of the public Internet (private
-     * networks and this machine): SECONDER_YES or SECONDER_NO. A URL with "localhost" or
-     * a loopback address leads to this machine in any case, and nowhere else. A post function decides
-     * itself. Default: what is stored in the database, no in a new one.
+     * Engine: allows callbacks to addresses that are not of the public Internet: SECONDER_YES or
+     * SECONDER_NO. These are addresses of private networks, and of this machine by a name other
+     * than localhost. Otherwise no callback is sent to such an address, whatever the name in the
+     * URL resolves to. A URL with localhost or a loopback address leads to this machine in any
+     * case, and nowhere else. A function of the program that posts callbacks decides itself.
+     * Default: what is stored in the database; no in a new one.
      */
     int32_t callback_private;
     /**
-     * Engine: whether seconder_app_details() says that the application has an app of its own: SECONDER_YES
-     * or SECONDER_NO. Default: what is stored in the database, no in a new one.
+     * Engine: the generation of the bodies that a server replies with: current, or older for
+     * clients of 2012. It does not depend on the generation of the requests (interface 9): older
+     * clients read "success" as text. SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER.
+     * Default: the one stored in the database; the current one in a new one.
+     */
+    int32_t replies;
+    /**
+     * Engine: the number of days, 1 to 7, for which login machines may check the codes of
+     * authenticator apps offline. They do so while they cannot reach the service; -1 forbids it.
+     * Default: the number stored in the database; 0 in a new one.
+     */
+    int32_t offline_days;
+    /**
+     * Engine: makes the details of the application say that it has an app of its own: SECONDER_YES
+     * or SECONDER_NO. Default: what is stored in the database; no in a new one.
      */
     int32_t white_label;
     /**
-     * Engine: whether SMS are sent: SECONDER_YES or SECONDER_NO. Without them, codes can be spoken in
-     * calls. Default: what is stored in the database, yes in a new one.
+     * Engine: allows SMS: SECONDER_YES or SECONDER_NO. Without them, codes can be spoken in calls.
+     * Default: what is stored in the database; yes in a new one.
      */
     int32_t sms_enabled;
     /**
-     * Engine: whether users who have an app are sent codes by SMS and calls too, unless a call sets
-     * `force`: SECONDER_YES or SECONDER_NO. Default: what is stored in the database, no in a new one.
+     * Engine: sends codes by SMS and calls also to users who have an app, unless a call sets
+     * `force`: SECONDER_YES or SECONDER_NO. See interface 4.2. Default: what is stored in the
+     * database; no in a new one.
      */
     int32_t force_codes;
     /**
      * Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
-     * in the database, 7 in a new one.
+     * in the database; 7 in a new one.
      */
     uint32_t token_length;
     /**
-     * Engine: the number of digits of codes of authenticator apps enrolled from now on, 6 to 8.
-     * Default: the number stored in the database, 6 in a new one, which every app supports.
+     * Engine: the number of digits of the codes of authenticator apps that are enrolled from now
+     * on, 6 to 8. Apps that were enrolled before keep theirs. Default: the number stored in the
+     * database; 6 in a new one, which every app supports.
      */
     uint32_t authenticator_digits;
     /**
-     * Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: the time stored in the
-     * database, 30 in a new one, which every app supports.
+     * Engine: the number of seconds for which such an app shows a code, 1 to 3600. Default: the
+     * time stored in the database; 30 in a new one, which every app supports.
      */
     uint32_t authenticator_period;
     /**
-     * Socket: the number of the user who runs the service, as `id -u NAME` prints it. Before anything
-     * is sent, the user who listens on the socket is checked: root, the user of this process and
-     * this one are trusted, and everyone else is SECONDER_UNAVAILABLE. Default: only the first two.
-     */
-    uint32_t service_uid;
-    /**
-     * Engine: for how many days, 1 to 7, a login machine may check the codes of authenticator apps
-     * while it cannot reach the service; -1 forbids it. Default: the number stored in the database,
-     * none in a new one. See seconder_prepare_offline().
-     */
-    int32_t offline_days;
-    /**
-     * Network: allows `http://` to this machine itself. For tests only: the API key is then
-     * sent in the clear.
+     * Network: allows "http://" URLs of this machine. For tests: the API key is then sent in the
+     * clear.
      */
     bool allow_loopback_http;
     /**
      * Remote service: sends `details`, `hidden_details` and `data` in a JSON body if they hold
-     * anything but texts, for services that are known to read JSON. Default: a form, which every
-     * service reads, and in which numbers and flags become text; nulls, empty lists and empty
-     * objects are left out; and a name that is empty or has brackets is
+     * anything but texts. It is for services that are known to read JSON. Default: a form, which
+     * every service reads, and in which numbers and flags become text; nulls, empty lists and
+     * empty objects are left out; and a name that is empty or has brackets is
      * SECONDER_INVALID_ARGUMENT.
      */
     bool nested_as_json;
     /**
      * `sqlite:` and `postgres:`: requires that the database exists: a file that is missing, and a
-     * database without tables, is SECONDER_STORAGE. With it, a mistyped path is an error rather than a
-     * new database without users. Default: the file or the tables are created.
+     * database without tables, is SECONDER_STORAGE. With it, a mistyped path is an error rather
+     * than a new database without users. Default: the file or the tables are created.
      */
     bool must_exist;
     /**
      * Engine: the function that delivers SMS and voice calls. Default for `sqlite:`: messages are
-     * written as text files to a folder next to the database, named like the database with `.spool` for
-     * `.db`; a file is removed after its code has expired. With `postgres:` there is no default, and
-     * requesting a code fails; a sandbox delivers nothing.
+     * written as text files to a folder next to the database, named like the database with
+     * ".spool" for ".db"; a file is removed after its code has expired. With `postgres:` there is
+     * no default, and requesting a code fails; a sandbox delivers nothing.
      */
     seconder_deliver deliver;
     /**
-     * Passed to the deliver function. It must be safe to use from many threads at once.
+     * Passed to `deliver`. It must be safe to use from many threads at once.
      */
     void *deliver_userdata;
     /**
-     * Called exactly once with `deliver_userdata`, when nothing can use it any longer: at the latest
-     * when the last service that shares it is freed, and before seconder_open() returns if it
-     * fails.
+     * Called exactly once with `deliver_userdata`, when nothing can use it any longer: at the
+     * latest when the last service that shares it is freed, and before seconder_open() returns if
+     * it fails.
      */
     seconder_userdata_free deliver_userdata_free;
     /**
@@ -947,27 +964,29 @@ typedef struct seconder_open_options {
      */
     seconder_post post;
     /**
-     * Passed to the post function. It must be safe to use from many threads at once.
+     * Passed to `post`. It must be safe to use from many threads at once.
      */
     void *post_userdata;
     /**
-     * Called exactly once with `post_userdata`, under the same conditions as
-     * `deliver_userdata_free`.
+     * Called exactly once with `post_userdata`, when nothing can use it any longer: at the latest
+     * when the last service that shares it is freed, and before seconder_open() returns if it
+     * fails.
      */
     seconder_userdata_free post_userdata_free;
     /**
      * Engine: the function that looks numbers up: their carrier, their type, and whether they were
-     * ported. How often is limited by `lookup_day` of `limits`, and what it says is used again for some
-     * days. Default: only what numbering plans say is known.
+     * ported. The number of lookups is limited by "lookup_day" of `limits`, and a result is used
+     * again for some days. Default: only the information in numbering plans is known.
      */
     seconder_lookup lookup;
     /**
-     * Passed to the lookup function. It must be safe to use from many threads at once.
+     * Passed to `lookup`. It must be safe to use from many threads at once.
      */
     void *lookup_userdata;
     /**
-     * Called exactly once with `lookup_userdata`, under the same conditions as
-     * `deliver_userdata_free`.
+     * Called exactly once with `lookup_userdata`, when nothing can use it any longer: at the
+     * latest when the last service that shares it is freed, and before seconder_open() returns if
+     * it fails.
      */
     seconder_userdata_free lookup_userdata_free;
 } seconder_open_options;
@@ -2070,6 +2089,26 @@ seconder_status seconder_open(const char *url,
                               size_t options_size,
                               struct seconder_service **out,
                               struct seconder_error **error);
+
+/**
+ * Opens a service as seconder_open() does, with options that are written as text: for languages
+ * that can call C, and cannot make a struct of it.
+ *
+ * `options` has a line for each option: the name of the field in seconder_open_options, `=`, and the
+ * value. The time limit is `timeout` instead, in seconds, as in `timeout=2.5`; constants are words in
+ * small letters, as in `format=xml` and `callback_method=get`; flags are `yes` or `no`; the values of
+ * a list have spaces between them; `names` is the word in place of `svc`. Functions cannot be written.
+ * It may be NULL. A line that cannot be understood, an unknown name, and an option that is there
+ * twice are SECONDER_INVALID_ARGUMENT, and so is all that seconder_open() rejects.
+ *
+ * Free `out` with seconder_service_free().
+ */
+SECONDER_MUST_USE
+seconder_status seconder_open_text(const char *url,
+                                   const char *api_key,
+                                   const char *options,
+                                   struct seconder_service **out,
+                                   struct seconder_error **error);
 
 /**
  * Creates a second handle of a service, sharing its connections or its engine, with another time

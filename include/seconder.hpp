@@ -237,6 +237,14 @@ inline std::int32_t choice(std::optional<bool> made) noexcept
     return *made ? SECONDER_YES : SECONDER_NO;
 }
 
+/// In C, 0 selects the default, and -1 is 0.
+inline std::int32_t number_or_zero(std::optional<std::int32_t> given) noexcept
+{
+    if (!given)
+        return SECONDER_DEFAULT;
+    return *given == 0 ? -1 : *given;
+}
+
 /// A time that does not fit becomes the largest number, which calls reject.
 inline std::uint32_t milliseconds(std::chrono::milliseconds time) noexcept
 {
@@ -879,48 +887,41 @@ struct Names {
 
 /// Options of open(), documented in seconder_open_options.
 struct OpenOptions {
-    std::chrono::milliseconds timeout = {};
-    Repeats repeats = Repeats::standard;
-    Format format = Format::standard;
-    Generation generation = Generation::standard;
-    bool nested_as_json = false;
+    Names names = {};
     std::optional<std::string> ca_file = {};
     std::vector<std::string> pins = {};
     std::optional<std::string> client_certificate = {};
     std::optional<std::string> client_key = {};
     std::optional<std::string> proxy = {};
     std::vector<std::string> name_servers = {};
-    std::uint32_t service_uid = 0;
-    Names names = {};
+    std::optional<std::string> keyring = {};
     std::optional<std::string> application_name = {};
     std::optional<std::string> callback_url = {};
     std::optional<std::string> callback_ca_file = {};
     std::optional<std::string> install_link = {};
-    /// Such as "number_day=10 countries=1+44".
     std::optional<std::string> limits = {};
-    /// The application's own texts, as JSON.
     std::optional<std::string> texts = {};
     std::optional<std::string> otp_domain = {};
-    /// The plan that app_details() shows.
     std::optional<std::string> plan = {};
-    /// The picture of approval requests that have none of their own.
     std::optional<std::string> logo = {};
     std::optional<std::string> push_hosts = {};
-    std::optional<std::string> keyring = {};
-    Generation replies = Generation::standard;
+    std::chrono::milliseconds timeout = {};
+    Repeats repeats = Repeats::standard;
+    std::uint32_t service_uid = 0;
+    Format format = Format::standard;
+    Generation generation = Generation::standard;
     CallbackMethod callback_method = CallbackMethod::standard;
-    /// True if callback_url may lead to addresses that are not of the public Internet.
     std::optional<bool> callback_private = {};
+    Generation replies = Generation::standard;
+    std::optional<std::int32_t> offline_days = {};
     std::optional<bool> white_label = {};
     std::optional<bool> sms_enabled = {};
-    /// Sends codes to users who have an app too, unless a call says otherwise.
     std::optional<bool> force_codes = {};
     std::uint32_t token_length = 0;
     std::uint32_t authenticator_digits = 0;
     std::uint32_t authenticator_period = 0;
-    /// 0 forbids logins without the service.
-    std::optional<std::int32_t> offline_days = {};
     bool allow_loopback_http = false;
+    bool nested_as_json = false;
     bool must_exist = false;
     Deliver deliver = {};
     Post post = {};
@@ -3129,46 +3130,8 @@ inline seconder_names names(const Names &given) noexcept
     return c;
 }
 
-inline void client_options(seconder_open_options &c, const OpenOptions &given) noexcept
+inline void functions(seconder_open_options &c, const OpenOptions &given)
 {
-    c.timeout_ms = milliseconds(given.timeout);
-    c.repeats = static_cast<std::int32_t>(given.repeats);
-    c.format = static_cast<std::int32_t>(given.format);
-    c.generation = static_cast<std::int32_t>(given.generation);
-    c.nested_as_json = given.nested_as_json;
-    c.ca_file = text(given.ca_file);
-    c.client_certificate = text(given.client_certificate);
-    c.client_key = text(given.client_key);
-    c.proxy = text(given.proxy);
-    c.service_uid = given.service_uid;
-    c.allow_loopback_http = given.allow_loopback_http;
-}
-
-inline void engine_options(seconder_open_options &c, const OpenOptions &given)
-{
-    c.must_exist = given.must_exist;
-    c.application_name = text(given.application_name);
-    c.callback_url = text(given.callback_url);
-    c.callback_ca_file = text(given.callback_ca_file);
-    c.install_link = text(given.install_link);
-    c.limits = text(given.limits);
-    c.texts = text(given.texts);
-    c.otp_domain = text(given.otp_domain);
-    c.plan = text(given.plan);
-    c.logo = text(given.logo);
-    c.push_hosts = text(given.push_hosts);
-    c.keyring = text(given.keyring);
-    c.replies = static_cast<std::int32_t>(given.replies);
-    c.callback_method = static_cast<std::int32_t>(given.callback_method);
-    c.callback_private = choice(given.callback_private);
-    c.white_label = choice(given.white_label);
-    c.sms_enabled = choice(given.sms_enabled);
-    c.force_codes = choice(given.force_codes);
-    c.token_length = given.token_length;
-    c.authenticator_digits = given.authenticator_digits;
-    c.authenticator_period = given.authenticator_period;
-    if (given.offline_days)
-        c.offline_days = *given.offline_days == 0 ? -1 : *given.offline_days;
     // All are copied before C owns any, so that nothing leaks if an allocation throws.
     auto deliver = given.deliver ? std::make_unique<Deliver>(given.deliver) : nullptr;
     auto post = given.post ? std::make_unique<Post>(given.post) : nullptr;
@@ -3196,18 +3159,50 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
 inline Result<Service> try_open(const Text &url, const Text &api_key = nullptr,
                                 const OpenOptions &options = {})
 {
+    const seconder_names names = detail::names(options.names);
     const std::vector<const char *> pins = detail::texts(options.pins);
     const std::vector<const char *> name_servers = detail::texts(options.name_servers);
-    const seconder_names names = detail::names(options.names);
     seconder_open_options c = {};
-    detail::client_options(c, options);
+    c.ca_file = detail::text(options.ca_file);
     c.pins = pins.data();
     c.pins_count = pins.size();
+    c.client_certificate = detail::text(options.client_certificate);
+    c.client_key = detail::text(options.client_key);
+    c.proxy = detail::text(options.proxy);
     c.name_servers = name_servers.data();
     c.name_servers_count = name_servers.size();
+    c.keyring = detail::text(options.keyring);
+    c.application_name = detail::text(options.application_name);
+    c.callback_url = detail::text(options.callback_url);
+    c.callback_ca_file = detail::text(options.callback_ca_file);
+    c.install_link = detail::text(options.install_link);
+    c.limits = detail::text(options.limits);
+    c.texts = detail::text(options.texts);
+    c.otp_domain = detail::text(options.otp_domain);
+    c.plan = detail::text(options.plan);
+    c.logo = detail::text(options.logo);
+    c.push_hosts = detail::text(options.push_hosts);
+    c.timeout_ms = detail::milliseconds(options.timeout);
+    c.repeats = static_cast<std::int32_t>(options.repeats);
+    c.service_uid = options.service_uid;
+    c.format = static_cast<std::int32_t>(options.format);
+    c.generation = static_cast<std::int32_t>(options.generation);
+    c.callback_method = static_cast<std::int32_t>(options.callback_method);
+    c.callback_private = detail::choice(options.callback_private);
+    c.replies = static_cast<std::int32_t>(options.replies);
+    c.offline_days = detail::number_or_zero(options.offline_days);
+    c.white_label = detail::choice(options.white_label);
+    c.sms_enabled = detail::choice(options.sms_enabled);
+    c.force_codes = detail::choice(options.force_codes);
+    c.token_length = options.token_length;
+    c.authenticator_digits = options.authenticator_digits;
+    c.authenticator_period = options.authenticator_period;
+    c.allow_loopback_http = options.allow_loopback_http;
+    c.nested_as_json = options.nested_as_json;
+    c.must_exist = options.must_exist;
     c.names = &names;
     c.names_size = sizeof names;
-    detail::engine_options(c, options);
+    detail::functions(c, options);
     return detail::call<Service>(seconder_open, url.c_str(), api_key.c_str(), &c, sizeof c);
 }
 

@@ -2,9 +2,9 @@
 //!
 //! `app_settings!` passes the list to another macro, which makes one thing of all of them: the structs that hold
 //! them and what is stored (`engine/app_settings.rs`), the setters of `Settings` (`service/engine_settings.rs`),
-//! and the options of C (`capi/settings.rs`). The program, Python, and the check that a setting is for the URL
-//! go by the table [`APP_SETTINGS`]. The columns stay in `engine/store/tables.rs`: their order is part of the
-//! database's version. The fields in C, and the arguments of `open` in Python, stay with their documents too.
+//! and what generates the options of C and C++ and the parameters of Python. The program, the C interface, Python,
+//! and the check that a setting is for the URL go by the table [`APP_SETTINGS`]. The columns stay in
+//! `engine/store/tables.rs`: their order is part of the database's version.
 
 /// A setting of an application.
 #[derive(Debug)]
@@ -44,6 +44,14 @@ pub enum SettingKind {
     Limits,
     /// Texts of messages, as JSON. An empty text removes what is stored.
     Texts,
+    /// A time in seconds, which may have a fraction.
+    Time,
+    /// Texts without spaces, separated by spaces.
+    List,
+    /// The word of [`Names::new`](crate::wire::Names::new).
+    Names,
+    /// A function, which no text stands for.
+    Function,
 }
 
 /// Passes the settings to the macro that is named.
@@ -114,8 +122,8 @@ macro_rules! app_settings {
                 kind: Number(0, calls::MOST_OFFLINE_DAYS), value: "DAYS", label: "offline days",
             }
             /// The limits to change, as NAME=VALUE, such as number_day=10 or countries=1+44.
-            /// They are separated by spaces or commas, and the setting may be given several times. Default: those
-            /// stored in the database, also for names that are not given.
+            /// They are separated by spaces or commas. Default: those stored in the database, also for names that are
+            /// not given.
             limits as limits {
                 given: String, kept: Limits, shown: String, default: Limits::default(),
                 kind: Limits, value: "NAME=VALUE", label: "limits",

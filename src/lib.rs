@@ -32,6 +32,8 @@ pub mod keyring;
 pub mod links;
 pub mod model;
 pub mod offline;
+#[cfg(any(feature = "engine", feature = "remote"))]
+mod open_options;
 pub mod otp;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -55,6 +57,9 @@ pub use calls::{Call, Handle, Verdict, Verify};
 pub use error::{Error, Rejection, Result, Stage};
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub use interrupt::{Canceller, Interrupt, interrupted};
+#[cfg(any(feature = "engine", feature = "remote"))]
+#[doc(hidden)]
+pub use open_options::{OPEN_OPTIONS, OpenOption};
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub use service::{ApprovalPoll, ApprovalWait, Scheme, Service, Settings, Sleep, Sleeper, open};
 

@@ -9,11 +9,10 @@ mod engine_settings;
 mod factors;
 #[cfg(feature = "remote")]
 mod forwarding;
-#[cfg(feature = "https")]
-mod https_settings;
 mod making;
 #[cfg(feature = "engine")]
 mod operating;
+mod options;
 mod phones;
 #[cfg(feature = "remote")]
 mod remote_settings;
@@ -33,7 +32,6 @@ use crate::interrupt::Interrupt;
 use crate::model::{ApiKey, ApprovalId, DisplayText, LoginName, Secret, Token, UserId};
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
-use crate::wire::Names;
 #[cfg(all(feature = "engine", feature = "remote"))]
 use crate::wire::Reply;
 use crate::{Error, Result};
@@ -113,30 +111,6 @@ impl Settings {
             #[cfg(feature = "remote")]
             remote: RemoteSettings::default(),
         }
-    }
-
-    /// The application's API key. A remote service requires it; an engine generates one for the
-    /// first application of a new database unless one is given. A service on this machine (`unix:`)
-    /// recognises the user of this process instead.
-    pub fn api_key(mut self, key: impl Into<String>) -> Settings {
-        self.api_key = Some(Secret::new(key));
-        self.note("api_key")
-    }
-
-    /// The names that a remote service uses where the interface document says `svc`, or that an
-    /// engine and a server in front of it use. Default: for a remote service, the names in the
-    /// document; for an engine, the names stored in the database, and the document's in a new one.
-    ///
-    /// A database keeps the names that it was created with, because its clients depend on them:
-    /// opening it with others is rejected.
-    pub fn names(mut self, names: Names) -> Settings {
-        #[cfg(feature = "engine")]
-        {
-            self.engine.names = Some(names.clone());
-        }
-        #[cfg(feature = "remote")]
-        self.remote.names.clone_from(&names);
-        self
     }
 
     /// Opens the service.

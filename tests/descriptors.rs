@@ -59,7 +59,7 @@ fn child_without_descriptors() {
     }
     is_unavailable(trusting().open(), Stage::Tls);
     is_unavailable(settings(&url).open(), Stage::Tls);
-    is_unavailable(trusting().client_certificate(ca_file, ca_file).open(), Stage::Tls);
+    is_unavailable(trusting().client_certificate(ca_file).client_key(ca_file).open(), Stage::Tls);
     is_unavailable(verify(&remote), Stage::Connect);
     is_unavailable(verify(&named), Stage::Dns);
     is_unavailable(verify(&queried), Stage::Dns);

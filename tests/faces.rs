@@ -5,8 +5,6 @@
 mod c;
 #[path = "faces/header.rs"]
 mod header;
-#[path = "faces/opening.rs"]
-mod opening;
 #[path = "faces/operations.rs"]
 mod operations;
 #[path = "faces/python.rs"]

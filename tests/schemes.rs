@@ -22,7 +22,8 @@ const OF_A_CLIENT: &[(&str, Set)] = &[
 const OF_THE_NETWORK: &[(&str, Set)] = &[
     ("ca_file", |s| s.ca_file("/no/such/file")),
     ("pin", |s| s.pin("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")),
-    ("client_certificate", |s| s.client_certificate("/no/such/file", "/no/such/file")),
+    ("client_certificate", |s| s.client_certificate("/no/such/file")),
+    ("client_key", |s| s.client_key("/no/such/file")),
     ("proxy", |s| s.proxy("http://127.0.0.1:1")),
     ("name_server", |s| s.name_server("192.0.2.1")),
     ("allow_loopback_http", |s| s.allow_loopback_http(true)),

@@ -154,15 +154,16 @@ fn a_client_presents_its_certificate() {
     let (known, stranger) =
         (Identity::signed(params(), &clients), Identity::signed(params(), &others));
     let (certificate, key) = known.files();
-    is_right(pinned().client_certificate(&certificate, &key));
-    for settings in [pinned(), pinned().client_certificate(stranger.files().0, stranger.files().1)]
+    is_right(pinned().client_certificate(&certificate).client_key(&key));
+    for settings in
+        [pinned(), pinned().client_certificate(stranger.files().0).client_key(stranger.files().1)]
     {
         let error = verify(settings).unwrap_err();
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");
         assert!(error.to_string().contains("setting client_certificate"), "{error}");
     }
     let error = |certificate: &Path, key: &Path| {
-        let error = pinned().client_certificate(certificate, key).open().unwrap_err();
+        let error = pinned().client_certificate(certificate).client_key(key).open().unwrap_err();
         assert!(
             matches!(
                 &error,

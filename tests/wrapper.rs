@@ -50,8 +50,10 @@ fn every_function_and_constant_is_wrapped() {
     let (words, header) = (words(), Header::read());
     let functions = header.functions.iter().map(|function| &function.name);
     let constants = header.constants.iter().map(|constant| &constant.name);
+    // Options as text are for languages that have no struct of C.
+    let is_wrapped = |name: &&String| words.contains(*name) || *name == "seconder_open_text";
     let missing: Vec<&String> =
-        functions.chain(constants).filter(|name| !words.contains(*name)).collect();
+        functions.chain(constants).filter(|name| !is_wrapped(name)).collect();
     assert!(missing.is_empty(), "include/seconder.hpp:1: does not use {missing:?}");
 }
 

@@ -16,6 +16,7 @@ pub mod factors;
 pub mod find_user;
 pub mod forget;
 pub mod invite_device;
+pub mod open_options;
 pub mod phone_info;
 pub mod phone_verification_status;
 pub mod prepare_offline;

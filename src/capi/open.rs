@@ -1,18 +1,18 @@
 //! Opening a service, and the version and the parts of the library.
 
-use super::deliver::{self, seconder_deliver};
+use super::deliver;
 use super::error::seconder_error;
-use super::ffi::{self, Flag, Plain, Text, free, run, with_out, within};
+use super::ffi::{self, Text, free, run, with_out, within};
+use super::generated::open_options::seconder_open_options;
 use super::log::Slot;
-use super::lookup::{self, seconder_lookup};
-use super::names::seconder_names;
-use super::post::{self, seconder_post};
+use super::lookup;
+use super::post;
 use super::settings;
 use super::status::{SECONDER_OK, seconder_status};
-use super::userdata::{Userdata, seconder_userdata_free};
+use super::userdata::Userdata;
 use crate::model::ApiKey;
 use crate::{Canceller, Service};
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
@@ -35,185 +35,6 @@ impl seconder_service {
         seconder_service { service, canceller, log, api_keys: Mutex::default() }
     }
 }
-
-/// Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
-/// option says which URLs it is for: "Remote service" is https: (and http: to this machine) and
-/// unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite:, postgres:
-/// and sandbox:. An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that no program
-/// relies on it.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct seconder_open_options {
-    /// Remote service: the time limit of a whole call, in milliseconds, at most 3600000. Default:
-    /// 10000.
-    pub timeout_ms: u32,
-    /// Remote service: which calls are retried if it asks to wait and the wait fits into the time
-    /// limit, one of SECONDER_REPEATS_... Default: SECONDER_REPEATS_QUESTIONS.
-    pub repeats: i32,
-    /// Remote service: the format of responses, SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
-    /// Default: JSON.
-    pub format: i32,
-    /// Remote service: the generation of the interface to use (interface 9),
-    /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the current one.
-    pub generation: i32,
-    /// Network: a PEM file of certificates to trust instead of the system's: of authorities,
-    /// or the service's own if it is self-signed.
-    pub ca_file: *const c_char,
-    /// Network: pinned public keys. The service must present one of them. Each is "sha256/"
-    /// followed by the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` only
-    /// the pins are checked; with it, both must match.
-    pub pins: *const *const c_char,
-    /// The number of keys at `pins`, at most 1000.
-    pub pins_count: usize,
-    /// Network: a PEM file with the certificate that this client presents, followed by the
-    /// chain up to an authority that the service trusts. Requires `client_key`.
-    pub client_certificate: *const c_char,
-    /// Network: a PEM file with the private key of `client_certificate`, not encrypted with a password.
-    pub client_key: *const c_char,
-    /// Network: a proxy to connect through, as "http://host:port" or
-    /// "http://user:password@host:port". Default: none.
-    pub proxy: *const c_char,
-    /// Network: name servers to query, in this order, instead of those in /etc/resolv.conf:
-    /// IP addresses with or without a port, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
-    pub name_servers: *const *const c_char,
-    /// The number of servers at `name_servers`, at most 1000.
-    pub name_servers_count: usize,
-    /// Both: the names that the service uses where the interface document says `svc`. Default, also
-    /// where every field is NULL: for a remote service the document's; for an engine those stored
-    /// in the database, the document's in a new one. A database that was created with other names
-    /// is SECONDER_INVALID_ARGUMENT.
-    pub names: *const seconder_names,
-    /// The size of the struct at `names`: `sizeof *names`.
-    pub names_size: usize,
-    /// Engine: the application's name in messages and authenticator apps, 1 to 64 bytes without
-    /// colons and line feeds. Default: the name stored in the database, "Seconder" in a new one.
-    pub application_name: *const c_char,
-    /// Engine: the URL to which answers to approval requests are posted (interface 6), an https:
-    /// URL or an http: one of this machine. "" removes the stored one. Default: the URL stored in
-    /// the database, none in a new one.
-    pub callback_url: *const c_char,
-    /// Engine: a PEM file with the authorities to trust when callbacks are posted, or the
-    /// application's own certificate, instead of the system's. Every process that uses the database
-    /// reads it when it posts a callback. A post function decides itself whom to trust. ""
-    /// removes the stored one. Default: the file stored in the database, none in a new one.
-    pub callback_ca_file: *const c_char,
-    /// Engine: the link to the app that a new user receives by SMS (interface 4.1), an https: URL of
-    /// at most 2048 characters. "" removes the stored one. Default: the link stored in the database,
-    /// none in a new one, and then no message is sent.
-    pub install_link: *const c_char,
-    /// `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database. A
-    /// database that was created with one is SECONDER_STORAGE without it, or with another one. Default
-    /// for `sqlite:`: the file next to the database that is named like it with `.keys` at the end; it is
-    /// created with a new database, readable by its owner only. With `postgres:` it is required:
-    /// `seconder keyring create` makes the file, and each machine has a copy of it.
-    pub keyring: *const c_char,
-    /// Engine: limits of the application, as name=value, separated by spaces or commas, such as
-    /// "number_day=10 countries=1+44". Those that are not given stay as they are stored in the
-    /// database. docs/limits.md lists them.
-    pub limits: *const c_char,
-    /// Engine: the application's own texts of messages, as a JSON object of languages, each of them an
-    /// object of texts, such as {"de": {"sms": "{{code}} ist Ihr Code."}}: docs/texts.md describes them.
-    /// They replace those that are stored; "" removes them. Default: those stored in the database, none
-    /// in a new one, so that the texts that are built in are used.
-    pub texts: *const c_char,
-    /// Engine: the domain of the page on which users enter codes, such as "example.com". Each SMS with a
-    /// code then ends with a line such as "@example.com #123456", by which browsers offer the code on
-    /// pages of that domain alone. "" removes the stored one. Default: the domain stored in the database,
-    /// none in a new one.
-    pub otp_domain: *const c_char,
-    /// Engine: what seconder_app_details() says was booked, 1 to 64 bytes. Default: the text stored in the
-    /// database, "embedded" in a new one.
-    pub plan: *const c_char,
-    /// Engine: the picture that approval requests show which have no logos (interface 4.12), an https:
-    /// URL of at most 2048 characters. "" removes the stored one. Default: the one stored in the
-    /// database, none in a new one.
-    pub logo: *const c_char,
-    /// Engine: further hosts of push services to which messages for phones are posted, besides the hosts of the
-    /// makers of browsers, such as "push.example *.push.example"; "127.0.0.1:8080" for one on this machine.
-    pub push_hosts: *const c_char,
-    /// Engine: the generation of the bodies that a server in front of it replies with (interface 9),
-    /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
-    /// database, the current one in a new one.
-    pub replies: i32,
-    /// Engine: how callbacks are sent, SECONDER_CALLBACK_METHOD_POST or SECONDER_CALLBACK_METHOD_GET.
-    /// Default: the method stored in the database, POST in a new one.
-    pub callback_method: i32,
-    /// Engine: whether `callback_url` may lead to addresses that are not of the public Internet (private
-    /// networks and this machine): SECONDER_YES or SECONDER_NO. A URL with "localhost" or
-    /// a loopback address leads to this machine in any case, and nowhere else. A post function decides
-    /// itself. Default: what is stored in the database, no in a new one.
-    pub callback_private: i32,
-    /// Engine: whether seconder_app_details() says that the application has an app of its own: SECONDER_YES
-    /// or SECONDER_NO. Default: what is stored in the database, no in a new one.
-    pub white_label: i32,
-    /// Engine: whether SMS are sent: SECONDER_YES or SECONDER_NO. Without them, codes can be spoken in
-    /// calls. Default: what is stored in the database, yes in a new one.
-    pub sms_enabled: i32,
-    /// Engine: whether users who have an app are sent codes by SMS and calls too, unless a call sets
-    /// `force`: SECONDER_YES or SECONDER_NO. Default: what is stored in the database, no in a new one.
-    pub force_codes: i32,
-    /// Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
-    /// in the database, 7 in a new one.
-    pub token_length: u32,
-    /// Engine: the number of digits of codes of authenticator apps enrolled from now on, 6 to 8.
-    /// Default: the number stored in the database, 6 in a new one, which every app supports.
-    pub authenticator_digits: u32,
-    /// Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: the time stored in the
-    /// database, 30 in a new one, which every app supports.
-    pub authenticator_period: u32,
-    /// Socket: the number of the user who runs the service, as `id -u NAME` prints it. Before anything
-    /// is sent, the user who listens on the socket is checked: root, the user of this process and
-    /// this one are trusted, and everyone else is SECONDER_UNAVAILABLE. Default: only the first two.
-    pub service_uid: u32,
-    /// Engine: for how many days, 1 to 7, a login machine may check the codes of authenticator apps
-    /// while it cannot reach the service; -1 forbids it. Default: the number stored in the database,
-    /// none in a new one. See seconder_prepare_offline().
-    pub offline_days: i32,
-    /// Network: allows `http://` to this machine itself. For tests only: the API key is then
-    /// sent in the clear.
-    pub allow_loopback_http: Flag,
-    /// Remote service: sends `details`, `hidden_details` and `data` in a JSON body if they hold
-    /// anything but texts, for services that are known to read JSON. Default: a form, which every
-    /// service reads, and in which numbers and flags become text; nulls, empty lists and empty
-    /// objects are left out; and a name that is empty or has brackets is
-    /// SECONDER_INVALID_ARGUMENT.
-    pub nested_as_json: Flag,
-    /// `sqlite:` and `postgres:`: requires that the database exists: a file that is missing, and a
-    /// database without tables, is SECONDER_STORAGE. With it, a mistyped path is an error rather than a
-    /// new database without users. Default: the file or the tables are created.
-    pub must_exist: Flag,
-    /// Engine: the function that delivers SMS and voice calls. Default for `sqlite:`: messages are
-    /// written as text files to a folder next to the database, named like the database with `.spool` for
-    /// `.db`; a file is removed after its code has expired. With `postgres:` there is no default, and
-    /// requesting a code fails; a sandbox delivers nothing.
-    pub deliver: seconder_deliver,
-    /// Passed to the deliver function. It must be safe to use from many threads at once.
-    pub deliver_userdata: *mut c_void,
-    /// Called exactly once with `deliver_userdata`, when nothing can use it any longer: at the latest
-    /// when the last service that shares it is freed, and before seconder_open() returns if it
-    /// fails.
-    pub deliver_userdata_free: seconder_userdata_free,
-    /// Engine: the function that posts callbacks. Default: HTTPS within 15 s, trusting
-    /// `callback_ca_file` or else the system's authorities.
-    pub post: seconder_post,
-    /// Passed to the post function. It must be safe to use from many threads at once.
-    pub post_userdata: *mut c_void,
-    /// Called exactly once with `post_userdata`, under the same conditions as
-    /// `deliver_userdata_free`.
-    pub post_userdata_free: seconder_userdata_free,
-    /// Engine: the function that looks numbers up: their carrier, their type, and whether they were
-    /// ported. How often is limited by `lookup_day` of `limits`, and what it says is used again for some
-    /// days. Default: only what numbering plans say is known.
-    pub lookup: seconder_lookup,
-    /// Passed to the lookup function. It must be safe to use from many threads at once.
-    pub lookup_userdata: *mut c_void,
-    /// Called exactly once with `lookup_userdata`, under the same conditions as
-    /// `deliver_userdata_free`.
-    pub lookup_userdata_free: seconder_userdata_free,
-}
-
-// SAFETY: numbers, pointers, and functions that may be NULL.
-unsafe impl Plain for seconder_open_options {}
 
 /// Opens a service.
 ///
@@ -261,6 +82,35 @@ pub unsafe extern "C" fn seconder_open(
         with_out(out, error, move || {
             rest?;
             let service = settings::open(url, api_key, &options, (deliver, post, lookup))?;
+            Ok(seconder_service::new(&service, Slot::default()))
+        })
+    }
+}
+
+/// Opens a service as seconder_open() does, with options that are written as text: for languages
+/// that can call C, and cannot make a struct of it.
+///
+/// `options` has a line for each option: the name of the field in seconder_open_options, `=`, and the
+/// value. The time limit is `timeout` instead, in seconds, as in `timeout=2.5`; constants are words in
+/// small letters, as in `format=xml` and `callback_method=get`; flags are `yes` or `no`; the values of
+/// a list have spaces between them; `names` is the word in place of `svc`. Functions cannot be written.
+/// It may be NULL. A line that cannot be understood, an unknown name, and an option that is there
+/// twice are SECONDER_INVALID_ARGUMENT, and so is all that seconder_open() rejects.
+///
+/// Free `out` with seconder_service_free().
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_open_text(
+    url: *const c_char,
+    api_key: *const c_char,
+    options: *const c_char,
+    out: *mut *mut seconder_service,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header requires.
+    unsafe {
+        with_out(out, error, || {
+            let service = settings::open_text(url, api_key, options)?;
             Ok(seconder_service::new(&service, Slot::default()))
         })
     }

@@ -71,7 +71,9 @@ pub(crate) type Tls = Arc<ClientConfig>;
 pub(crate) fn tls(verify: &Verify, own: Option<(PathBuf, PathBuf)>) -> crate::Result<Tls> {
     let settings = RemoteSettings {
         #[cfg(feature = "client-certificates")]
-        client_certificate: own.clone(),
+        client_certificate: own.as_ref().map(|(certificate, _)| certificate.clone()),
+        #[cfg(feature = "client-certificates")]
+        client_key: own.as_ref().map(|(_, key)| key.clone()),
         ca_file: match verify {
             Verify::Authority(file) | Verify::Host(Some(file)) => Some(file.clone()),
             Verify::Nothing | Verify::Host(None) => None,

@@ -20,7 +20,9 @@ pub(crate) struct RemoteSettings {
     #[cfg(feature = "https")]
     pub(crate) pins: Vec<String>,
     #[cfg(feature = "client-certificates")]
-    pub(crate) client_certificate: Option<(PathBuf, PathBuf)>,
+    pub(crate) client_certificate: Option<PathBuf>,
+    #[cfg(feature = "client-certificates")]
+    pub(crate) client_key: Option<PathBuf>,
     #[cfg(feature = "https")]
     pub(crate) proxy: Option<Secret>,
     #[cfg(feature = "https")]
@@ -51,6 +53,8 @@ impl Default for RemoteSettings {
             pins: Vec::new(),
             #[cfg(feature = "client-certificates")]
             client_certificate: None,
+            #[cfg(feature = "client-certificates")]
+            client_key: None,
             #[cfg(feature = "https")]
             proxy: None,
             #[cfg(feature = "https")]

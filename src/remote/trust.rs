@@ -58,9 +58,11 @@ impl Trust {
             .dangerous()
             .with_custom_certificate_verifier(verifier);
         #[cfg(feature = "client-certificates")]
-        let config = match &settings.client_certificate {
-            None => config.with_no_client_auth(),
-            Some((certificate, key)) => {
+        let config = match (&settings.client_certificate, &settings.client_key) {
+            (None, None) => config.with_no_client_auth(),
+            (Some(_), None) => return Err(needs("client_key", "client_certificate")),
+            (None, Some(_)) => return Err(needs("client_certificate", "client_key")),
+            (Some(certificate), Some(key)) => {
                 let (chain, private) = client_certificate(certificate, key)?;
                 config.with_client_auth_cert(chain, private).map_err(|_| {
                     let why =
@@ -94,6 +96,11 @@ impl Trust {
     pub(super) fn authorities(file: &Path) -> Result<Trust> {
         Trust::new(&RemoteSettings { ca_file: Some(file.to_owned()), ..RemoteSettings::default() })
     }
+}
+
+#[cfg(feature = "client-certificates")]
+fn needs(missing: &'static str, given: &str) -> Error {
+    Error::invalid_argument(missing, format!("must come with {given}"))
 }
 
 fn verifier(

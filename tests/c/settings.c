@@ -361,6 +361,58 @@ static void no_service(void)
     CHECK(stage("http://127.0.0.1:1", &options) == SECONDER_STAGE_CONNECT);
 }
 
+#define OPTIONS_INVALID(parameter, options) \
+    EXPECT_INVALID(parameter, seconder_open_text(url, "key", options, &service, &error))
+
+static void options_as_text(void)
+{
+    static const char *const options = "token_length=8\r\n\nplan=two words, and = too\nwhite_label=yes\n"
+                                       "limits=number_day=9 countries=1+44\nmust_exist=no";
+    char url[4096];
+    seconder_service *service = GARBAGE(seconder_service);
+    seconder_application *details;
+    snprintf(url, sizeof url, "sqlite:%s/text.db", folder);
+    OPTIONS_INVALID("options", "token_length");
+    OPTIONS_INVALID("options", "plan=a\nplan=b");
+    OPTIONS_INVALID("options", "api_key=other");
+    OPTIONS_INVALID("settings", "tokens=8");
+    OPTIONS_INVALID("settings", "=8");
+    OPTIONS_INVALID("token_length", "token_length=many");
+    OPTIONS_INVALID("token_length", "token_length=5");
+    OPTIONS_INVALID("white_label", "white_label=maybe");
+    OPTIONS_INVALID("timeout", "timeout=2.5");
+    OPTIONS_INVALID("deliver", "deliver=deliver");
+    OPTIONS_INVALID("options", "\xff=1");
+    CHECK(service == NULL);
+    EXPECT(SECONDER_OK, seconder_open_text(url, "key", options, &service, &error));
+    EXPECT(SECONDER_OK, seconder_app_details(service, NULL, 0, &details, &error));
+    CHECK(same(seconder_application_plan(details), "two words, and = too"));
+    CHECK(seconder_application_white_label(details));
+    seconder_application_free(details);
+    seconder_service_free(service);
+    EXPECT(SECONDER_OK, seconder_open_text(url, "key", NULL, &service, &error));
+    seconder_service_free(service);
+}
+
+/* A service that cannot be reached shows that its options were taken. */
+static void options_of_a_client_as_text(void)
+{
+    const char *url = "https://2fa.example.com";
+    seconder_service *service;
+    OPTIONS_INVALID("pins", "pins=sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= sha256/x");
+    OPTIONS_INVALID("timeout", "timeout=0");
+    OPTIONS_INVALID("timeout", "timeout=3601");
+    OPTIONS_INVALID("format", "format=JSON");
+    OPTIONS_INVALID("plan", "plan=annual");
+    EXPECT(SECONDER_OK, seconder_open_text(url, "key", "timeout=2\nname_servers=127.0.0.1:1", &service,
+                                           &error));
+    CHECK(seconder_verify(service, "123456", 1, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
+    CHECK(seconder_error_stage(error) == SECONDER_STAGE_DNS);
+    seconder_error_free(error);
+    error = NULL;
+    seconder_service_free(service);
+}
+
 static void second_handles(void)
 {
     seconder_service *service = open_or_die("https://2fa.example.com", "key", NULL);
@@ -385,5 +437,7 @@ int main(int count, char **arguments)
     names_of_a_database();
     no_service();
     second_handles();
+    options_as_text();
+    options_of_a_client_as_text();
     return 0;
 }

@@ -1,13 +1,11 @@
-//! Compares the C header with the library's own declarations: with serde's fields for replies, and
-//! with the Rust sources for everything else. Items that C names differently are listed with the
-//! reason.
+//! Compares what is written by hand in the C header with the Rust sources. Items that C names differently are listed
+//! with the reason.
 
 use super::sources::{
     Takes, constant_case, functions, members, methods, parameters, variant_fields, variants,
 };
-use super::{fields, in_the_api, read};
-use seconder::calls::*;
-use seconder::engine::{APP_SETTINGS, AuditFilter};
+use super::{fields, read};
+use seconder::engine::AuditFilter;
 use std::collections::BTreeSet;
 
 const HEADER: &str = "include/seconder.h";
@@ -64,87 +62,13 @@ fn is_struct(what: &str, names: &[String], c: &str, others: &[Mapped], own: &[&s
     assert!(more.is_empty(), "{HEADER}:1: struct {c}: Rust has no {more:?}");
 }
 
-/// Checks that a call's reply has an accessor in C for each field. `prefix` is what their names
-/// begin with. Returns the name of the call.
-fn reply<C: Call>(prefix: &str, others: &[Mapped]) -> &'static str {
-    // A list has a function for its count, and one for an item by its index.
-    let there: BTreeSet<String> = c_functions()
-        .iter()
-        .flat_map(|name| match name.strip_suffix("_count") {
-            Some(one) if c_functions().contains(one) => vec![format!("{one}s"), name.clone()],
-            _ => vec![name.clone()],
-        })
-        .collect();
-    let names: Vec<String> = fields::<C::Reply>().iter().map(|name| in_the_api(name)).collect();
-    expect_all(C::ROUTE.name, &names, &format!("seconder_{prefix}_"), others, &there);
-    C::ROUTE.name
-}
-
 #[test]
-fn every_field_of_every_reply_has_an_accessor() {
-    let verdict = [
-        mapped("verdict", &[], "it is the status of seconder_verify()"),
-        mapped("reused", &[], "it is the status SECONDER_TOKEN_REUSED"),
-        mapped("error_code", &["seconder_error_service_code"], "it is in the error"),
-    ];
-    let similar = [mapped("similar_id", &[], "seconder_approval_approved_unbound() compares it")];
-    let recognition = [mapped("recognition", &[], "it is the status of seconder_recognise()")];
-    let id = [mapped("id", &["seconder_user_created_user_id"], "every other reply calls it that")];
-    let compared = [
-        reply::<CreateUser>("user_created", &id),
-        reply::<RequestSms>("code_requested", &[]),
-        reply::<RequestCall>("code_requested", &[]),
-        reply::<Verify>("verification", &verdict),
-        reply::<DeleteUser>("done", &[]),
-        reply::<RegisterActivity>("done", &[]),
-        reply::<AppDetails>("application", &[]),
-        reply::<UserStatus>("user_status_reply", &[]),
-        reply::<AppStats>("statistics", &[]),
-        reply::<StartPhoneVerification>("phone_verification_started", &[]),
-        reply::<PhoneInfo>("phone_information", &[]),
-        reply::<CreateApproval>("approval_created", &[]),
-        reply::<CheckApproval>("approval", &similar),
-        reply::<CheckPhoneVerification>("done", &[]),
-        reply::<PhoneVerificationStatus>("phone_verification_record", &[]),
-        reply::<EnrolAuthenticator>("authenticator_enrolled", &[]),
-        reply::<FindUser>("found_user", &[]),
-        reply::<SetLogin>("done", &[]),
-        reply::<RemoveLogin>("done", &[]),
-        reply::<CreateRecoveryCodes>("recovery_codes", &[]),
-        reply::<PrepareOffline>("offline_prepared", &[]),
-        reply::<ReportOffline>("done", &[]),
-        reply::<ConfirmAuthenticator>("verification", &verdict),
-        reply::<RemoveAuthenticator>("done", &[]),
-        reply::<Devices>("registered_devices", &[]),
-        reply::<RemoveDevice>("done", &[]),
-        reply::<Remember>("remembered", &[]),
-        reply::<Recognise>("browser_check", &recognition),
-        reply::<Forget>("done", &[]),
-        reply::<UnlockUser>("done", &[]),
-        reply::<InviteDevice>("device_invited", &[]),
-    ];
-    let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
-    assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
-}
-
-#[test]
-fn every_struct_has_the_fields_of_its_rust_type() {
-    let serde = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
-    is_struct("Device", &serde(fields::<Device>()), "seconder_device_info", &[], &[]);
-    let month = serde(fields::<MonthlyStatistic>());
-    is_struct("MonthlyStatistic", &month, "seconder_monthly_statistic", &[], &[]);
-    let login = serde(fields::<OfflineLogin>());
-    is_struct("OfflineLogin", &login, "seconder_offline_login", &[], &[]);
-    let app = serde(fields::<Authenticator>());
-    is_struct("Authenticator", &app, "seconder_authenticator", &[], &[]);
-    let device = serde(fields::<RegisteredDevice>());
-    is_struct("RegisteredDevice", &device, "seconder_registered_device", &[], &[]);
-    is_struct("Logo", &serde(fields::<Logo>()), "seconder_logo", &[], &[]);
+fn every_struct_that_is_written_by_hand_has_the_fields_of_its_rust_type() {
     let request = members("src/engine/approvals.rs", "ApprovalRequest");
     is_struct("ApprovalRequest", &request, "seconder_approval_request", &[], &[]);
     let entry = members("src/engine/audit.rs", "AuditEntry");
     is_struct("AuditEntry", &entry, "seconder_audit_entry", &[], &[]);
-    let filter = serde(fields::<AuditFilter>());
+    let filter: Vec<String> = fields::<AuditFilter>().iter().map(|n| (*n).to_owned()).collect();
     is_struct("AuditFilter", &filter, "seconder_audit_options", &[], &["after", "most"]);
     let received = members("src/callback.rs", "Received");
     is_struct("Received", &received, "seconder_callback", &[], &[]);
@@ -236,27 +160,8 @@ fn every_field_of_an_error_has_an_accessor() {
 }
 
 #[test]
-fn every_setting_is_an_option() {
-    let by_value = |takes: Takes| takes == Takes::ByValue;
-    let mut settings = methods("src/service.rs", "Settings", by_value);
-    settings.extend(methods("src/service/engine_settings.rs", "Settings", by_value));
-    settings.extend(APP_SETTINGS.iter().map(|setting| setting.name.to_owned()));
-    settings.extend(methods("src/service/https_settings.rs", "Settings", by_value));
-    settings.extend(methods("src/service/remote_settings.rs", "Settings", by_value));
-    let others = [
-        mapped("api_key", &[], "an argument of seconder_open()"),
-        mapped("open", &[], "seconder_open() itself"),
-        mapped("app_settings", &[], "several settings at once, which are options of their own"),
-        mapped("clock", &[], "only tests in Rust replace the clock"),
-        mapped("random", &[], "only tests in Rust replace the random numbers"),
-        mapped("push", &[], "only tests in Rust replace what sends push messages"),
-        mapped("timeout", &["timeout_ms"], "the name of a number includes its unit"),
-        mapped("pin", &["pins"], "a list in place of many calls"),
-        mapped("name_server", &["name_servers"], "a list in place of many calls"),
-        mapped("client_certificate", &["client_certificate", "client_key"], "two files"),
-    ];
-    is_struct("Settings", &settings, "seconder_open_options", &others, &[]);
-    let names = methods("src/wire/names.rs", "Names", by_value);
+fn names_have_every_part() {
+    let names = methods("src/wire/names.rs", "Names", |takes| takes == Takes::ByValue);
     is_struct("Names", &names, "seconder_names", &[], &["word"]);
 }
 

@@ -3,7 +3,6 @@
 
 use super::{names, python_parameters as parameters, read, sources};
 use seconder::calls::ROUTES;
-use seconder::engine::APP_SETTINGS;
 use std::collections::BTreeSet;
 
 const PACKAGE: &str = "bindings/python/seconder";
@@ -59,32 +58,7 @@ fn events_messages_and_devices_have_their_fields() {
 }
 
 #[test]
-fn every_setting_is_a_parameter() {
-    let mut rust = methods("src/service.rs", "Settings");
-    rust.extend(methods("src/service/engine_settings.rs", "Settings"));
-    rust.extend(methods("src/service/https_settings.rs", "Settings"));
-    rust.extend(methods("src/service/remote_settings.rs", "Settings"));
-    rust.extend(APP_SETTINGS.iter().map(|setting| setting.name.to_owned()));
-    rust.extend(["repeats".to_owned(), "url".to_owned()]);
-    let others: [Mapped; 8] = [
-        ("app_settings", &[], "several settings at once, which are parameters of their own"),
-        ("new", &[], "open() itself"),
-        ("push", &[], "only tests replace what sends push messages"),
-        ("open", &[], "open() itself"),
-        ("clock", &[], "only tests replace the clock"),
-        ("random", &[], "only tests replace the random numbers"),
-        ("pin", &["pins"], "a list in place of many calls"),
-        ("name_server", &["name_servers"], "a list in place of many calls"),
-    ];
-    let wanted = needed("Settings", &rust, &others);
-    // In Rust, a delivery function has its own limit, and `Service::with_log` sets a log.
-    let of_python = ["deliver_timeout", "on_call"];
-    for (file, own) in [("opening.py", None), ("aio.py", Some("threads"))] {
-        let function = if own.is_some() { "open_async" } else { "open" };
-        let mut shown = parameters(&python(file), function).unwrap_or_default();
-        assert!(of_python.into_iter().chain(own).all(|own| shown.remove(own)), "{file}");
-        same("Settings", file, &shown, &wanted);
-    }
+fn names_have_every_part() {
     let others: [Mapped; 4] = [
         ("new", &["word"], "the word is a field like the others"),
         ("api_key", &["api_key_header"], "it is the name of the header, not the key"),

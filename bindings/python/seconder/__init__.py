@@ -109,7 +109,8 @@ from seconder.service import Service
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seconder._awaited import Opening
-    from seconder.aio import AsyncService, open_async
+    from seconder.aio import AsyncService
+    from seconder.opening_async import open_async
     from seconder.typed import Logo, OfflineLogin
 else:
     # These need asyncio or typing, which take longer to import than the rest of the package, so
@@ -119,7 +120,7 @@ else:
         "Logo": "typed",
         "OfflineLogin": "typed",
         "Opening": "_awaited",
-        "open_async": "aio",
+        "open_async": "opening_async",
     }
 
     def __getattr__(name):

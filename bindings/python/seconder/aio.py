@@ -5,30 +5,24 @@ from __future__ import annotations
 import asyncio
 
 from seconder._async_calls import AsyncCalls
-from seconder._awaited import Opening, running_loop
-from seconder._frames import guarded, guarded_class
+from seconder._awaited import running_loop
+from seconder._frames import guarded_class
+from seconder._opened import opened
 from seconder._threads import Threads
-from seconder.enums import CallbackMethod, Format, Generation, Repeats
-from seconder.opening import _opened
 from seconder.results import Approval
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable
     from datetime import datetime, timedelta
-    from os import PathLike
     from types import TracebackType
     from typing import Any, Literal, NoReturn
 
     from typing_extensions import Self
 
-    from seconder.names import Names
-    from seconder.outcomes import Outcome
-    from seconder.records import AuditPage, CallRecord, JobsRun, Message, PhoneLine, SignedCallback
+    from seconder.enums import Repeats
+    from seconder.records import AuditPage, JobsRun
     from seconder.service import Service
-
-    _Returned = Outcome | str | Awaitable[Outcome | str | None] | None
-    _LookedUp = PhoneLine | None | Awaitable[PhoneLine | None]
 
 
 @guarded_class
@@ -167,85 +161,10 @@ class AsyncService(AsyncCalls):
         raise TypeError("an AsyncService cannot be pickled or copied: open one in each process")
 
 
-@guarded
-def open_async(
-    url: str,
-    *,
-    api_key: str | None = None,
-    timeout: float | None = None,
-    repeats: Repeats | Literal["none", "questions", "all"] | None = None,
-    ca_file: str | PathLike[str] | None = None,
-    pins: Sequence[str] = (),
-    client_certificate: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
-    proxy: str | None = None,
-    name_servers: Sequence[str] = (),
-    service_uid: int | None = None,
-    allow_loopback_http: bool = False,
-    format: Format | Literal["json", "xml"] | None = None,
-    generation: Generation | Literal["current", "older"] | None = None,
-    nested_as_json: bool = False,
-    names: Names | None = None,
-    must_exist: bool = False,
-    keyring: str | PathLike[str] | None = None,
-    application_name: str | None = None,
-    callback_url: str | None = None,
-    callback_method: CallbackMethod | Literal["post", "get"] | None = None,
-    callback_ca_file: str | PathLike[str] | None = None,
-    callback_private: bool | None = None,
-    install_link: str | None = None,
-    replies: Generation | Literal["current", "older"] | None = None,
-    plan: str | None = None,
-    white_label: bool | None = None,
-    sms_enabled: bool | None = None,
-    force_codes: bool | None = None,
-    logo: str | None = None,
-    token_length: int | None = None,
-    authenticator_digits: int | None = None,
-    authenticator_period: int | None = None,
-    offline_days: int | None = None,
-    limits: Mapping[str, int | Sequence[int] | Sequence[str]] | None = None,
-    texts: Mapping[str, Mapping[str, str]] | None = None,
-    otp_domain: str | None = None,
-    push_hosts: str | None = None,
-    deliver: Callable[[Message], _Returned] | None = None,
-    deliver_timeout: float | None = None,
-    post: Callable[[SignedCallback], _Returned] | None = None,
-    lookup: Callable[[str], _LookedUp] | None = None,
-    on_call: Callable[[CallRecord], object] | None = None,
-    threads: int = 16,
-) -> Opening:
-    """Opens a service for programs that use :mod:`asyncio`. The settings are those of
-    :func:`seconder.open`.
-
-    ``deliver``, ``post`` and ``lookup`` may be async functions here, which run on the event loop of the call that
-    needs them. Plain functions run in the thread of the call. So does ``on_call``, which is always a
-    plain function.
-
-    Args:
-        threads: How many calls can be in progress at the same time, 1 to 1024.
-
-    Returns:
-        A :class:`seconder.Opening`. ``await`` on it returns the service, and ``async with`` also
-        closes it at the end of the block.
-
-    Raises:
-        InvalidArgument: The URL or a setting is invalid, or a setting has no effect with this URL;
-            ``parameter`` names it.
-        StorageError: The database cannot be opened; it is left unchanged.
-        Unauthorized: The database has no application with that API key.
-
-    Example:
-        >>> asyncio.run(seconder.open_async("sandbox:"))
-        <seconder.AsyncService on sandbox:>
-    """
-    given = locals()
-    threads = given.pop("threads")
-    return Opening(lambda: _opened_with(given, threads))
-
-
-def _opened_with(given: dict[str, Any], threads: int) -> AsyncService:
+def opened_with(given: dict[str, Any], threads: int) -> AsyncService:
+    """Opens a service with the arguments of ``open``, and as many threads."""
     # An invalid number of threads must be rejected before a database is created.
     own = Threads(threads)
-    service = AsyncService(_opened(given, may_await=True))
+    service = AsyncService(opened(given, may_await=True))
     service._threads = own
     return service

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import seconder
-import seconder.opening
+import seconder._opened
 from conftest import RETRIED_ONCE, Phone, RemoteService
 
 NUMBER = "555-010-0123"
@@ -359,7 +359,7 @@ def test_an_async_deliver_that_fails_or_takes_too_long(tmp_path: Path) -> None:
 def test_a_database_without_deliver_warns_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seconder.opening, "_warned", False)
+    monkeypatch.setattr(seconder._opened, "_warned", False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seconder.open("sandbox:").close()
@@ -369,7 +369,7 @@ def test_a_database_without_deliver_warns_once(
             seconder.open(f"sqlite:{tmp_path}/test.db").close()
     (warning,) = caught
     assert warning.category is seconder.SpoolWarning and warning.filename == __file__
-    monkeypatch.setattr(seconder.opening, "_warned", False)
+    monkeypatch.setattr(seconder._opened, "_warned", False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(seconder.SpoolWarning):

@@ -28,8 +28,8 @@ VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
         ("ca_file", "/there/is/none.pem"),
         ("pins", "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="),
         ("pins", ["sha256/tooshort"]),
-        ("client_certificate", "one.pem"),
-        ("client_certificate", ("/there/is/none.pem", "/nor/here.pem")),
+        ("client_certificate", 7),
+        ("client_key", 7),
         ("proxy", "socks5://127.0.0.1"),
         ("name_servers", ["dns.example"]),
         ("name_servers", "192.0.2.1"),
@@ -62,6 +62,17 @@ def test_an_invalid_setting_is_named(tmp_path: Path, parameter: str, value: Any)
         seconder.open(url, **settings)
     assert caught.value.parameter == parameter
     assert "nobody-sees" not in str(caught.value)
+
+
+def test_a_client_certificate_and_its_key_come_together() -> None:
+    files = {"client_certificate": "/there/is/none.pem", "client_key": "/nor/here.pem"}
+    for given, missing in (files.keys(), reversed(files.keys())):
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            seconder.open("https://2fa.example.com", api_key="key", **{given: files[given]})  # type: ignore[arg-type]
+        assert caught.value.parameter == missing
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        seconder.open("https://2fa.example.com", api_key="key", **files)  # type: ignore[arg-type]
+    assert caught.value.parameter == "client_certificate"
 
 
 def test_a_setting_that_does_not_exist_is_rejected() -> None:

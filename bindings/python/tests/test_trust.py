@@ -106,7 +106,8 @@ def test_only_a_ca_file_or_a_pin_is_trusted(secure: Secure) -> None:
 
 
 def test_the_client_certificate_is_presented(secure: Secure) -> None:
-    app_name(secure.url(), ca_file=secure.own[0], client_certificate=secure.client)
+    certificate, key = secure.client
+    app_name(secure.url(), ca_file=secure.own[0], client_certificate=certificate, client_key=key)
     assert secure.presented[0]["subject"] == ((("commonName", "client"),),)
 
 

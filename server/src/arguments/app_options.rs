@@ -55,8 +55,10 @@ fn listed() -> impl Iterator<Item = &'static AppSetting> {
 
 fn argument(setting: &'static AppSetting) -> Arg {
     let mut help = setting.doc.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-    if matches!(setting.kind, SettingKind::Texts) {
-        help += " The option names the file that has them.";
+    match setting.kind {
+        SettingKind::Texts => help += " The option names the file that has them.",
+        SettingKind::Limits => help += " The option may be given several times.",
+        _ => {}
     }
     let help = help.trim_end_matches('.').to_owned();
     let arg =

@@ -57,7 +57,7 @@ fn open(options: &Relay) -> Result<Service> {
         settings = settings.ca_file(file);
     }
     if let (Some(certificate), Some(key)) = (&options.client_certificate, &options.client_key) {
-        settings = settings.client_certificate(certificate, key);
+        settings = settings.client_certificate(certificate).client_key(key);
     }
     match (&options.proxy, &options.proxy_file) {
         (Some(url), _) if url.contains('@') => {

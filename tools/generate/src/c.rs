@@ -3,6 +3,7 @@
 pub(crate) mod call;
 mod item;
 mod names;
+pub(crate) mod opening;
 pub(crate) mod parameter;
 pub(crate) mod reply;
 mod source;
@@ -73,6 +74,8 @@ pub(crate) fn files(interface: &Interface) -> Result<BTreeMap<String, String>> {
         files.insert(format!("src/capi/generated/{module}.rs"), source.finish());
         modules.insert(module);
     }
+    files.insert("src/capi/generated/open_options.rs".to_owned(), opening::file(&plan)?);
+    modules.insert("open_options".to_owned());
     files.insert("src/capi/generated.rs".to_owned(), root(&modules, &handles));
     Ok(files)
 }

@@ -3,6 +3,7 @@
 mod call;
 mod layout;
 mod names;
+mod opening;
 mod options;
 mod reply;
 mod template;
@@ -11,6 +12,7 @@ use crate::Result;
 use crate::c::Plan;
 use crate::docs::Translator;
 use crate::model::{Interface, Struct};
+use crate::template::fill;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -32,7 +34,7 @@ pub(crate) fn file(root: &Path, interface: &Interface) -> Result<(String, String
     let template = fs::read_to_string(root.join(TEMPLATE)).map_err(|e| at(e.to_string()))?;
     let mut parts = parts(&Cpp { plan: &plan })?;
     parts.append(&mut template::throwing(&template));
-    let text = template::fill(&template, parts).map_err(at)?;
+    let text = fill(&template, parts).map_err(at)?;
     let text = format!("/* Written by tools/generate from {TEMPLATE} and src/calls/. */\n{text}");
     Ok(("include/seconder.hpp".to_owned(), text))
 }
@@ -56,6 +58,8 @@ fn parts(cpp: &Cpp<'_>) -> Result<BTreeMap<String, String>> {
         ("structs in lists".to_owned(), structs),
         ("structs of C in lists".to_owned(), made),
         ("options of the calls".to_owned(), options::options(cpp)?),
+        ("options of opening".to_owned(), opening::options(cpp)),
+        ("options of opening in C".to_owned(), opening::passed(cpp)),
         ("replies".to_owned(), reply::classes(cpp)?),
         ("calls that return a Result".to_owned(), tries),
         ("calls that throw".to_owned(), throwing),

@@ -95,6 +95,18 @@ impl<'a> Translator<'a> {
         Translator { interface, language, names: BTreeSet::new() }
     }
 
+    /// A translator of the options of opening, which refer to each other and to parameters of calls.
+    pub(crate) fn of_options(
+        interface: &'a Interface,
+        language: &'a dyn Language,
+    ) -> Translator<'a> {
+        let calls = interface.calls.iter().flat_map(|call| &call.declared.fields);
+        let mut names: BTreeSet<&str> = calls.map(|field| field.name.as_str()).collect();
+        names.extend(interface.options.iter().map(|option| option.name.as_str()));
+        names.extend(["sqlite:", "postgres:"]);
+        Translator { interface, language, names }
+    }
+
     /// The words of the language in place of the documentation, if it has any.
     pub(crate) fn own_words<'o>(&self, overrides: &'o Overrides) -> Option<&'o str> {
         self.language.overrides().iter().find_map(|language| overrides.words(language))

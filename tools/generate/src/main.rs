@@ -8,6 +8,7 @@ mod docs;
 mod format;
 mod model;
 mod python;
+mod template;
 mod text;
 
 use std::collections::BTreeMap;

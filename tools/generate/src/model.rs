@@ -1,11 +1,13 @@
 //! The declarations of the calls, as the generators of all languages use them.
 
 mod attributes;
+mod options;
 mod read;
 mod types;
 mod values;
 mod words;
 
+pub(crate) use options::{OpenOption, OptionKind};
 pub(crate) use read::read;
 pub(crate) use types::Type;
 pub(crate) use values::Value;
@@ -27,6 +29,8 @@ pub(crate) struct Interface {
     pub(crate) words: Vec<Enum>,
     /// The error codes of services: the documentation of the list, and the codes.
     pub(crate) codes: (Docs, Vec<Code>),
+    /// The options of opening a service.
+    pub(crate) options: Vec<OpenOption>,
 }
 
 /// A call: the struct that declares it, and its `Call` implementation.

@@ -8,6 +8,7 @@ mod forwards;
 mod kind;
 mod layout;
 mod native;
+mod opening;
 mod parameter;
 mod results;
 mod source;
@@ -67,7 +68,11 @@ pub(crate) fn files(root: &Path, interface: &Interface) -> Result<BTreeMap<Strin
         ("typed.py", typed::module(interface, &mut examples)?),
     ];
     examples.finish()?;
-    Ok(modules.into_iter().map(|(name, text)| (format!("{PACKAGE}/{name}"), text)).collect())
+    let modules = modules.into_iter().chain([
+        ("opening.py", opening::module(interface, "opening.py", &load)?),
+        ("opening_async.py", opening::module(interface, "opening_async.py", &load)?),
+    ]);
+    Ok(modules.map(|(name, text)| (format!("{PACKAGE}/{name}"), text)).collect())
 }
 
 /// The generated file of the extension module, by its path.

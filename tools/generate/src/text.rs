@@ -44,6 +44,14 @@ pub(crate) fn sentences(paragraph: &str) -> Vec<String> {
     found
 }
 
+/// The description with a sentence on its form before the one on the default.
+pub(crate) fn with_form(text: &str, form: &str) -> String {
+    let mut all = sentences(text);
+    let default = all.iter().position(|sentence| sentence.starts_with("Default: "));
+    all.insert(default.unwrap_or(all.len()), form.to_owned());
+    all.join(" ")
+}
+
 /// The sentence with a small first letter, to follow other words.
 pub(crate) fn continued(sentence: &str) -> String {
     let mut letters = sentence.chars();

@@ -171,7 +171,8 @@ class Sandbox:
     def open_async(self, url: str, *, threads: int = 16, **settings: Any) -> Opening:
         """Replaces :func:`seconder.open_async` in the same way."""
         from seconder._awaited import Opening
-        from seconder.aio import AsyncService, open_async
+        from seconder.aio import AsyncService
+        from seconder.opening_async import open_async
 
         # Rejects settings that the real one does not have.
         inspect.signature(open_async).bind(url, **settings)

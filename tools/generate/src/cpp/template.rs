@@ -1,27 +1,10 @@
-//! The template of the header: places for generated parts, and functions that are written by hand.
+//! The functions of the template that are written by hand, and those that follow from them.
 
 use super::layout::{function, head, list};
-use crate::Result;
 use std::collections::BTreeMap;
 
 /// Beginnings of functions that return a `Result`.
 const STARTS: [&str; 3] = ["Result<", "static Result<", "inline Result<"];
-
-/// The template with each part in its place: a line of the part's name between `@`.
-pub(super) fn fill(template: &str, mut parts: BTreeMap<String, String>) -> Result<String> {
-    let mut text = String::new();
-    for line in template.lines() {
-        let name = line.trim().strip_prefix('@').and_then(|rest| rest.strip_suffix('@'));
-        text += &match name {
-            Some(name) => parts.remove(name).ok_or_else(|| format!("unknown part: {name}"))?,
-            None => format!("{line}\n"),
-        };
-    }
-    match parts.keys().next() {
-        Some(name) => Err(format!("has no line @{name}@")),
-        None => Ok(text),
-    }
-}
 
 /// The functions that throw, of each class and of none, for those of the template that return a
 /// `Result`. They have the same documentation.
@@ -99,14 +82,6 @@ fn name_of(parameter: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parts_take_the_lines_of_their_names() {
-        let parts = || BTreeMap::from([("calls".to_owned(), "one\ntwo\n".to_owned())]);
-        assert_eq!(fill("a\n    @calls@\nb\n", parts()).unwrap(), "a\none\ntwo\nb\n");
-        assert_eq!(fill("a\n", parts()).unwrap_err(), "has no line @calls@");
-        assert_eq!(fill("@replies@\n", parts()).unwrap_err(), "unknown part: replies");
-    }
 
     #[test]
     fn functions_that_return_a_result_have_counterparts_that_throw() {

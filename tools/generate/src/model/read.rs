@@ -1,6 +1,6 @@
 //! Reads the declarations from `src/calls`.
 
-use super::{Call, Enum, Field, Interface, Struct, Type, Value, attributes, words};
+use super::{Call, Enum, Field, Interface, Struct, Type, Value, attributes, options, words};
 use crate::Result;
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,8 @@ pub(crate) fn read(root: &Path) -> Result<Interface> {
         calls.push(Call { name: route, declared, errors, reply });
     }
     let (structs, enums) = (found.structs, found.enums);
-    Ok(Interface { calls, structs, enums, words: words::read(root)?, codes: words::codes(root)? })
+    let (words, codes) = (words::read(root)?, words::codes(root)?);
+    Ok(Interface { calls, structs, enums, words, codes, options: options::read(root)? })
 }
 
 pub(super) fn load(root: &Path, path: &str) -> Result<String> {

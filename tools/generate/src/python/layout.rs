@@ -35,7 +35,7 @@ fn width(text: &str) -> usize {
 
 /// The words of a text in lines, of which the first begins with `first` and the others with `indent`
 /// spaces.
-fn wrapped(text: &str, first: &str, indent: usize) -> String {
+pub(super) fn wrapped(text: &str, first: &str, indent: usize) -> String {
     let (mut lines, mut line) = (String::new(), first.to_owned());
     for word in text.split(' ') {
         let is_empty = line.ends_with(' ') || line.ends_with("\"\"\"") || line.is_empty();
