@@ -249,16 +249,8 @@ fn with(mut settings: Settings, cases: &str) -> Settings {
     for given in cases.lines().filter_map(|line| line.strip_prefix("with ")) {
         let (what, value) = given.split_once(' ').unwrap_or((given, ""));
         settings = match what {
-            "install-link" => settings.install_link(value),
-            "offline-days" => settings.offline_days(value.parse().unwrap()),
-            "limits" => settings.limits(value),
-            "plan" => settings.plan(value).white_label(true),
-            "no-sms" => settings.sms_enabled(false),
-            "forced-codes" => settings.force_codes(true),
-            "logo" => settings.logo(value),
-            "app-digits" => settings.authenticator_digits(value.parse().unwrap()),
             "busy-phones" => settings,
-            _ => panic!("unknown setting: {given}"),
+            name => settings.set(name, value).unwrap(),
         };
     }
     settings
