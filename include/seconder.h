@@ -907,6 +907,12 @@ typedef struct seconder_open_options {
      */
     int32_t force_codes;
     /**
+     * Engine: the number of seconds for which approval requests remain open that do not set it, 10
+     * to 86400. See `seconds_to_expire` in interface 4.12. Default: the number stored in the
+     * database; 86400 in a new one.
+     */
+    uint32_t approval_seconds;
+    /**
      * Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
      * in the database; 7 in a new one.
      */

@@ -917,6 +917,7 @@ struct OpenOptions {
     std::optional<bool> white_label = {};
     std::optional<bool> sms_enabled = {};
     std::optional<bool> force_codes = {};
+    std::uint32_t approval_seconds = 0;
     std::uint32_t token_length = 0;
     std::uint32_t authenticator_digits = 0;
     std::uint32_t authenticator_period = 0;
@@ -3194,6 +3195,7 @@ inline Result<Service> try_open(const Text &url, const Text &api_key = nullptr,
     c.white_label = detail::choice(options.white_label);
     c.sms_enabled = detail::choice(options.sms_enabled);
     c.force_codes = detail::choice(options.force_codes);
+    c.approval_seconds = options.approval_seconds;
     c.token_length = options.token_length;
     c.authenticator_digits = options.authenticator_digits;
     c.authenticator_period = options.authenticator_period;

@@ -175,6 +175,12 @@ macro_rules! app_settings {
                 given: String, kept: Option<LogoUrl>, shown: Option<String>, default: None,
                 kind: Text, value: "URL", label: "logo of approval requests",
             }
+            /// The number of seconds for which approval requests remain open that do not set it, 10 to 86400.
+            /// See `seconds_to_expire` in interface 4.12. Default: the number stored in the database; 86400 in a new one.
+            approval_seconds as approval_seconds {
+                given: u64, kept: u64, shown: u64, default: limits::APPROVAL_LIFE,
+                kind: Number(10, 86_400), value: "SECONDS", label: "seconds of approval requests",
+            }
             /// The number of digits of codes by SMS and voice, 6 to 10.
             /// Default: the number stored in the database; 7 in a new one.
             token_length as token_length {

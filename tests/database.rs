@@ -55,7 +55,8 @@ fn an_unusable_database_file_is_rejected_and_left_unchanged() {
 
 #[cfg(unix)]
 /// What version 1 of the tables does not have.
-const LATER: [&str; 4] = ["force_codes", "logo", "authenticator_digits", "authenticator_period"];
+const LATER: [&str; 5] =
+    ["force_codes", "logo", "authenticator_digits", "authenticator_period", "approval_seconds"];
 
 #[test]
 fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
@@ -95,6 +96,7 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     let stored = service.engine().unwrap().application_settings();
     assert_eq!((&*stored.name, stored.force_codes, stored.logo), ("First", false, None));
     assert_eq!((stored.authenticator_digits, stored.authenticator_period), (6, 30));
+    assert_eq!(stored.approval_seconds, 86_400);
     assert!(service.user_status(user).is_ok());
     drop(service);
     let set = Settings::new(&url(&path)).force_codes(true).authenticator_digits(8);

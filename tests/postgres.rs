@@ -78,7 +78,8 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     let (first, _) = node(&server, &url);
     let user = enrol(&first, 100);
     drop(first);
-    for column in ["force_codes", "logo", "authenticator_digits", "authenticator_period"] {
+    let later = ["force_codes", "logo", "authenticator_digits", "authenticator_period"];
+    for column in later.into_iter().chain(["approval_seconds"]) {
         server.sql("versions", &format!("ALTER TABLE seconder.applications DROP COLUMN {column}"));
     }
     server.sql("versions", "DELETE FROM seconder.migrations WHERE version > 1");

@@ -44,6 +44,7 @@ const OF_AN_ENGINE: &[(&str, Set)] = &[
     ("callback_private", |s| s.callback_private(false)),
     ("install_link", |s| s.install_link("")),
     ("replies", |s| s.replies(Generation::Current)),
+    ("approval_seconds", |s| s.approval_seconds(300)),
     ("token_length", |s| s.token_length(7)),
     ("plan", |s| s.plan("annual")),
     ("white_label", |s| s.white_label(false)),

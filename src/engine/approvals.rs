@@ -340,7 +340,7 @@ impl Engine {
 impl Handle<CreateApproval> for Engine {
     fn handle(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
         let now = self.begin();
-        let seconds = call.seconds_to_expire.unwrap_or(limits::APPROVAL_LIFE);
+        let seconds = call.seconds_to_expire.unwrap_or(self.app.settings.approval_seconds);
         let length = call.number_digits.unwrap_or(self.app.settings.limits.number_digits.into());
         let number = clock::digits(self.random(), u8::try_from(length).unwrap_or(0))?;
         let number = Zeroizing::new(number);

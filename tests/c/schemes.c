@@ -98,6 +98,7 @@ static void of_the_engine(void)
     BELONGS(ENGINE, "sms_enabled", sms_enabled, SECONDER_YES);
     BELONGS(ENGINE, "force_codes", force_codes, SECONDER_NO);
     BELONGS(ENGINE, "replies", replies, SECONDER_GENERATION_CURRENT);
+    BELONGS(ENGINE, "approval_seconds", approval_seconds, 300);
     BELONGS(ENGINE, "token_length", token_length, 7);
     BELONGS(ENGINE, "authenticator_digits", authenticator_digits, 6);
     BELONGS(ENGINE, "authenticator_period", authenticator_period, 30);

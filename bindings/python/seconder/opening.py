@@ -59,6 +59,7 @@ def open(
     sms_enabled: bool | None = None,
     force_codes: bool | None = None,
     logo: str | None = None,
+    approval_seconds: int | None = None,
     token_length: int | None = None,
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,
@@ -208,6 +209,9 @@ def open(
         logo: Engine: the picture that approval requests show which have none of their own (section
             4.12). It is an https: URL of at most 2048 characters. An empty string removes the
             stored one. Default: the URL stored in the database; none in a new one.
+        approval_seconds: Engine: the number of seconds for which approval requests remain open that
+            do not set it, 10 to 86400. See ``seconds_to_expire`` in section 4.12. Default: the
+            number stored in the database; 86400 in a new one.
         token_length: Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the
             number stored in the database; 7 in a new one.
         authenticator_digits: Engine: the number of digits of the codes of authenticator apps that

@@ -59,6 +59,7 @@ def open_async(
     sms_enabled: bool | None = None,
     force_codes: bool | None = None,
     logo: str | None = None,
+    approval_seconds: int | None = None,
     token_length: int | None = None,
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,

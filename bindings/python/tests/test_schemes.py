@@ -40,6 +40,7 @@ OF_AN_ENGINE: dict[str, Any] = {
     "sms_enabled": True,
     "force_codes": False,
     "logo": "",
+    "approval_seconds": 300,
     "token_length": 7,
     "authenticator_digits": 6,
     "authenticator_period": 30,

@@ -149,6 +149,10 @@ pub struct seconder_open_options {
     /// `force`: SECONDER_YES or SECONDER_NO. See interface 4.2. Default: what is stored in the
     /// database; no in a new one.
     pub force_codes: i32,
+    /// Engine: the number of seconds for which approval requests remain open that do not set it, 10
+    /// to 86400. See `seconds_to_expire` in interface 4.12. Default: the number stored in the
+    /// database; 86400 in a new one.
+    pub approval_seconds: u32,
     /// Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
     /// in the database; 7 in a new one.
     pub token_length: u32,
@@ -209,7 +213,7 @@ unsafe impl Plain for seconder_open_options {}
 
 impl seconder_open_options {
     /// The options but names and functions, by their names in other languages.
-    pub(in crate::capi) fn given(&self) -> [(&'static str, Given); 35] {
+    pub(in crate::capi) fn given(&self) -> [(&'static str, Given); 36] {
         [
             ("ca_file", Given::Text(self.ca_file)),
             ("pins", Given::Texts("pins_count", self.pins, self.pins_count)),
@@ -243,6 +247,7 @@ impl seconder_open_options {
             ("white_label", Given::Choice(self.white_label)),
             ("sms_enabled", Given::Choice(self.sms_enabled)),
             ("force_codes", Given::Choice(self.force_codes)),
+            ("approval_seconds", Given::Number(self.approval_seconds)),
             ("token_length", Given::Number(self.token_length)),
             ("authenticator_digits", Given::Number(self.authenticator_digits)),
             ("authenticator_period", Given::Number(self.authenticator_period)),

@@ -290,6 +290,7 @@ mod tests {
             logo: None,
             authenticator_digits: 6,
             authenticator_period: 30,
+            approval_seconds: 86_400,
         }
     }
 

@@ -39,6 +39,7 @@ tables! {
         logo: Option<String>,
         authenticator_digits: u8,
         authenticator_period: u64,
+        approval_seconds: u64,
     }
 
     /// A key of the keyring with which values may be sealed here. A ring that lacks one of them
@@ -427,8 +428,7 @@ tables! {
         confirmed: bool,
         /// Set if the user may have an app there, whose secret cannot be read.
         has_app: bool,
-        /// The time until which a code that was sent there may be valid, and whether it would have been sent to a user
-        /// with an app too.
+        /// The time until which a code sent there may be valid, and whether it was sent despite an app.
         sent_until: Time,
         sent_forced: bool,
     }

@@ -3,6 +3,7 @@ ALTER TABLE applications ADD COLUMN force_codes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE applications ADD COLUMN logo TEXT;
 ALTER TABLE applications ADD COLUMN authenticator_digits INTEGER NOT NULL DEFAULT 6;
 ALTER TABLE applications ADD COLUMN authenticator_period INTEGER NOT NULL DEFAULT 30;
+ALTER TABLE applications ADD COLUMN approval_seconds INTEGER NOT NULL DEFAULT 86400;
 
 -- Ids of receipts are compared in lower case and without zeros before them: see operations/jobs/receipts.rs. Of rows
 -- that become one, that of a message stays, and of several of them, that of the latest.
