@@ -2380,6 +2380,12 @@ bool seconder_user_status_reply_account_disabled(const struct seconder_user_stat
 const struct seconder_factors *seconder_user_status_reply_factors(const struct seconder_user_status_reply *user_status_reply);
 
 /**
+ * When the user was created, in Unix seconds. 0 if the service does not say: only a service of
+ * Seconder does.
+ */
+int64_t seconder_user_status_reply_created_at(const struct seconder_user_status_reply *user_status_reply);
+
+/**
  * The service's message. NULL if the service does not provide it.
  */
 const char *seconder_user_status_reply_message(const struct seconder_user_status_reply *user_status_reply);

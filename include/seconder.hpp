@@ -1431,6 +1431,13 @@ public:
     }
     std::optional<Factors> factors() const && = delete;
 
+    /// When the user was created, in Unix seconds. 0 if the service does not say: only a service of
+    /// Seconder does.
+    std::int64_t created_at() const noexcept
+    {
+        return seconder_user_status_reply_created_at(get());
+    }
+
     /// The service's message.
     std::string_view message() const & noexcept
     {

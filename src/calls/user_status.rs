@@ -70,6 +70,15 @@ pub struct UserStatusReply {
     /// Seconder does.
     #[serde(default, deserialize_with = "loose::if_it_fits")]
     pub factors: Option<Factors>,
+    /// When the user was created, in Unix seconds. `None` if the service does not say: only a service of Seconder
+    /// does.
+    #[cfg_attr(false, python(time))]
+    #[serde(
+        default,
+        deserialize_with = "loose::if_it_fits",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub created_at: Option<i64>,
     /// The service's message.
     pub message: Option<String>,
 }
@@ -87,6 +96,7 @@ impl UserStatusReply {
             has_hard_token: false,
             account_disabled: false,
             factors: None,
+            created_at: None,
             message: None,
         }
     }

@@ -202,6 +202,7 @@ impl Handle<UserStatus> for Engine {
         status.phone_number = Some(user.phone.masked());
         status.devices = user.device_types();
         status.factors = Some(factors);
+        status.created_at = i64::try_from(user.created_at.seconds()).ok();
         status.message = Some("User status.".into());
         Ok(status)
     }

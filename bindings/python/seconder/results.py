@@ -246,11 +246,15 @@ class UserStatus(Reply):
     factors: Factors | None = None
     """The factors that protect the account. None if the service does not say: only a service of
     Seconder does."""
+    created_at: datetime | None = None
+    """When the user was created, in UTC. None if the service does not say: only a service of
+    Seconder does."""
     message: str | None = None
     """The service's message."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
+        _read_times(reply, "created_at")
         _read_each(reply, "devices")
         _read_one(reply, "factors", Factors._read)
         return cls(**reply)

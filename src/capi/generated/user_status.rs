@@ -32,6 +32,7 @@ pub struct seconder_user_status_reply {
     has_hard_token: bool,
     account_disabled: bool,
     factors: Option<seconder_factors>,
+    created_at: Option<i64>,
     message: Option<Text>,
 }
 
@@ -47,6 +48,7 @@ impl From<UserStatusReply> for seconder_user_status_reply {
             has_hard_token: reply.has_hard_token,
             account_disabled: reply.account_disabled,
             factors: reply.factors.map(Into::into),
+            created_at: reply.created_at,
             message: Text::of(reply.message.as_deref()),
         }
     }
@@ -168,6 +170,15 @@ pub extern "C" fn seconder_user_status_reply_factors(
     read_handle(user_status_reply, |reply| {
         reply.factors.as_ref().map_or(ptr::null(), ptr::from_ref)
     })
+}
+
+/// When the user was created, in Unix seconds. 0 if the service does not say: only a service of
+/// Seconder does.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_user_status_reply_created_at(
+    user_status_reply: Option<&seconder_user_status_reply>,
+) -> i64 {
+    read_handle(user_status_reply, |reply| reply.created_at.unwrap_or_default())
 }
 
 /// The service's message. NULL if the service does not provide it.

@@ -63,6 +63,7 @@ pub(in crate::engine) struct Profile {
     pub(in crate::engine) device_shows_codes: bool,
     /// The types of the user's devices, oldest first.
     pub(in crate::engine) devices: Vec<String>,
+    pub(in crate::engine) created_at: Time,
 }
 
 /// Returns whether a user has that number.
@@ -149,6 +150,7 @@ pub(in crate::engine) fn profile(
             .any(|app| app.is_app() && app.last_step.is_some()),
         device_shows_codes: authenticators.iter().any(|codes| !codes.is_app()),
         devices: devices.into_iter().map(|device| device.os_type).collect(),
+        created_at: found.created_at,
     }))
 }
 
