@@ -203,7 +203,7 @@ macro_rules! app_settings {
         }
     };
 }
-#[cfg(any(feature = "engine", feature = "capi"))]
+#[cfg(feature = "engine")]
 pub(crate) use app_settings;
 
 macro_rules! table {

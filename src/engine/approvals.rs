@@ -11,7 +11,7 @@ use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::jobs;
 use super::operations::pushes::NewPushes;
 use super::store;
-use super::{Engine, View, devices, limits, rejections};
+use super::{Engine, View, devices, rejections};
 use crate::calls::*;
 use crate::model::{ApprovalId, DeviceId, Secret};
 use crate::{Error, Handle, Result, callback};

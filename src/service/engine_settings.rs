@@ -9,6 +9,7 @@ use crate::engine::operator::AppSettings;
 use crate::model::CallbackMethod;
 use crate::wire::Generation;
 use std::path::PathBuf;
+#[cfg(feature = "https")]
 use std::sync::Arc;
 
 impl Settings {

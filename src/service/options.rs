@@ -15,6 +15,7 @@ use crate::remote::Repeats;
 use crate::wire::{Format, Generation, Names};
 use crate::{Error, Result};
 use std::path::PathBuf;
+#[cfg(feature = "engine")]
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ macro_rules! parameter {
     (User) => { u32 };
     ($other:ident) => { $other };
 }
+#[cfg(feature = "engine")]
 pub(super) use parameter;
 
 /// A place where an option is kept.
