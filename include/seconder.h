@@ -1046,9 +1046,9 @@ typedef struct seconder_user_status_options {
 } seconder_user_status_options;
 
 /**
- * Options of seconder_request_sms().
+ * Options of seconder_request_sms() and seconder_request_call().
  */
-typedef struct seconder_request_sms_options {
+typedef struct seconder_request_code_options {
     /**
      * Makes the code valid only for this action, which must also be passed to seconder_verify(). 1
      * to 128 bytes without control characters.
@@ -1073,37 +1073,7 @@ typedef struct seconder_request_sms_options {
      * text.
      */
     const char *user_ip;
-} seconder_request_sms_options;
-
-/**
- * Options of seconder_request_call().
- */
-typedef struct seconder_request_call_options {
-    /**
-     * Makes the code valid only for this action, which must also be passed to seconder_verify(). 1
-     * to 128 bytes without control characters.
-     */
-    const char *action;
-    /**
-     * The description of the action in the voice call. 1 to 1024 bytes.
-     */
-    const char *action_message;
-    /**
-     * The language of the voice call, such as "de". A service that lacks it uses its own. Default:
-     * as configured with the service.
-     */
-    const char *locale;
-    /**
-     * Calls the user even if the user has an app. SECONDER_DEFAULT, SECONDER_YES or SECONDER_NO.
-     * Default: as configured with the service, no at first.
-     */
-    int32_t force;
-    /**
-     * The IP address from which the request originates, which a service may limit. IPv4 or IPv6
-     * text.
-     */
-    const char *user_ip;
-} seconder_request_call_options;
+} seconder_request_code_options;
 
 /**
  * Options of seconder_verify().
@@ -2490,10 +2460,28 @@ void seconder_recovery_codes_free(struct seconder_recovery_codes *recovery_codes
 SECONDER_MUST_USE
 seconder_status seconder_request_sms(const struct seconder_service *service,
                                      uint64_t user_id,
-                                     const struct seconder_request_sms_options *options,
+                                     const struct seconder_request_code_options *options,
                                      size_t options_size,
                                      struct seconder_code_requested **out,
                                      struct seconder_error **error);
+
+/**
+ * Sends a code by voice call (interface 4.3).
+ *
+ * `user_id` is the user to whom the code is sent.
+ *
+ * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
+ * if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
+ * does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user, or
+ * if codes cannot be sent by voice call. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_request_call(const struct seconder_service *service,
+                                      uint64_t user_id,
+                                      const struct seconder_request_code_options *options,
+                                      size_t options_size,
+                                      struct seconder_code_requested **out,
+                                      struct seconder_error **error);
 
 /**
  * The service's message. NULL if the service does not provide it.
@@ -2531,24 +2519,6 @@ bool seconder_code_requested_resend_after_known(const struct seconder_code_reque
  * Frees the reply of seconder_request_sms() or seconder_request_call(). NULL is fine.
  */
 void seconder_code_requested_free(struct seconder_code_requested *code_requested);
-
-/**
- * Sends a code by voice call (interface 4.3).
- *
- * `user_id` is the user to call.
- *
- * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
- * if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
- * does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user, or
- * if codes cannot be sent by voice call. Other statuses are as described at the top of the header.
- */
-SECONDER_MUST_USE
-seconder_status seconder_request_call(const struct seconder_service *service,
-                                      uint64_t user_id,
-                                      const struct seconder_request_call_options *options,
-                                      size_t options_size,
-                                      struct seconder_code_requested **out,
-                                      struct seconder_error **error);
 
 /**
  * Checks the code that a user typed (interface 4.4).

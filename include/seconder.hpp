@@ -983,8 +983,8 @@ struct CreateUserOptions {
     std::optional<bool> new_only = {};
 };
 
-/// Options of request_sms().
-struct RequestSmsOptions {
+/// Options of request_sms() and request_call().
+struct RequestCodeOptions {
     /// Makes the code valid only for this action, which must also be passed to verify(). 1 to 128
     /// bytes without control characters.
     std::optional<std::string> action = {};
@@ -994,24 +994,6 @@ struct RequestSmsOptions {
     /// configured with the service.
     std::optional<std::string> locale = {};
     /// Sends the code even if the user has an app. Default: as configured with the service, no at
-    /// first.
-    std::optional<bool> force = {};
-    /// The IP address from which the request originates, which a service may limit. IPv4 or IPv6
-    /// text.
-    std::optional<std::string> user_ip = {};
-};
-
-/// Options of request_call().
-struct RequestCallOptions {
-    /// Makes the code valid only for this action, which must also be passed to verify(). 1 to 128
-    /// bytes without control characters.
-    std::optional<std::string> action = {};
-    /// The description of the action in the voice call. 1 to 1024 bytes.
-    std::optional<std::string> action_message = {};
-    /// The language of the voice call, such as "de". A service that lacks it uses its own. Default:
-    /// as configured with the service.
-    std::optional<std::string> locale = {};
-    /// Calls the user even if the user has an app. Default: as configured with the service, no at
     /// first.
     std::optional<bool> force = {};
     /// The IP address from which the request originates, which a service may limit. IPv4 or IPv6
@@ -2166,9 +2148,9 @@ public:
     /// Status::rate_limited if the user was sent an SMS for this action a moment ago, or too many
     /// codes; Status::rejected if there is no such user, or if codes cannot be sent by SMS.
     Result<CodeRequested> try_request_sms(std::uint64_t user_id,
-                                          const RequestSmsOptions &options = {}) const
+                                          const RequestCodeOptions &options = {}) const
     {
-        seconder_request_sms_options c = {};
+        seconder_request_code_options c = {};
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.locale = detail::text(options.locale);
@@ -2179,15 +2161,15 @@ public:
 
     /// Sends a code by voice call (interface 4.3).
     ///
-    /// `user_id` is the user to call.
+    /// `user_id` is the user to whom the code is sent.
     ///
     /// Status::rate_limited if the user was called for this action a moment ago, or sent too many
     /// codes; an SMS a moment ago does not matter, and the call says the same code.
     /// Status::rejected if there is no such user, or if codes cannot be sent by voice call.
     Result<CodeRequested> try_request_call(std::uint64_t user_id,
-                                           const RequestCallOptions &options = {}) const
+                                           const RequestCodeOptions &options = {}) const
     {
-        seconder_request_call_options c = {};
+        seconder_request_code_options c = {};
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.locale = detail::text(options.locale);
@@ -2818,13 +2800,13 @@ public:
     }
 
     /// Sends a code by SMS (interface 4.2).
-    CodeRequested request_sms(std::uint64_t user_id, const RequestSmsOptions &options = {}) const
+    CodeRequested request_sms(std::uint64_t user_id, const RequestCodeOptions &options = {}) const
     {
         return try_request_sms(user_id, options).value();
     }
 
     /// Sends a code by voice call (interface 4.3).
-    CodeRequested request_call(std::uint64_t user_id, const RequestCallOptions &options = {}) const
+    CodeRequested request_call(std::uint64_t user_id, const RequestCodeOptions &options = {}) const
     {
         return try_request_call(user_id, options).value();
     }

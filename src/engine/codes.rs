@@ -18,7 +18,7 @@ use super::texts::{Kind, Values, Wording};
 use super::{Engine, as_written, limits, rejections, sandbox, verify};
 use crate::calls::*;
 use crate::error::whole_seconds;
-use crate::model::{Action, ApprovalId, DisplayText, UserId};
+use crate::model::{ApprovalId, DisplayText};
 use crate::{Error, Handle, Result, Stage};
 use serde_json::{Map, Value};
 use std::net::IpAddr;
@@ -62,18 +62,11 @@ struct Sent {
 
 impl Engine {
     /// Sends a code to a user, unless the user has an app and does not need it.
-    fn request_code(
-        &self,
-        user_id: UserId,
-        channel: Channel,
-        bound: (&Option<Action>, &Option<DisplayText>, &Option<String>),
-        (force, user_ip): (Option<bool>, Option<IpAddr>),
-    ) -> Result<CodeRequested> {
+    fn request_code<By: CodeChannel>(&self, call: &RequestCode<By>) -> Result<CodeRequested> {
+        let RequestCode { user_id, force, user_ip, .. } = *call;
+        let channel = By::CHANNEL;
         let now = self.begin();
-        let trail = match channel {
-            Channel::Sms => self.trail::<RequestSms>(now, user_ip)?,
-            Channel::Call => self.trail::<RequestCall>(now, user_ip)?,
-        };
+        let trail = self.trail::<RequestCode<By>>(now, user_ip)?;
         let user = self.user(user_id);
         self.accept_channel(channel, user.as_ref().ok().map(|user| user.phone.e164()))?;
         let user = user?;
@@ -98,9 +91,9 @@ impl Engine {
         let sent = self.send_code(Order {
             subject,
             phone: user.phone,
-            action: bound.0.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
-            about: text(bound.1),
-            locale: bound.2.clone(),
+            action: call.action.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
+            about: text(&call.action_message),
+            locale: call.locale.clone(),
             channel,
             length: self.app.settings.token_length,
             uuid: None,
@@ -306,17 +299,9 @@ fn check_number(
     })
 }
 
-impl Handle<RequestSms> for Engine {
-    fn handle(&self, call: &RequestSms) -> Result<CodeRequested> {
-        let bound = (&call.action, &call.action_message, &call.locale);
-        self.request_code(call.user_id, Channel::Sms, bound, (call.force, call.user_ip))
-    }
-}
-
-impl Handle<RequestCall> for Engine {
-    fn handle(&self, call: &RequestCall) -> Result<CodeRequested> {
-        let bound = (&call.action, &call.action_message, &call.locale);
-        self.request_code(call.user_id, Channel::Call, bound, (call.force, call.user_ip))
+impl<By: CodeChannel> Handle<RequestCode<By>> for Engine {
+    fn handle(&self, call: &RequestCode<By>) -> Result<CodeRequested> {
+        self.request_code(call)
     }
 }
 

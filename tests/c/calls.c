@@ -80,7 +80,7 @@ static void rejections(seconder_service *service)
 static void codes(seconder_service *service, struct phone *phone)
 {
     uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
-    seconder_request_sms_options sms = {0};
+    seconder_request_code_options sms = {0};
     seconder_verify_options options = {0};
     seconder_code_requested *requested = NULL;
     seconder_verification *verification = NULL;

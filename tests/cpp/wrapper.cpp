@@ -492,7 +492,7 @@ static void an_application_keeps_its_settings(const std::string &folder)
     CHECK(created.message() == "User created successfully.");
     CHECK(created.install_message() == "sent");
     CHECK(language == "en-US");
-    RequestSmsOptions in_french;
+    RequestCodeOptions in_french;
     in_french.locale = "fr";
     in_french.force = false;
     service.request_sms(created.user_id(), in_french);

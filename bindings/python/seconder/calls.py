@@ -167,13 +167,13 @@ class Calls(Caller):
         """Sends a code by voice call (section 4.3).
 
         Args:
-            user_id: The user to call.
+            user_id: The user to whom the code is sent.
             action: Makes the code valid only for this action, which must also be passed to
                 :meth:`verify`. 1 to 128 bytes without control characters.
-            action_message: The description of the action in the voice call. 1 to 1024 bytes.
-            locale: The language of the voice call, such as ``de``. A service that lacks it uses its
+            action_message: The description of the action in the message. 1 to 1024 bytes.
+            locale: The language of the message, such as ``de``. A service that lacks it uses its
                 own. Default: as configured with the service.
-            force: Calls the user even if the user has an app. Default: as configured with the
+            force: Sends the code even if the user has an app. Default: as configured with the
                 service, no at first.
             user_ip: The IP address from which the request originates, which a service may limit.
                 IPv4 or IPv6.

@@ -9,7 +9,7 @@ use super::{C, Plan, module};
 use crate::Result;
 use crate::docs::Translator;
 use crate::model::{Call, Field, Struct, Type};
-use crate::text::doc_comment;
+use crate::text::{doc_comment, joined, snake};
 use std::collections::BTreeSet;
 
 /// The options of a call, if it has any.
@@ -17,15 +17,23 @@ pub(crate) fn options_of(call: &Call) -> impl Iterator<Item = &Field> {
     call.declared.fields.iter().filter(|field| !is_argument(field))
 }
 
-/// Writes the struct of a call's options.
+/// The struct of a call's options.
+pub(crate) fn options_type(call: &Call) -> String {
+    format!("seconder_{}_options", snake(call.options_name()))
+}
+
+/// Writes the struct of a call's options, unless an earlier call has it too.
 pub(super) fn options(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Result<()> {
-    if options_of(call).next().is_none() {
+    let sharing: Vec<&Call> = plan.interface.sharing(call).collect();
+    if options_of(call).next().is_none() || sharing[0].name != call.name {
         return Ok(());
     }
     let at = |e: String| format!("{}: {e}", call.declared.path());
-    let name = format!("seconder_{}_options", call.name);
+    let name = options_type(call);
     let translator = plan.translator(&call.declared);
-    let mut text = doc_comment(&[format!("Options of seconder_{}().", call.name)], 0);
+    let functions: Vec<String> =
+        sharing.iter().map(|call| format!("seconder_{}()", call.name)).collect();
+    let mut text = doc_comment(&[format!("Options of {}.", joined(&functions))], 0);
     text += &format!("#[derive(Clone, Copy)]\n#[repr(C)]\npub struct {name} {{\n");
     let mut holds = BTreeSet::new();
     for field in options_of(call) {
@@ -52,13 +60,6 @@ pub(super) fn options(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Resu
     Ok(())
 }
 
-fn joined(words: &[&str]) -> String {
-    match words {
-        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-        _ => words.concat(),
-    }
-}
-
 /// Writes the function of a call.
 pub(super) fn function(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Result<()> {
     let at = |e: String| format!("{}: {e}", call.declared.path());
@@ -75,7 +76,7 @@ pub(super) fn function(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Res
     text += &format!("pub unsafe extern \"C\" fn {name}(\nservice: Option<&seconder_service>,\n");
     text += &function.arguments;
     if has_options {
-        text += &format!("options: *const {name}_options,\noptions_size: usize,\n");
+        text += &format!("options: *const {},\noptions_size: usize,\n", options_type(call));
     }
     text += &format!("out: *mut *mut {handle},\nerror: *mut *mut seconder_error,\n");
     text += ") -> seconder_status {\n// SAFETY: as the header requires.\nunsafe {\n";
@@ -168,6 +169,9 @@ impl Function {
                 self.value.truncate(self.value.len() - 2 - field.rust.len());
             }
             self.value += &format!("{read},\n");
+        }
+        for name in &declared.skipped {
+            self.value += &format!("{name}: Default::default(),\n");
         }
         self.value += "}";
         Ok(())
