@@ -1011,14 +1011,15 @@ typedef struct seconder_create_user_options {
 } seconder_create_user_options;
 
 /**
- * Options of seconder_delete_user().
+ * Options of seconder_delete_user(), seconder_app_details(), seconder_user_status(),
+ * seconder_app_stats() and seconder_phone_info().
  */
-typedef struct seconder_delete_user_options {
+typedef struct seconder_call_options {
     /**
      * The IP address from which the request originates. IPv4 or IPv6 text.
      */
     const char *user_ip;
-} seconder_delete_user_options;
+} seconder_call_options;
 
 /**
  * Options of seconder_register_activity().
@@ -1034,16 +1035,6 @@ typedef struct seconder_register_activity_options {
      */
     const char *user_ip;
 } seconder_register_activity_options;
-
-/**
- * Options of seconder_user_status().
- */
-typedef struct seconder_user_status_options {
-    /**
-     * The IP address from which the request originates. IPv4 or IPv6 text.
-     */
-    const char *user_ip;
-} seconder_user_status_options;
 
 /**
  * Options of seconder_request_sms() and seconder_request_call().
@@ -1428,36 +1419,6 @@ typedef struct seconder_phone_verification_status_options {
      */
     const char *country_code;
 } seconder_phone_verification_status_options;
-
-/**
- * Options of seconder_phone_info().
- */
-typedef struct seconder_phone_info_options {
-    /**
-     * The user's IP address. IPv4 or IPv6 text.
-     */
-    const char *user_ip;
-} seconder_phone_info_options;
-
-/**
- * Options of seconder_app_details().
- */
-typedef struct seconder_app_details_options {
-    /**
-     * The IP address from which the request originates. IPv4 or IPv6 text.
-     */
-    const char *user_ip;
-} seconder_app_details_options;
-
-/**
- * Options of seconder_app_stats().
- */
-typedef struct seconder_app_stats_options {
-    /**
-     * The IP address from which the request originates. IPv4 or IPv6 text.
-     */
-    const char *user_ip;
-} seconder_app_stats_options;
 
 /**
  * The application's usage in one month, in UTC (interface 2.4).
@@ -2211,7 +2172,7 @@ void seconder_user_created_free(struct seconder_user_created *user_created);
 SECONDER_MUST_USE
 seconder_status seconder_delete_user(const struct seconder_service *service,
                                      uint64_t user_id,
-                                     const struct seconder_delete_user_options *options,
+                                     const struct seconder_call_options *options,
                                      size_t options_size,
                                      struct seconder_done **out,
                                      struct seconder_error **error);
@@ -2245,7 +2206,7 @@ seconder_status seconder_register_activity(const struct seconder_service *servic
 SECONDER_MUST_USE
 seconder_status seconder_user_status(const struct seconder_service *service,
                                      uint64_t user_id,
-                                     const struct seconder_user_status_options *options,
+                                     const struct seconder_call_options *options,
                                      size_t options_size,
                                      struct seconder_user_status_reply **out,
                                      struct seconder_error **error);
@@ -3423,7 +3384,7 @@ SECONDER_MUST_USE
 seconder_status seconder_phone_info(const struct seconder_service *service,
                                     const char *phone_number,
                                     const char *country_code,
-                                    const struct seconder_phone_info_options *options,
+                                    const struct seconder_call_options *options,
                                     size_t options_size,
                                     struct seconder_phone_information **out,
                                     struct seconder_error **error);
@@ -3469,7 +3430,7 @@ void seconder_phone_information_free(struct seconder_phone_information *phone_in
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_details(const struct seconder_service *service,
-                                     const struct seconder_app_details_options *options,
+                                     const struct seconder_call_options *options,
                                      size_t options_size,
                                      struct seconder_application **out,
                                      struct seconder_error **error);
@@ -3527,7 +3488,7 @@ void seconder_application_free(struct seconder_application *application);
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_stats(const struct seconder_service *service,
-                                   const struct seconder_app_stats_options *options,
+                                   const struct seconder_call_options *options,
                                    size_t options_size,
                                    struct seconder_statistics **out,
                                    struct seconder_error **error);

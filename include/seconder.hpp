@@ -1011,8 +1011,8 @@ struct VerifyOptions {
     std::optional<std::string> user_ip = {};
 };
 
-/// Options of delete_user().
-struct DeleteUserOptions {
+/// Options of delete_user(), app_details(), user_status(), app_stats() and phone_info().
+struct CallOptions {
     /// The IP address from which the request originates. IPv4 or IPv6 text.
     std::optional<std::string> user_ip = {};
 };
@@ -1026,24 +1026,6 @@ struct RegisterActivityOptions {
     std::optional<std::string> user_ip = {};
 };
 
-/// Options of app_details().
-struct AppDetailsOptions {
-    /// The IP address from which the request originates. IPv4 or IPv6 text.
-    std::optional<std::string> user_ip = {};
-};
-
-/// Options of user_status().
-struct UserStatusOptions {
-    /// The IP address from which the request originates. IPv4 or IPv6 text.
-    std::optional<std::string> user_ip = {};
-};
-
-/// Options of app_stats().
-struct AppStatsOptions {
-    /// The IP address from which the request originates. IPv4 or IPv6 text.
-    std::optional<std::string> user_ip = {};
-};
-
 /// Options of start_phone_verification().
 struct StartPhoneVerificationOptions {
     /// The language of the message, such as "de". A service that lacks it uses its own. Default: as
@@ -1053,12 +1035,6 @@ struct StartPhoneVerificationOptions {
     std::uint64_t code_length = 0;
     /// The IP address from which the request originates, which a service may limit. IPv4 or IPv6
     /// text.
-    std::optional<std::string> user_ip = {};
-};
-
-/// Options of phone_info().
-struct PhoneInfoOptions {
-    /// The user's IP address. IPv4 or IPv6 text.
     std::optional<std::string> user_ip = {};
 };
 
@@ -2204,9 +2180,9 @@ public:
     /// `user_id` is the user to remove.
     ///
     /// Status::rejected if there is no such user.
-    Result<Done> try_delete_user(std::uint64_t user_id, const DeleteUserOptions &options = {}) const
+    Result<Done> try_delete_user(std::uint64_t user_id, const CallOptions &options = {}) const
     {
-        seconder_delete_user_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<Done>(seconder_delete_user, get(), user_id, &c, sizeof c);
     }
@@ -2230,9 +2206,9 @@ public:
     /// Requests the service's record of the application (interface 4.7).
     ///
     /// Status::unauthorized if the service does not accept the API key.
-    Result<Application> try_app_details(const AppDetailsOptions &options = {}) const
+    Result<Application> try_app_details(const CallOptions &options = {}) const
     {
-        seconder_app_details_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<Application>(seconder_app_details, get(), &c, sizeof c);
     }
@@ -2243,9 +2219,9 @@ public:
     ///
     /// Status::rejected if there is no such user.
     Result<UserStatusReply> try_user_status(std::uint64_t user_id,
-                                            const UserStatusOptions &options = {}) const
+                                            const CallOptions &options = {}) const
     {
-        seconder_user_status_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<UserStatusReply>(seconder_user_status, get(), user_id, &c, sizeof c);
     }
@@ -2253,9 +2229,9 @@ public:
     /// Requests the application's usage, month by month (interface 4.9).
     ///
     /// Status::unauthorized if the service does not accept the API key.
-    Result<Statistics> try_app_stats(const AppStatsOptions &options = {}) const
+    Result<Statistics> try_app_stats(const CallOptions &options = {}) const
     {
-        seconder_app_stats_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<Statistics>(seconder_app_stats, get(), &c, sizeof c);
     }
@@ -2290,9 +2266,9 @@ public:
     ///
     /// Status::rejected if it is not a phone number.
     Result<PhoneInformation> try_phone_info(const Text &phone_number, const Text &country_code,
-                                            const PhoneInfoOptions &options = {}) const
+                                            const CallOptions &options = {}) const
     {
-        seconder_phone_info_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<PhoneInformation>(seconder_phone_info, get(), phone_number.c_str(),
                                               country_code.c_str(), &c, sizeof c);
@@ -2823,7 +2799,7 @@ public:
     }
 
     /// Removes a user and all data about the user from the application (interface 4.5).
-    Done delete_user(std::uint64_t user_id, const DeleteUserOptions &options = {}) const
+    Done delete_user(std::uint64_t user_id, const CallOptions &options = {}) const
     {
         return try_delete_user(user_id, options).value();
     }
@@ -2836,19 +2812,19 @@ public:
     }
 
     /// Requests the service's record of the application (interface 4.7).
-    Application app_details(const AppDetailsOptions &options = {}) const
+    Application app_details(const CallOptions &options = {}) const
     {
         return try_app_details(options).value();
     }
 
     /// Requests the service's record of a user (interface 4.8).
-    UserStatusReply user_status(std::uint64_t user_id, const UserStatusOptions &options = {}) const
+    UserStatusReply user_status(std::uint64_t user_id, const CallOptions &options = {}) const
     {
         return try_user_status(user_id, options).value();
     }
 
     /// Requests the application's usage, month by month (interface 4.9).
-    Statistics app_stats(const AppStatsOptions &options = {}) const
+    Statistics app_stats(const CallOptions &options = {}) const
     {
         return try_app_stats(options).value();
     }
@@ -2863,7 +2839,7 @@ public:
 
     /// Requests the type of a phone number (interface 4.11).
     PhoneInformation phone_info(const Text &phone_number, const Text &country_code,
-                                const PhoneInfoOptions &options = {}) const
+                                const CallOptions &options = {}) const
     {
         return try_phone_info(phone_number, country_code, options).value();
     }

@@ -443,7 +443,7 @@ static void application(seconder_service *service)
 static void deletion(seconder_service *service)
 {
     uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
-    seconder_delete_user_options options = {"2001:db8::1"};
+    seconder_call_options options = {"2001:db8::1"};
     seconder_done *done = NULL;
     EXPECT(SECONDER_OK, seconder_delete_user(service, id, &options, sizeof options, &done, &error));
     CHECK(seconder_done_message(done) != NULL);

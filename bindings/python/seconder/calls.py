@@ -417,7 +417,7 @@ class Calls(Caller):
             phone_number: The number without its calling code: 4 to 15 digits in groups that dashes,
                 periods or spaces may separate.
             country_code: The calling code of the number: 1 to 999.
-            user_ip: The user's IP address. IPv4 or IPv6.
+            user_ip: The IP address from which the request originates. IPv4 or IPv6.
 
         Returns:
             The kind of number, and its carrier if the service knows it.

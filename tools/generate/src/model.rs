@@ -188,7 +188,7 @@ impl Interface {
         Ok(())
     }
 
-    /// The calls whose options have one struct in C and C++: those of a generic struct, and a call alone otherwise.
+    /// The calls whose options have the same struct in C and C++.
     pub(crate) fn sharing<'a>(&'a self, call: &'a Call) -> impl Iterator<Item = &'a Call> {
         self.calls.iter().filter(move |other| other.options_name() == call.options_name())
     }
@@ -200,9 +200,15 @@ impl Interface {
 }
 
 impl Call {
-    /// The name of the struct of its options in C++, without `Options`; in C, in small letters.
+    /// The name of the struct of its options in C++, without `Options`; in C, in small letters. Calls of a generic
+    /// struct share one, and so do those whose only optional parameter is the client's address. A call that gets another
+    /// one leaves it, which the ABI baseline reports.
     pub(crate) fn options_name(&self) -> &str {
-        self.declared.generic.as_deref().unwrap_or(&self.declared.name)
+        let mut optional = self.declared.fields.iter().filter(|field| field.is_optional());
+        match (optional.next(), optional.next()) {
+            (Some(only), None) if only.name == "user_ip" => "Call",
+            _ => self.declared.generic.as_deref().unwrap_or(&self.declared.name),
+        }
     }
 }
 

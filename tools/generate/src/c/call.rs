@@ -25,11 +25,16 @@ pub(crate) fn options_type(call: &Call) -> String {
 /// Writes the struct of a call's options, unless an earlier call has it too.
 pub(super) fn options(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Result<()> {
     let sharing: Vec<&Call> = plan.interface.sharing(call).collect();
-    if options_of(call).next().is_none() || sharing[0].name != call.name {
-        return Ok(());
-    }
     let at = |e: String| format!("{}: {e}", call.declared.path());
     let name = options_type(call);
+    if options_of(call).next().is_none() {
+        return Ok(());
+    }
+    if sharing[0].name != call.name {
+        check_same(sharing[0], call).map_err(at)?;
+        source.import_generated(&module(&sharing[0].declared), &name);
+        return Ok(());
+    }
     let translator = plan.translator(&call.declared);
     let functions: Vec<String> =
         sharing.iter().map(|call| format!("seconder_{}()", call.name)).collect();
@@ -58,6 +63,16 @@ pub(super) fn options(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Resu
     source.import("crate::capi::ffi", "Plain");
     source.add(&text);
     Ok(())
+}
+
+/// Fails if calls that share their options document them differently: one of them would have wrong words.
+fn check_same(first: &Call, other: &Call) -> Result<()> {
+    let docs =
+        |call| options_of(call).map(|field| (&field.name, &field.docs.0)).collect::<Vec<_>>();
+    match docs(first) == docs(other) {
+        true => Ok(()),
+        false => Err(format!("document the optional parameters as {} does", first.name)),
+    }
 }
 
 /// Writes the function of a call.
