@@ -155,7 +155,8 @@ extern "C" {
 #define SECONDER_OK 0
 
 /**
- * The code is not the user's, or is no longer valid.
+ * The code is wrong, or is no longer valid: of a user, or of a number that
+ * seconder_check_phone_verification() checks.
  */
 #define SECONDER_TOKEN_WRONG 1
 
@@ -3317,9 +3318,9 @@ void seconder_phone_verification_started_free(struct seconder_phone_verification
  * `verification_code` is the code that the user typed: 4 to 10 digits and nothing else. Any other
  * text is SECONDER_TOKEN_MALFORMED.
  *
- * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED with status
- * 401 and the service code "60022" if the code is wrong, and with status 404 and the service code
- * "60023" if no code is pending. Other statuses are as described at the top of the header.
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_TOKEN_WRONG if the code
+ * is wrong; SECONDER_REJECTED with status 404 and the service code "60023" if no code is pending.
+ * Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_verification(const struct seconder_service *service,

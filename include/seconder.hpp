@@ -2318,8 +2318,8 @@ public:
     /// "999". `verification_code` is the code that the user typed: 4 to 10 digits and nothing else.
     /// Any other text is Status::token_malformed.
     ///
-    /// Status::rejected with status 401 and the service code "60022" if the code is wrong, and with
-    /// status 404 and the service code "60023" if no code is pending.
+    /// Status::token_wrong if the code is wrong; Status::rejected with status 404 and the service
+    /// code "60023" if no code is pending.
     Result<Done> try_check_phone_verification(const Text &phone_number, const Text &country_code,
                                               const Text &verification_code) const
     {

@@ -45,6 +45,8 @@ pub use app_details::{AppDetails, Application};
 pub use app_stats::{AppStats, MonthlyStatistic, Statistics};
 pub use check_approval::{Approval, ApprovalStatus, CheckApproval};
 pub use check_phone_verification::CheckPhoneVerification;
+#[cfg(feature = "engine")]
+pub(crate) use check_phone_verification::verification_code_wrong;
 pub use confirm_authenticator::ConfirmAuthenticator;
 pub use create_approval::{ApprovalCreated, CreateApproval, Logo};
 pub use create_recovery_codes::{CreateRecoveryCodes, RecoveryCodes};

@@ -31,6 +31,7 @@ const SMS_IGNORED: &str = "Ignored: SMS is not needed for smartphones. Pass forc
 const CALL_IGNORED: &str = "Call ignored. User is using App Tokens and this call is not necessary. \
                             Pass force=true if you still want to call users that are using the App.";
 const CODE_CORRECT: &str = "Verification code is correct.";
+const CODE_WRONG: &str = "Verification code is incorrect";
 
 /// A code to issue and deliver.
 struct Order {
@@ -389,7 +390,7 @@ impl Handle<CheckPhoneVerification> for Engine {
         let checked = self.run_refusable(trail, &kind, decide)?;
         match checked {
             Checked::Right => Ok(Done::with_message(CODE_CORRECT)),
-            Checked::Wrong => Err(rejections::verification_code_wrong()),
+            Checked::Wrong => Err(rejections::verification_code_wrong(CODE_WRONG)),
             Checked::NoneIsPending => Err(rejections::no_pending_verification()),
             Checked::Barred(barred) => rejections::barred(barred, now),
         }

@@ -528,8 +528,8 @@ class Calls(Caller):
             The service's message. A wrong code raises.
 
         Raises:
-            Rejected: With status 401 and the service code ``60022`` if the code is wrong, and with
-                status 404 and the service code ``60023`` if no code is pending.
+            TokenInvalid: If the code is wrong.
+            Rejected: With status 404 and the service code ``60023`` if no code is pending.
             TokenMalformed: ``verification_code`` is not 4 to 10 digits. It costs the user no try.
 
         Example:
