@@ -136,7 +136,7 @@ static bool by_code(seconder_service *service, uint64_t user_id)
 static bool by_sms(seconder_service *service, uint64_t user_id)
 {
     /* Without `force`, nothing is sent to a user who has an app. */
-    const seconder_request_sms_options options = {.force = true};
+    const seconder_request_code_options options = {.force = true};
     seconder_code_requested *sent = NULL;
     seconder_error *error = NULL;
     switch (seconder_request_sms(service, user_id, &options, sizeof options, &sent, &error)) {

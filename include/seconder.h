@@ -155,7 +155,8 @@ extern "C" {
 #define SECONDER_OK 0
 
 /**
- * The code is not the user's, or is no longer valid.
+ * The code is wrong, or is no longer valid: of a user, or of a number that
+ * seconder_check_phone_verification() checks.
  */
 #define SECONDER_TOKEN_WRONG 1
 
@@ -1036,14 +1037,15 @@ typedef struct seconder_create_user_options {
 } seconder_create_user_options;
 
 /**
- * Options of seconder_delete_user().
+ * Options of seconder_delete_user(), seconder_app_details(), seconder_user_status(),
+ * seconder_app_stats() and seconder_phone_info().
  */
-typedef struct seconder_delete_user_options {
+typedef struct seconder_call_options {
     /**
      * The IP address from which the request originates. IPv4 or IPv6 text.
      */
     const char *user_ip;
-} seconder_delete_user_options;
+} seconder_call_options;
 
 /**
  * Options of seconder_register_activity().
@@ -1061,19 +1063,9 @@ typedef struct seconder_register_activity_options {
 } seconder_register_activity_options;
 
 /**
- * Options of seconder_user_status().
+ * Options of seconder_request_sms() and seconder_request_call().
  */
-typedef struct seconder_user_status_options {
-    /**
-     * The IP address from which the request originates. IPv4 or IPv6 text.
-     */
-    const char *user_ip;
-} seconder_user_status_options;
-
-/**
- * Options of seconder_request_sms().
- */
-typedef struct seconder_request_sms_options {
+typedef struct seconder_request_code_options {
     /**
      * Makes the code valid only for this action, which must also be passed to seconder_verify(). 1
      * to 128 bytes without control characters.
@@ -1098,37 +1090,7 @@ typedef struct seconder_request_sms_options {
      * text.
      */
     const char *user_ip;
-} seconder_request_sms_options;
-
-/**
- * Options of seconder_request_call().
- */
-typedef struct seconder_request_call_options {
-    /**
-     * Makes the code valid only for this action, which must also be passed to seconder_verify(). 1
-     * to 128 bytes without control characters.
-     */
-    const char *action;
-    /**
-     * The description of the action in the voice call. 1 to 1024 bytes.
-     */
-    const char *action_message;
-    /**
-     * The language of the voice call, such as "de". A service that lacks it uses its own. Default:
-     * as configured with the service.
-     */
-    const char *locale;
-    /**
-     * Calls the user even if the user has an app. SECONDER_DEFAULT, SECONDER_YES or SECONDER_NO.
-     * Default: as configured with the service, no at first.
-     */
-    int32_t force;
-    /**
-     * The IP address from which the request originates, which a service may limit. IPv4 or IPv6
-     * text.
-     */
-    const char *user_ip;
-} seconder_request_call_options;
+} seconder_request_code_options;
 
 /**
  * Options of seconder_verify().
@@ -1483,36 +1445,6 @@ typedef struct seconder_phone_verification_status_options {
      */
     const char *country_code;
 } seconder_phone_verification_status_options;
-
-/**
- * Options of seconder_phone_info().
- */
-typedef struct seconder_phone_info_options {
-    /**
-     * The user's IP address. IPv4 or IPv6 text.
-     */
-    const char *user_ip;
-} seconder_phone_info_options;
-
-/**
- * Options of seconder_app_details().
- */
-typedef struct seconder_app_details_options {
-    /**
-     * The IP address from which the request originates. IPv4 or IPv6 text.
-     */
-    const char *user_ip;
-} seconder_app_details_options;
-
-/**
- * Options of seconder_app_stats().
- */
-typedef struct seconder_app_stats_options {
-    /**
-     * The IP address from which the request originates. IPv4 or IPv6 text.
-     */
-    const char *user_ip;
-} seconder_app_stats_options;
 
 /**
  * The application's usage in one month, in UTC (interface 2.4).
@@ -2286,7 +2218,7 @@ void seconder_user_created_free(struct seconder_user_created *user_created);
 SECONDER_MUST_USE
 seconder_status seconder_delete_user(const struct seconder_service *service,
                                      uint64_t user_id,
-                                     const struct seconder_delete_user_options *options,
+                                     const struct seconder_call_options *options,
                                      size_t options_size,
                                      struct seconder_done **out,
                                      struct seconder_error **error);
@@ -2320,7 +2252,7 @@ seconder_status seconder_register_activity(const struct seconder_service *servic
 SECONDER_MUST_USE
 seconder_status seconder_user_status(const struct seconder_service *service,
                                      uint64_t user_id,
-                                     const struct seconder_user_status_options *options,
+                                     const struct seconder_call_options *options,
                                      size_t options_size,
                                      struct seconder_user_status_reply **out,
                                      struct seconder_error **error);
@@ -2541,10 +2473,28 @@ void seconder_recovery_codes_free(struct seconder_recovery_codes *recovery_codes
 SECONDER_MUST_USE
 seconder_status seconder_request_sms(const struct seconder_service *service,
                                      uint64_t user_id,
-                                     const struct seconder_request_sms_options *options,
+                                     const struct seconder_request_code_options *options,
                                      size_t options_size,
                                      struct seconder_code_requested **out,
                                      struct seconder_error **error);
+
+/**
+ * Sends a code by voice call (interface 4.3).
+ *
+ * `user_id` is the user to whom the code is sent.
+ *
+ * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
+ * if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
+ * does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user, or
+ * if codes cannot be sent by voice call. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_request_call(const struct seconder_service *service,
+                                      uint64_t user_id,
+                                      const struct seconder_request_code_options *options,
+                                      size_t options_size,
+                                      struct seconder_code_requested **out,
+                                      struct seconder_error **error);
 
 /**
  * The service's message. NULL if the service does not provide it.
@@ -2582,24 +2532,6 @@ bool seconder_code_requested_resend_after_known(const struct seconder_code_reque
  * Frees the reply of seconder_request_sms() or seconder_request_call(). NULL is fine.
  */
 void seconder_code_requested_free(struct seconder_code_requested *code_requested);
-
-/**
- * Sends a code by voice call (interface 4.3).
- *
- * `user_id` is the user to call.
- *
- * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
- * if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
- * does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user, or
- * if codes cannot be sent by voice call. Other statuses are as described at the top of the header.
- */
-SECONDER_MUST_USE
-seconder_status seconder_request_call(const struct seconder_service *service,
-                                      uint64_t user_id,
-                                      const struct seconder_request_call_options *options,
-                                      size_t options_size,
-                                      struct seconder_code_requested **out,
-                                      struct seconder_error **error);
 
 /**
  * Checks the code that a user typed (interface 4.4).
@@ -3437,9 +3369,9 @@ void seconder_phone_verification_started_free(struct seconder_phone_verification
  * `verification_code` is the code that the user typed: 4 to 10 digits and nothing else. Any other
  * text is SECONDER_TOKEN_MALFORMED.
  *
- * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED with status
- * 401 and the service code "60022" if the code is wrong, and with status 404 and the service code
- * "60023" if no code is pending. Other statuses are as described at the top of the header.
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_TOKEN_WRONG if the code
+ * is wrong; SECONDER_REJECTED with status 404 and the service code "60023" if no code is pending.
+ * Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_verification(const struct seconder_service *service,
@@ -3504,7 +3436,7 @@ SECONDER_MUST_USE
 seconder_status seconder_phone_info(const struct seconder_service *service,
                                     const char *phone_number,
                                     const char *country_code,
-                                    const struct seconder_phone_info_options *options,
+                                    const struct seconder_call_options *options,
                                     size_t options_size,
                                     struct seconder_phone_information **out,
                                     struct seconder_error **error);
@@ -3550,7 +3482,7 @@ void seconder_phone_information_free(struct seconder_phone_information *phone_in
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_details(const struct seconder_service *service,
-                                     const struct seconder_app_details_options *options,
+                                     const struct seconder_call_options *options,
                                      size_t options_size,
                                      struct seconder_application **out,
                                      struct seconder_error **error);
@@ -3608,7 +3540,7 @@ void seconder_application_free(struct seconder_application *application);
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_stats(const struct seconder_service *service,
-                                   const struct seconder_app_stats_options *options,
+                                   const struct seconder_call_options *options,
                                    size_t options_size,
                                    struct seconder_statistics **out,
                                    struct seconder_error **error);

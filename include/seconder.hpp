@@ -985,8 +985,8 @@ struct CreateUserOptions {
     std::optional<bool> new_only = {};
 };
 
-/// Options of request_sms().
-struct RequestSmsOptions {
+/// Options of request_sms() and request_call().
+struct RequestCodeOptions {
     /// Makes the code valid only for this action, which must also be passed to verify(). 1 to 128
     /// bytes without control characters.
     std::optional<std::string> action = {};
@@ -996,24 +996,6 @@ struct RequestSmsOptions {
     /// configured with the service.
     std::optional<std::string> locale = {};
     /// Sends the code even if the user has an app. Default: as configured with the service, no at
-    /// first.
-    std::optional<bool> force = {};
-    /// The IP address from which the request originates, which a service may limit. IPv4 or IPv6
-    /// text.
-    std::optional<std::string> user_ip = {};
-};
-
-/// Options of request_call().
-struct RequestCallOptions {
-    /// Makes the code valid only for this action, which must also be passed to verify(). 1 to 128
-    /// bytes without control characters.
-    std::optional<std::string> action = {};
-    /// The description of the action in the voice call. 1 to 1024 bytes.
-    std::optional<std::string> action_message = {};
-    /// The language of the voice call, such as "de". A service that lacks it uses its own. Default:
-    /// as configured with the service.
-    std::optional<std::string> locale = {};
-    /// Calls the user even if the user has an app. Default: as configured with the service, no at
     /// first.
     std::optional<bool> force = {};
     /// The IP address from which the request originates, which a service may limit. IPv4 or IPv6
@@ -1031,8 +1013,8 @@ struct VerifyOptions {
     std::optional<std::string> user_ip = {};
 };
 
-/// Options of delete_user().
-struct DeleteUserOptions {
+/// Options of delete_user(), app_details(), user_status(), app_stats() and phone_info().
+struct CallOptions {
     /// The IP address from which the request originates. IPv4 or IPv6 text.
     std::optional<std::string> user_ip = {};
 };
@@ -1046,24 +1028,6 @@ struct RegisterActivityOptions {
     std::optional<std::string> user_ip = {};
 };
 
-/// Options of app_details().
-struct AppDetailsOptions {
-    /// The IP address from which the request originates. IPv4 or IPv6 text.
-    std::optional<std::string> user_ip = {};
-};
-
-/// Options of user_status().
-struct UserStatusOptions {
-    /// The IP address from which the request originates. IPv4 or IPv6 text.
-    std::optional<std::string> user_ip = {};
-};
-
-/// Options of app_stats().
-struct AppStatsOptions {
-    /// The IP address from which the request originates. IPv4 or IPv6 text.
-    std::optional<std::string> user_ip = {};
-};
-
 /// Options of start_phone_verification().
 struct StartPhoneVerificationOptions {
     /// The language of the message, such as "de". A service that lacks it uses its own. Default: as
@@ -1073,12 +1037,6 @@ struct StartPhoneVerificationOptions {
     std::uint64_t code_length = 0;
     /// The IP address from which the request originates, which a service may limit. IPv4 or IPv6
     /// text.
-    std::optional<std::string> user_ip = {};
-};
-
-/// Options of phone_info().
-struct PhoneInfoOptions {
-    /// The user's IP address. IPv4 or IPv6 text.
     std::optional<std::string> user_ip = {};
 };
 
@@ -2175,9 +2133,9 @@ public:
     /// Status::rate_limited if the user was sent an SMS for this action a moment ago, or too many
     /// codes; Status::rejected if there is no such user, or if codes cannot be sent by SMS.
     Result<CodeRequested> try_request_sms(std::uint64_t user_id,
-                                          const RequestSmsOptions &options = {}) const
+                                          const RequestCodeOptions &options = {}) const
     {
-        seconder_request_sms_options c = {};
+        seconder_request_code_options c = {};
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.locale = detail::text(options.locale);
@@ -2188,15 +2146,15 @@ public:
 
     /// Sends a code by voice call (interface 4.3).
     ///
-    /// `user_id` is the user to call.
+    /// `user_id` is the user to whom the code is sent.
     ///
     /// Status::rate_limited if the user was called for this action a moment ago, or sent too many
     /// codes; an SMS a moment ago does not matter, and the call says the same code.
     /// Status::rejected if there is no such user, or if codes cannot be sent by voice call.
     Result<CodeRequested> try_request_call(std::uint64_t user_id,
-                                           const RequestCallOptions &options = {}) const
+                                           const RequestCodeOptions &options = {}) const
     {
-        seconder_request_call_options c = {};
+        seconder_request_code_options c = {};
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.locale = detail::text(options.locale);
@@ -2231,9 +2189,9 @@ public:
     /// `user_id` is the user to remove.
     ///
     /// Status::rejected if there is no such user.
-    Result<Done> try_delete_user(std::uint64_t user_id, const DeleteUserOptions &options = {}) const
+    Result<Done> try_delete_user(std::uint64_t user_id, const CallOptions &options = {}) const
     {
-        seconder_delete_user_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<Done>(seconder_delete_user, get(), user_id, &c, sizeof c);
     }
@@ -2257,9 +2215,9 @@ public:
     /// Requests the service's record of the application (interface 4.7).
     ///
     /// Status::unauthorized if the service does not accept the API key.
-    Result<Application> try_app_details(const AppDetailsOptions &options = {}) const
+    Result<Application> try_app_details(const CallOptions &options = {}) const
     {
-        seconder_app_details_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<Application>(seconder_app_details, get(), &c, sizeof c);
     }
@@ -2270,9 +2228,9 @@ public:
     ///
     /// Status::rejected if there is no such user.
     Result<UserStatusReply> try_user_status(std::uint64_t user_id,
-                                            const UserStatusOptions &options = {}) const
+                                            const CallOptions &options = {}) const
     {
-        seconder_user_status_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<UserStatusReply>(seconder_user_status, get(), user_id, &c, sizeof c);
     }
@@ -2280,9 +2238,9 @@ public:
     /// Requests the application's usage, month by month (interface 4.9).
     ///
     /// Status::unauthorized if the service does not accept the API key.
-    Result<Statistics> try_app_stats(const AppStatsOptions &options = {}) const
+    Result<Statistics> try_app_stats(const CallOptions &options = {}) const
     {
-        seconder_app_stats_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<Statistics>(seconder_app_stats, get(), &c, sizeof c);
     }
@@ -2317,9 +2275,9 @@ public:
     ///
     /// Status::rejected if it is not a phone number.
     Result<PhoneInformation> try_phone_info(const Text &phone_number, const Text &country_code,
-                                            const PhoneInfoOptions &options = {}) const
+                                            const CallOptions &options = {}) const
     {
-        seconder_phone_info_options c = {};
+        seconder_call_options c = {};
         c.user_ip = detail::text(options.user_ip);
         return detail::call<PhoneInformation>(seconder_phone_info, get(), phone_number.c_str(),
                                               country_code.c_str(), &c, sizeof c);
@@ -2369,8 +2327,8 @@ public:
     /// "999". `verification_code` is the code that the user typed: 4 to 10 digits and nothing else.
     /// Any other text is Status::token_malformed.
     ///
-    /// Status::rejected with status 401 and the service code "60022" if the code is wrong, and with
-    /// status 404 and the service code "60023" if no code is pending.
+    /// Status::token_wrong if the code is wrong; Status::rejected with status 404 and the service
+    /// code "60023" if no code is pending.
     Result<Done> try_check_phone_verification(const Text &phone_number, const Text &country_code,
                                               const Text &verification_code) const
     {
@@ -2827,13 +2785,13 @@ public:
     }
 
     /// Sends a code by SMS (interface 4.2).
-    CodeRequested request_sms(std::uint64_t user_id, const RequestSmsOptions &options = {}) const
+    CodeRequested request_sms(std::uint64_t user_id, const RequestCodeOptions &options = {}) const
     {
         return try_request_sms(user_id, options).value();
     }
 
     /// Sends a code by voice call (interface 4.3).
-    CodeRequested request_call(std::uint64_t user_id, const RequestCallOptions &options = {}) const
+    CodeRequested request_call(std::uint64_t user_id, const RequestCodeOptions &options = {}) const
     {
         return try_request_call(user_id, options).value();
     }
@@ -2850,7 +2808,7 @@ public:
     }
 
     /// Removes a user and all data about the user from the application (interface 4.5).
-    Done delete_user(std::uint64_t user_id, const DeleteUserOptions &options = {}) const
+    Done delete_user(std::uint64_t user_id, const CallOptions &options = {}) const
     {
         return try_delete_user(user_id, options).value();
     }
@@ -2863,19 +2821,19 @@ public:
     }
 
     /// Requests the service's record of the application (interface 4.7).
-    Application app_details(const AppDetailsOptions &options = {}) const
+    Application app_details(const CallOptions &options = {}) const
     {
         return try_app_details(options).value();
     }
 
     /// Requests the service's record of a user (interface 4.8).
-    UserStatusReply user_status(std::uint64_t user_id, const UserStatusOptions &options = {}) const
+    UserStatusReply user_status(std::uint64_t user_id, const CallOptions &options = {}) const
     {
         return try_user_status(user_id, options).value();
     }
 
     /// Requests the application's usage, month by month (interface 4.9).
-    Statistics app_stats(const AppStatsOptions &options = {}) const
+    Statistics app_stats(const CallOptions &options = {}) const
     {
         return try_app_stats(options).value();
     }
@@ -2890,7 +2848,7 @@ public:
 
     /// Requests the type of a phone number (interface 4.11).
     PhoneInformation phone_info(const Text &phone_number, const Text &country_code,
-                                const PhoneInfoOptions &options = {}) const
+                                const CallOptions &options = {}) const
     {
         return try_phone_info(phone_number, country_code, options).value();
     }

@@ -121,6 +121,7 @@ impl From<&Error> for CallOutcome {
     fn from(error: &Error) -> CallOutcome {
         match error {
             Error::TokenMalformed { .. } => CallOutcome::TokenMalformed,
+            Error::TokenWrong { .. } => CallOutcome::TokenWrong,
             Error::InvalidArgument { .. } => CallOutcome::InvalidArgument,
             Error::Unauthorized { .. } => CallOutcome::Unauthorized,
             Error::Rejected(_) => CallOutcome::Rejected,

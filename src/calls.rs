@@ -30,8 +30,7 @@ mod remove_authenticator;
 mod remove_device;
 mod remove_login;
 mod report_offline;
-mod request_call;
-mod request_sms;
+mod request_code;
 mod route;
 mod set_login;
 mod start_phone_verification;
@@ -46,6 +45,8 @@ pub use app_details::{AppDetails, Application};
 pub use app_stats::{AppStats, MonthlyStatistic, Statistics};
 pub use check_approval::{Approval, ApprovalStatus, CheckApproval};
 pub use check_phone_verification::CheckPhoneVerification;
+#[cfg(feature = "engine")]
+pub(crate) use check_phone_verification::verification_code_wrong;
 pub use confirm_authenticator::ConfirmAuthenticator;
 pub use create_approval::{ApprovalCreated, CreateApproval, Logo};
 pub use create_recovery_codes::{CreateRecoveryCodes, RecoveryCodes};
@@ -77,8 +78,9 @@ pub use remove_authenticator::RemoveAuthenticator;
 pub use remove_device::RemoveDevice;
 pub use remove_login::RemoveLogin;
 pub use report_offline::{OfflineLogin, ReportOffline};
-pub use request_call::RequestCall;
-pub use request_sms::{CodeRequested, RequestSms};
+pub use request_code::{
+    ByCall, BySms, CodeChannel, CodeRequested, RequestCall, RequestCode, RequestSms,
+};
 pub use route::{InPath, Route};
 pub use set_login::SetLogin;
 pub use start_phone_verification::{Channel, PhoneVerificationStarted, StartPhoneVerification};

@@ -32,6 +32,17 @@ pub enum Error {
         /// The form of a code.
         reason: Cow<'static, str>,
     },
+    /// The user: the code of a phone verification is wrong (interface 4.14). A wrong code of a user is
+    /// no error in Rust: see [`Verdict::Wrong`](crate::calls::Verdict::Wrong).
+    #[error("the {parameter} is wrong")]
+    TokenWrong {
+        /// The parameter's name.
+        parameter: Cow<'static, str>,
+        /// The service's message.
+        message: String,
+        /// The service's error code, as text: `60022`.
+        code: String,
+    },
     /// The operator: the service does not accept the API key (interface 5.3). This says nothing
     /// about the user, so a lock-out must not count it.
     #[error("the API key is not accepted: {message}. Check the api_key setting")]
@@ -218,11 +229,12 @@ impl Error {
     }
 
     /// Returns the service's error code, as text (`60026`), if it sent one. The engine's errors
-    /// have the codes that a remote service sends. (A wrong token is no error: its code is in
+    /// have the codes that a remote service sends. (A user's wrong token is no error: its code is in
     /// [`Verification::error_code`](crate::calls::Verification::error_code).)
     pub fn code(&self) -> Option<&str> {
         match self {
             Error::Rejected(rejection) => rejection.code.as_deref(),
+            Error::TokenWrong { code, .. } => Some(code),
             Error::Unauthorized { code, .. } | Error::RateLimited { code, .. } => code.as_deref(),
             _ => None,
         }

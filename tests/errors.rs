@@ -88,6 +88,19 @@ fn every_status_and_code_maps_to_one_kind_of_error() {
     }
 }
 
+/// Only the call that checks such a code can say that it is wrong.
+#[test]
+fn a_wrong_code_of_a_phone_verification_is_an_error_of_its_own() {
+    let body = json!({"message": "No.", "success": false, "error_code": "60022"});
+    let error = read::<CheckPhoneVerification>(401, &body);
+    assert!(matches!(&error, Error::TokenWrong { message, .. } if message == "No."), "{error:?}");
+    assert_eq!((error.code(), error.retry_safe()), (Some("60022"), false));
+    assert_eq!(seconder::CallOutcome::from(&error), seconder::CallOutcome::TokenWrong);
+    assert_eq!(kind(&read::<CheckPhoneVerification>(404, &body)), "Rejected");
+    let other = json!({"message": "No.", "success": false, "error_code": "60020"});
+    assert_eq!(kind(&read::<CheckPhoneVerification>(401, &other)), "Rejected");
+}
+
 /// A proxy or load balancer in front of the service sends 503 too, when the service is down.
 #[test]
 fn a_503_is_rate_limited_only_if_the_service_itself_sent_it() {

@@ -144,14 +144,16 @@ fn c_parameters(header: &str, name: &str) -> Option<BTreeSet<String>> {
     let header = without_comments(header);
     let (_, rest) = header.split_once(&format!("seconder_{name}("))?;
     let (arguments, _) = rest.split_once(");")?;
-    let options = header
-        .split_once(&format!("struct seconder_{name}_options {{"))
-        .and_then(|(_, rest)| rest.split_once('}'))
-        .map_or("", |(fields, _)| fields);
     let last_word = |part: &str| {
         let word = part.trim().rsplit([' ', '*', '\n']).next().unwrap_or_default();
         word.to_owned()
     };
+    // Calls may share a struct of options.
+    let of = arguments.split_once(" *options").map(|(before, _)| last_word(before));
+    let options = of
+        .and_then(|of| header.split_once(&format!("struct {of} {{")))
+        .and_then(|(_, rest)| rest.split_once('}'))
+        .map_or("", |(fields, _)| fields);
     let all: BTreeSet<String> =
         arguments.split(',').chain(options.split(';')).map(last_word).collect();
     let ours = ["", "service", "options", "options_size", "out", "error"];

@@ -236,6 +236,7 @@ fn parallel_checks_of_a_number_are_limited_like_sequential_ones() {
             let code = format!("{:07}", (right + number) % 10_000_000).parse().unwrap();
             match service.check_phone_verification("555-010-0123", "1", &code) {
                 Err(Error::Rejected(rejection)) => rejection.code.unwrap(),
+                Err(Error::TokenWrong { code, .. }) => code,
                 Err(Error::RateLimited { .. }) => "RateLimited".into(),
                 other => panic!("{other:?}"),
             }

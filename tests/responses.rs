@@ -79,7 +79,7 @@ fn recorded_replies_are_interpreted_correctly() {
         "month: \"December\", year: 2015",
         "is_cellphone: Some(false)",
         "Done",
-        "rejected 401 60022",
+        "TokenWrong",
         "phone_type: Voip, provider: Some(\"Pinger\"), ported: Some(false)",
         "dda2c400-bc43-0135-d7be-1285ca17e122",
         "status: Expired",

@@ -19,8 +19,7 @@ fn check(service: &Service, code: &str) -> Result<(), String> {
     let code: VerificationCode = code.parse().unwrap();
     match service.check_phone_verification("555-010-0177", "1", &code) {
         Ok(_) => Ok(()),
-        Err(Error::Rejected(rejection)) => Err(rejection.code.unwrap()),
-        Err(other) => panic!("{other}"),
+        Err(error) => Err(error.code().unwrap().to_owned()),
     }
 }
 

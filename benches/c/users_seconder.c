@@ -78,14 +78,14 @@ static void create_user(struct side *side)
 
 static void request_sms(struct side *side)
 {
-    const seconder_request_sms_options options = {.action = "pay", .force = true};
+    const seconder_request_code_options options = {.action = "pay", .force = true};
     must(seconder_request_sms(side->service, side->user, &options, sizeof options, NULL, &error),
          SECONDER_OK);
 }
 
 static void request_call(struct side *side)
 {
-    const seconder_request_call_options options = {.action = "pay", .force = true};
+    const seconder_request_code_options options = {.action = "pay", .force = true};
     must(seconder_request_call(side->service, side->user, &options, sizeof options, NULL, &error),
          SECONDER_OK);
 }

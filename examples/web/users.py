@@ -236,7 +236,9 @@ class Accounts:
         [(name, email, cellphone, salt, password)] = rows
         try:
             self._service().check_phone_verification(cellphone, COUNTRY, code)
-        except seconder.Rejected:
+        except seconder.TokenMalformed:
+            raise
+        except (seconder.TokenInvalid, seconder.Rejected):
             raise Refused(Problem("That code is wrong, or no longer valid.", 401)) from None
         self._run("DELETE FROM signups WHERE ticket = ?", ticket)
         try:

@@ -84,7 +84,9 @@ pub fn outcome_of(error: &Error) -> Outcome {
             Some(codes::USER_NOT_FOUND) => Outcome::Unenrolled,
             _ => Outcome::Denied,
         },
-        Error::TokenMalformed { .. } | Error::Cancelled { .. } => Outcome::Denied,
+        Error::TokenWrong { .. } | Error::TokenMalformed { .. } | Error::Cancelled { .. } => {
+            Outcome::Denied
+        }
         // Requests of others from the same address prove nothing of the user, and must not switch the factor off.
         Error::RateLimited { code: Some(code), .. } if code == codes::TOO_MANY_WRONG_KEYS => {
             Outcome::Trouble(Trouble::Configuration)

@@ -208,7 +208,9 @@ fn rejected(status: u16, code: &str, message: impl Into<String>) -> Error {
 fn is_failure(error: &Error) -> bool {
     match error {
         Error::Rejected(why) => why.status >= 500,
-        Error::RateLimited { .. } | Error::InvalidArgument { .. } => false,
+        Error::RateLimited { .. } | Error::InvalidArgument { .. } | Error::TokenWrong { .. } => {
+            false
+        }
         _ => true,
     }
 }

@@ -287,10 +287,13 @@ fn a_number_whose_verification_began_there_is_checked_there() {
     old.client().handle(&start(NUMBER)).unwrap();
     let new = Side::of(&old);
     let app = new.client();
+    let wrong = app.handle(&check(NUMBER, "0000")).unwrap_err();
+    assert!(matches!(wrong, Error::TokenWrong { .. }), "{wrong}");
+    assert_eq!((status(&new).calls, status(&new).failed), (1, 0));
     app.handle(&check(NUMBER, &old.code())).unwrap();
     app.handle(&start("555-010-0177")).unwrap();
     app.handle(&check("555-010-0177", &new.code())).unwrap();
-    assert_eq!(status(&new).calls, 1);
+    assert_eq!(status(&new).calls, 2);
 }
 
 #[test]

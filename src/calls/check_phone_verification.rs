@@ -1,7 +1,10 @@
 //! `GET /protected/{format}/phones/verification/check`
 
 use super::{Call, Done, Route};
+use crate::codes::VERIFICATION_CODE_WRONG;
 use crate::model::{CountryCode, PhoneNumber, VerificationCode};
+use crate::wire::Reply;
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Checks the code that was sent to a number by
@@ -9,8 +12,8 @@ use serde::{Deserialize, Serialize};
 /// right.
 ///
 /// # Errors
-/// [`Error::Rejected`](crate::Error::Rejected) with status 401 and the service code `60022` if the
-/// code is wrong, and with status 404 and the service code `60023` if no code is pending.
+/// [`Error::TokenWrong`] if the code is wrong; [`Error::Rejected`] with status 404 and the service
+/// code `60023` if no code is pending.
 #[cfg_attr(
     false,
     python = "Checks the code that was sent to a number by [`StartPhoneVerification`]. It returns \
@@ -42,4 +45,25 @@ impl Call for CheckPhoneVerification {
         Route::get("check_phone_verification", "/protected/{format}/phones/verification/check");
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
+
+    /// As other calls, but a wrong code has an error of its own.
+    fn read(reply: Reply) -> Result<Done> {
+        super::read::<Self>(reply).map_err(|error| match error {
+            Error::Rejected(no)
+                if no.status == 401 && no.code.as_deref() == Some(VERIFICATION_CODE_WRONG) =>
+            {
+                verification_code_wrong(no.message)
+            }
+            other => other,
+        })
+    }
+}
+
+/// The error for a wrong code, with the service's message.
+pub(crate) fn verification_code_wrong(message: impl Into<String>) -> Error {
+    Error::TokenWrong {
+        parameter: "verification_code".into(),
+        message: message.into(),
+        code: VERIFICATION_CODE_WRONG.into(),
+    }
 }

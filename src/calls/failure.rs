@@ -270,6 +270,7 @@ fn describe<C: Call>(error: &Error) -> Reply {
             let has_failed = no.status >= 500 && no.code.as_deref() == Some(UNSPECIFIC);
             Reply { failure: has_failed.then(|| no.message.clone()), ..reply }
         }
+        Error::TokenWrong { message, code, .. } => plain(401, code, message),
         Error::Unauthorized { .. } | Error::InvalidCallback { .. } => {
             plain(401, INVALID_API_KEY, "Invalid API key")
         }

@@ -16,7 +16,7 @@ pub struct PhoneInfo {
     pub phone_number: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,
-    /// The user's IP address.
+    /// The IP address from which the request originates.
     pub user_ip: Option<IpAddr>,
 }
 

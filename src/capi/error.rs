@@ -98,6 +98,9 @@ impl From<Error> for Box<seconder_error> {
                 names_parameter: true,
                 ..bare
             },
+            Error::TokenWrong { parameter, .. } => {
+                seconder_error { fields: vec![(short(parameter), Text::new("is wrong"))], ..bare }
+            }
             Error::Rejected(rejection) => bare.rejected(rejection),
             Error::RateLimited { message, retry_after, .. } => seconder_error {
                 service_message: Some(short(message)),

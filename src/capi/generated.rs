@@ -27,8 +27,7 @@ pub mod remove_authenticator;
 pub mod remove_device;
 pub mod remove_login;
 pub mod report_offline;
-pub mod request_call;
-pub mod request_sms;
+pub mod request_code;
 pub mod set_login;
 pub mod start_phone_verification;
 pub mod unlock_user;
@@ -43,7 +42,7 @@ const _: fn() = || {
     shared::<create_approval::seconder_approval_created>();
     shared::<enrol_authenticator::seconder_authenticator_enrolled>();
     shared::<recognise::seconder_browser_check>();
-    shared::<request_sms::seconder_code_requested>();
+    shared::<request_code::seconder_code_requested>();
     shared::<invite_device::seconder_device_invited>();
     shared::<done::seconder_done>();
     shared::<factors::seconder_factors>();

@@ -14,7 +14,8 @@ pub type seconder_status = i32;
 /// seconder_check_phone_verification() and seconder_totp_check() it means that the code was checked
 /// and is correct, and from seconder_recognise() that the browser is recognised.
 pub const SECONDER_OK: i32 = 0;
-/// The code is not the user's, or is no longer valid.
+/// The code is wrong, or is no longer valid: of a user, or of a number that
+/// seconder_check_phone_verification() checks.
 pub const SECONDER_TOKEN_WRONG: i32 = 1;
 /// The code was correct but has already been used.
 pub const SECONDER_TOKEN_REUSED: i32 = 2;

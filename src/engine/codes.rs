@@ -18,7 +18,7 @@ use super::texts::{Kind, Values, Wording};
 use super::{Engine, as_written, limits, rejections, sandbox, verify};
 use crate::calls::*;
 use crate::error::whole_seconds;
-use crate::model::{Action, ApprovalId, DisplayText, UserId};
+use crate::model::{ApprovalId, DisplayText};
 use crate::{Error, Handle, Result, Stage};
 use serde_json::{Map, Value};
 use std::net::IpAddr;
@@ -31,6 +31,7 @@ const SMS_IGNORED: &str = "Ignored: SMS is not needed for smartphones. Pass forc
 const CALL_IGNORED: &str = "Call ignored. User is using App Tokens and this call is not necessary. \
                             Pass force=true if you still want to call users that are using the App.";
 const CODE_CORRECT: &str = "Verification code is correct.";
+const CODE_WRONG: &str = "Verification code is incorrect";
 
 /// A code to issue and deliver.
 struct Order {
@@ -62,18 +63,11 @@ struct Sent {
 
 impl Engine {
     /// Sends a code to a user, unless the user has an app and does not need it.
-    fn request_code(
-        &self,
-        user_id: UserId,
-        channel: Channel,
-        bound: (&Option<Action>, &Option<DisplayText>, &Option<String>),
-        (force, user_ip): (Option<bool>, Option<IpAddr>),
-    ) -> Result<CodeRequested> {
+    fn request_code<By: CodeChannel>(&self, call: &RequestCode<By>) -> Result<CodeRequested> {
+        let RequestCode { user_id, force, user_ip, .. } = *call;
+        let channel = By::CHANNEL;
         let now = self.begin();
-        let trail = match channel {
-            Channel::Sms => self.trail::<RequestSms>(now, user_ip)?,
-            Channel::Call => self.trail::<RequestCall>(now, user_ip)?,
-        };
+        let trail = self.trail::<RequestCode<By>>(now, user_ip)?;
         let user = self.user(user_id);
         self.accept_channel(channel, user.as_ref().ok().map(|user| user.phone.e164()))?;
         let user = user?;
@@ -98,9 +92,9 @@ impl Engine {
         let sent = self.send_code(Order {
             subject,
             phone: user.phone,
-            action: bound.0.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
-            about: text(bound.1),
-            locale: bound.2.clone(),
+            action: call.action.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
+            about: text(&call.action_message),
+            locale: call.locale.clone(),
             channel,
             length: self.app.settings.token_length,
             uuid: None,
@@ -306,17 +300,9 @@ fn check_number(
     })
 }
 
-impl Handle<RequestSms> for Engine {
-    fn handle(&self, call: &RequestSms) -> Result<CodeRequested> {
-        let bound = (&call.action, &call.action_message, &call.locale);
-        self.request_code(call.user_id, Channel::Sms, bound, (call.force, call.user_ip))
-    }
-}
-
-impl Handle<RequestCall> for Engine {
-    fn handle(&self, call: &RequestCall) -> Result<CodeRequested> {
-        let bound = (&call.action, &call.action_message, &call.locale);
-        self.request_code(call.user_id, Channel::Call, bound, (call.force, call.user_ip))
+impl<By: CodeChannel> Handle<RequestCode<By>> for Engine {
+    fn handle(&self, call: &RequestCode<By>) -> Result<CodeRequested> {
+        self.request_code(call)
     }
 }
 
@@ -404,7 +390,7 @@ impl Handle<CheckPhoneVerification> for Engine {
         let checked = self.run_refusable(trail, &kind, decide)?;
         match checked {
             Checked::Right => Ok(Done::with_message(CODE_CORRECT)),
-            Checked::Wrong => Err(rejections::verification_code_wrong()),
+            Checked::Wrong => Err(rejections::verification_code_wrong(CODE_WRONG)),
             Checked::NoneIsPending => Err(rejections::no_pending_verification()),
             Checked::Barred(barred) => rejections::barred(barred, now),
         }

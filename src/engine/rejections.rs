@@ -2,7 +2,7 @@
 
 pub(super) use crate::calls::{
     approval_not_found, authenticator_not_found, device_not_found, login_not_found,
-    no_pending_authenticator, user_not_found,
+    no_pending_authenticator, user_not_found, verification_code_wrong,
 };
 
 use super::clock::Now;
@@ -26,10 +26,6 @@ pub(super) fn sms_not_enabled(has_calls: bool) -> Error {
 
 pub(super) fn phone_information_failed(reason: &str) -> Error {
     reject(400, codes::PHONE_UNKNOWN, &format!("The phone number {reason}."))
-}
-
-pub(super) fn verification_code_wrong() -> Error {
-    reject(401, codes::VERIFICATION_CODE_WRONG, "Verification code is incorrect")
 }
 
 pub(super) fn no_pending_verification() -> Error {

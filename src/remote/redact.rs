@@ -55,6 +55,8 @@ impl Redactor {
                 redact(message, &self.0);
                 self.redact_code(code);
             }
+            // The code is one that the library knows.
+            Error::TokenWrong { message, .. } => redact(message, &self.0),
             Error::RateLimited { message, code, limit, .. } => {
                 redact(message, &self.0);
                 self.redact_code(code);
@@ -162,6 +164,12 @@ mod tests {
         let limited = words.redact_error(limited);
         assert_eq!((limited.code(), limited.limit()), (Some(REDACTED), Some(REDACTED)));
         assert_eq!(limited.to_string(), "no [redacted]. Try again later");
+        let wrong = |message: &str| Error::TokenWrong {
+            parameter: "verification_code".into(),
+            message: message.to_owned(),
+            code: "60022".to_owned(),
+        };
+        assert_eq!(words.redact_error(wrong("not 7654321")), wrong("not [redacted]"));
         let error = words.redact_error(Error::invalid_response("it redirects to 7654321.example"));
         assert_eq!(error, Error::invalid_response("it redirects to [redacted].example"));
     }

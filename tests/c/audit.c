@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     char url[4200];
     seconder_open_options given = {0};
     seconder_audit_options options = {0};
-    seconder_request_sms_options with = {0};
+    seconder_request_code_options with = {0};
     seconder_audit_page *page = NULL;
     const seconder_audit_entry *entry;
     seconder_service *service;

@@ -80,7 +80,7 @@ static void rejections(seconder_service *service)
 static void codes(seconder_service *service, struct phone *phone)
 {
     uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
-    seconder_request_sms_options sms = {0};
+    seconder_request_code_options sms = {0};
     seconder_verify_options options = {0};
     seconder_code_requested *requested = NULL;
     seconder_verification *verification = NULL;
@@ -395,6 +395,15 @@ static void phones(seconder_service *service, struct phone *phone)
                                                               &record, &error));
     seconder_phone_verification_started_free(started);
     CHECK(same(phone->via, "call") && strlen(phone->code) == 4);
+    CHECK(seconder_check_phone_verification(service, "7400123456", "44",
+                                            same(phone->code, "0000") ? "0001" : "0000", NULL,
+                                            &error) == SECONDER_TOKEN_WRONG);
+    CHECK(same(seconder_error_service_code(error), "60022"));
+    CHECK(same(seconder_error_message(error), "the verification_code is wrong"));
+    CHECK(seconder_error_field_count(error) == 1);
+    CHECK(same(seconder_error_field_name(error, 0), "verification_code"));
+    CHECK(seconder_error_http_status(error) == 0 && !seconder_error_retry_safe(error));
+    seconder_error_free(error);
     EXPECT(SECONDER_OK,
            seconder_check_phone_verification(service, "7400123456", "44", phone->code, NULL,
                                              &error));
@@ -443,7 +452,7 @@ static void application(seconder_service *service)
 static void deletion(seconder_service *service)
 {
     uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
-    seconder_delete_user_options options = {"2001:db8::1"};
+    seconder_call_options options = {"2001:db8::1"};
     seconder_done *done = NULL;
     EXPECT(SECONDER_OK, seconder_delete_user(service, id, &options, sizeof options, &done, &error));
     CHECK(seconder_done_message(done) != NULL);

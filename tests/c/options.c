@@ -65,7 +65,7 @@ static void values(seconder_service *service)
     seconder_report_offline_options report = {0};
     seconder_offline_login login = {0};
     seconder_offline_prepared *prepared = NULL;
-    seconder_delete_user_options deletion = {0};
+    seconder_call_options deletion = {0};
     seconder_create_approval_options approval = {0};
     seconder_logo logo = {"default", NULL};
     seconder_user_created *user = NULL;

@@ -245,7 +245,7 @@ static void valid_options_of_engines(void)
     seconder_open_options options = {0};
     seconder_service *service, *second = NULL;
     seconder_user_created *user = NULL;
-    seconder_request_sms_options sms = {0};
+    seconder_request_code_options sms = {0};
     char text[256];
     seconder_authenticator_enrolled *enrolled = NULL;
     seconder_totp *app = NULL;

@@ -268,7 +268,7 @@ static void every_reply_is_read()
     static_cast<void>(started.is_cellphone());
     static_cast<void>(started.carrier());
     const Result<Done> unequal = service.try_check_phone_verification("555-010-0199", "1", "0001");
-    CHECK(unequal.status() == Status::rejected && unequal.error()->service_code() == "60022");
+    CHECK(unequal.status() == Status::token_wrong && unequal.error()->service_code() == "60022");
     const PhoneInformation phone = service.phone_info("555-010-0199", "1");
     CHECK(!phone.type().empty() && !phone.message().empty());
     static_cast<void>(phone.ported());
@@ -492,7 +492,7 @@ static void an_application_keeps_its_settings(const std::string &folder)
     CHECK(created.message() == "User created successfully.");
     CHECK(created.install_message() == "sent");
     CHECK(language == "en-US");
-    RequestSmsOptions in_french;
+    RequestCodeOptions in_french;
     in_french.locale = "fr";
     in_french.force = false;
     service.request_sms(created.user_id(), in_french);

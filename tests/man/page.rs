@@ -2,6 +2,7 @@
 
 use super::header::{Function, Header, Struct, name_of, read, root};
 use super::prose::{argument, paragraphs};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// The date of the pages. Change it when the meaning of a page changes.
@@ -79,7 +80,7 @@ pub(crate) fn home<'a>(drafts: &'a [Draft], function: &str) -> &'a Draft {
 /// The pages, by their paths in `man/`.
 pub(crate) fn pages(header: &Header) -> Vec<(String, String)> {
     let drafts = Draft::all();
-    let mut described = Vec::new();
+    let mut described = BTreeMap::new();
     let page = |draft| {
         let page = Page { draft, drafts: &drafts, header };
         (format!("man/{}.3", draft.name), page.text(&mut described))
@@ -94,7 +95,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn text(&self, described: &mut Vec<String>) -> String {
+    fn text(&self, described: &mut BTreeMap<String, String>) -> String {
         let mut text = format!(
             ".\\\" Written from include/seconder.h and man/{0}.3.in by `make man`.\n\
              .Dd {DATE}\n.Dt {1} 3\n.Os\n{2}{3}",
@@ -151,9 +152,11 @@ impl Page<'_> {
         text
     }
 
-    /// Each function, then each struct and function type that no earlier page describes.
-    fn describe(&self, described: &mut Vec<String>) -> String {
+    /// Each function, then each struct and function type that no earlier page describes, and the pages of the others.
+    /// `described` has the pages of those that earlier pages describe.
+    fn describe(&self, described: &mut BTreeMap<String, String>) -> String {
         let mut text = String::new();
+        let mut referred = BTreeSet::new();
         for function in self.functions() {
             text += &format!(".Ss {}()\n{}", function.name, paragraphs(&function.about));
         }
@@ -167,17 +170,18 @@ impl Page<'_> {
             let place = mentioned[at].clone();
             at += 1;
             for word in place.split(|c: char| !c.is_alphanumeric() && c != '_') {
-                if described.iter().any(|name| name == word) {
-                    continue;
-                }
-                if let Some(found) = self.header.structs.iter().find(|s| s.name == word) {
-                    described.push(word.into());
+                if let Some(page) = described.get(word) {
+                    referred.extend(
+                        (*page != self.draft.name).then(|| (word.to_owned(), page.clone())),
+                    );
+                } else if let Some(found) = self.header.structs.iter().find(|s| s.name == word) {
+                    described.insert(word.into(), self.draft.name.clone());
                     mentioned.extend(found.fields.iter().map(|(field, _)| field.clone()));
                     text += &structure(found);
                 } else if let Some(found) = self.header.types.iter().find(|t| t.name == word)
                     && found.declaration.contains("(*")
                 {
-                    described.push(word.into());
+                    described.insert(word.into(), self.draft.name.clone());
                     let declaration = &found.declaration;
                     text +=
                         &format!(".Ss {word}\n.Bd -literal -offset indent\n{declaration}\n.Ed\n");
@@ -185,6 +189,9 @@ impl Page<'_> {
                     mentioned.push(declaration.replace(&format!("(*{word})"), ""));
                 }
             }
+        }
+        for (name, page) in referred {
+            text += &format!(".Pp\n.Vt {name}\nis described in\n.Xr {page} 3 .\n");
         }
         text
     }

@@ -58,7 +58,6 @@ from seconder.errors import (
     Unauthorized,
     Unavailable,
     UserNotFound,
-    VerificationCodeWrong,
     VerificationNotFound,
 )
 from seconder.names import Names
@@ -220,7 +219,6 @@ __all__ = [
     "UserNotFound",
     "UserStatus",
     "Verification",
-    "VerificationCodeWrong",
     "VerificationNotFound",
     "VerificationStatus",
     "__version__",

@@ -167,13 +167,13 @@ class Calls(Caller):
         """Sends a code by voice call (section 4.3).
 
         Args:
-            user_id: The user to call.
+            user_id: The user to whom the code is sent.
             action: Makes the code valid only for this action, which must also be passed to
                 :meth:`verify`. 1 to 128 bytes without control characters.
-            action_message: The description of the action in the voice call. 1 to 1024 bytes.
-            locale: The language of the voice call, such as ``de``. A service that lacks it uses its
+            action_message: The description of the action in the message. 1 to 1024 bytes.
+            locale: The language of the message, such as ``de``. A service that lacks it uses its
                 own. Default: as configured with the service.
-            force: Calls the user even if the user has an app. Default: as configured with the
+            force: Sends the code even if the user has an app. Default: as configured with the
                 service, no at first.
             user_ip: The IP address from which the request originates, which a service may limit.
                 IPv4 or IPv6.
@@ -417,7 +417,7 @@ class Calls(Caller):
             phone_number: The number without its calling code: 4 to 15 digits in groups that dashes,
                 periods or spaces may separate.
             country_code: The calling code of the number: 1 to 999.
-            user_ip: The user's IP address. IPv4 or IPv6.
+            user_ip: The IP address from which the request originates. IPv4 or IPv6.
 
         Returns:
             The kind of number, and its carrier if the service knows it.
@@ -528,8 +528,8 @@ class Calls(Caller):
             The service's message. A wrong code raises.
 
         Raises:
-            Rejected: With status 401 and the service code ``60022`` if the code is wrong, and with
-                status 404 and the service code ``60023`` if no code is pending.
+            TokenInvalid: If the code is wrong.
+            Rejected: With status 404 and the service code ``60023`` if no code is pending.
             TokenMalformed: ``verification_code`` is not 4 to 10 digits. It costs the user no try.
 
         Example:

@@ -75,7 +75,7 @@ class SecondFactorError(Exception):
 
 
 class TokenInvalid(SecondFactorError):
-    """The user: the code is wrong or has expired (section 4.4). Keep them out."""
+    """The user: the code is wrong or has expired (sections 4.4 and 4.14). Keep them out."""
 
     reused: bool
     """True if the code was right, but has been used before."""
@@ -155,10 +155,6 @@ class ApprovalNotPending(Rejected):
 
 class VerificationNotFound(Rejected):
     """No verification of that number is pending."""
-
-
-class VerificationCodeWrong(Rejected):
-    """The user: the code of a phone verification is wrong (section 4.14)."""
 
 
 class RateLimited(SecondFactorError):

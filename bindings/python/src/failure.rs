@@ -65,7 +65,12 @@ pub(crate) enum Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure::Error(error)
+        match error {
+            Error::TokenWrong { message, code, .. } => {
+                Failure::TokenInvalid { reused: false, message: Some(message), code: Some(code) }
+            }
+            other => Failure::Error(other),
+        }
     }
 }
 
@@ -97,7 +102,6 @@ fn class_of(rejection: &Rejection) -> &'static str {
         (Some(codes::APPROVAL_NOT_FOUND), _) => "ApprovalNotFound",
         (Some(codes::APPROVAL_NOT_PENDING), _) => "ApprovalNotPending",
         (Some(codes::VERIFICATION_NOT_FOUND), _) => "VerificationNotFound",
-        (Some(codes::VERIFICATION_CODE_WRONG), _) => "VerificationCodeWrong",
         _ => "Rejected",
     }
 }

@@ -149,16 +149,29 @@ def test_rejections_have_classes() -> None:
                 seconder.Code.VERIFICATION_NOT_FOUND,
                 lambda: service.check_phone_verification("555-010-0198", 1, "0000"),
             ),
-            (
-                seconder.VerificationCodeWrong,
-                seconder.Code.VERIFICATION_CODE_WRONG,
-                lambda: service.check_phone_verification("555-010-0199", 1, "12345678"),
-            ),
         ]
         for kind, code, call in calls:
             with pytest.raises(seconder.Rejected) as caught:
                 call()
             assert type(caught.value) is kind and caught.value.code == code, code
+
+
+def test_a_wrong_code_is_the_same_error_for_a_number_as_for_a_user(phone: Phone) -> None:
+    phone.service.start_phone_verification("sms", "555-010-0199", 1)
+    for code, call in (
+        (
+            seconder.Code.VERIFICATION_CODE_WRONG,
+            lambda: phone.service.check_phone_verification("555-010-0199", 1, "12345678"),
+        ),
+        (
+            seconder.Code.TOKEN_WRONG,
+            lambda: phone.service.verify("12345678", phone.user_id, force=True),
+        ),
+    ):
+        with pytest.raises(seconder.TokenInvalid) as caught:
+            call()
+        assert type(caught.value) is seconder.TokenInvalid and caught.value.code == code
+        assert not caught.value.reused and caught.value.http_status is None
 
 
 def test_a_code_that_was_used_has_a_class(phone: Phone) -> None:

@@ -2,9 +2,9 @@
 
 use super::{Forward, rejected};
 use seconder::calls::{
-    Channel, CheckApproval, CheckPhoneVerification, CreateApproval, CreateUser, DeleteUser, Done,
-    EnrolAuthenticator, PhoneVerificationStatus, RegisterActivity, RequestCall, RequestSms,
-    UserStatus, Verification, Verify,
+    CheckApproval, CheckPhoneVerification, CodeChannel, CreateApproval, CreateUser, DeleteUser,
+    Done, EnrolAuthenticator, PhoneVerificationStatus, RegisterActivity, RequestCode, UserStatus,
+    Verification, Verify,
 };
 use seconder::engine::{Engine, Learned};
 use seconder::model::UserId;
@@ -108,28 +108,13 @@ impl Passed for CreateUser {
     }
 }
 
-impl Passed for RequestSms {
+impl<By: CodeChannel> Passed for RequestCode<By> {
     const IS_FORWARDED: bool = true;
 
     /// The facts that are learnt depend on `force`, so the default of the other service must not decide.
-    fn as_passed(&self, forward: &Forward, engine: &Engine) -> Result<RequestSms> {
-        let force = forward.known.force(engine, Channel::Sms, self.force)?;
-        Ok(RequestSms { force: Some(force), ..self.clone() })
-    }
-
-    fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {
-        let sent = Learned::Sent { forced: self.force == Some(true) };
-        Some((self.user_id, if reply.ignored { Learned::App } else { sent }))
-    }
-}
-
-impl Passed for RequestCall {
-    const IS_FORWARDED: bool = true;
-
-    /// The facts that are learnt depend on `force`, so the default of the other service must not decide.
-    fn as_passed(&self, forward: &Forward, engine: &Engine) -> Result<RequestCall> {
-        let force = forward.known.force(engine, Channel::Call, self.force)?;
-        Ok(RequestCall { force: Some(force), ..self.clone() })
+    fn as_passed(&self, forward: &Forward, engine: &Engine) -> Result<RequestCode<By>> {
+        let force = forward.known.force(engine, By::CHANNEL, self.force)?;
+        Ok(RequestCode { force: Some(force), ..self.clone() })
     }
 
     fn seen<'a>(&'a self, reply: &Self::Reply) -> Option<(UserId, Learned<'a>)> {

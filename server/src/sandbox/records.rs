@@ -107,7 +107,7 @@ fn outcome(status: u16, code: Option<&str>, checked: bool) -> &'static str {
         (200, _) if checked => "ok",
         (200, _) => "token_not_checked",
         (401, Some("60019")) => "token_reused",
-        (401, Some("60020")) => "token_wrong",
+        (401, Some("60020" | "60022")) => "token_wrong",
         (401, Some("60001")) => "unauthorized",
         (500.., None | Some("60000")) => "unavailable",
         (429 | 503, _) => "rate_limited",

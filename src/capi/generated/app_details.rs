@@ -1,22 +1,12 @@
 //! Written by tools/generate from src/calls/app_details.rs.
 
+use super::delete_user::seconder_call_options;
 use crate::calls::{AppDetails, Application, Handle};
 use crate::capi::error::seconder_error;
-use crate::capi::ffi::{self, Plain, Text, free, pointer, read_handle, with_out};
+use crate::capi::ffi::{self, Text, free, pointer, read_handle, with_out};
 use crate::capi::open::seconder_service;
 use crate::capi::status::seconder_status;
 use std::ffi::c_char;
-
-/// Options of seconder_app_details().
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct seconder_app_details_options {
-    /// The IP address from which the request originates. IPv4 or IPv6 text.
-    pub user_ip: *const c_char,
-}
-
-// SAFETY: pointers alone.
-unsafe impl Plain for seconder_app_details_options {}
 
 /// The service's record of an application (interface 2.3).
 pub struct seconder_application {
@@ -53,7 +43,7 @@ impl From<Application> for seconder_application {
 #[must_use]
 pub unsafe extern "C" fn seconder_app_details(
     service: Option<&seconder_service>,
-    options: *const seconder_app_details_options,
+    options: *const seconder_call_options,
     options_size: usize,
     out: *mut *mut seconder_application,
     error: *mut *mut seconder_error,

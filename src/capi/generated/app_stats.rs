@@ -1,23 +1,13 @@
 //! Written by tools/generate from src/calls/app_stats.rs.
 
+use super::delete_user::seconder_call_options;
 use crate::calls::{AppStats, Handle, MonthlyStatistic, Statistics};
 use crate::capi::error::seconder_error;
-use crate::capi::ffi::{self, Plain, Text, free, pointer, read_handle, with_out};
+use crate::capi::ffi::{self, Text, free, pointer, read_handle, with_out};
 use crate::capi::items::{Item, Items, Texts};
 use crate::capi::open::seconder_service;
 use crate::capi::status::seconder_status;
 use std::ffi::c_char;
-
-/// Options of seconder_app_stats().
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct seconder_app_stats_options {
-    /// The IP address from which the request originates. IPv4 or IPv6 text.
-    pub user_ip: *const c_char,
-}
-
-// SAFETY: pointers alone.
-unsafe impl Plain for seconder_app_stats_options {}
 
 /// The application's usage in one month, in UTC (interface 2.4).
 #[repr(C)]
@@ -84,7 +74,7 @@ impl From<Statistics> for seconder_statistics {
 #[must_use]
 pub unsafe extern "C" fn seconder_app_stats(
     service: Option<&seconder_service>,
-    options: *const seconder_app_stats_options,
+    options: *const seconder_call_options,
     options_size: usize,
     out: *mut *mut seconder_statistics,
     error: *mut *mut seconder_error,

@@ -16,9 +16,9 @@ use std::ffi::c_char;
 /// `verification_code` is the code that the user typed: 4 to 10 digits and nothing else. Any other
 /// text is SECONDER_TOKEN_MALFORMED.
 ///
-/// `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED with status
-/// 401 and the service code "60022" if the code is wrong, and with status 404 and the service code
-/// "60023" if no code is pending. Other statuses are as described at the top of the header.
+/// `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_TOKEN_WRONG if the code
+/// is wrong; SECONDER_REJECTED with status 404 and the service code "60023" if no code is pending.
+/// Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_phone_verification(

@@ -9,16 +9,17 @@ use crate::capi::status::seconder_status;
 use crate::model::UserId;
 use std::ffi::c_char;
 
-/// Options of seconder_delete_user().
+/// Options of seconder_delete_user(), seconder_app_details(), seconder_user_status(),
+/// seconder_app_stats() and seconder_phone_info().
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct seconder_delete_user_options {
+pub struct seconder_call_options {
     /// The IP address from which the request originates. IPv4 or IPv6 text.
     pub user_ip: *const c_char,
 }
 
 // SAFETY: pointers alone.
-unsafe impl Plain for seconder_delete_user_options {}
+unsafe impl Plain for seconder_call_options {}
 
 /// Removes a user and all data about the user from the application (interface 4.5).
 ///
@@ -31,7 +32,7 @@ unsafe impl Plain for seconder_delete_user_options {}
 pub unsafe extern "C" fn seconder_delete_user(
     service: Option<&seconder_service>,
     user_id: u64,
-    options: *const seconder_delete_user_options,
+    options: *const seconder_call_options,
     options_size: usize,
     out: *mut *mut seconder_done,
     error: *mut *mut seconder_error,

@@ -1,22 +1,12 @@
 //! Written by tools/generate from src/calls/phone_info.rs.
 
+use super::delete_user::seconder_call_options;
 use crate::calls::{Handle, PhoneInfo, PhoneInformation};
 use crate::capi::error::seconder_error;
-use crate::capi::ffi::{self, Plain, Text, free, pointer, read_handle, with_out};
+use crate::capi::ffi::{self, Text, free, pointer, read_handle, with_out};
 use crate::capi::open::seconder_service;
 use crate::capi::status::seconder_status;
 use std::ffi::c_char;
-
-/// Options of seconder_phone_info().
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct seconder_phone_info_options {
-    /// The user's IP address. IPv4 or IPv6 text.
-    pub user_ip: *const c_char,
-}
-
-// SAFETY: pointers alone.
-unsafe impl Plain for seconder_phone_info_options {}
 
 /// The service's record of a phone number.
 pub struct seconder_phone_information {
@@ -50,7 +40,7 @@ pub unsafe extern "C" fn seconder_phone_info(
     service: Option<&seconder_service>,
     phone_number: *const c_char,
     country_code: *const c_char,
-    options: *const seconder_phone_info_options,
+    options: *const seconder_call_options,
     options_size: usize,
     out: *mut *mut seconder_phone_information,
     error: *mut *mut seconder_error,

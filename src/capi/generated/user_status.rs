@@ -1,25 +1,15 @@
 //! Written by tools/generate from src/calls/user_status.rs.
 
+use super::delete_user::seconder_call_options;
 use super::factors::seconder_factors;
 use crate::calls::{Handle, UserStatus, UserStatusReply};
 use crate::capi::error::seconder_error;
-use crate::capi::ffi::{self, Plain, Text, free, named, pointer, read_handle, with_out};
+use crate::capi::ffi::{self, Text, free, named, pointer, read_handle, with_out};
 use crate::capi::open::seconder_service;
 use crate::capi::status::seconder_status;
 use crate::model::UserId;
 use std::ffi::c_char;
 use std::ptr;
-
-/// Options of seconder_user_status().
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct seconder_user_status_options {
-    /// The IP address from which the request originates. IPv4 or IPv6 text.
-    pub user_ip: *const c_char,
-}
-
-// SAFETY: pointers alone.
-unsafe impl Plain for seconder_user_status_options {}
 
 /// The service's record of a user (interface 2.2).
 pub struct seconder_user_status_reply {
@@ -65,7 +55,7 @@ impl From<UserStatusReply> for seconder_user_status_reply {
 pub unsafe extern "C" fn seconder_user_status(
     service: Option<&seconder_service>,
     user_id: u64,
-    options: *const seconder_user_status_options,
+    options: *const seconder_call_options,
     options_size: usize,
     out: *mut *mut seconder_user_status_reply,
     error: *mut *mut seconder_error,

@@ -47,20 +47,24 @@ pub(crate) struct Call {
 }
 
 /// A struct with public fields.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Struct {
     pub(crate) name: String,
     /// The module that declares it, such as `create_user`.
     pub(crate) module: String,
     pub(crate) docs: Docs,
     pub(crate) fields: Vec<Field>,
+    /// The names in Rust of fields that are not on the wire, and in no other language. They have their defaults.
+    pub(crate) skipped: Vec<String>,
+    /// The generic struct, if this is an alias of one: calls with the same parameters.
+    pub(crate) generic: Option<String>,
     /// Whether it derives `Default`, so that no field must be known.
     pub(crate) has_default: bool,
     pub(crate) overrides: Overrides,
 }
 
 /// A parameter of a call, or a value of a reply.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Field {
     /// Its name in Rust.
     pub(crate) rust: String,
@@ -188,9 +192,27 @@ impl Interface {
         Ok(())
     }
 
+    /// The calls whose options have the same struct in C and C++.
+    pub(crate) fn sharing<'a>(&'a self, call: &'a Call) -> impl Iterator<Item = &'a Call> {
+        self.calls.iter().filter(move |other| other.options_name() == call.options_name())
+    }
+
     /// The calls that return a reply of this type.
     pub(crate) fn returning<'a>(&'a self, reply: &'a str) -> impl Iterator<Item = &'a Call> {
         self.calls.iter().filter(move |call| call.reply == reply)
+    }
+}
+
+impl Call {
+    /// The name of the struct of its options in C++, without `Options`; in C, in small letters. Calls of a generic
+    /// struct share one, and so do those whose only optional parameter is the client's address. A call that gets another
+    /// one leaves it, which the ABI baseline reports.
+    pub(crate) fn options_name(&self) -> &str {
+        let mut optional = self.declared.fields.iter().filter(|field| field.is_optional());
+        match (optional.next(), optional.next()) {
+            (Some(only), None) if only.name == "user_ip" => "Call",
+            _ => self.declared.generic.as_deref().unwrap_or(&self.declared.name),
+        }
     }
 }
 

@@ -89,6 +89,15 @@ pub(crate) fn alternatives(names: &[String]) -> String {
     }
 }
 
+/// `a, b and c`.
+pub(crate) fn joined<T: AsRef<str>>(words: &[T]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.as_slice() {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        words => words.concat(),
+    }
+}
+
 /// A doc comment of these paragraphs, at most 100 columns wide.
 pub(crate) fn doc_comment(paragraphs: &[String], indent: usize) -> String {
     let mark = format!("{}///", " ".repeat(indent));

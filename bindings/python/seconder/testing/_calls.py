@@ -30,8 +30,8 @@ OUTCOMES = (
 )
 """The outcomes of the log, by exception; a class precedes those that it derives from."""
 
-VERIFY_CODES = {"60019": "token_reused", "60020": "token_wrong"}
-"""The outcomes of a verification with status 401, by error code."""
+TOKEN_CODES = {"60019": "token_reused", "60020": "token_wrong", "60022": "token_wrong"}
+"""The outcomes of a check of a code with status 401, by error code."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def outcome_of_reply(name: str, status: int | None, fields: Mapping[str, Any]) -
     if status == 200:
         checked = name != "verify" or str(fields["success"]).lower() == "true"
         return "ok" if checked else "token_not_checked"
-    if status == 401 and code in VERIFY_CODES:
-        return VERIFY_CODES[code]
+    if status == 401 and code in TOKEN_CODES:
+        return TOKEN_CODES[code]
     if status == 401 and code == "60001":
         return "unauthorized"
     return "rate_limited" if status in (429, 503) else "rejected"

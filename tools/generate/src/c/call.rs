@@ -9,7 +9,7 @@ use super::{C, Plan, module};
 use crate::Result;
 use crate::docs::Translator;
 use crate::model::{Call, Field, Struct, Type};
-use crate::text::doc_comment;
+use crate::text::{doc_comment, joined, snake};
 use std::collections::BTreeSet;
 
 /// The options of a call, if it has any.
@@ -17,15 +17,28 @@ pub(crate) fn options_of(call: &Call) -> impl Iterator<Item = &Field> {
     call.declared.fields.iter().filter(|field| !is_argument(field))
 }
 
-/// Writes the struct of a call's options.
+/// The struct of a call's options.
+pub(crate) fn options_type(call: &Call) -> String {
+    format!("seconder_{}_options", snake(call.options_name()))
+}
+
+/// Writes the struct of a call's options, unless an earlier call has it too.
 pub(super) fn options(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Result<()> {
+    let sharing: Vec<&Call> = plan.interface.sharing(call).collect();
+    let at = |e: String| format!("{}: {e}", call.declared.path());
+    let name = options_type(call);
     if options_of(call).next().is_none() {
         return Ok(());
     }
-    let at = |e: String| format!("{}: {e}", call.declared.path());
-    let name = format!("seconder_{}_options", call.name);
+    if sharing[0].name != call.name {
+        check_same(sharing[0], call).map_err(at)?;
+        source.import_generated(&module(&sharing[0].declared), &name);
+        return Ok(());
+    }
     let translator = plan.translator(&call.declared);
-    let mut text = doc_comment(&[format!("Options of seconder_{}().", call.name)], 0);
+    let functions: Vec<String> =
+        sharing.iter().map(|call| format!("seconder_{}()", call.name)).collect();
+    let mut text = doc_comment(&[format!("Options of {}.", joined(&functions))], 0);
     text += &format!("#[derive(Clone, Copy)]\n#[repr(C)]\npub struct {name} {{\n");
     let mut holds = BTreeSet::new();
     for field in options_of(call) {
@@ -52,10 +65,13 @@ pub(super) fn options(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Resu
     Ok(())
 }
 
-fn joined(words: &[&str]) -> String {
-    match words {
-        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-        _ => words.concat(),
+/// Fails if calls that share their options document them differently: one of them would have wrong words.
+fn check_same(first: &Call, other: &Call) -> Result<()> {
+    let docs =
+        |call| options_of(call).map(|field| (&field.name, &field.docs.0)).collect::<Vec<_>>();
+    match docs(first) == docs(other) {
+        true => Ok(()),
+        false => Err(format!("document the optional parameters as {} does", first.name)),
     }
 }
 
@@ -75,7 +91,7 @@ pub(super) fn function(source: &mut Source, plan: &Plan<'_>, call: &Call) -> Res
     text += &format!("pub unsafe extern \"C\" fn {name}(\nservice: Option<&seconder_service>,\n");
     text += &function.arguments;
     if has_options {
-        text += &format!("options: *const {name}_options,\noptions_size: usize,\n");
+        text += &format!("options: *const {},\noptions_size: usize,\n", options_type(call));
     }
     text += &format!("out: *mut *mut {handle},\nerror: *mut *mut seconder_error,\n");
     text += ") -> seconder_status {\n// SAFETY: as the header requires.\nunsafe {\n";
@@ -168,6 +184,9 @@ impl Function {
                 self.value.truncate(self.value.len() - 2 - field.rust.len());
             }
             self.value += &format!("{read},\n");
+        }
+        for name in &declared.skipped {
+            self.value += &format!("{name}: Default::default(),\n");
         }
         self.value += "}";
         Ok(())

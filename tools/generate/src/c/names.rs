@@ -1,5 +1,6 @@
 //! Names of C in documentation.
 
+use super::call::options_type;
 use super::reply::accessor;
 use super::{C, Plan};
 use crate::docs::Language;
@@ -38,7 +39,7 @@ impl Language for Plan<'_> {
     }
 
     fn parameter(&self, call: &Call, name: &str) -> String {
-        format!("`{name}` of seconder_{}_options", call.name)
+        format!("`{name}` of {}", options_type(call))
     }
 
     fn type_of(&self, declared: &Struct) -> String {

@@ -4,7 +4,7 @@ use super::layout::{MEMBER, function, head, list};
 use super::options::{of_list, passed};
 use super::{CPP, Cpp};
 use crate::Result;
-use crate::c::call::options_of;
+use crate::c::call::{options_of, options_type};
 use crate::c::parameter::{Kind, argument_docs, form, is_argument, variables};
 use crate::docs::Translator;
 use crate::model::{Call, Field, Struct, Type};
@@ -47,7 +47,7 @@ impl Signature {
             signature.lists.push((field.name.clone(), format!("options.{}", field.name)));
         }
         if options_of(call).next().is_some() {
-            let name = &call.declared.name;
+            let name = call.options_name();
             signature.parameters.push(format!("const {name}Options &options = {{}}"));
             signature.names.push("options".to_owned());
             signature.passed.extend(["&c".to_owned(), "sizeof c".to_owned()]);
@@ -114,7 +114,7 @@ fn returning(cpp: &Cpp<'_>, call: &Call, signature: &Signature) -> Result<String
         statements.push(format!("const auto raw_{name} = detail::raw_list({from});"));
     }
     if options_of(call).next().is_some() {
-        statements.push(format!("seconder_{}_options c = {{}};", call.name));
+        statements.push(format!("{} c = {{}};", options_type(call)));
     }
     for field in options_of(call) {
         statements.extend(passed(cpp, field)?);

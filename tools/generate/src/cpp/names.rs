@@ -37,7 +37,7 @@ impl Language for Cpp<'_> {
     }
 
     fn parameter(&self, call: &Call, name: &str) -> String {
-        format!("{}Options::{name}", call.declared.name)
+        format!("{}Options::{name}", call.options_name())
     }
 
     fn type_of(&self, declared: &Struct) -> String {

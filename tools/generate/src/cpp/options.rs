@@ -5,7 +5,7 @@ use crate::Result;
 use crate::c::call::options_of;
 use crate::c::parameter::{Kind, form, option_docs, variables};
 use crate::model::{Call, Field, Struct, Type};
-use crate::text::doc_comment;
+use crate::text::{doc_comment, joined};
 
 /// The structs in lists, and how those of C are made of them.
 pub(super) fn inputs(cpp: &Cpp<'_>) -> Result<(String, String)> {
@@ -52,18 +52,21 @@ fn conversion(cpp: &Cpp<'_>, declared: &Struct) -> String {
 pub(super) fn options(cpp: &Cpp<'_>) -> Result<String> {
     let mut all = Vec::new();
     for call in &cpp.plan.interface.calls {
-        if options_of(call).next().is_some() {
+        let sharing: Vec<&Call> = cpp.plan.interface.sharing(call).collect();
+        if options_of(call).next().is_some() && sharing[0].name == call.name {
             let at = |e: String| format!("{}: {e}", call.declared.path());
-            all.push(options_struct(cpp, call).map_err(at)?);
+            all.push(options_struct(cpp, &sharing).map_err(at)?);
         }
     }
     Ok(all.join("\n"))
 }
 
-fn options_struct(cpp: &Cpp<'_>, call: &Call) -> Result<String> {
+fn options_struct(cpp: &Cpp<'_>, sharing: &[&Call]) -> Result<String> {
+    let call = sharing[0];
     let translator = cpp.translator(&call.declared);
-    let docs = doc_comment(&[format!("Options of {}().", call.name)], 0);
-    let mut text = format!("{docs}struct {}Options {{\n", call.declared.name);
+    let functions: Vec<String> = sharing.iter().map(|call| format!("{}()", call.name)).collect();
+    let docs = doc_comment(&[format!("Options of {}.", joined(&functions))], 0);
+    let mut text = format!("{docs}struct {}Options {{\n", call.options_name());
     for field in options_of(call) {
         let documented = translator.field(field, "std::nullopt")?;
         let docs = option_docs(&translator, &documented, field, form(cpp.plan, field));

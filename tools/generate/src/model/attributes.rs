@@ -30,15 +30,18 @@ fn text(value: &Expr) -> Option<String> {
 pub(super) struct Serde {
     pub(super) rename: Option<String>,
     pub(super) default: Default,
+    /// Whether the field is not on the wire.
+    pub(super) skip: bool,
 }
 
 pub(super) fn serde(attributes: &[Attribute]) -> Result<Serde> {
-    let mut found = Serde { rename: None, default: Default::Required };
+    let mut found = Serde { rename: None, default: Default::Required, skip: false };
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
         let metas = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
         for meta in metas.map_err(|e| format!("its serde attribute: {e}"))? {
             match &meta {
                 Meta::Path(path) if path.is_ident("default") => found.default = Default::Empty,
+                Meta::Path(path) if path.is_ident("skip") => found.skip = true,
                 Meta::NameValue(pair) if pair.path.is_ident("default") => {
                     found.default = match text(&pair.value).as_deref() {
                         Some("yes") => Default::Yes,
@@ -163,5 +166,10 @@ mod tests {
         };
         let found = serde(&given.attrs).unwrap();
         assert_eq!((found.rename.as_deref(), found.default), (Some("type"), Default::Yes));
+        let skipped: syn::Field = parse_quote! {
+            #[serde(skip)]
+            pub by: By
+        };
+        assert!(serde(&skipped.attrs).unwrap().skip && !found.skip);
     }
 }

@@ -1,11 +1,16 @@
 //! Reads the declarations from `src/calls`.
 
-use super::{Call, Enum, Field, Interface, Struct, Type, Value, attributes, options, words};
+use super::attributes::{self, Serde};
+use super::{Call, Enum, Field, Interface, Overrides, Struct, Type, Value, options, words};
 use crate::Result;
+use crate::text::Docs;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use syn::{Expr, ExprLit, ImplItem, Item, ItemImpl, Lit, Visibility};
+use syn::{
+    Expr, ExprLit, GenericArgument, ImplItem, Item, ItemImpl, ItemType, Lit, PathArguments,
+    Visibility,
+};
 
 /// Reads every call that `src/calls.rs` lists.
 pub(crate) fn read(root: &Path) -> Result<Interface> {
@@ -16,6 +21,7 @@ pub(crate) fn read(root: &Path) -> Result<Interface> {
         let path = format!("src/calls/{module}.rs");
         found.file(&module, &load(root, &path)?).map_err(|e| format!("{path}: {e}"))?;
     }
+    found.name_aliases()?;
     let mut calls = Vec::new();
     for name in listed(&text)? {
         let missing = || format!("src/calls: no file has `impl Call for {name}`");
@@ -54,6 +60,20 @@ struct Declarations {
     enums: BTreeMap<String, Enum>,
     /// The name of each call's route, and of the type of its reply, by the name of its struct.
     routes: BTreeMap<String, (String, String)>,
+    /// The names of routes, by the types of which a generic struct has one.
+    routes_of_types: BTreeMap<String, String>,
+    /// The types of the replies of generic structs, by their names.
+    replies: BTreeMap<String, String>,
+    aliases: Vec<Alias>,
+}
+
+/// A name for a generic struct with a type, such as `pub type RequestSms = RequestCode<BySms>`.
+struct Alias {
+    name: String,
+    docs: Docs,
+    overrides: Overrides,
+    generic: String,
+    argument: String,
 }
 
 impl Declarations {
@@ -65,12 +85,21 @@ impl Declarations {
                 Item::Struct(item) if is_declaration(&item.vis, &item.attrs) => {
                     let name = item.ident.to_string();
                     let at = |e: String| format!("{name}: {e}");
-                    let fields = fields(item.fields).map_err(at)?;
+                    let (fields, skipped) = fields(item.fields).map_err(at)?;
                     let docs = attributes::docs(&item.attrs);
                     let overrides = attributes::overrides(&item.attrs).map_err(at)?;
                     let has_default = attributes::derives(&item.attrs, "Default");
                     let (name, module) = (name.clone(), module.to_owned());
-                    let found = Struct { name, module, docs, fields, has_default, overrides };
+                    let found = Struct {
+                        name,
+                        module,
+                        docs,
+                        fields,
+                        skipped,
+                        generic: None,
+                        has_default,
+                        overrides,
+                    };
                     self.structs.insert(found.name.clone(), found);
                 }
                 Item::Enum(item) if is_declaration(&item.vis, &item.attrs) => {
@@ -79,17 +108,46 @@ impl Declarations {
                     self.enums.insert(found.name.clone(), found);
                 }
                 Item::Impl(item) => self.implementation(&item)?,
+                Item::Type(item) if matches!(item.vis, Visibility::Public(_)) => {
+                    self.aliases.extend(alias(&item)?);
+                }
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// Takes the route and the reply from `impl Call for …`.
+    /// Makes a struct of each alias of a generic one, with the route of its type.
+    fn name_aliases(&mut self) -> Result<()> {
+        for Alias { name, docs, overrides, generic, argument } in self.aliases.drain(..) {
+            let missing = |what: &str| format!("src/calls: {name}: {what} is missing");
+            let of = self.structs.get(&generic).ok_or_else(|| missing(&generic))?;
+            let route = self.routes_of_types.get(&argument);
+            let route = route.ok_or_else(|| missing(&format!("the route of {argument}")))?;
+            let reply = self.replies.get(&generic);
+            let reply = reply.ok_or_else(|| missing(&format!("the reply of {generic}")))?;
+            self.routes.insert(name.clone(), (route.clone(), reply.clone()));
+            let found = Struct {
+                name: name.clone(),
+                docs,
+                overrides,
+                generic: Some(generic),
+                ..of.clone()
+            };
+            self.structs.insert(name, found);
+        }
+        // Other languages have no generic struct.
+        self.structs.retain(|name, _| !self.replies.contains_key(name));
+        Ok(())
+    }
+
+    /// Takes the route and the reply from `impl Call for …`, and the route of a type that has one for a generic call.
     fn implementation(&mut self, item: &ItemImpl) -> Result<()> {
         let is_call = item.trait_.as_ref().is_some_and(|(_, path, _)| path.is_ident("Call"));
-        let (true, syn::Type::Path(this)) = (is_call, &*item.self_ty) else { return Ok(()) };
-        let Some(name) = this.path.get_ident() else { return Ok(()) };
+        let syn::Type::Path(this) = &*item.self_ty else { return Ok(()) };
+        let Some(this) = this.path.segments.last() else { return Ok(()) };
+        let name = this.ident.to_string();
+        let is_generic = !this.arguments.is_none();
         let (mut route, mut reply) = (None, None);
         for part in &item.items {
             match part {
@@ -103,12 +161,33 @@ impl Declarations {
                 _ => {}
             }
         }
-        let (Some(route), Some(reply)) = (route, reply) else {
-            return Err(format!("{name}: has no route with a name, or no reply"));
-        };
-        self.routes.insert(name.to_string(), (route, reply));
+        match (is_call, is_generic, route, reply) {
+            (true, false, Some(route), Some(reply)) => {
+                self.routes.insert(name, (route, reply));
+            }
+            (true, true, None, Some(reply)) => drop(self.replies.insert(name, reply)),
+            (true, ..) => return Err(format!("{name}: has no route with a name, or no reply")),
+            (false, _, Some(route), _) => drop(self.routes_of_types.insert(name, route)),
+            (false, ..) => {}
+        }
         Ok(())
     }
+}
+
+/// Reads an alias of a generic struct. Any other alias is none of a declaration.
+fn alias(item: &ItemType) -> Result<Option<Alias>> {
+    let syn::Type::Path(path) = &*item.ty else { return Ok(None) };
+    let Some(last) = path.path.segments.last() else { return Ok(None) };
+    let PathArguments::AngleBracketed(list) = &last.arguments else { return Ok(None) };
+    let Some(GenericArgument::Type(syn::Type::Path(argument))) = list.args.first() else {
+        return Ok(None);
+    };
+    let Some(argument) = argument.path.get_ident() else { return Ok(None) };
+    let name = item.ident.to_string();
+    let docs = attributes::docs(&item.attrs);
+    let overrides = attributes::overrides(&item.attrs).map_err(|e| format!("{name}: {e}"))?;
+    let (generic, argument) = (last.ident.to_string(), argument.to_string());
+    Ok(Some(Alias { name, docs, overrides, generic, argument }))
 }
 
 /// Returns whether an item is a public type that serde reads: a call, a reply, or a part of one.
@@ -116,17 +195,26 @@ fn is_declaration(visibility: &Visibility, attributes: &[syn::Attribute]) -> boo
     matches!(visibility, Visibility::Public(_)) && attributes::derives(attributes, "Serialize")
 }
 
-fn fields(fields: syn::Fields) -> Result<Vec<Field>> {
-    fields.into_iter().map(field).collect()
+/// The fields on the wire, and the names of the others.
+fn fields(all: syn::Fields) -> Result<(Vec<Field>, Vec<String>)> {
+    let (mut fields, mut skipped) = (Vec::new(), Vec::new());
+    for one in all {
+        let name = one.ident.as_ref().map(ToString::to_string).unwrap_or_default();
+        let serde = attributes::serde(&one.attrs).map_err(|e| format!("{name}: {e}"))?;
+        match serde.skip {
+            true => skipped.push(name),
+            false => fields.push(field(one, serde)?),
+        }
+    }
+    Ok((fields, skipped))
 }
 
-fn field(field: syn::Field) -> Result<Field> {
+fn field(field: syn::Field, serde: Serde) -> Result<Field> {
     let Some(ident) = &field.ident else { return Err("a field has no name".to_owned()) };
     let rust = ident.to_string();
     let at = |e: String| format!("{rust}: {e}");
     let bare = rust.strip_prefix("r#").unwrap_or(&rust).to_owned();
     let kind = Type::parse(&field.ty).map_err(at)?;
-    let serde = attributes::serde(&field.attrs).map_err(at)?;
     let wire = serde.rename.unwrap_or_else(|| bare.clone());
     let name = match kind.given() {
         Type::Value(Value::UserId) => bare,
@@ -168,6 +256,11 @@ mod tests {
         );
         assert_eq!((reply.fields[0].wire.as_str(), reply.has_default), ("id", false));
         assert_eq!(found.enums["Channel"].variants[1].name, "call");
+        let sms = found.calls.iter().find(|call| call.name == "request_sms").unwrap();
+        assert_eq!(sms.declared.generic.as_deref(), Some("RequestCode"));
+        assert_eq!((sms.reply.as_str(), sms.declared.skipped[0].as_str()), ("CodeRequested", "by"));
+        assert!(sms.declared.docs.0[0].starts_with("Sends a code by SMS"));
+        assert!(!found.structs.contains_key("RequestCode"));
         assert_eq!(found.enums["ApprovalStatus"].default.as_deref(), Some("Unknown"));
     }
 }

@@ -96,6 +96,8 @@ pub(super) fn exception(variant: &str) -> String {
     match variant {
         // The bare names do not say that they are exceptions.
         "Storage" | "Internal" => format!("{variant}Error"),
+        // Every wrong code raises it. A user's is no error in Rust.
+        "TokenWrong" => "TokenInvalid".to_owned(),
         other => other.to_owned(),
     }
 }

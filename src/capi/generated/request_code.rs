@@ -1,6 +1,6 @@
-//! Written by tools/generate from src/calls/request_sms.rs.
+//! Written by tools/generate from src/calls/request_code.rs.
 
-use crate::calls::{CodeRequested, Handle, RequestSms};
+use crate::calls::{CodeRequested, Handle, RequestCall, RequestSms};
 use crate::capi::error::seconder_error;
 use crate::capi::ffi::{self, Plain, Text, free, named, pointer, read_handle, with_optional_out};
 use crate::capi::open::seconder_service;
@@ -8,10 +8,10 @@ use crate::capi::status::{seconder_status, yes_or_no};
 use crate::model::UserId;
 use std::ffi::c_char;
 
-/// Options of seconder_request_sms().
+/// Options of seconder_request_sms() and seconder_request_call().
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct seconder_request_sms_options {
+pub struct seconder_request_code_options {
     /// Makes the code valid only for this action, which must also be passed to seconder_verify(). 1
     /// to 128 bytes without control characters.
     pub action: *const c_char,
@@ -29,7 +29,7 @@ pub struct seconder_request_sms_options {
 }
 
 // SAFETY: numbers and pointers alone.
-unsafe impl Plain for seconder_request_sms_options {}
+unsafe impl Plain for seconder_request_code_options {}
 
 /// A code that was sent, or was not needed.
 pub struct seconder_code_requested {
@@ -65,7 +65,7 @@ impl From<CodeRequested> for seconder_code_requested {
 pub unsafe extern "C" fn seconder_request_sms(
     service: Option<&seconder_service>,
     user_id: u64,
-    options: *const seconder_request_sms_options,
+    options: *const seconder_request_code_options,
     options_size: usize,
     out: *mut *mut seconder_code_requested,
     error: *mut *mut seconder_error,
@@ -82,6 +82,44 @@ pub unsafe extern "C" fn seconder_request_sms(
                 locale: ffi::text_if("locale", options.locale)?.map(str::to_owned),
                 force: yes_or_no("force", options.force)?,
                 user_ip: ffi::address("user_ip", options.user_ip)?,
+                by: Default::default(),
+            };
+            Ok(service.service.handle(&call)?.into())
+        })
+    }
+}
+
+/// Sends a code by voice call (interface 4.3).
+///
+/// `user_id` is the user to whom the code is sent.
+///
+/// `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
+/// if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
+/// does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user, or
+/// if codes cannot be sent by voice call. Other statuses are as described at the top of the header.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_request_call(
+    service: Option<&seconder_service>,
+    user_id: u64,
+    options: *const seconder_request_code_options,
+    options_size: usize,
+    out: *mut *mut seconder_code_requested,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header requires.
+    unsafe {
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
+            let call = RequestCall {
+                user_id: named("user_id", UserId::try_from(user_id))?,
+                action: ffi::value_if("action", options.action)?,
+                action_message: ffi::value_if("action_message", options.action_message)?,
+                locale: ffi::text_if("locale", options.locale)?.map(str::to_owned),
+                force: yes_or_no("force", options.force)?,
+                user_ip: ffi::address("user_ip", options.user_ip)?,
+                by: Default::default(),
             };
             Ok(service.service.handle(&call)?.into())
         })

@@ -1,6 +1,6 @@
-//! `GET /protected/{format}/sms/{svc_id}`
+//! `GET /protected/{format}/sms/{svc_id}` and `GET /protected/{format}/call/{svc_id}`
 
-use super::{Call, Route, is_false};
+use super::{Call, Channel, Route, is_false};
 use crate::model::{Action, DisplayText, UserId};
 use crate::wire::{loose, older::Shape};
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,20 @@ use std::net::IpAddr;
 /// [`Error::RateLimited`](crate::Error::RateLimited) if the user was sent an SMS for this action a
 /// moment ago, or too many codes; [`Error::Rejected`](crate::Error::Rejected) if there is no such
 /// user, or if codes cannot be sent by SMS.
+pub type RequestSms = RequestCode<BySms>;
+
+/// Sends a code by voice call (interface 4.3).
+///
+/// # Errors
+/// [`Error::RateLimited`](crate::Error::RateLimited) if the user was called for this action a
+/// moment ago, or sent too many codes; an SMS a moment ago does not matter, and the call says the
+/// same code. [`Error::Rejected`](crate::Error::Rejected) if there is no such user, or if codes
+/// cannot be sent by voice call.
+pub type RequestCall = RequestCode<ByCall>;
+
+/// Sends a code: [`RequestSms`] or [`RequestCall`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestSms {
+pub struct RequestCode<By> {
     /// The user to whom the code is sent.
     #[serde(rename = "svc_id")]
     pub user_id: UserId,
@@ -29,24 +41,29 @@ pub struct RequestSms {
     pub force: Option<bool>,
     /// The IP address from which the request originates, which a service may limit.
     pub user_ip: Option<IpAddr>,
+    /// The channel. It is public so that other crates can update a call that [`RequestCode::new`] made.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub by: By,
 }
 
-impl RequestSms {
+impl<By: CodeChannel> RequestCode<By> {
     /// The call with its defaults.
-    pub fn new(user_id: UserId) -> RequestSms {
-        RequestSms {
+    pub fn new(user_id: UserId) -> RequestCode<By> {
+        RequestCode {
             user_id,
             action: None,
             action_message: None,
             locale: None,
             force: None,
             user_ip: None,
+            by: By::default(),
         }
     }
 }
 
-impl Call for RequestSms {
-    const ROUTE: Route = Route::get("request_sms", "/protected/{format}/sms/{svc_id}");
+impl<By: CodeChannel> Call for RequestCode<By> {
+    const ROUTE: Route = By::ROUTE;
     const OLDER: Shape = Shape::MessageAsFlag;
     const MUST_SAY_SUCCESS: bool = true;
     const FOR_LOGIN: bool = true;
@@ -56,6 +73,40 @@ impl Call for RequestSms {
     fn user(&self) -> Option<UserId> {
         Some(self.user_id)
     }
+}
+
+/// The way in which a [`RequestCode`] sends the code: [`BySms`] or [`ByCall`].
+pub trait CodeChannel: Clone + Default + sealed::Sealed {
+    /// The channel.
+    const CHANNEL: Channel;
+    /// Where the call goes.
+    const ROUTE: Route;
+}
+
+/// Sends a code by SMS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BySms;
+
+impl CodeChannel for BySms {
+    const CHANNEL: Channel = Channel::Sms;
+    const ROUTE: Route = Route::get("request_sms", "/protected/{format}/sms/{svc_id}");
+}
+
+/// Sends a code by voice call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByCall;
+
+impl CodeChannel for ByCall {
+    const CHANNEL: Channel = Channel::Call;
+    const ROUTE: Route = Route::get("request_call", "/protected/{format}/call/{svc_id}");
+}
+
+mod sealed {
+    /// Keeps [`CodeChannel`](super::CodeChannel) to the channels of the interface.
+    pub trait Sealed {}
+
+    impl Sealed for super::BySms {}
+    impl Sealed for super::ByCall {}
 }
 
 /// A code that was sent, or was not needed.
