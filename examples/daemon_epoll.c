@@ -130,7 +130,7 @@ static void check(const seconder_service *service, const char *user, const char 
         snprintf(reply, size, "ERROR\n");
         return;
     }
-    status = seconder_verify(service, code, strtoull(user, NULL, 10), NULL, 0, NULL, &error);
+    status = seconder_verify(service, strtoull(user, NULL, 10), code, NULL, 0, NULL, &error);
     switch (status) {
     case SECONDER_OK:
         snprintf(reply, size, "OK\n");

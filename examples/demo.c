@@ -200,16 +200,16 @@ static void codes(seconder_service *service, uint64_t user_id, const char *spool
     /* A user who never used a code is not confirmed, and their codes are checked only with
      * `force`. */
     expect(SECONDER_TOKEN_NOT_CHECKED,
-           seconder_verify(service, code, user_id, NULL, 0, NULL, &error),
+           seconder_verify(service, user_id, code, NULL, 0, NULL, &error),
            "The code of a user who is not confirmed");
     expect(SECONDER_OK,
-           seconder_verify(service, code, user_id, &force, sizeof force, NULL, &error),
+           seconder_verify(service, user_id, code, &force, sizeof force, NULL, &error),
            "The same code, checked regardless");
     expect(SECONDER_TOKEN_REUSED,
-           seconder_verify(service, code, user_id, NULL, 0, NULL, &error),
+           seconder_verify(service, user_id, code, NULL, 0, NULL, &error),
            "The same code again");
     expect(SECONDER_TOKEN_MALFORMED,
-           seconder_verify(service, "../sms", user_id, NULL, 0, NULL, &error),
+           seconder_verify(service, user_id, "../sms", NULL, 0, NULL, &error),
            "Something that is not a token");
 }
 
@@ -229,7 +229,7 @@ static void authenticator(seconder_service *service, uint64_t user_id)
            "The app makes a code");
     seconder_totp_free(app);
     expect(SECONDER_OK,
-           seconder_verify(service, seconder_text_value(code), user_id, NULL, 0, NULL, &error),
+           seconder_verify(service, user_id, seconder_text_value(code), NULL, 0, NULL, &error),
            "The app's code");
     seconder_text_free(code);
 }
@@ -308,7 +308,7 @@ int main(void)
 
     /* The first wrong codes are free; after more of them the user must wait before the next. */
     expect(SECONDER_TOKEN_WRONG,
-           seconder_verify(service, "0000000", user_id, NULL, 0, NULL, &error), "A wrong code");
+           seconder_verify(service, user_id, "0000000", NULL, 0, NULL, &error), "A wrong code");
     seconder_service_free(service);
     close(listener.socket);
     printf("All as it should be.\n");

@@ -56,19 +56,19 @@ def log_in_by_sms(service: seconder.Service, user_id: int, spool: Path) -> None:
     sent = service.request_sms(user_id)
     print(f"A code is on its way to {sent.cellphone}.")
     code = latest_code(spool)
-    rejection(seconder.NotChecked, service.verify, code, user_id)
-    service.verify(code, user_id, force=True)
+    rejection(seconder.NotChecked, service.verify, user_id, code)
+    service.verify(user_id, code, force=True)
     print("Checked with force, the code is right: Ada is in.")
-    error = rejection(seconder.TokenInvalid, service.verify, code, user_id, force=True)
+    error = rejection(seconder.TokenInvalid, service.verify, user_id, code, force=True)
     must(error.reused, "report that the code has been used")
 
 
 def log_in_by_authenticator(service: seconder.Service, user_id: int) -> None:
     app = service.enrol_authenticator(user_id)
     print("Ada scans a QR code with her authenticator app.")
-    service.verify(seconder.totp.code(app.uri), user_id)
+    service.verify(user_id, seconder.totp.code(app.uri))
     print("The code that the app shows is right: Ada is in.")
-    error = rejection(seconder.TokenMalformed, service.verify, "../sms", user_id)
+    error = rejection(seconder.TokenMalformed, service.verify, user_id, "../sms")
     must(error.parameter == "token", "name the parameter")
 
 
@@ -91,8 +91,8 @@ def log_in_by_approval(
 def keep_an_attacker_out(service: seconder.Service, user_id: int) -> None:
     print("An attacker guesses.")
     for guess in ("1234567", "1234568", "1234569", "1234570"):
-        rejection(seconder.TokenInvalid, service.verify, guess, user_id)
-    error = rejection(seconder.RateLimited, service.verify, "1234571", user_id)
+        rejection(seconder.TokenInvalid, service.verify, user_id, guess)
+    error = rejection(seconder.RateLimited, service.verify, user_id, "1234571")
     must(error.retry_after is not None, "report how long to wait")
 
 

@@ -85,9 +85,9 @@ fn code_by_sms(service: &Service, user: UserId, spool: &Path) -> Outcome {
     let code: Token = code.parse()?;
     // The user has never confirmed a code, so the first one is checked with `force` only.
     expect("without force, the first code is not checked", Verdict::NotChecked, || {
-        service.verify(&code, user)
+        service.verify(user, &code)
     })?;
-    let forced = Verify { force: true, ..Verify::new(code.clone(), user) };
+    let forced = Verify { force: true, ..Verify::new(user, code.clone()) };
     expect("with force, the code is right", Verdict::Right, || {
         Ok(service.handle(&forced)?.verdict)
     })?;
@@ -101,7 +101,7 @@ fn authenticator_app(service: &Service, user: UserId) -> Outcome {
     say("Enrolled an authenticator app, which scans the QR code that holds the secret.");
     let app = Totp::from_uri(enrolled.uri.expose())?;
     let code: Token = app.code(now()?).expose().parse()?;
-    expect("the code that the app shows is right", Verdict::Right, || service.verify(&code, user))
+    expect("the code that the app shows is right", Verdict::Right, || service.verify(user, &code))
 }
 
 fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &str) -> Outcome {
@@ -161,16 +161,16 @@ fn rejections(service: &Service, user: UserId) -> Outcome {
     let other = service.create_user("eve@example.com", "555-010-0199", "1")?.user_id;
     let guess: Token = "0000000".parse()?;
     expect("an unconfirmed user's code is not checked", Verdict::NotChecked, || {
-        service.verify(&guess, other)
+        service.verify(other, &guess)
     })?;
     let enrolled = service.enrol_authenticator(user)?;
     let right = Totp::from_uri(enrolled.uri.expose())?.code(now()?);
     let wrong = if right.expose() == "000000" { "000001" } else { "000000" };
     let wrong = wrong.parse()?;
-    let guess = || service.verify(&wrong, user);
+    let guess = || service.verify(user, &wrong);
     let guesses = [guess()?, guess()?, guess()?, guess()?];
     ensure("four wrong codes are wrong", guesses == [Verdict::Wrong; 4])?;
-    let hasty = service.verify(&right.expose().parse()?, user);
+    let hasty = service.verify(user, &right.expose().parse()?);
     ensure(
         "after the fourth, the user has to wait",
         matches!(hasty, Err(Error::RateLimited { .. })),

@@ -107,7 +107,7 @@ static bool by_code(seconder_service *service, uint64_t user_id)
         seconder_error *error = NULL;
         if (!ask("Code: ", typed, sizeof typed))
             return false;
-        switch (seconder_verify(service, typed, user_id, &options, sizeof options, NULL, &error)) {
+        switch (seconder_verify(service, user_id, typed, &options, sizeof options, NULL, &error)) {
         case SECONDER_OK:
             return true;
         case SECONDER_TOKEN_WRONG:

@@ -37,7 +37,7 @@ static bool by_code(const Service &service, std::uint64_t user)
         try {
             seconder::VerifyOptions options;
             options.force = true; /* Ada may never have used a code before. */
-            service.verify(ask("What is the code?"), user, options);
+            service.verify(user, ask("What is the code?"), options);
             return true;
         } catch (const seconder::Error &error) {
             switch (error.status()) {

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let typed = std::io::stdin().lock().lines().next().transpose()?.unwrap_or_default();
 
     // Ada has never used a code. Without `force`, hers would not be checked.
-    let check = Verify { force: true, ..Verify::new(typed.parse()?, user.user_id) };
+    let check = Verify { force: true, ..Verify::new(user.user_id, typed.parse()?) };
     match service.handle(&check)?.verdict {
         Verdict::Right => println!("Welcome, Ada."),
         Verdict::Wrong | Verdict::NotChecked => println!("Access denied."),

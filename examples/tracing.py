@@ -52,9 +52,9 @@ def main() -> None:
         with tracer.start_as_current_span("log in"):
             user = service.create_user("ada@example.com", "555-010-0123", 1)
             try:
-                service.verify("1234567", user.user_id, force=True)
+                service.verify(user.user_id, "1234567", force=True)
             except seconder.TokenInvalid:
-                service.verify("0000000", user.user_id, force=True)
+                service.verify(user.user_id, "0000000", force=True)
     provider.shutdown()
 
 

@@ -2540,8 +2540,8 @@ void seconder_code_requested_free(struct seconder_code_requested *code_requested
  * SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why it was not accepted. Without
  * `force`, the code of a user who is not confirmed yet is not checked.
  *
- * `token` is the code that the user typed: 6 to 12 digits and nothing else. Any other text is
- * SECONDER_TOKEN_MALFORMED. `user_id` is the user to verify.
+ * `user_id` is the user to verify. `token` is the code that the user typed: 6 to 12 digits and
+ * nothing else. Any other text is SECONDER_TOKEN_MALFORMED.
  *
  * `out` may be NULL; otherwise free it with seconder_verification_free(). SECONDER_RATE_LIMITED
  * after wrong codes, until the user may try again. Other statuses are as described at the top of
@@ -2549,8 +2549,8 @@ void seconder_code_requested_free(struct seconder_code_requested *code_requested
  */
 SECONDER_MUST_USE
 seconder_status seconder_verify(const struct seconder_service *service,
-                                const char *token,
                                 uint64_t user_id,
+                                const char *token,
                                 const struct seconder_verify_options *options,
                                 size_t options_size,
                                 struct seconder_verification **out,

@@ -2169,18 +2169,18 @@ public:
     /// Status::token_reused and Status::token_not_checked say why it was not accepted. Without
     /// `force`, the code of a user who is not confirmed yet is not checked.
     ///
-    /// `token` is the code that the user typed: 6 to 12 digits and nothing else. Any other text is
-    /// Status::token_malformed. `user_id` is the user to verify.
+    /// `user_id` is the user to verify. `token` is the code that the user typed: 6 to 12 digits and
+    /// nothing else. Any other text is Status::token_malformed.
     ///
     /// Status::rate_limited after wrong codes, until the user may try again.
-    Result<Verification> try_verify(const Text &token, std::uint64_t user_id,
+    Result<Verification> try_verify(std::uint64_t user_id, const Text &token,
                                     const VerifyOptions &options = {}) const
     {
         seconder_verify_options c = {};
         c.force = options.force;
         c.action = detail::text(options.action);
         c.user_ip = detail::text(options.user_ip);
-        return detail::call<Verification>(seconder_verify, get(), token.c_str(), user_id, &c,
+        return detail::call<Verification>(seconder_verify, get(), user_id, token.c_str(), &c,
                                           sizeof c);
     }
 
@@ -2801,10 +2801,10 @@ public:
     /// Returns only if the code was checked and is correct. Status::token_wrong,
     /// Status::token_reused and Status::token_not_checked say why it was not accepted. Without
     /// `force`, the code of a user who is not confirmed yet is not checked.
-    Verification verify(const Text &token, std::uint64_t user_id,
+    Verification verify(std::uint64_t user_id, const Text &token,
                         const VerifyOptions &options = {}) const
     {
-        return try_verify(token, user_id, options).value();
+        return try_verify(user_id, token, options).value();
     }
 
     /// Removes a user and all data about the user from the application (interface 4.5).
@@ -3025,7 +3025,7 @@ static_assert(sizeof(Service) == sizeof(void *), "an owner is as large as a poin
 #if defined(__cpp_lib_jthread)
 /// A handle whose calls end with Status::cancelled when a stop is requested, from Service::with():
 ///
-///     service.with(token)->verify(typed, user_id);
+///     service.with(token)->verify(user_id, typed);
 class StoppableService {
 public:
     /// Takes over a handle that makes no other calls.

@@ -68,7 +68,7 @@ def silent_server(folder: Path) -> Callable[[], object]:
 
     def call() -> None:
         try:
-            service.verify("1234567", 1)
+            service.verify(1, "1234567")
         except seconder.Unavailable:
             assert listener is not None
 
@@ -77,7 +77,7 @@ def silent_server(folder: Path) -> Callable[[], object]:
 
 def calls(folder: Path) -> Callable[[], object]:
     service, user_id = sandbox()
-    return lambda: for_ever(lambda: service.verify("1234567", user_id, force=True))
+    return lambda: for_ever(lambda: service.verify(user_id, "1234567", force=True))
 
 
 def errors(folder: Path) -> Callable[[], object]:
@@ -85,7 +85,7 @@ def errors(folder: Path) -> Callable[[], object]:
 
     def call() -> None:
         try:
-            service.verify("wrong", user_id)
+            service.verify(user_id, "wrong")
         except seconder.TokenMalformed:
             pass
 
@@ -133,7 +133,7 @@ def event_loop(folder: Path) -> Callable[[], object]:
         async with seconder.open_async("sandbox:?accept=1234567") as service:
             user = await service.create_user("ada@example.com", "555-010-0123", 1)
             while True:
-                await service.verify("1234567", user.user_id, force=True)
+                await service.verify(user.user_id, "1234567", force=True)
 
     return lambda: asyncio.run(call())
 

@@ -20,9 +20,9 @@ import seconder  # noqa: E402
 
 
 def log_in(service: seconder.Service, code: str, user_id: int) -> None:
-    service.verify(code, user_id, force=True)
+    service.verify(user_id, code, force=True)
     try:
-        service.verify("0000000" if code != "0000000" else "1111111", user_id, force=True)
+        service.verify(user_id, "0000000" if code != "0000000" else "1111111", force=True)
     except seconder.TokenInvalid:
         return
     raise AssertionError("a wrong code was accepted")

@@ -223,8 +223,8 @@ impl Service {
     /// # Errors
     /// [`Error::RateLimited`] after wrong codes, until the user may try again; otherwise see
     /// [`Error`].
-    pub fn verify(&self, token: &Token, user_id: UserId) -> Result<Verdict> {
-        self.handle(&Verify::new(token.clone(), user_id)).map(|found| found.verdict)
+    pub fn verify(&self, user_id: UserId, token: &Token) -> Result<Verdict> {
+        self.handle(&Verify::new(user_id, token.clone())).map(|found| found.verdict)
     }
 
     /// Removes a user (interface 4.5). See [`DeleteUser`] for the options.

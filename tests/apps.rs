@@ -58,7 +58,7 @@ fn the_key_of_one_application_does_not_reach_the_users_of_another() {
         unknown(service.handle(&UserStatus::new(other)).unwrap_err());
         unknown(service.handle(&DeleteUser::new(other)).unwrap_err());
         unknown(service.request_sms(other).unwrap_err());
-        unknown(service.verify(&"1234567".parse().unwrap(), other).unwrap_err());
+        unknown(service.verify(other, &"1234567".parse().unwrap()).unwrap_err());
         unknown(service.create_approval(other, "Log in?").map(drop).unwrap_err());
         assert_eq!(service.app_stats().unwrap().total_users, Some(1));
     }

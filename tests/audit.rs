@@ -47,7 +47,7 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
     let right = app.code(NOW);
     // Not forced, and the user was never confirmed.
-    let _ = service.verify(&right.expose().parse().unwrap(), user).unwrap();
+    let _ = service.verify(user, &right.expose().parse().unwrap()).unwrap();
     verify(right.expose());
     verify(right.expose());
     (0..4).for_each(|_| verify("000000"));
@@ -133,7 +133,7 @@ fn refusals_that_race_are_counted_once_and_have_one_row_for_each_kind() {
             scope.spawn(|| (0..10).for_each(|_| guess()));
         }
         scope.spawn(|| {
-            (0..10).for_each(|_| drop(service.verify(&"1234567".parse().unwrap(), user)))
+            (0..10).for_each(|_| drop(service.verify(user, &"1234567".parse().unwrap())))
         });
     });
     let rows = |verdict: &str| {

@@ -68,7 +68,7 @@ fn an_engine_logs_what_happened_to_whom() {
     for (force, outcome) in
         [(false, "token_not_checked"), (true, "ok"), (true, "token_reused code=60019")]
     {
-        let call = Verify { force, ..Verify::new(code.clone(), user) };
+        let call = Verify { force, ..Verify::new(user, code.clone()) };
         let _checked = service.handle(&call).unwrap();
         let (outcome, more) = outcome.split_once(' ').unwrap_or((outcome, ""));
         let wanted = format!("call=verify outcome={outcome} user_id={user} {more}");
@@ -103,7 +103,7 @@ fn a_client_logs_statuses_and_attempts() {
     });
     let service = records.of(&remote(&stub.url()));
     let user = 7.try_into().unwrap();
-    let _right = service.verify(&token(), user).unwrap();
+    let _right = service.verify(user, &token()).unwrap();
     assert_eq!(line(&records.one()), "call=verify outcome=ok user_id=7 http_status=200 attempts=2");
     assert!(service.handle_with_body(&CheckApproval::new("a-1".parse().unwrap())).is_err());
     assert_eq!(
@@ -243,7 +243,7 @@ fn records_hold_nothing_that_a_service_repeats() {
         for status in [200, 400, 401, 404, 429, 500] {
             let stub = Stub::responding(response(status, "", body.to_string()));
             let service = records.of(&remote(&stub.url()));
-            let _verified = service.verify(&token(), 1.try_into().unwrap());
+            let _verified = service.verify(1.try_into().unwrap(), &token());
             let _created = service.create_user("ada@example.com", "555-010-0123", "1");
             let call = StartPhoneVerification::new(
                 seconder::calls::Channel::Sms,

@@ -24,7 +24,7 @@ fn settings(url: &str) -> Settings {
 }
 
 fn verify(service: &Service) -> seconder::Result<Verdict> {
-    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 /// The result of a call that is cancelled while it waits, after this has come true.

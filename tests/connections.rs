@@ -24,7 +24,7 @@ fn open(stub: &Stub) -> Service {
 }
 
 fn verify(service: &Service) -> seconder::Result<Verdict> {
-    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn repeats_itself(names_requests: bool) -> Stub {
 #[test]
 fn a_second_response_that_arrives_late_is_not_taken_for_that_to_the_next_request() {
     let forced = |service: &Service, user: u64| {
-        let mut call = Verify::new(TOKEN.parse().unwrap(), user.try_into().unwrap());
+        let mut call = Verify::new(user.try_into().unwrap(), TOKEN.parse().unwrap());
         call.force = true;
         service.handle(&call).map(|found| found.verdict)
     };

@@ -20,7 +20,7 @@ fn open(url: &str) -> Service {
 }
 
 fn verify(service: &Service) -> Result<Verdict> {
-    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 /// The error of a verification, which must end in time and must not be sent twice.

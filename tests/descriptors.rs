@@ -84,7 +84,7 @@ fn child_without_descriptors() {
 }
 
 fn verify(service: &Service) -> seconder::Result<Verdict> {
-    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 fn is_unavailable<T>(result: seconder::Result<T>, wanted: Stage) {

@@ -52,7 +52,7 @@ fn users_codes_and_limits_survive_a_restart() {
     let (service, _) = open_at(&path, &clock);
     let status = service.user_status(user).unwrap();
     assert!(status.confirmed, "{status:?}");
-    let again = service.handle(&Verify::new(code, user)).unwrap();
+    let again = service.handle(&Verify::new(user, code)).unwrap();
     assert!(again.verdict == Verdict::Wrong && again.reused, "{again:?}");
     let stats = service.app_stats().unwrap().stats;
     let last = stats.last().unwrap();
@@ -395,7 +395,7 @@ fn codes_have_the_configured_length() {
     let code = Totp::from_uri(uri.expose()).unwrap().code(now());
     drop(service);
     let service = seconder::open(&at).unwrap();
-    assert_eq!(service.verify(&code.expose().parse().unwrap(), user).unwrap(), Verdict::Right);
+    assert_eq!(service.verify(user, &code.expose().parse().unwrap()).unwrap(), Verdict::Right);
     for bad in [Settings::new(&at).token_length(11), Settings::new(&at).authenticator_digits(5)] {
         assert!(matches!(bad.open(), Err(Error::InvalidArgument { .. })));
     }
@@ -406,7 +406,7 @@ fn the_sandbox_accepts_any_token_or_the_configured_one() {
     let service = seconder::open("sandbox:").unwrap();
     let unknown: UserId = "4711".parse().unwrap();
     let verify =
-        |service: &Service, token: &str| service.verify(&token.parse().unwrap(), unknown).unwrap();
+        |service: &Service, token: &str| service.verify(unknown, &token.parse().unwrap()).unwrap();
     assert_eq!(verify(&service, "1234567"), Verdict::Right);
     let service = seconder::open("sandbox:?accept=0000000").unwrap();
     assert_eq!(verify(&service, "0000000"), Verdict::Right);
@@ -429,7 +429,7 @@ fn a_sandbox_with_accept_right_checks_codes_like_a_database() {
     let user = ada(&service);
     service.request_sms(user).unwrap();
     let right: Token = sent.lock().unwrap()[0].code.parse().unwrap();
-    assert_eq!(service.verify(&right, user).unwrap(), Verdict::NotChecked);
+    assert_eq!(service.verify(user, &right).unwrap(), Verdict::NotChecked);
     let check = forced(right, user);
     assert_eq!(service.handle(&check).unwrap().verdict, Verdict::Right);
     assert!(service.handle(&check).unwrap().reused);

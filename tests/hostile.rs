@@ -25,7 +25,7 @@ fn open(url: &str, format: Format) -> Service {
 }
 
 fn verify(url: &str, format: Format) -> Result<Verdict> {
-    open(url, format).verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    open(url, format).verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 /// A name for the case, the response, the kind of error it must cause, and a part of the message.

@@ -23,7 +23,7 @@ fn open(path: &Path) -> Service {
 }
 
 fn verify(service: &Service) -> Result<Verdict> {
-    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 /// The message of a call that failed before anything was sent, because of this socket.

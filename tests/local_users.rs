@@ -50,7 +50,7 @@ fn as_nobody(folder: &Path, test: &str, socket: &Path) -> Child {
 }
 
 fn verify(service: &Service) -> seconder::Result<Verdict> {
-    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 fn open(path: &Path) -> Service {

@@ -105,7 +105,7 @@ fn settings(name: &str, port: u16, identity: &Identity, server: &str) -> Setting
 }
 
 fn verify(service: &Service) -> Result<Verdict> {
-    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn open(url: &str, pin: &str, generation: Generation, masked: &[u8]) -> Service 
 
 fn verify(service: &Service, masked: &[u8]) -> Result<Verdict, Error> {
     let code = Zeroizing::new(plain(masked)).parse()?;
-    service.verify(&code, 1.try_into().unwrap())
+    service.verify(1.try_into().unwrap(), &code)
 }
 
 /// How often a text occurs in the memory that this process can write to: heaps, stacks and data.

@@ -45,7 +45,7 @@ fn an_app_of_another_service_accepts_no_code_from_before_the_import() {
     let totp = Totp::new(&SECRET, Algorithm::Sha1, 8, 60).unwrap();
     let seven = UserId::try_from(7).unwrap();
     let handle =
-        |at: u64| service.handle(&Verify::new(totp.code(at).expose().parse().unwrap(), seven));
+        |at: u64| service.handle(&Verify::new(seven, totp.code(at).expose().parse().unwrap()));
     let verify = |at: u64| handle(at).map(|done| (done.verdict, done.reused)).unwrap();
     assert_eq!(verify(NOW), (Verdict::Wrong, true));
     clock.set(NOW + 60);
@@ -81,7 +81,7 @@ fn an_app_that_is_pending_takes_the_place_of_the_other_wherever_it_stands_in_the
     let new = code(&Totp::new(&[8; 20], Algorithm::Sha1, 6, 30).unwrap());
     let old = code(&Totp::new(&SECRET, Algorithm::Sha1, 8, 60).unwrap());
     assert_eq!(service.confirm_authenticator(seven, &new).unwrap(), Verdict::Right);
-    let replaced = service.handle(&Verify::new(old, seven)).unwrap();
+    let replaced = service.handle(&Verify::new(seven, old)).unwrap();
     assert_eq!(replaced.verdict, Verdict::Wrong, "the other one was replaced");
 }
 

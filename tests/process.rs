@@ -175,6 +175,6 @@ fn open(url: &str) -> Service {
 }
 
 fn verify(service: &Service) {
-    let verdict = service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).unwrap();
+    let verdict = service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap()).unwrap();
     assert_eq!(verdict, seconder::Verdict::Right);
 }

@@ -37,7 +37,7 @@ fn settings(url: &str, proxy: &str) -> Settings {
 }
 
 fn verify(service: &Service) -> Result<Verdict> {
-    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn tries_of_a_code_are_not_given_back_by_another_code() {
     // The cool-down of the other action's code has passed, and so has the wait.
     clock.set(1_000_030);
     let login = send(None);
-    assert_eq!(service.verify(&login.parse().unwrap(), user).unwrap(), Verdict::NotChecked);
+    assert_eq!(service.verify(user, &login.parse().unwrap()).unwrap(), Verdict::NotChecked);
     let right = service.handle(&forced(login.parse().unwrap(), user)).unwrap();
     assert_eq!(right.verdict, Verdict::Right);
     assert_eq!(guess(both, user, &paying, Some("pay:1")), wrong);

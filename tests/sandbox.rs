@@ -42,12 +42,12 @@ fn a_right_token_confirms_the_user_and_names_a_device() {
         let user = ada(&service);
         assert!(!service.user_status(user).unwrap().confirmed);
         if url != "sandbox:" {
-            let wrong = service.handle(&Verify::new(token("1234567"), user)).unwrap();
+            let wrong = service.handle(&Verify::new(user, token("1234567"))).unwrap();
             assert_eq!((wrong.verdict, wrong.device), (Verdict::Wrong, None));
             assert!(!service.user_status(user).unwrap().confirmed, "a wrong token changes nothing");
         }
         clock.set(1_000_100);
-        let verified = service.handle(&Verify::new(token(right), user)).unwrap();
+        let verified = service.handle(&Verify::new(user, token(right))).unwrap();
         assert_eq!(verified.verdict, Verdict::Right);
         let device = verified.device.unwrap();
         assert_eq!(device.os_type.as_deref(), Some("sms"));
@@ -56,7 +56,7 @@ fn a_right_token_confirms_the_user_and_names_a_device() {
         assert!(status.confirmed && status.devices == ["sms"], "{status:?}");
         assert_eq!(service.app_stats().unwrap().stats[11].auths_count, Some(1));
         // An id that was never given is accepted too.
-        let unknown = service.handle(&Verify::new(token(right), "4711".parse().unwrap())).unwrap();
+        let unknown = service.handle(&Verify::new("4711".parse().unwrap(), token(right))).unwrap();
         assert_eq!(unknown.verdict, Verdict::Right);
         assert_eq!(unknown.device.unwrap().registration_date, Some(1_000_100));
         clock.set(1_000_000);
@@ -71,10 +71,10 @@ fn there_are_no_waits_and_caps() {
     for _ in 0..20 {
         service.handle(&RequestSms { force: Some(true), ..RequestSms::new(user) }).unwrap();
         service.request_call(user).unwrap();
-        assert_eq!(service.verify(&token("1234567"), user).unwrap(), Verdict::Wrong);
+        assert_eq!(service.verify(user, &token("1234567")).unwrap(), Verdict::Wrong);
         service.start_phone_verification(Channel::Sms, "555-010-0177", "1").unwrap();
     }
-    assert_eq!(service.verify(&token("0000000"), user).unwrap(), Verdict::Right);
+    assert_eq!(service.verify(user, &token("0000000")).unwrap(), Verdict::Right);
     let code = sent.lock().unwrap().pop().unwrap();
     let wrong = if code == "0000001" { "0000002" } else { "0000001" };
     for _ in 0..20 {

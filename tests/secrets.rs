@@ -47,7 +47,7 @@ impl log::Log for Log {
 
 /// Everything that a program can see of a verification, as text.
 fn verify(service: &Service) -> String {
-    let result = service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap());
+    let result = service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap());
     format!(
         "{result:?} {service:?} {}",
         result.as_ref().map_or_else(ToString::to_string, |_| String::new())
@@ -172,7 +172,7 @@ fn errors_redact_secrets_that_the_service_echoes() {
         let stub = Stub::responding(response(status, &format!("Location: //{host}.a/\r\n"), body));
         let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
         let service = settings.open().unwrap();
-        let shown = match service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()) {
+        let shown = match service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap()) {
             Err(error) => format!("{error:?} {error}"),
             Ok(verdict) => panic!("{verdict:?}"),
         };
@@ -195,7 +195,7 @@ fn panic_messages_contain_no_secrets() {
         let service = settings.clone().open().unwrap();
         let key: seconder::model::ApiKey = KEY.parse().unwrap();
         let token: seconder::model::Token = TOKEN.parse().unwrap();
-        let call = seconder::Verify::new(token.clone(), 1.try_into().unwrap());
+        let call = seconder::Verify::new(1.try_into().unwrap(), token.clone());
         let result = service.handle(&call);
         for panics in [
             &(|| drop(result.clone().expect("verified"))) as &dyn Fn(),

@@ -20,7 +20,7 @@ fn settings(stub: &Stub) -> Settings {
 }
 
 fn verify(settings: Settings) -> Result<Verdict> {
-    settings.open()?.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+    settings.open()?.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap())
 }
 
 fn respond(mut peer: Peer<Encrypted>) {
@@ -203,7 +203,7 @@ fn tls_connections_are_reused() {
     let settings = settings(&stub).pin(identity.pin()).max_idle(Duration::from_secs(60));
     let service = settings.open().unwrap();
     for _ in 0..5 {
-        assert!(service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).is_ok());
+        assert!(service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap()).is_ok());
     }
     assert_eq!((stub.connections(), stub.requests().len()), (1, 5));
 }
@@ -231,7 +231,7 @@ fn a_connection_with_unsolicited_data_is_not_reused() {
     let service = settings(&stub).pin(identity.pin()).open().unwrap();
     for (calls, size) in (3500..4200).step_by(50).enumerate() {
         length.store(size, Ordering::SeqCst);
-        let error = service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).unwrap_err();
+        let error = service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap()).unwrap_err();
         assert!(matches!(error, Error::Unauthorized { .. }), "{size} {error}");
         assert_eq!(stub.connections(), calls + 1, "{size}");
     }
@@ -241,7 +241,7 @@ fn a_connection_with_unsolicited_data_is_not_reused() {
 fn ends(service: &Service) -> Error {
     let service = service.with_timeout(DEADLINE);
     in_time(DEADLINE, || {
-        service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).unwrap_err()
+        service.verify(1.try_into().unwrap(), &TOKEN.parse().unwrap()).unwrap_err()
     })
 }
 

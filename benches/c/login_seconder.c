@@ -14,7 +14,7 @@ static void once(void)
     if (seconder_open(url, "the-key-of-the-benchmark", &options, sizeof options, &service,
                       &error) != SECONDER_OK)
         fail(seconder_error_message(error));
-    if (seconder_verify(service, "1234567", 1, &force, sizeof force, NULL, &error) != SECONDER_OK)
+    if (seconder_verify(service, 1, "1234567", &force, sizeof force, NULL, &error) != SECONDER_OK)
         fail(seconder_error_message(error));
     seconder_service_free(service);
 }

@@ -92,13 +92,13 @@ static void request_call(struct side *side)
 
 static void verify_right(struct side *side)
 {
-    must(seconder_verify(side->service, code, side->user, NULL, 0, NULL, &error), SECONDER_OK);
+    must(seconder_verify(side->service, side->user, code, NULL, 0, NULL, &error), SECONDER_OK);
 }
 
 static void verify_wrong(struct side *side)
 {
     const char *wrong = strcmp(code, "0000000") == 0 ? "0000001" : "0000000";
-    must(seconder_verify(side->service, wrong, side->user, NULL, 0, NULL, &error),
+    must(seconder_verify(side->service, side->user, wrong, NULL, 0, NULL, &error),
          SECONDER_TOKEN_WRONG);
 }
 
@@ -306,7 +306,7 @@ static void prepare(const char *url)
     fresh = 0;
     create_user(&side);
     must(seconder_request_sms(side.service, 1, NULL, 0, NULL, &error), SECONDER_OK);
-    must(seconder_verify(side.service, sent, 1, &forced, sizeof forced, NULL, &error), SECONDER_OK);
+    must(seconder_verify(side.service, 1, sent, &forced, sizeof forced, NULL, &error), SECONDER_OK);
     must(seconder_request_call(side.service, 1, NULL, 0, NULL, &error), SECONDER_OK);
     snprintf(first, sizeof first, "%s", sent);
     code = first;

@@ -6,7 +6,7 @@ static seconder_service *service;
 
 static void once(void)
 {
-    if (seconder_verify(service, "1234567", 12345, NULL, 0, NULL, NULL) != SECONDER_OK)
+    if (seconder_verify(service, 12345, "1234567", NULL, 0, NULL, NULL) != SECONDER_OK)
         fail("the code was not right");
 }
 

@@ -7,4 +7,4 @@ from measure import measure
 
 url, certificate, threads, turns = sys.argv[1:]
 service = seconder.open(url, api_key="the-key-of-the-benchmark", ca_file=certificate)
-measure(lambda: service.verify("1234567", 12345), int(turns), int(threads))
+measure(lambda: service.verify(12345, "1234567"), int(turns), int(threads))

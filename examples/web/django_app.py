@@ -256,7 +256,7 @@ def second_code(request: HttpRequest, account: Account) -> HttpResponse:
     try:
         code = digits(typed(request, "code"))
         # Without `force`, the first code of a new user would not be checked.
-        service().verify(code, account.user_id, force=True, user_ip=visitor())
+        service().verify(account.user_id, code, force=True, user_ip=visitor())
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error))
     response = log_in(request, account)

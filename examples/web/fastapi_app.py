@@ -293,7 +293,7 @@ def second_code(
 ) -> Response:
     try:
         # Without `force`, the first code of a new user would not be checked.
-        service().verify(digits(code), account.user_id, force=True, user_ip=visitor)
+        service().verify(account.user_id, digits(code), force=True, user_ip=visitor)
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error), remember)
     response = log_in(request, account)

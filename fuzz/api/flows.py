@@ -46,7 +46,7 @@ class Flows:
     def _try(self, code: str, user: int, **options: Any) -> None:
         """Verifies a code twice, of which one time at most may succeed."""
         for _ in range(2):
-            self._make("verify", code, user, force=True, **options)
+            self._make("verify", user, code, force=True, **options)
 
     def by_message(self) -> None:
         self._wait()

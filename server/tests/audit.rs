@@ -26,7 +26,7 @@ fn database(folder: &Path) {
     let url = format!("sqlite:{}", folder.join("seconder.db").display());
     let service = Settings::new(&url).application_name("Example").open().unwrap();
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
-    let _ = service.verify(&"1234567".parse().unwrap(), user).unwrap();
+    let _ = service.verify(user, &"1234567".parse().unwrap()).unwrap();
     drop(service);
     let _ = Settings::new(&url).limits("sends=6").open().unwrap();
 }

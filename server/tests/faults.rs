@@ -116,7 +116,7 @@ fn fill(
     assert!(line.contains("full") && line.contains("disk"), "{line}");
     // Nobody gets in.
     let ada = running.settings().clone().open().unwrap();
-    assert!(ada.verify(&"1234567".parse().unwrap(), 1.try_into().unwrap()).is_err());
+    assert!(ada.verify(1.try_into().unwrap(), &"1234567".parse().unwrap()).is_err());
     meanwhile.wait();
     fs::remove_file(&ballast).unwrap();
     create(&running.client, numbers.next().unwrap()).unwrap();

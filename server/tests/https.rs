@@ -17,8 +17,8 @@ fn an_enrolled_user_is_verified_once_per_code() {
     let sent = service.request_sms(user.user_id).unwrap();
     assert!(!sent.ignored);
     let token = world.code().parse().unwrap();
-    assert_eq!(service.verify(&token, user.user_id).unwrap(), Verdict::NotChecked);
-    let forced = Verify { force: true, ..Verify::new(token, user.user_id) };
+    assert_eq!(service.verify(user.user_id, &token).unwrap(), Verdict::NotChecked);
+    let forced = Verify { force: true, ..Verify::new(user.user_id, token) };
     assert_eq!(service.handle(&forced).unwrap().verdict, Verdict::Right);
     let used = service.handle(&forced).unwrap();
     assert!(used.verdict == Verdict::Wrong && used.reused, "{used:?}");
@@ -64,7 +64,7 @@ fn a_wrong_api_key_is_unauthorized_and_not_shown() {
     let error = service.app_details().unwrap_err();
     assert!(matches!(error, Error::Unauthorized { .. }), "{error}");
     let token = "1234567".parse().unwrap();
-    let error = service.verify(&token, 1.try_into().unwrap()).unwrap_err();
+    let error = service.verify(1.try_into().unwrap(), &token).unwrap_err();
     assert!(matches!(error, Error::Unauthorized { .. }) && !error.to_string().contains("hidden"));
 }
 
@@ -73,7 +73,7 @@ fn a_wrong_base_url_is_rejected_with_404() {
     let world = World::start();
     let url = format!("{}/somewhere", world.server.url());
     let service = Settings::new(&url).api_key(KEY).ca_file(world.ca_file()).open().unwrap();
-    let error = service.verify(&"1234567".parse().unwrap(), 1.try_into().unwrap()).unwrap_err();
+    let error = service.verify(1.try_into().unwrap(), &"1234567".parse().unwrap()).unwrap_err();
     assert!(matches!(&error, Error::Rejected(r) if r.status == 404), "{error}");
 }
 

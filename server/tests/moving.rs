@@ -54,7 +54,7 @@ fn imported_users_log_in_with_what_they_had() {
     let totp = Totp::new(secret, Algorithm::Sha1, 8, 60).unwrap();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let code = totp.code(now.as_secs());
-    let verified = service.verify(&code.expose().parse().unwrap(), found.user_id);
+    let verified = service.verify(found.user_id, &code.expose().parse().unwrap());
     assert_eq!(verified.unwrap(), Verdict::Right);
     let again = service.create_user("ada@new.example", "555-010-0123", "1").unwrap();
     assert_eq!((again.user_id.get(), again.created), (700, Some(false)));

@@ -78,7 +78,7 @@ fn calls_are_refused_at_once_while_others_wait_for_too_long() {
     assert_eq!(refused.body, body);
     // In the form of the call, and clients know that they may try again.
     let (token, client) = ("1234567".parse().unwrap(), world.client());
-    let error = client.verify(&token, user).unwrap_err();
+    let error = client.verify(user, &token).unwrap_err();
     assert!(matches!(error, seconder::Error::RateLimited { .. }), "{error}");
     clock.set(false);
     // Nobody who was not refused is.
@@ -126,7 +126,7 @@ fn calls_that_wait_for_a_gateway_hold_up_no_others() {
     let client = Settings::new(&server.url()).api_key(KEY).ca_file(pem).open().unwrap();
     let token = "1234567".parse().unwrap();
     for user in &users[..20] {
-        assert_eq!(client.verify(&token, *user).unwrap(), Verdict::NotChecked);
+        assert_eq!(client.verify(*user, &token).unwrap(), Verdict::NotChecked);
         client.user_status(*user).unwrap();
     }
     gate.0.lock().unwrap().0 = true;

@@ -251,7 +251,7 @@ fn a_response_that_arrives_late_lets_no_other_user_in_through_a_relay() {
     let relay = Server::relay(service, Names::default(), listeners).unwrap();
     let client = Client::new(&folder.path().join("relay.sock"), &Names::default());
     let verify = |user: u64| {
-        let call = calls::Verify::new("1234567".parse().unwrap(), user.try_into().unwrap());
+        let call = calls::Verify::new(user.try_into().unwrap(), "1234567".parse().unwrap());
         client.handle(&call).map(|found| found.verdict)
     };
     assert_eq!(verify(1).unwrap(), Verdict::Right);

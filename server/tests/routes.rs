@@ -101,7 +101,7 @@ fn the_second_provider_sends_what_the_first_could_not() {
     let code = text.split(['.', ' ']).find(|word| word.len() == 7 && word.parse::<u32>().is_ok());
     let call = seconder::Verify {
         force: true,
-        ..seconder::Verify::new(code.unwrap().parse().unwrap(), user)
+        ..seconder::Verify::new(user, code.unwrap().parse().unwrap())
     };
     assert_eq!(running.client.handle(&call).unwrap().verdict, seconder::Verdict::Right);
     let line = line(&mut running.log, "could not be sent");

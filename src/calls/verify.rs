@@ -41,11 +41,11 @@ const INVALID_MESSAGE: &str = "token is invalid";
 )]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verify {
-    /// The code that the user typed.
-    pub token: Token,
     /// The user to verify.
     #[serde(rename = "svc_id")]
     pub user_id: UserId,
+    /// The code that the user typed.
+    pub token: Token,
     /// Checks the code even if the user is not confirmed yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
@@ -57,8 +57,8 @@ pub struct Verify {
 
 impl Verify {
     /// The call with its defaults.
-    pub fn new(token: Token, user_id: UserId) -> Verify {
-        Verify { token, user_id, force: false, action: None, user_ip: None }
+    pub fn new(user_id: UserId, token: Token) -> Verify {
+        Verify { user_id, token, force: false, action: None, user_ip: None }
     }
 }
 

@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_request_is_wiped() {
-        let call = Verify::new("7654321".parse().unwrap(), 12.try_into().unwrap());
+        let call = Verify::new(12.try_into().unwrap(), "7654321".parse().unwrap());
         let mut request = request(&call, Format::Json, Generation::Current);
         request.params.insert("a".into(), json!({"b": ["text", 1]}));
         request.params.values_mut().for_each(wipe);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_rejection_repeats_no_secret() {
-        let call = Verify::new("7654321".parse().unwrap(), 12.try_into().unwrap());
+        let call = Verify::new(12.try_into().unwrap(), "7654321".parse().unwrap());
         let request = request(&call, Format::Json, Generation::Current);
         let mut body = json!({"message": "no 7654321 with the-key", "error_code": "60020",
             "errors": {"message": ["7654321"], "token": "is invalid"}, "token": "is invalid"});
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn an_error_repeats_no_secret_wherever_it_stands() {
-        let call = Verify::new("7654321".parse().unwrap(), 60020.try_into().unwrap());
+        let call = Verify::new(60020.try_into().unwrap(), "7654321".parse().unwrap());
         let request = request(&call, Format::Json, Generation::Older);
         // The user's number is a part of the key.
         let words = Redactor::new(&request, Some(&"key+600200".parse().unwrap()));

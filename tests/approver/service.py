@@ -143,7 +143,7 @@ class User:
     def accepts(self, code: str) -> bool:
         """Whether a code of the app lets this user in."""
         try:
-            self.service.application.verify(code, self._number, force=True)
+            self.service.application.verify(self._number, code, force=True)
         except seconder.TokenInvalid:
             return False
         return True

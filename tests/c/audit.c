@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     EXPECT(SECONDER_RATE_LIMITED,
            seconder_request_sms(service, id, &with, sizeof with, NULL, &error));
     EXPECT(SECONDER_TOKEN_NOT_CHECKED,
-           seconder_verify(service, code, id, NULL, 0, NULL, &error));
+           seconder_verify(service, id, code, NULL, 0, NULL, &error));
 
     EXPECT(SECONDER_OK, seconder_audit(service, NULL, 0, &page, &error));
     CHECK(seconder_audit_page_entry_count(page) == 5);

@@ -115,18 +115,18 @@ static void codes(seconder_service *service, struct phone *phone)
 
     verification = GARBAGE(seconder_verification);
     EXPECT(SECONDER_TOKEN_NOT_CHECKED,
-           seconder_verify(service, phone->code, id, NULL, 0, &verification, &error));
+           seconder_verify(service, id, phone->code, NULL, 0, &verification, &error));
     CHECK(verification == NULL);
     options.force = true;
     options.action = "pay:4711";
-    EXPECT(SECONDER_OK, seconder_verify(service, phone->code, id, &options, sizeof options,
+    EXPECT(SECONDER_OK, seconder_verify(service, id, phone->code, &options, sizeof options,
                                         &verification, &error));
     device = seconder_verification_device(verification);
     CHECK(device != NULL && same(device->os_type, "sms") && device->city == NULL);
     seconder_verification_free(verification);
 
     verification = GARBAGE(seconder_verification);
-    CHECK(seconder_verify(service, phone->code, id, &options, sizeof options, &verification,
+    CHECK(seconder_verify(service, id, phone->code, &options, sizeof options, &verification,
                           &error) == SECONDER_TOKEN_REUSED);
     CHECK(verification == NULL && seconder_error_field_count(error) == 1);
     CHECK(same(seconder_error_field_name(error, 0), "token"));
@@ -245,9 +245,9 @@ static void authenticators(seconder_service *service)
     EXPECT(SECONDER_OK, seconder_totp_code(app, (uint64_t)time(NULL), &code, &error));
     seconder_authenticator_enrolled_free(enrolled);
     EXPECT(SECONDER_OK,
-           seconder_verify(service, seconder_text_value(code), id, NULL, 0, NULL, &error));
+           seconder_verify(service, id, seconder_text_value(code), NULL, 0, NULL, &error));
     EXPECT(SECONDER_TOKEN_REUSED,
-           seconder_verify(service, seconder_text_value(code), id, NULL, 0, NULL, &error));
+           seconder_verify(service, id, seconder_text_value(code), NULL, 0, NULL, &error));
     offline(service, id, app, seconder_text_value(code));
     seconder_totp_free(app);
     seconder_text_free(code);

@@ -51,7 +51,7 @@ static void is_ended(seconder_service *service, bool sent)
     seconder_service *own = NULL;
     EXPECT(SECONDER_OK, seconder_service_with(service, 0, 0, &own, &error));
     CHECK(pthread_create(&thread, NULL, cancel_soon, own) == 0);
-    CHECK(seconder_verify(own, "123456", 7, NULL, 0, NULL, &error) == SECONDER_CANCELLED);
+    CHECK(seconder_verify(own, 7, "123456", NULL, 0, NULL, &error) == SECONDER_CANCELLED);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(now() - cancelled_at < SOON);
     CHECK(seconder_error_status(error) == SECONDER_CANCELLED);

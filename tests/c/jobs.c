@@ -93,7 +93,7 @@ static void works(const seconder_service *service, int kind, uint64_t id)
     seconder_verify_options force = {0};
     force.force = true;
     CHECK(phones[kind - BUSY].attempts == 2);
-    EXPECT(SECONDER_OK, seconder_verify(service, phones[kind - BUSY].code, id, &force, sizeof force,
+    EXPECT(SECONDER_OK, seconder_verify(service, id, phones[kind - BUSY].code, &force, sizeof force,
                                         NULL, &error));
 }
 

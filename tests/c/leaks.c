@@ -6,10 +6,10 @@
 static void login(seconder_service *service)
 {
     seconder_verification *verification;
-    EXPECT(SECONDER_OK, seconder_verify(service, "0000000", 1, NULL, 0, &verification, &error));
+    EXPECT(SECONDER_OK, seconder_verify(service, 1, "0000000", NULL, 0, &verification, &error));
     seconder_verification_free(verification);
-    EXPECT(SECONDER_TOKEN_WRONG, seconder_verify(service, "0000001", 1, NULL, 0, NULL, &error));
-    EXPECT_MALFORMED("token", seconder_verify(service, "../sms", 1, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_TOKEN_WRONG, seconder_verify(service, 1, "0000001", NULL, 0, NULL, &error));
+    EXPECT_MALFORMED("token", seconder_verify(service, 1, "../sms", NULL, 0, NULL, &error));
 }
 
 int main(void)

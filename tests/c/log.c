@@ -55,7 +55,7 @@ static void calls(seconder_service *service, struct log *log)
     CHECK(log->duration_us > 0);
     force.force = true;
     EXPECT(SECONDER_TOKEN_WRONG,
-           seconder_verify(service, "7654321", id, &force, sizeof force, NULL, &error));
+           seconder_verify(service, id, "7654321", &force, sizeof force, NULL, &error));
     snprintf(expected, sizeof expected, "call=verify outcome=token_wrong user_id=%llu code=60020 ",
              (unsigned long long)id);
     CHECK(log->lines == 2 && log->status == SECONDER_TOKEN_WRONG && begins(log, expected));
@@ -67,7 +67,7 @@ static void calls(seconder_service *service, struct log *log)
     CHECK(begins(log, "call=register_device outcome=rejected user_id=12345 "));
     CHECK(log->lines == 4 && log->status == SECONDER_REJECTED);
     /* An argument that is none is no call. */
-    EXPECT(SECONDER_TOKEN_MALFORMED, seconder_verify(service, "../sms", id, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_TOKEN_MALFORMED, seconder_verify(service, id, "../sms", NULL, 0, NULL, &error));
     CHECK(log->lines == 4);
     seconder_user_created_free(user);
 }

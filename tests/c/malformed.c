@@ -19,8 +19,8 @@ static void rejects(seconder_service *service, uint64_t user, seconder_totp *tot
     size_t index;
     for (index = 0; index < sizeof typed / sizeof *typed; index++) {
         const char *token = typed[index];
-        EXPECT_MALFORMED("token", seconder_verify(service, token, user, NULL, 0, NULL, &error));
-        EXPECT_MALFORMED("token", seconder_verify(service, token, user, &options, sizeof options,
+        EXPECT_MALFORMED("token", seconder_verify(service, user, token, NULL, 0, NULL, &error));
+        EXPECT_MALFORMED("token", seconder_verify(service, user, token, &options, sizeof options,
                                                   NULL, &error));
         EXPECT_MALFORMED("token", seconder_totp_check(totp, token, 59, &last_step, &error));
         CHECK(!seconder_is_well_formed_token(token));
@@ -29,7 +29,7 @@ static void rejects(seconder_service *service, uint64_t user, seconder_totp *tot
     EXPECT_MALFORMED("verification_code",
                      seconder_check_phone_verification(service, "555-010-0199", "1", "12x4", NULL,
                                                        &error));
-    EXPECT_INVALID("token", seconder_verify(service, NULL, user, NULL, 0, NULL, &error));
+    EXPECT_INVALID("token", seconder_verify(service, user, NULL, NULL, 0, NULL, &error));
     EXPECT_INVALID("token", seconder_totp_check(totp, NULL, 59, &last_step, &error));
     CHECK(!seconder_is_well_formed_token(NULL));
 }
@@ -54,7 +54,7 @@ int main(int count, char **arguments)
     EXPECT(SECONDER_OK, seconder_totp_new("12345678901234567890", 20, NULL, 0, &totp, &error));
     rejects(service, id, totp);
     /* Six times two typing errors, and the code is valid still. */
-    EXPECT(SECONDER_OK, seconder_verify(service, code, id, &force, sizeof force, NULL, &error));
+    EXPECT(SECONDER_OK, seconder_verify(service, id, code, &force, sizeof force, NULL, &error));
 
     CHECK(same(seconder_status_name(SECONDER_OK), "SECONDER_OK"));
     CHECK(same(seconder_status_name(SECONDER_TOKEN_MALFORMED), "SECONDER_TOKEN_MALFORMED"));

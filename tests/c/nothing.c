@@ -30,7 +30,7 @@ static void every_call_without_a_service(void)
                    seconder_create_user(NULL, "a@b", "5550100", "1", NULL, 0, &user, &error));
     EXPECT_INVALID("service", seconder_request_sms(NULL, 1, NULL, 0, NULL, &error));
     EXPECT_INVALID("service", seconder_request_call(NULL, 1, NULL, 0, NULL, &error));
-    EXPECT_INVALID("service", seconder_verify(NULL, "123456", 1, NULL, 0, &verification, &error));
+    EXPECT_INVALID("service", seconder_verify(NULL, 1, "123456", NULL, 0, &verification, &error));
     EXPECT_INVALID("service", seconder_delete_user(NULL, 1, NULL, 0, NULL, &error));
     EXPECT_INVALID("service", seconder_register_activity(NULL, 1, "banned", NULL, 0, NULL, &error));
     EXPECT_INVALID("service", seconder_app_details(NULL, NULL, 0, &application, &error));
@@ -105,8 +105,8 @@ static void missing_texts_and_out_arguments(void)
                    seconder_create_user(service, "a@b", "5550100", NULL, NULL, 0, &user, &error));
     EXPECT_INVALID("out",
                    seconder_create_user(service, "a@b", "5550100", "1", NULL, 0, NULL, &error));
-    EXPECT_INVALID("token", seconder_verify(service, NULL, 1, NULL, 0, NULL, &error));
-    EXPECT_INVALID("user_id", seconder_verify(service, "123456", 0, NULL, 0, NULL, &error));
+    EXPECT_INVALID("token", seconder_verify(service, 1, NULL, NULL, 0, NULL, &error));
+    EXPECT_INVALID("user_id", seconder_verify(service, 0, "123456", NULL, 0, NULL, &error));
     EXPECT_INVALID("user_id", seconder_delete_user(service, UINT64_MAX, NULL, 0, NULL, &error));
     EXPECT_INVALID("out", seconder_register_device(service, 1, "ios", NULL, &error));
     EXPECT_INVALID("path", seconder_backup(service, NULL, &error));
@@ -132,7 +132,7 @@ static void missing_texts_and_out_arguments(void)
     CHECK(other == NULL && user == NULL && event == NULL);
 
     /* The error argument may be NULL. */
-    CHECK(seconder_verify(service, NULL, 1, NULL, 0, NULL, NULL) == SECONDER_INVALID_ARGUMENT);
+    CHECK(seconder_verify(service, 1, NULL, NULL, 0, NULL, NULL) == SECONDER_INVALID_ARGUMENT);
     CHECK(seconder_api_key(service, NULL) != NULL);
     seconder_service_free(service);
 }

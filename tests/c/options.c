@@ -15,22 +15,22 @@ static void sizes(seconder_service *service)
     newer.known.action = "\n";
     for (size = 0; size < sizeof newer.known; size++)
         EXPECT_INVALID("options_size",
-                       seconder_verify(service, "123456", 1, &newer.known, size, NULL, &error));
+                       seconder_verify(service, 1, "123456", &newer.known, size, NULL, &error));
     EXPECT_INVALID("action",
-                   seconder_verify(service, "123456", 1, &newer.known, sizeof newer.known, NULL,
+                   seconder_verify(service, 1, "123456", &newer.known, sizeof newer.known, NULL,
                                    &error));
 
     /* A newer program may set an option that this library does not know, which is rejected. */
     newer.known.action = NULL;
     EXPECT(SECONDER_OK,
-           seconder_verify(service, "123456", 1, &newer.known, sizeof newer, NULL, &error));
+           seconder_verify(service, 1, "123456", &newer.known, sizeof newer, NULL, &error));
     newer.unknown = (uint64_t)1 << 63;
     EXPECT_INVALID("options_size",
-                   seconder_verify(service, "123456", 1, &newer.known, sizeof newer, NULL, &error));
+                   seconder_verify(service, 1, "123456", &newer.known, sizeof newer, NULL, &error));
 
     newer.unknown = 0;
     EXPECT_INVALID("options_size",
-                   seconder_verify(service, "123456", 1, &newer.known, sizeof newer - 1, NULL,
+                   seconder_verify(service, 1, "123456", &newer.known, sizeof newer - 1, NULL,
                                    &error));
 }
 
@@ -199,7 +199,7 @@ static void strange_flags(seconder_service *service)
     memset(&options, 0, sizeof options);
     memset(&options.force, 0x7e, sizeof options.force);
     EXPECT(SECONDER_OK,
-           seconder_verify(service, "123456", 1, &options, sizeof options, NULL, &error));
+           seconder_verify(service, 1, "123456", &options, sizeof options, NULL, &error));
 }
 
 static void texts(seconder_service *service)
@@ -210,7 +210,7 @@ static void texts(seconder_service *service)
     seconder_open_options options = {0};
     size_t index;
     for (index = 0; index < sizeof bad / sizeof *bad; index++) {
-        EXPECT_MALFORMED("token", seconder_verify(service, bad[index], 1, NULL, 0, NULL, &error));
+        EXPECT_MALFORMED("token", seconder_verify(service, 1, bad[index], NULL, 0, NULL, &error));
         CHECK(!seconder_is_well_formed_token(bad[index]));
         EXPECT_INVALID("url", seconder_open(bad[index], NULL, NULL, 0, &other, &error));
         EXPECT_INVALID("api_key", seconder_open("sandbox:", bad[index], NULL, 0, &other, &error));

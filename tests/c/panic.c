@@ -61,7 +61,7 @@ int main(void)
     CHECK(dup2(before, 2) == 2);
     CHECK(lseek(fileno(written), 0, SEEK_END) == 0);
     CHECK(lines == 4 * 50);
-    EXPECT(SECONDER_UNAVAILABLE, seconder_verify(service, "123456", 1, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_UNAVAILABLE, seconder_verify(service, 1, "123456", NULL, 0, NULL, &error));
     seconder_service_free(service);
     return 0;
 }

@@ -82,7 +82,7 @@ int main(void)
     seconder_error_free(error);
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
 
-    EXPECT(SECONDER_UNAVAILABLE, seconder_verify(service, "123456", 1, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_UNAVAILABLE, seconder_verify(service, 1, "123456", NULL, 0, NULL, &error));
     EXPECT(SECONDER_OK, seconder_totp_new("12345678901234567890", 20, NULL, 0, &totp, &error));
     seconder_totp_free(totp);
     seconder_service_free(service);

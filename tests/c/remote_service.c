@@ -24,7 +24,7 @@ static void waits(const char *url)
     options.timeout_ms = 60000;
     service = open_or_die(url, "key", &options);
     EXPECT(SECONDER_OK, seconder_service_with(service, 200, 0, &quick, &error));
-    CHECK(seconder_verify(quick, "123456", 7, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
+    CHECK(seconder_verify(quick, 7, "123456", NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
     CHECK(seconder_error_stage(error) == SECONDER_STAGE_RESPONSE);
     CHECK(seconder_error_timed_out(error) && !seconder_error_retry_safe(error));
     seconder_error_free(error);
@@ -42,12 +42,12 @@ static void repeats(const char *url)
     service = open_or_die(url, "key", &options);
     CHECK(seconder_user_status(service, 7, NULL, 0, NULL, &error) == SECONDER_INVALID_ARGUMENT);
     seconder_error_free(error);
-    CHECK(seconder_verify(service, "123456", 7, NULL, 0, NULL, &error) == SECONDER_RATE_LIMITED);
+    CHECK(seconder_verify(service, 7, "123456", NULL, 0, NULL, &error) == SECONDER_RATE_LIMITED);
     CHECK(same(seconder_error_service_message(error), "busy") && seconder_error_retry_safe(error));
     CHECK(seconder_error_retry_after_seconds(error) == 1);
     seconder_error_free(error);
     EXPECT(SECONDER_OK, seconder_service_with(service, 0, SECONDER_REPEATS_ALL, &patient, &error));
-    EXPECT(SECONDER_OK, seconder_verify(patient, "123456", 7, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_OK, seconder_verify(patient, 7, "123456", NULL, 0, NULL, &error));
     seconder_service_free(patient);
     seconder_service_free(service);
 }
@@ -127,7 +127,7 @@ static void takes(const char *url)
     seconder_service *service;
     options.allow_loopback_http = true;
     service = open_or_die(url, "key", &options);
-    EXPECT(SECONDER_OK, seconder_verify(service, "123456", 7, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_OK, seconder_verify(service, 7, "123456", NULL, 0, NULL, &error));
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     for (number = 3; number < pair[0]; number++) {
         struct stat found;
@@ -138,7 +138,7 @@ static void takes(const char *url)
     }
     /* There is something to read, which is not the library's. */
     CHECK(write(pair[1], &byte, 1) == 1);
-    EXPECT(SECONDER_OK, seconder_verify(service, "123456", 7, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_OK, seconder_verify(service, 7, "123456", NULL, 0, NULL, &error));
     seconder_service_free(service);
     CHECK(recv(pair[1], &byte, 1, MSG_DONTWAIT) == -1);
     CHECK(read(taken, &byte, 1) == 1 && byte == 'x');

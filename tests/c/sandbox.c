@@ -16,25 +16,25 @@ int main(void)
 {
     seconder_verification *verification = GARBAGE(seconder_verification);
     seconder_service *service = open_or_die("sandbox:", NULL, NULL);
-    EXPECT(SECONDER_OK, seconder_verify(service, "123456", 1, NULL, 0, &verification, &error));
+    EXPECT(SECONDER_OK, seconder_verify(service, 1, "123456", NULL, 0, &verification, &error));
     CHECK(verification != NULL);
     seconder_verification_free(verification);
-    EXPECT_MALFORMED("token", seconder_verify(service, "../sms", 1, NULL, 0, &verification, &error));
+    EXPECT_MALFORMED("token", seconder_verify(service, 1, "../sms", NULL, 0, &verification, &error));
     CHECK(verification == NULL);
     seconder_service_free(service);
 
     service = open_or_die("sandbox:?accept=0000000", "key", NULL);
     CHECK(same(seconder_api_key(service, NULL), "key"));
-    EXPECT(SECONDER_OK, seconder_verify(service, "0000000", 1, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_OK, seconder_verify(service, 1, "0000000", NULL, 0, NULL, &error));
     verification = GARBAGE(seconder_verification);
     EXPECT_CODE(SECONDER_TOKEN_WRONG, "60020",
-                seconder_verify(service, "0000001", 1, NULL, 0, &verification, &error));
+                seconder_verify(service, 1, "0000001", NULL, 0, &verification, &error));
     CHECK(verification == NULL);
     seconder_service_free(service);
 
     service = open_or_die("sandbox:?accept=0000000&clear_every=86400", NULL, NULL);
     uint64_t gone = enrol(service);
-    EXPECT(SECONDER_OK, seconder_verify(service, "0000000", gone, NULL, 0, &verification, &error));
+    EXPECT(SECONDER_OK, seconder_verify(service, gone, "0000000", NULL, 0, &verification, &error));
     CHECK(same(seconder_verification_device(verification)->os_type, "sms"));
     seconder_verification_free(verification);
     EXPECT(SECONDER_OK,
@@ -52,7 +52,7 @@ int main(void)
     CHECK(strstr(seconder_error_message(error), "remote service") != NULL);
     seconder_error_free(error);
     verification = GARBAGE(seconder_verification);
-    CHECK(seconder_verify(service, "123456", 1, NULL, 0, &verification, &error) ==
+    CHECK(seconder_verify(service, 1, "123456", NULL, 0, &verification, &error) ==
           SECONDER_UNAVAILABLE);
     CHECK(verification == NULL && seconder_error_retry_safe(error));
     CHECK(strstr(seconder_error_message(error), "key") == NULL);

@@ -335,7 +335,7 @@ static int32_t stage(const char *url, const seconder_open_options *options)
     int32_t reached;
     CHECK(seconder_app_stats(service, NULL, 0, NULL, NULL) == SECONDER_INVALID_ARGUMENT);
     error = NULL;
-    CHECK(seconder_verify(service, "123456", 1, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
+    CHECK(seconder_verify(service, 1, "123456", NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
     CHECK(seconder_error_retry_safe(error) && seconder_error_service_message(error) == NULL);
     reached = seconder_error_stage(error);
     seconder_error_free(error);
@@ -406,7 +406,7 @@ static void options_of_a_client_as_text(void)
     OPTIONS_INVALID("plan", "plan=annual");
     EXPECT(SECONDER_OK, seconder_open_text(url, "key", "timeout=2\nname_servers=127.0.0.1:1", &service,
                                            &error));
-    CHECK(seconder_verify(service, "123456", 1, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
+    CHECK(seconder_verify(service, 1, "123456", NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
     CHECK(seconder_error_stage(error) == SECONDER_STAGE_DNS);
     seconder_error_free(error);
     error = NULL;

@@ -27,7 +27,7 @@ static void *log_in(void *argument)
     seconder_error *why = NULL;
     seconder_verify_options options = {0};
     options.force = true;
-    login->status = seconder_verify(login->service, login->code, login->user_id, &options,
+    login->status = seconder_verify(login->service, login->user_id, login->code, &options,
                                     sizeof options, NULL, &why);
     login->has_error = why != NULL;
     seconder_error_free(why);

@@ -45,7 +45,7 @@ static seconder_status check_code(seconder_service *service, uint64_t user_id)
 {
     seconder_verify_options options = {0};
     options.force = true;
-    return seconder_verify(service, code, user_id, &options, sizeof options, NULL, NULL);
+    return seconder_verify(service, user_id, code, &options, sizeof options, NULL, NULL);
 }
 
 /* Another process, which checks the code that it reads. It is forked before the parent opens the

@@ -116,7 +116,7 @@ impl Daemon {
             self.sent.lock().unwrap().clone()
         };
         let confirmation =
-            Verify { force: true, ..Verify::new(code().parse().unwrap(), enrolled.user_id) };
+            Verify { force: true, ..Verify::new(enrolled.user_id, code().parse().unwrap()) };
         assert_eq!(self.service.handle(&confirmation).unwrap().verdict, Verdict::Right);
         // A second message by the same channel would have to wait.
         self.service.request_call(enrolled.user_id).unwrap();
@@ -273,7 +273,7 @@ fn survives(source: &str, remote: bool) {
     assert!(replies.iter().any(|reply| reply == "OK"), "{replies:?}: {}", daemon.log());
     for (user, reply) in last.iter().zip(&replies) {
         // Without a reply that says otherwise, the code is as good as before.
-        let again = Verify::new(user.code.parse().unwrap(), user.id);
+        let again = Verify::new(user.id, user.code.parse().unwrap());
         let again = daemon.service.handle(&again).unwrap();
         let expected = if reply == "OK" { Verdict::Wrong } else { Verdict::Right };
         assert_eq!(again.verdict, expected, "{reply}");

@@ -22,17 +22,17 @@ int main()
 
     VerifyOptions force;
     force.force = true;
-    Result<Verification> wrong = service->try_verify("0000000", user->user_id(), force);
+    Result<Verification> wrong = service->try_verify(user->user_id(), "0000000", force);
     CHECK(!wrong && wrong.status() == Status::token_wrong);
     CHECK(wrong.error()->status() == Status::token_wrong);
     for (int more = 0; more < 3; ++more)
-        CHECK(service->try_verify("0000000", user->user_id(), force).status() == Status::token_wrong);
-    CHECK(service->try_verify(code, user->user_id(), force).status() == Status::rate_limited);
+        CHECK(service->try_verify(user->user_id(), "0000000", force).status() == Status::token_wrong);
+    CHECK(service->try_verify(user->user_id(), code, force).status() == Status::rate_limited);
 
     CHECK(service->try_clear_sandbox());
     CHECK(service->try_user_status(user->user_id()).status() == Status::rejected);
 
-    Result<Verification> form = service->try_verify("12345", user->user_id());
+    Result<Verification> form = service->try_verify(user->user_id(), "12345");
     CHECK(!form && form.status() == Status::token_malformed);
     CHECK(form.error()->parameter() == "token");
     CHECK(is_well_formed_token("123456"));

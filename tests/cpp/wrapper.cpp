@@ -51,17 +51,17 @@ static void errors_give_reasons()
     const Service service = opened_remotely();
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
 
-    Result<Verification> wrong = service.try_verify("1234567", id, VerifyOptions{true, {}});
+    Result<Verification> wrong = service.try_verify(id, "1234567", VerifyOptions{true, {}});
     CHECK(!wrong && wrong.status() == Status::token_wrong && wrong.error() != nullptr);
     CHECK(THROWN(wrong.value()) == Status::token_wrong);
     CHECK(THROWN(*wrong) == Status::token_wrong);
-    CHECK(THROWN(service.verify("1234567", id, VerifyOptions{true, {}})) == Status::token_wrong ||
-          service.try_verify("1234567", id).status() == Status::rate_limited);
+    CHECK(THROWN(service.verify(id, "1234567", VerifyOptions{true, {}})) == Status::token_wrong ||
+          service.try_verify(id, "1234567").status() == Status::rate_limited);
 
     service.clear_sandbox();
     CHECK(service.try_user_status(id).status() == Status::rejected);
 
-    Result<Verification> malformed = service.try_verify("../sms", id);
+    Result<Verification> malformed = service.try_verify(id, "../sms");
     CHECK(malformed.status() == Status::token_malformed);
     CHECK(seconder::name(malformed.status()) == "SECONDER_TOKEN_MALFORMED");
     const Error copy = *malformed.error();
@@ -92,22 +92,22 @@ static void texts_are_passed_whole_or_rejected()
     const std::string right = "0000000";
     const std::string longer = "00000001";
     const std::string_view part = std::string_view(longer).substr(0, 7);
-    CHECK(service.try_verify(right, user.user_id(), force));
-    CHECK(service.try_verify(part, user.user_id(), force));
+    CHECK(service.try_verify(user.user_id(), right, force));
+    CHECK(service.try_verify(user.user_id(), part, force));
 
     using namespace std::string_literals;
     using namespace std::string_view_literals;
-    CHECK(service.try_verify("0000000\0x"s, user.user_id(), force).status()
+    CHECK(service.try_verify(user.user_id(), "0000000\0x"s, force).status()
           == Status::token_malformed);
-    CHECK(service.try_verify("0000000\0"sv, user.user_id(), force).status()
+    CHECK(service.try_verify(user.user_id(), "0000000\0"sv, force).status()
           == Status::token_malformed);
-    CHECK(service.try_verify(std::string_view(), user.user_id()).status()
+    CHECK(service.try_verify(user.user_id(), std::string_view()).status()
           == Status::invalid_argument);
-    CHECK(service.try_verify(nullptr, user.user_id()).status() == Status::invalid_argument);
+    CHECK(service.try_verify(user.user_id(), nullptr).status() == Status::invalid_argument);
 
     VerifyOptions cut{true, {}};
     cut.action = "transfer\0x"s;
-    CHECK(service.try_verify(right, user.user_id(), cut).status() == Status::invalid_argument);
+    CHECK(service.try_verify(user.user_id(), right, cut).status() == Status::invalid_argument);
 
     const UserStatusReply status = service.user_status(user.user_id());
     CHECK(status.user_id() == user.user_id() && status.country_code() == 1);
@@ -189,7 +189,7 @@ static void offline()
     const OwnedText code = Totp::from_uri(enrolled.uri())
                                .code(static_cast<std::uint64_t>(std::time(nullptr)));
     VerifyOptions force{true, {}};
-    static_cast<void>(service.verify(code.value(), id, force));
+    static_cast<void>(service.verify(id, code.value(), force));
     PrepareOfflineOptions prepare{2, "door"};
     const OfflinePrepared prepared = service.prepare_offline(id, code.value(), prepare);
     CHECK(prepared.digits() == 6 && prepared.period() == 30 && !prepared.message().empty());
@@ -341,12 +341,12 @@ static void messages_arrive(const std::string &folder)
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
     service.request_sms(id);
     CHECK(code.size() == 7);
-    CHECK(service.try_verify(code, id).status() == Status::token_not_checked);
-    const Verification verification = service.verify(code, id, VerifyOptions{true, {}});
+    CHECK(service.try_verify(id, code).status() == Status::token_not_checked);
+    const Verification verification = service.verify(id, code, VerifyOptions{true, {}});
     CHECK(service.user_status(id).confirmed());
     CHECK(verification.message().data() == nullptr);
     static_cast<void>(verification.device());
-    CHECK(service.try_verify(code, id).status() == Status::token_reused);
+    CHECK(service.try_verify(id, code).status() == Status::token_reused);
 }
 
 static void messages_are_sent_again(const std::string &folder)
@@ -394,7 +394,7 @@ static void the_audit_is_read_page_by_page(const std::string &folder)
     const Service service = open("sqlite:" + folder + "/audit.db", nullptr, given);
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
     service.request_sms(id);
-    static_cast<void>(service.verify(code, id, VerifyOptions{true, {}}));
+    static_cast<void>(service.verify(id, code, VerifyOptions{true, {}}));
     AuditOptions options;
     options.user_id = id;
     options.most = 2;

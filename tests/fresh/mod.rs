@@ -60,7 +60,7 @@ pub(crate) fn ada(service: &Service) -> UserId {
 
 /// A verification with `force`, which checks the code also for a user who was never confirmed.
 pub(crate) fn forced(token: Token, user: UserId) -> Verify {
-    Verify { force: true, ..Verify::new(token, user) }
+    Verify { force: true, ..Verify::new(user, token) }
 }
 
 /// The same work on 32 threads, which begin together, on two services in turn.

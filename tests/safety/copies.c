@@ -15,7 +15,7 @@ struct copy {
     seconder_status (*create_user)(const seconder_service *, const char *, const char *,
                                    const char *, const seconder_create_user_options *, size_t,
                                    seconder_user_created **, seconder_error **);
-    seconder_status (*verify)(const seconder_service *, const char *, uint64_t,
+    seconder_status (*verify)(const seconder_service *, uint64_t, const char *,
                               const seconder_verify_options *, size_t, seconder_verification **,
                               seconder_error **);
     uint64_t (*id)(const seconder_user_created *);
@@ -70,7 +70,7 @@ static void enrol(const struct copy *copy, const char *email, const char *phone,
 
 static void verify(const struct copy *copy, uint64_t id, seconder_status wanted)
 {
-    CHECK(copy->verify(copy->service, "123456", id, NULL, 0, NULL, NULL) == wanted);
+    CHECK(copy->verify(copy->service, id, "123456", NULL, 0, NULL, NULL) == wanted);
 }
 
 int main(int count, char **arguments)

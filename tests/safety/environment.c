@@ -97,8 +97,8 @@ static void use(const char *url, seconder_open_options *options)
     if (user != NULL)
         id = seconder_user_created_user_id(user);
     count(seconder_request_sms(service, id, NULL, 0, NULL, &error));
-    count(seconder_verify(service, code, id, &force, sizeof force, NULL, &error));
-    count(seconder_verify(service, "0000001", id, &force, sizeof force, NULL, &error));
+    count(seconder_verify(service, id, code, &force, sizeof force, NULL, &error));
+    count(seconder_verify(service, id, "0000001", &force, sizeof force, NULL, &error));
     count(seconder_app_details(service, NULL, 0, &application, &error));
     seconder_application_free(application);
     seconder_user_created_free(user);

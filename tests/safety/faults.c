@@ -16,7 +16,7 @@ static void beyond(void)
     volatile size_t size = 2 * sizeof *options;
     seconder_error *why = NULL;
     CHECK(options != NULL);
-    CHECK(seconder_verify(service, "123456", 1, options, size, NULL, &why) != SECONDER_UNAVAILABLE);
+    CHECK(seconder_verify(service, 1, "123456", options, size, NULL, &why) != SECONDER_UNAVAILABLE);
     seconder_error_free(why);
     seconder_service_free(service);
     free(options);

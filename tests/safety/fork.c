@@ -26,7 +26,7 @@ static bool is_service(const char *kind)
 static void verify(seconder_service *with, seconder_status wanted)
 {
     seconder_error *why = NULL;
-    seconder_status status = seconder_verify(with, "0000000", 1, NULL, 0, NULL, &why);
+    seconder_status status = seconder_verify(with, 1, "0000000", NULL, 0, NULL, &why);
     if (status != wanted)
         fprintf(stderr, "%d for %d: %s\n", status, wanted, seconder_error_message(why));
     CHECK(status == wanted);

@@ -21,7 +21,7 @@ struct functions {
     seconder_status (*create_user)(const seconder_service *, const char *, const char *,
                                    const char *, const seconder_create_user_options *, size_t,
                                    seconder_user_created **, seconder_error **);
-    seconder_status (*verify)(const seconder_service *, const char *, uint64_t,
+    seconder_status (*verify)(const seconder_service *, uint64_t, const char *,
                               const seconder_verify_options *, size_t, seconder_verification **,
                               seconder_error **);
     void (*user_free)(seconder_user_created *);
@@ -65,7 +65,7 @@ static void login(const struct functions *functions, const char *url)
                                      &user, NULL) == SECONDER_OK);
         functions->user_free(user);
     }
-    status = functions->verify(service, "0000000", 1, NULL, 0, NULL, NULL);
+    status = functions->verify(service, 1, "0000000", NULL, 0, NULL, NULL);
     CHECK(status == (strncmp(url, "sqlite:", 7) == 0 ? SECONDER_TOKEN_NOT_CHECKED : SECONDER_OK));
     functions->service_free(service);
 }

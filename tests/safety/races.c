@@ -46,9 +46,9 @@ static void *log_in(void *argument)
     pthread_mutex_lock(&lock);
     strcpy(code, codes[login->user_id]);
     pthread_mutex_unlock(&lock);
-    CHECK(seconder_verify(login->service, "1234567890", login->user_id, &options, sizeof options,
+    CHECK(seconder_verify(login->service, login->user_id, "1234567890", &options, sizeof options,
                           NULL, NULL) == SECONDER_TOKEN_WRONG);
-    CHECK(seconder_verify(login->service, code, login->user_id, &options, sizeof options, NULL,
+    CHECK(seconder_verify(login->service, login->user_id, code, &options, sizeof options, NULL,
                           NULL) == SECONDER_OK);
     return NULL;
 }

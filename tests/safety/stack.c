@@ -77,11 +77,11 @@ static void *verify(void *nothing)
     seconder_verification *verification = NULL;
     int times;
     for (times = 0; times < 2; times++) {
-        MADE(seconder_verify(service, code, user, &forced, sizeof forced, &verification, &error));
+        MADE(seconder_verify(service, user, code, &forced, sizeof forced, &verification, &error));
         seconder_verification_free(verification);
         verification = NULL;
     }
-    MADE(seconder_verify(service, "0000001", user, &forced, sizeof forced, NULL, &error));
+    MADE(seconder_verify(service, user, "0000001", &forced, sizeof forced, NULL, &error));
     return nothing;
 }
 
@@ -95,7 +95,7 @@ static void *authenticator(void *nothing)
     MADE(seconder_enrol_authenticator(service, user, NULL, 0, &enrolled, &error));
     MADE(seconder_totp_from_uri(seconder_authenticator_enrolled_uri(enrolled), &totp, &error));
     MADE(seconder_totp_code(totp, (uint64_t)time(NULL), &text, &error));
-    MADE(seconder_verify(service, seconder_text_value(text), user, NULL, 0, NULL, &error));
+    MADE(seconder_verify(service, user, seconder_text_value(text), NULL, 0, NULL, &error));
     MADE(seconder_prepare_offline(service, user, seconder_text_value(text), NULL, 0, &prepared,
                                   &error));
     seconder_offline_prepared_free(prepared);

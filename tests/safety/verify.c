@@ -27,7 +27,7 @@ static seconder_status verify_once(const struct work *work, const char *token, u
     seconder_status status;
     memset(&options, 0, sizeof options);
     options.force = force;
-    status = seconder_verify(work->service, token, user, &options, sizeof options, &verification,
+    status = seconder_verify(work->service, user, token, &options, sizeof options, &verification,
                              &why);
     CHECK((verification != NULL) == (status == SECONDER_OK));
     CHECK((why == NULL) == (status == SECONDER_OK));

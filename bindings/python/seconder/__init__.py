@@ -5,7 +5,7 @@
 ...     user = service.create_user("ada@example.com", "555-010-0123", 1)
 ...     sent = service.request_sms(user.user_id)
 ...     typed = "1234567"
-...     verification = service.verify(typed, user.user_id, force=True)  # raises unless it is right
+...     verification = service.verify(user.user_id, typed, force=True)  # raises unless it is right
 
 ``help(seconder.open)`` describes the URLs and the settings, ``help(seconder.Service)`` the calls,
 ``help(seconder.errors)`` the exceptions, ``help(seconder.callback)`` the callbacks, and

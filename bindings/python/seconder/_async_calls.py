@@ -108,8 +108,8 @@ class AsyncCalls(Threaded):
 
     async def verify(
         self,
-        token: str,
         user_id: int,
+        token: str,
         *,
         force: bool = False,
         action: str | None = None,
@@ -117,7 +117,7 @@ class AsyncCalls(Threaded):
     ) -> Verification:
         """As :meth:`seconder.Service.verify`."""
         return await self._run(
-            self._service.verify, token, user_id, force=force, action=action, user_ip=user_ip
+            self._service.verify, user_id, token, force=force, action=action, user_ip=user_ip
         )
 
     async def delete_user(self, user_id: int, *, user_ip: str | None = None) -> Done:

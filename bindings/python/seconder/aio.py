@@ -42,7 +42,7 @@ class AsyncService(AsyncCalls):
         >>> async def log_in() -> bool:
         ...     async with seconder.open_async("sandbox:") as service:
         ...         user = await service.create_user("ada@example.com", "555-010-0123", 1)
-        ...         await service.verify("1234567", user.user_id, force=True)
+        ...         await service.verify(user.user_id, "1234567", force=True)
         ...     return True
         >>> asyncio.run(log_in())
         True

@@ -204,8 +204,8 @@ class Calls(Caller):
 
     def verify(
         self,
-        token: str,
         user_id: int,
+        token: str,
         *,
         force: bool = False,
         action: str | None = None,
@@ -214,8 +214,8 @@ class Calls(Caller):
         """Checks the code that a user typed (section 4.4). It returns only if the code is right.
 
         Args:
-            token: The code that the user typed: 6 to 12 digits and nothing else, as text.
             user_id: The user to verify.
+            token: The code that the user typed: 6 to 12 digits and nothing else, as text.
             force: Checks the code even if the user is not confirmed yet.
             action: The action that the code was sent for. 1 to 128 bytes without control
                 characters.
@@ -233,18 +233,18 @@ class Calls(Caller):
 
         Example:
             >>> try:
-            ...     service.verify("1234567", user.user_id, force=True)
+            ...     service.verify(user.user_id, "1234567", force=True)
             ... except seconder.TokenMalformed:
             ...     print("Please type the digits of the code.")
             ... except seconder.TokenInvalid:
             ...     print("That is not the code.")
             That is not the code.
-            >>> service.verify("0000000", user.user_id, force=True).device.os_type
+            >>> service.verify(user.user_id, "0000000", force=True).device.os_type
             'sms'
         """
         token = _typed("token", token)
         reply = self._call(
-            "verify", token=token, user_id=user_id, force=force, action=action, user_ip=user_ip
+            "verify", user_id=user_id, token=token, force=force, action=action, user_ip=user_ip
         )
         return Verification._read(reply)
 

@@ -28,8 +28,8 @@ def test_a_login(tmp_path: Path) -> None:
             user = await service.create_user("ada@example.com", "555-010-0123", 1)
             await service.request_sms(user.user_id)
             with pytest.raises(seconder.NotChecked):
-                await service.verify(messages[-1].code, user.user_id)
-            return await service.verify(messages[-1].code, user.user_id, force=True)
+                await service.verify(user.user_id, messages[-1].code)
+            return await service.verify(user.user_id, messages[-1].code, force=True)
 
     device = asyncio.run(log_in()).device
     assert device is not None and device.os_type == "sms"

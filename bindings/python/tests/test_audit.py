@@ -20,8 +20,8 @@ def log_in(phone: Phone) -> None:
     with pytest.raises(seconder.RateLimited):
         phone.service.request_sms(phone.user_id)
     with pytest.raises(seconder.NotChecked):
-        phone.service.verify(phone.code(), phone.user_id)
-    phone.service.verify(phone.code(), phone.user_id, force=True)
+        phone.service.verify(phone.user_id, phone.code())
+    phone.service.verify(phone.user_id, phone.code(), force=True)
 
 
 def test_decisions_are_read_without_codes_and_numbers(phone: Phone) -> None:

@@ -18,7 +18,7 @@ from conftest import Phone, RemoteService
 
 def confirm(phone: Phone) -> str:
     phone.service.request_sms(phone.user_id)
-    phone.service.verify(phone.code(), phone.user_id, force=True)
+    phone.service.verify(phone.user_id, phone.code(), force=True)
     return phone.code()
 
 
@@ -109,34 +109,34 @@ def test_request_sms_returns_a_redacted_number(phone: Phone) -> None:
 def test_request_call_speaks_the_code(phone: Phone) -> None:
     phone.service.request_call(phone.user_id)
     assert phone.messages[-1].via == "call"
-    found = phone.service.verify(phone.code(), phone.user_id, force=True)
+    found = phone.service.verify(phone.user_id, phone.code(), force=True)
     assert isinstance(found, seconder.Verification)
 
 
 def test_a_code_for_an_action_is_valid_for_no_other(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id, action="pay:1", action_message="Pay 1 to Bob?")
     with pytest.raises(seconder.TokenInvalid):
-        phone.service.verify(phone.code(), phone.user_id, force=True, action="pay:2")
+        phone.service.verify(phone.user_id, phone.code(), force=True, action="pay:2")
     time.sleep(1.1)
-    phone.service.verify(phone.code(), phone.user_id, force=True, action="pay:1")
+    phone.service.verify(phone.user_id, phone.code(), force=True, action="pay:1")
 
 
 def test_verify_returns_only_for_a_right_code(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id)
     with pytest.raises(seconder.NotChecked):
-        phone.service.verify(phone.code(), phone.user_id)
+        phone.service.verify(phone.user_id, phone.code())
     assert not phone.service.user_status(phone.user_id).confirmed
-    phone.service.verify(phone.code(), phone.user_id, force=True)
+    phone.service.verify(phone.user_id, phone.code(), force=True)
     assert phone.service.user_status(phone.user_id).confirmed
     with pytest.raises(seconder.TokenInvalid) as caught:
-        phone.service.verify(phone.code(), phone.user_id)
+        phone.service.verify(phone.user_id, phone.code())
     assert caught.value.reused
 
 
 @pytest.mark.parametrize("typed", ["", "12345", "1234567890123", "12345a", " 123456", "12\udcff456"])
 def test_what_cannot_be_a_code_is_the_users_mistake(phone: Phone, typed: str) -> None:
     def verify(force: bool) -> object:
-        return phone.service.verify(typed, phone.user_id, force=force)
+        return phone.service.verify(phone.user_id, typed, force=force)
 
     def check_phone() -> object:
         return phone.service.check_phone_verification("555-010-0199", 1, f"{typed[:3]}x")
@@ -156,7 +156,7 @@ def test_what_cannot_be_a_code_is_the_users_mistake(phone: Phone, typed: str) ->
         assert caught.value.parameter == name and not caught.value.reused
     # No try was counted.
     phone.service.request_sms(phone.user_id)
-    phone.service.verify(phone.code(), phone.user_id, force=True)
+    phone.service.verify(phone.user_id, phone.code(), force=True)
 
 
 def test_wrong_codes_are_rejected_and_the_fifth_is_rate_limited() -> None:
@@ -169,10 +169,10 @@ def test_wrong_codes_are_rejected_and_the_fifth_is_rate_limited() -> None:
         wrong = str((int(code) + 1) % 10**7).zfill(7)
         for _ in range(4):
             with pytest.raises(seconder.TokenInvalid) as caught:
-                service.verify(wrong, user.user_id, force=True)
+                service.verify(user.user_id, wrong, force=True)
             assert not caught.value.reused
         with pytest.raises(seconder.RateLimited) as limited:
-            service.verify(code, user.user_id, force=True)
+            service.verify(user.user_id, code, force=True)
     assert limited.value.retry_safe and limited.value.limit == "wrong_codes"
     assert limited.value.retry_after is not None and 0 < limited.value.retry_after <= 2
 
@@ -340,9 +340,9 @@ def test_an_authenticator_app(phone: Phone) -> None:
     app = phone.service.enrol_authenticator(phone.user_id, label="ada", qr_size=200)
     assert app.label == "ada" and app.issuer == "Example" and app.qr_code.startswith("data:")
     code = seconder.totp.code(app.uri)
-    phone.service.verify(code, phone.user_id)
+    phone.service.verify(phone.user_id, code)
     with pytest.raises(seconder.TokenInvalid) as caught:
-        phone.service.verify(code, phone.user_id)
+        phone.service.verify(phone.user_id, code)
     assert caught.value.reused
 
 
@@ -353,12 +353,12 @@ def test_login_names_and_recovery_codes(phone: Phone, caplog: pytest.LogCaptureF
     created = service.create_recovery_codes(ada)
     assert len(created.codes) == 10 and created.codes[0] not in repr(created)
     with caplog.at_level("DEBUG", logger="seconder"):
-        verified = service.verify(created.codes[0], ada)
+        verified = service.verify(ada, created.codes[0])
     assert verified.device is not None and verified.device.os_type == "recovery_code"
     assert vars(caplog.records[-1])["seconder_factor"] == "recovery_code"
     assert caplog.records[-1].getMessage().partition(" request_id=")[0].endswith(" factor=recovery_code")
     with pytest.raises(seconder.TokenInvalid) as caught:
-        service.verify(created.codes[0], ada)
+        service.verify(ada, created.codes[0])
     assert caught.value.reused
     found = service.find_user("ada")
     assert (found.user_id, found.recovery_codes_left, found.devices) == (ada, 9, ("sms",))
@@ -379,7 +379,7 @@ def test_offline_logins() -> None:
         user = service.create_user("ada@example.com", "555-010-0123", 1).user_id
         uri = service.enrol_authenticator(user).uri
         code = seconder.totp.code(uri)
-        service.verify(code, user, force=True)
+        service.verify(user, code, force=True)
         prepared = service.prepare_offline(user, code, days=1, machine="door")
         assert prepared.first_step == prepared.last_step + 1 and prepared.period == 30
         step = prepared.first_step
@@ -393,7 +393,7 @@ def test_offline_logins() -> None:
         app = prepared.authenticator_id
         assert service.report_offline(user, app, [login], machine="door").message
         with pytest.raises(seconder.TokenInvalid) as caught:
-            service.verify(next_code, user)
+            service.verify(user, next_code)
         assert caught.value.reused
         with pytest.raises(seconder.Rejected) as rejected:
             service.prepare_offline(user, code)
@@ -408,9 +408,9 @@ def test_offline_logins() -> None:
 def test_the_sandbox_accepts_only_its_token() -> None:
     with seconder.open("sandbox:?accept=0000000") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        service.verify("0000000", user.user_id, force=True)
+        service.verify(user.user_id, "0000000", force=True)
         with pytest.raises(seconder.TokenInvalid):
-            service.verify("1234567", user.user_id, force=True)
+            service.verify(user.user_id, "1234567", force=True)
 
 
 def test_without_deliver_messages_are_written_to_a_folder(tmp_path: Path) -> None:

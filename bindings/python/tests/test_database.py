@@ -20,7 +20,7 @@ import seconder
 _, path, code, user_id = sys.argv
 with seconder.open(f"sqlite:{path}", must_exist=True) as service:
     try:
-        service.verify(code, int(user_id), force=True)
+        service.verify(int(user_id), code, force=True)
     except seconder.TokenInvalid as error:
         print("reused" if error.reused else "wrong")
     else:
@@ -39,7 +39,7 @@ def test_a_code_opens_one_door_although_sqlite3_closed_the_file(
         assert database.execute("SELECT count(*) FROM users").fetchone() == (1,)
         database.close()
     assert (tmp_path / "test.db-wal").exists()
-    phone.service.verify(phone.code(), phone.user_id, force=True)
+    phone.service.verify(phone.user_id, phone.code(), force=True)
     arguments = [sys.executable, "-c", CHECK, str(path), phone.code(), str(phone.user_id)]
     found = subprocess.run(arguments, check=True, capture_output=True, text=True, timeout=60)
     assert found.stdout == "reused\n"
@@ -55,7 +55,7 @@ def test_a_file_that_is_removed_while_it_is_open_is_an_error(
         with pytest.raises(seconder.StorageError, match="open the service again"):
             call(phone.user_id)
     with pytest.raises(seconder.StorageError, match="removed or replaced"):
-        phone.service.verify(phone.code(), phone.user_id, force=True)
+        phone.service.verify(phone.user_id, phone.code(), force=True)
     assert len(phone.messages) == 1
 
 

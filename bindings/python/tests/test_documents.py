@@ -101,7 +101,7 @@ from seconder.testing import Sandbox
 
 def log_in(service, user, typed):
     try:
-        service.verify(typed, user, force=True)
+        service.verify(user, typed, force=True)
     except seconder.TokenInvalid:
         return "wrong"
     except seconder.Unavailable:

@@ -37,7 +37,7 @@ from conftest import Phone, RemoteService
 )
 def test_a_malformed_token_is_never_sent(remote: RemoteService, token: Any) -> None:
     with remote.open() as service, pytest.raises(seconder.InvalidArgument) as caught:
-        service.verify(token, 7)
+        service.verify(7, token)
     assert caught.value.parameter == "token" and isinstance(caught.value, ValueError)
     assert not remote.seen
 
@@ -55,12 +55,12 @@ def test_a_malformed_token_is_never_sent(remote: RemoteService, token: Any) -> N
         ("step", lambda s: s.report_offline(7, 1, [{"step": object(), "time": 0}])),
         ("user_id", lambda s: s.request_sms("7/../8")),
         ("user_id", lambda s: s.request_call(0)),
-        ("user_id", lambda s: s.verify("1234567", -1)),
-        ("user_id", lambda s: s.verify("1234567", 2**64)),
-        ("user_id", lambda s: s.verify("1234567", True)),
-        ("user_id", lambda s: s.verify("1234567", 7.0)),
-        ("user_id", lambda s: s.verify("1234567", None)),
-        ("force", lambda s: s.verify("1234567", 7, force="perhaps")),
+        ("user_id", lambda s: s.verify(-1, "1234567")),
+        ("user_id", lambda s: s.verify(2**64, "1234567")),
+        ("user_id", lambda s: s.verify(True, "1234567")),
+        ("user_id", lambda s: s.verify(7.0, "1234567")),
+        ("user_id", lambda s: s.verify(None, "1234567")),
+        ("force", lambda s: s.verify(7, "1234567", force="perhaps")),
         ("user_id", lambda s: s.user_status(2**63)),
         ("user_ip", lambda s: s.app_details(user_ip="here")),
         ("uuid", lambda s: s.check_approval("../users/7")),
@@ -113,7 +113,7 @@ def test_an_invalid_setting_is_named(parameter: str, settings: dict[str, Any]) -
 def test_a_wrong_key_is_unauthorized(remote: RemoteService) -> None:
     remote.status, remote.body = 401, {"message": "Invalid API key.", "error_code": "60001"}
     with remote.open() as service, pytest.raises(seconder.Unauthorized) as caught:
-        service.verify("1234567", 7)
+        service.verify(7, "1234567")
     assert (caught.value.http_status, caught.value.code) == (401, "60001")
     assert "a-key-that-nobody-sees" not in f"{caught.value!r} {caught.value} {service!r}"
 
@@ -121,16 +121,16 @@ def test_a_wrong_key_is_unauthorized(remote: RemoteService) -> None:
 def test_a_wrong_token_is_rejected_remotely(remote: RemoteService) -> None:
     remote.status, remote.body = 401, {"token": "is invalid", "error_code": "60020"}
     with remote.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
-        service.verify("1234567", 7)
+        service.verify(7, "1234567")
     assert not caught.value.reused and caught.value.code == "60020"
     remote.body = {"message": "Token was used already.", "error_code": "60019"}
     with remote.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
-        service.verify("1234567", 7)
+        service.verify(7, "1234567")
     assert caught.value.reused and "1234567" not in f"{caught.value!r}"
     assert caught.value.code == "60019"
     remote.body = {"success": "false", "errors": {"token": "is invalid"}}
     with remote.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
-        service.verify("1234567", 7)
+        service.verify(7, "1234567")
     assert caught.value.code is None, "a service that sends no code"
 
 
@@ -143,14 +143,14 @@ def test_an_engine_has_the_codes_of_a_remote_service(phone: Phone, tmp_path: Pat
     service, user = phone.service, phone.user_id
     service.request_sms(user)
     right = phone.code()
-    service.verify(right, user, force=True)
+    service.verify(user, right, force=True)
     wrong = "0000000" if right != "0000000" else "0000001"
-    assert code(lambda: service.verify(right, user)) == "60019"
-    assert code(lambda: service.verify(wrong, user)) == "60020"
+    assert code(lambda: service.verify(user, right)) == "60019"
+    assert code(lambda: service.verify(user, wrong)) == "60020"
     service.request_sms(user, action="one")
     assert code(lambda: service.request_sms(user, action="one")) == "60003"
     assert code(lambda: seconder.open(f"sqlite:{tmp_path}/test.db", api_key="other")) == "60001"
-    assert code(lambda: service.verify("x", user)) is None
+    assert code(lambda: service.verify(user, "x")) is None
 
 
 def test_a_rejection_has_all_the_details(remote: RemoteService) -> None:
@@ -168,7 +168,7 @@ def test_a_rate_limit_says_how_long_to_wait(remote: RemoteService) -> None:
     remote.status, remote.body = 503, {"message": "Slow down.", "error_code": "60003"}
     remote.headers = {"Retry-After": "30"}
     with remote.open() as service, pytest.raises(seconder.RateLimited) as caught:
-        service.verify("1234567", 7)
+        service.verify(7, "1234567")
     assert caught.value.retry_after == 30.0 and caught.value.retry_safe
     assert caught.value.code == "60003"
     assert caught.value.limit is None and not caught.value.is_operator_limit
@@ -181,7 +181,7 @@ def test_a_rate_limit_says_which_limit_it_is(
     body = {"message": "Slow down.", "error_code": "60003", "limit": limit}
     remote.status, remote.body = 503, body
     with remote.open() as service, pytest.raises(seconder.RateLimited) as caught:
-        service.verify("1234567", 7)
+        service.verify(7, "1234567")
     assert (caught.value.limit, caught.value.is_operator_limit) == (limit, of_operator)
 
 
@@ -192,7 +192,7 @@ def test_a_refused_connection_is_unavailable() -> None:
         settings: dict[str, Any] = {"api_key": "key", "allow_loopback_http": True, "timeout": 2}
         with seconder.open(url, **settings) as service:
             with pytest.raises(seconder.Unavailable) as caught:
-                service.verify("1234567", 7)
+                service.verify(7, "1234567")
     assert isinstance(caught.value, ConnectionError) and caught.value.retry_safe
     assert caught.value.stage is seconder.Stage.CONNECT
     assert not isinstance(caught.value, TimeoutError)
@@ -214,7 +214,7 @@ def test_a_refused_connection_is_unavailable() -> None:
 def test_a_response_that_cannot_be_parsed_lets_nobody_in(remote: RemoteService, body: Any) -> None:
     remote.body = body
     with remote.open() as service, pytest.raises(seconder.SecondFactorError) as caught:
-        service.verify("1234567", 7)
+        service.verify(7, "1234567")
     assert isinstance(caught.value, seconder.InvalidResponse)
 
 

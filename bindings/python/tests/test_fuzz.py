@@ -25,9 +25,9 @@ def sabotage(name, wrong):
 """
 
 LETS_IN = """
-def verify(right, token, *args, **options):
+def verify(right, user_id, token, *args, **options):
     try:
-        return right(token, *args, **options)
+        return right(user_id, token, *args, **options)
     except seconder.TokenInvalid as error:
         if error.reused or isinstance(error, seconder.TokenMalformed):
             raise
@@ -37,9 +37,9 @@ sabotage("verify", verify)
 """
 
 AGAIN = """
-def verify(right, token, *args, **options):
+def verify(right, user_id, token, *args, **options):
     try:
-        return right(token, *args, **options)
+        return right(user_id, token, *args, **options)
     except seconder.TokenInvalid as error:
         if not error.reused:
             raise
@@ -49,9 +49,9 @@ sabotage("verify", verify)
 """
 
 LEAKS = """
-def verify(right, token, *args, **options):
+def verify(right, user_id, token, *args, **options):
     try:
-        return right(token, *args, **options)
+        return right(user_id, token, *args, **options)
     except seconder.TokenInvalid as error:
         raise seconder.TokenInvalid(f"{error}: {token}") from None
 

@@ -58,7 +58,7 @@ def test_a_message_is_sent_again_with_the_same_id_and_code(outcome: seconder.Out
         first, second = gateway.given
         assert (first.id, first.code) == (second.id, second.code) and len(first.id) == 16
         assert sandbox.messages == (second,)
-        service.verify(sandbox.code(ada), ada, force=True)
+        service.verify(ada, sandbox.code(ada), force=True)
 
 
 @pytest.mark.parametrize("outcome", [None, "", "SM-1", seconder.Sent(), seconder.Sent("SM-1")])
@@ -256,7 +256,7 @@ def test_an_async_deliver_returns_an_outcome_too() -> None:
             sandbox.advance(30)
             run = await service.run_jobs(timedelta(seconds=1))
             assert run == seconder.JobsRun(sent=1)
-            await service.verify(sandbox.code(ada), ada, force=True)
+            await service.verify(ada, sandbox.code(ada), force=True)
 
     with Sandbox(run_deliver=True) as sandbox:
         asyncio.run(log_in(sandbox))
@@ -275,5 +275,5 @@ def test_a_message_is_sent_again_from_a_file_by_another_process_of_the_applicati
         while not second.given:
             run = service.run_jobs(1)
             assert run.waiting == run.failed == 0
-        service.verify(second.given[0].code, ada, force=True)
+        service.verify(ada, second.given[0].code, force=True)
     assert second.given[0].id == first.given[0].id

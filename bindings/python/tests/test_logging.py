@@ -28,7 +28,7 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "create_user": (EMAIL, NUMBER, 1),
         "request_sms": (1,),
         "request_call": (1,),
-        "verify": (TOKEN, 1),
+        "verify": (1, TOKEN),
         "register_activity": (1, "banned"),
         "app_details": (),
         "user_status": (1,),
@@ -124,7 +124,7 @@ def test_a_record_says_what_happened(phone: Phone, caplog: pytest.LogCaptureFixt
     caplog.set_level(logging.DEBUG)
     phone.service.request_sms(phone.user_id)
     with pytest.raises(seconder.TokenInvalid):
-        phone.service.verify("9" * 7 if phone.code() != "9" * 7 else "8" * 7, 1, force=True)
+        phone.service.verify(1, "9" * 7 if phone.code() != "9" * 7 else "8" * 7, force=True)
     sent, wrong = caplog.records
     assert (sent.levelno, wrong.levelno) == (logging.DEBUG, logging.INFO)
     line = f"call=request_sms outcome=ok user_id={phone.user_id} duration_ms="

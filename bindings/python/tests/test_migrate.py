@@ -276,7 +276,7 @@ def test_both_libraries_on_one_server(old: Old) -> None:
         user = old.user()
         assert new.user_status(user).user_id == user
         assert old.client.users.request_sms(user).ok()
-        assert new.verify(old.code(), user, force=True)
+        assert new.verify(user, old.code(), force=True)
         enrolled = new.enrol_authenticator(user)
         assert old.client.tokens.verify(user, seconder.totp.code(enrolled.uri)).ok()
         uuid = old.client.one_touch.send_request(user, "Log in?").get_uuid()
@@ -352,7 +352,7 @@ def test_flaws_of_the_old_client_are_fixed(remote: Any) -> None:
     assert client.tokens.verify.__func__.__defaults__ == ({"force": "true"},)
     with remote.open() as service:
         with pytest.raises(seconder.InvalidResponse):
-            service.verify("1234567", 1)
+            service.verify(1, "1234567")
         remote.body = {"approval_request": {"status": "denied", "uuid": "3f05"}, "success": True}
         assert client.one_touch.get_approval_status("3f05").status() is True
         assert not service.check_approval("3f05")
@@ -363,10 +363,10 @@ def test_flaws_of_the_old_client_are_fixed(remote: Any) -> None:
         for typed in ["١٢٣٤٥٦", "²³⁴⁵⁶⁷"]:
             client.tokens.verify(1, typed)
             with pytest.raises(seconder.InvalidArgument):
-                service.verify(typed, 1)
+                service.verify(1, typed)
         client.tokens.verify(1, 1234567)
         with pytest.raises(seconder.InvalidArgument):
-            service.verify(1234567, 1)
+            service.verify(1, 1234567)
 
 
 def test_only_the_old_client_sends_its_key_to_another_host(remote: Any) -> None:

@@ -33,9 +33,9 @@ MISTAKES: list[tuple[str, Callable[[Phone], object]]] = [
     ),
     (
         "token must be text",
-        lambda p: p.service.verify(1234567, p.user_id),  # type: ignore[arg-type]
+        lambda p: p.service.verify(p.user_id, 1234567),  # type: ignore[arg-type]
     ),
-    ("user_id must be a whole number", lambda p: p.service.verify("1234567", -1)),
+    ("user_id must be a whole number", lambda p: p.service.verify(-1, "1234567")),
     (
         "via must be sms or call",
         lambda p: p.service.start_phone_verification(

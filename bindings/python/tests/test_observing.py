@@ -34,7 +34,7 @@ def test_the_hook_gets_a_record_of_each_call(caplog: pytest.LogCaptureFixture) -
     with seconder.open("sandbox:?accept=right", on_call=records.append) as service:
         user = enrolled(service)
         with pytest.raises(seconder.TokenInvalid) as caught:
-            service.with_timeout(5).verify("1234567", user, force=True)
+            service.with_timeout(5).verify(user, "1234567", force=True)
         with pytest.raises(seconder.UserNotFound) as unknown:
             service.with_repeats("none").user_status(12345)
         with pytest.raises(seconder.InvalidArgument) as malformed:
@@ -126,7 +126,7 @@ def test_rejections_have_classes() -> None:
         service.respond_to_approval(request, **proof, response="deny")
         service.start_phone_verification("sms", "555-010-0199", 1)
         calls: list[tuple[type[seconder.Rejected], seconder.Code, Callable[[], object]]] = [
-            (seconder.UserNotFound, seconder.Code.USER_NOT_FOUND, lambda: service.verify("123456", 99)),
+            (seconder.UserNotFound, seconder.Code.USER_NOT_FOUND, lambda: service.verify(99, "123456")),
             (seconder.UserNotFound, seconder.Code.USER_NOT_FOUND, lambda: service.request_sms(99)),
             (seconder.UserNotFound, seconder.Code.USER_NOT_FOUND, lambda: service.find_user("bob")),
             (
@@ -165,7 +165,7 @@ def test_a_wrong_code_is_the_same_error_for_a_number_as_for_a_user(phone: Phone)
         ),
         (
             seconder.Code.TOKEN_WRONG,
-            lambda: phone.service.verify("12345678", phone.user_id, force=True),
+            lambda: phone.service.verify(phone.user_id, "12345678", force=True),
         ),
     ):
         with pytest.raises(seconder.TokenInvalid) as caught:
@@ -176,9 +176,9 @@ def test_a_wrong_code_is_the_same_error_for_a_number_as_for_a_user(phone: Phone)
 
 def test_a_code_that_was_used_has_a_class(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id)
-    phone.service.verify(phone.code(), phone.user_id, force=True)
+    phone.service.verify(phone.user_id, phone.code(), force=True)
     with pytest.raises(seconder.TokenInvalid) as caught:
-        phone.service.verify(phone.code(), phone.user_id)
+        phone.service.verify(phone.user_id, phone.code())
     assert type(caught.value) is seconder.AlreadyUsed and caught.value.reused
     assert caught.value.code is not None and seconder.Code(caught.value.code)
 

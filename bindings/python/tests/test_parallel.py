@@ -50,7 +50,7 @@ def test_sixteen_threads_verify_at_the_same_time() -> None:
 
                 def verify(number: int) -> None:
                     for _ in range(20):
-                        assert service.verify("1234567", number + 1)
+                        assert service.verify(number + 1, "1234567")
 
                 with concurrent.futures.ThreadPoolExecutor(16) as pool:
                     list(pool.map(verify, range(16)))
@@ -145,7 +145,7 @@ PREFORK = """
     def worker():
         try:
             with seconder.open(url) as own:
-                own.verify(messages[-1].code, user.user_id, force=True)
+                own.verify(user.user_id, messages[-1].code, force=True)
             return 10
         except (seconder.TokenInvalid, seconder.RateLimited):
             return 20

@@ -85,13 +85,13 @@ def test_two_services_share_a_database(server: str, keyring: Path) -> None:
         user = one.create_user("ada@example.com", "555-010-0123", 1).user_id
         one.request_sms(user)
         code = sent[-1].code
-        other.verify(code, user, force=True)
+        other.verify(user, code, force=True)
         with pytest.raises(seconder.AlreadyUsed):
-            one.verify(code, user, force=True)
+            one.verify(user, code, force=True)
         shown = totp.code(other.enrol_authenticator(user).uri)
-        one.verify(shown, user)
+        one.verify(user, shown)
         with pytest.raises(seconder.AlreadyUsed):
-            other.verify(shown, user)
+            other.verify(user, shown)
 
 
 def sessions(server: str, application: str) -> set[str]:
@@ -115,11 +115,11 @@ def test_a_child_leaves_the_connections_of_its_parent_alone(server: str, keyring
         assert before
 
         def in_another() -> None:
-            for call in (lambda: service.verify(code, user, force=True), service.app_stats):
+            for call in (lambda: service.verify(user, code, force=True), service.app_stats):
                 with pytest.raises(seconder.StorageError, match="after the fork"):
                     call()
             with seconder.open(url("child"), api_key=KEY, keyring=keyring) as own:
-                own.verify(code, user, force=True)
+                own.verify(user, code, force=True)
                 assert sessions(server, "child")
             # Closing what was inherited does not end the parent's sessions.
             service.close()
@@ -128,14 +128,14 @@ def test_a_child_leaves_the_connections_of_its_parent_alone(server: str, keyring
         # The same sessions answer the parent, and see what the child did.
         assert sessions(server, "parent") == before
         with pytest.raises(seconder.AlreadyUsed):
-            service.verify(code, user, force=True)
+            service.verify(user, code, force=True)
         service.app_stats()
         assert sessions(server, "parent") == before
 
         def in_place() -> None:
             service.reopen()
             with pytest.raises(seconder.AlreadyUsed):
-                service.verify(code, user, force=True)
+                service.verify(user, code, force=True)
             # With sessions of its own.
             assert sessions(server, "parent") > before
             service.close()

@@ -135,7 +135,7 @@ def test_every_field_of_a_reply_is_read(remote: RemoteService) -> None:
         },
     }
     with remote.open() as service:
-        found = service.verify("1234567", 7)
+        found = service.verify(7, "1234567")
     registered = datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc)
     assert found == seconder.Verification(
         "Token is valid.",

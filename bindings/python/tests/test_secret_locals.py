@@ -44,7 +44,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "create_user": ((EMAIL, PHONE, 1), {}),
     "request_sms": ((1,), {"action": TEXT, "action_message": TEXT}),
     "request_call": ((1,), {"action": TEXT}),
-    "verify": ((TOKEN, 1), {"force": True}),
+    "verify": ((1, TOKEN), {"force": True}),
     "delete_user": ((1,), {}),
     "register_activity": ((1, "banned"), {"data": {"text": TEXT}}),
     "app_details": ((), {}),
@@ -104,9 +104,9 @@ def test_wrong_codes_are_not_sent(tmp_path: Path, sent: list[dict[str, Any]], ty
     with seconder.open(f"sqlite:{tmp_path}/test.db", api_key=KEY, deliver=print) as service:
         user = service.create_user(EMAIL, PHONE, 1).user_id
         assert isinstance(
-            captured(lambda: service.verify(typed, user, force=True)), seconder.TokenInvalid
+            captured(lambda: service.verify(user, typed, force=True)), seconder.TokenInvalid
         )
-        captured(lambda: service.verify(typed + "x", user, force=True))
+        captured(lambda: service.verify(user, typed + "x", force=True))
         captured(lambda: service.open_approvals(device_id=1, device_secret=DEVICE_SECRET))
         captured(
             lambda: service.respond_to_approval(
@@ -179,10 +179,10 @@ def test_the_code_that_a_gateway_did_not_take_is_not_sent(
 
 def test_a_trace_shows_the_line_of_the_application(sent: list[dict[str, Any]]) -> None:
     with seconder.open("sandbox:?accept=0000000") as service:
-        error = captured(lambda: service.verify(TOKEN, 99))
+        error = captured(lambda: service.verify(99, TOKEN))
     assert error.__traceback__ is not None
     frames = sent[0]["exception"]["values"][0]["stacktrace"]["frames"]
-    assert any("service.verify(TOKEN, 99)" in each["context_line"] for each in frames)
+    assert any("service.verify(99, TOKEN)" in each["context_line"] for each in frames)
     logging.getLogger("seconder").debug("nothing")
     with contextlib.suppress(seconder.TokenInvalid):
         raise error

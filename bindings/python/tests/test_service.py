@@ -50,7 +50,7 @@ def test_other_threads_run_while_a_call_waits(remote: RemoteService) -> None:
     """The remote service is a thread of this process, so the call must let it run."""
     remote.body = {"token": "is valid", "success": "true", "message": "Token is valid."}
     with remote.open() as service:
-        found = service.verify("1234567", 7)
+        found = service.verify(7, "1234567")
     assert found == seconder.Verification(message="Token is valid.")
     assert [seen[:2] for seen in remote.seen] == [("GET", "/protected/json/verify/1234567/7")]
 
@@ -86,7 +86,7 @@ def test_ctrl_c_in_deliver_is_raised_by_the_call(tmp_path: Path) -> None:
 def present(phone: Phone, code: str, together: threading.Barrier) -> str:
     together.wait()
     try:
-        phone.service.verify(code, phone.user_id, force=True)
+        phone.service.verify(phone.user_id, code, force=True)
         return "in"
     except (seconder.TokenInvalid, seconder.RateLimited):
         return "out"
@@ -94,7 +94,7 @@ def present(phone: Phone, code: str, together: threading.Barrier) -> str:
 
 def test_one_code_lets_one_of_many_threads_in(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id)
-    phone.service.verify(phone.code(), phone.user_id, force=True)
+    phone.service.verify(phone.user_id, phone.code(), force=True)
     app = phone.service.enrol_authenticator(phone.user_id)
     code, together = seconder.totp.code(app.uri), threading.Barrier(64)
     with concurrent.futures.ThreadPoolExecutor(64) as pool:
@@ -118,8 +118,8 @@ def test_a_timeout_ends_a_call(remote: RemoteService) -> None:
         with remote.open(timeout=0.5) as service:
             began = time.monotonic()
             with pytest.raises(seconder.Timeout) as caught:
-                service.verify("1234567", 7)
+                service.verify(7, "1234567")
             with pytest.raises(TimeoutError):
-                service.with_timeout(0.1).verify("1234567", 7)
+                service.with_timeout(0.1).verify(7, "1234567")
             assert isinstance(caught.value, ConnectionError) and caught.value.stage == "response"
     assert time.monotonic() - began < 5 and not caught.value.retry_safe

@@ -88,16 +88,16 @@ def test_a_setting_that_does_not_exist_is_rejected() -> None:
 def test_the_format_is_part_of_the_path(remote: RemoteService) -> None:
     remote.body = "<hash><token>is valid</token><success>true</success><new>1</new></hash>"
     with remote.open(format=seconder.Format.XML) as service:
-        assert service.verify("1234567", 7).extra == {"new": "1"}
+        assert service.verify(7, "1234567").extra == {"new": "1"}
     assert remote.seen[0][1] == "/protected/xml/verify/1234567/7"
 
 
 def test_the_older_generation_sends_the_key_in_the_query(remote: RemoteService) -> None:
     remote.body = {"token": "is valid"}
     with remote.open() as service, pytest.raises(seconder.InvalidResponse):
-        service.verify("1234567", 7)
+        service.verify(7, "1234567")
     with remote.open(generation="older") as service:
-        assert service.verify("1234567", 7)
+        assert service.verify(7, "1234567")
     assert remote.seen[1][1].endswith("7?api_key=a-key-that-nobody-sees")
 
 
@@ -387,7 +387,7 @@ def test_an_application_says_how_long_codes_live_and_how_many_tries_they_have(
         wrong = "7654321" if message.code != "7654321" else "1234567"
         for code in (wrong, message.code):
             with pytest.raises(seconder.TokenInvalid):
-                service.verify(code, user, force=True)
+                service.verify(user, code, force=True)
         reasons = {entry.reason for entry in service.audit(verdict="wrong").entries}
         assert reasons == {None, "too_many_tries"}
 

@@ -24,7 +24,7 @@ REQUIRED = {
     "create_user": ["email", "cellphone", "country_code"],
     "request_sms": ["user_id"],
     "request_call": ["user_id"],
-    "verify": ["token", "user_id"],
+    "verify": ["user_id", "token"],
     "delete_user": ["user_id"],
     "register_activity": ["user_id", "type"],
     "app_details": [],

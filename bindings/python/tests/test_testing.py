@@ -86,13 +86,13 @@ def test_codes_are_checked_and_used_up(sandbox: Sandbox, ada: int) -> None:
     sandbox.service.request_sms(ada)
     code = sandbox.code(ada)
     with pytest.raises(seconder.NotChecked):
-        sandbox.service.verify(code, ada)
-    assert sandbox.service.verify(code, ada, force=True)
+        sandbox.service.verify(ada, code)
+    assert sandbox.service.verify(ada, code, force=True)
     with pytest.raises(seconder.TokenInvalid) as used:
-        sandbox.service.verify(code, ada)
+        sandbox.service.verify(ada, code)
     assert used.value.reused
     with pytest.raises(seconder.TokenInvalid):
-        sandbox.service.verify("000000", ada)
+        sandbox.service.verify(ada, "000000")
 
 
 def test_time_passes_only_by_advance(sandbox: Sandbox, ada: int) -> None:
@@ -108,7 +108,7 @@ def test_time_passes_only_by_advance(sandbox: Sandbox, ada: int) -> None:
     sandbox.advance(timedelta(minutes=10))
     assert sandbox.now - before == timedelta(minutes=10, seconds=30)
     with pytest.raises(seconder.TokenInvalid):
-        sandbox.service.verify(code, ada, force=True)
+        sandbox.service.verify(ada, code, force=True)
     wrong: list[float | timedelta] = [-1, float("nan"), timedelta(seconds=-1)]
     for backwards in wrong:
         with pytest.raises(ValueError):
@@ -132,11 +132,11 @@ def test_an_authenticator_app(sandbox: Sandbox, ada: int) -> None:
         sandbox.authenticator_code(ada)
     sandbox.service.enrol_authenticator(ada)
     code = sandbox.authenticator_code(ada)
-    assert sandbox.service.verify(code, ada, force=True)
+    assert sandbox.service.verify(ada, code, force=True)
     with pytest.raises(seconder.TokenInvalid):
-        sandbox.service.verify(code, ada)
+        sandbox.service.verify(ada, code)
     sandbox.advance(30)
-    assert sandbox.service.verify(sandbox.authenticator_code(ada), ada)
+    assert sandbox.service.verify(ada, sandbox.authenticator_code(ada))
 
 
 def test_a_number_without_a_user(sandbox: Sandbox) -> None:
@@ -356,9 +356,9 @@ def test_every_call_works_remotely(
     with pytest.raises(seconder.Rejected, match="cellphone belongs to a user"):
         remote.create_user("eve@example.org", "555-010-0123", 1, new_only=True)
     assert remote.request_sms(ada).cellphone == "+1-XXX-XXX-XX23"
-    assert remote.verify(sandbox.code(ada), ada, force=True)
+    assert remote.verify(ada, sandbox.code(ada), force=True)
     remote.enrol_authenticator(ada)
-    assert remote.verify(sandbox.authenticator_code(ada), ada)
+    assert remote.verify(ada, sandbox.authenticator_code(ada))
     uuid = remote.create_approval(ada, "Log in?", details={"city": "Zürich"}).uuid
     assert verified(sandbox, sandbox.approve(ada)).approved_by(ada)
     assert remote.wait_for_approval(uuid, ada, timeout=5).approved_by(ada)
@@ -399,11 +399,11 @@ def test_an_application_can_open_the_sandbox_itself(
 
 def test_accept_selects_the_accepted_tokens(options: dict[str, Any]) -> None:
     with Sandbox(**options, accept="every") as sandbox:
-        assert sandbox.service.verify("1234567", 4711)
+        assert sandbox.service.verify(4711, "1234567")
     with Sandbox(**options, accept="0000000", token_length=6) as sandbox:
-        assert sandbox.service.verify("0000000", 4711)
+        assert sandbox.service.verify(4711, "0000000")
         with pytest.raises(seconder.TokenInvalid):
-            sandbox.service.verify("1234567", 4711)
+            sandbox.service.verify(4711, "1234567")
         user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1).user_id
         sandbox.service.request_sms(user)
         assert len(sandbox.code(user)) == 6
@@ -430,7 +430,7 @@ def test_threads_can_share_a_sandbox(sandbox: Sandbox) -> None:
         cellphone = f"555-010-01{number}"
         user = sandbox.service.create_user(f"u{number}@example.com", cellphone, 1).user_id
         sandbox.service.request_sms(user)
-        sandbox.service.verify(sandbox.code(user), user, force=True)
+        sandbox.service.verify(user, sandbox.code(user), force=True)
         done.append(user)
 
     done: list[int] = []

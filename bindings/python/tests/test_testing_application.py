@@ -300,11 +300,11 @@ def test_calls_are_recorded_in_order(seconder_sandbox: Sandbox, ada: int) -> Non
     code = sandbox.code(ada)
     asynchronous = seconder.AsyncService(service)
     attempts: list[Callable[[], object]] = [
-        lambda: service.verify(code, ada),
-        lambda: service.verify("000000", ada, force=True),
-        lambda: service.verify(code, ada, force=True),
-        lambda: service.verify(code, ada),
-        lambda: asyncio.run(asynchronous.verify("12", ada)),
+        lambda: service.verify(ada, code),
+        lambda: service.verify(ada, "000000", force=True),
+        lambda: service.verify(ada, code, force=True),
+        lambda: service.verify(ada, code),
+        lambda: asyncio.run(asynchronous.verify(ada, "12")),
         lambda: service.request_sms(ada + 1),
         lambda: service.with_timeout(3).app_details(user_ip="no address"),
     ]
@@ -372,10 +372,10 @@ def use(service: seconder.Service, sandbox: Sandbox) -> None:
     calls: list[Callable[[], object]] = [
         lambda: service.request_sms(user),
         lambda: service.request_sms(user),
-        lambda: service.verify(sandbox.code(user), user),
-        lambda: service.verify("1111111", user, force=True),
-        lambda: service.verify(sandbox.code(user), user, force=True),
-        lambda: service.verify(sandbox.code(user), user, force=True),
+        lambda: service.verify(user, sandbox.code(user)),
+        lambda: service.verify(user, "1111111", force=True),
+        lambda: service.verify(user, sandbox.code(user), force=True),
+        lambda: service.verify(user, sandbox.code(user), force=True),
         lambda: service.user_status(user + 1),
         lambda: service.start_phone_verification("sms", "555-010-0177", 1),
         lambda: service.check_phone_verification("555-010-0177", 1, "0000"),
@@ -398,7 +398,7 @@ def test_calls_over_http_have_their_arguments(seconder_sandbox: Sandbox, ada: in
         service.create_user("ada@example.org", "555-010-0123", 1)
         service.request_sms(ada, action="pay", force=True)
         with pytest.raises(seconder.SecondFactorError):
-            service.verify("1234567", ada, action="pay")
+            service.verify(ada, "1234567", action="pay")
         with seconder_sandbox.failing("rate_limited"), pytest.raises(seconder.RateLimited):
             service.create_approval(ada, "Log in?")
     created, sent, checked, asked = seconder_sandbox.calls[-4:]

@@ -12,7 +12,7 @@ import seconder
 
 def login(service, user_id, typed):
     try:
-        service.verify(typed, user_id, force=True)
+        service.verify(user_id, typed, force=True)
     except seconder.TokenInvalid:
         return "wrong"
     except seconder.Unavailable:

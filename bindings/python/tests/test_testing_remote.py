@@ -78,9 +78,9 @@ def test_a_status_is_that_of_the_response(sandbox: Sandbox, ada: int) -> None:
 
 def test_calls_are_recorded_without_secrets(sandbox: Sandbox, ada: int) -> None:
     sandbox.service.request_sms(ada, force=True)
-    sandbox.service.verify(sandbox.code(ada), ada, force=True)
+    sandbox.service.verify(ada, sandbox.code(ada), force=True)
     with pytest.raises(seconder.TokenInvalid):
-        sandbox.service.verify(sandbox.code(ada), ada)
+        sandbox.service.verify(ada, sandbox.code(ada))
     with sandbox.failing("storage"), pytest.raises(seconder.Unavailable):
         sandbox.service.user_status(ada)
     outcomes = [(call.name, call.outcome) for call in sandbox.calls]

@@ -94,14 +94,14 @@ def test_one_code_lets_one_thread_in(phone: Phone, kind: str) -> None:
             code = phone.code()
         else:
             code = seconder.totp.code(phone.service.enrol_authenticator(user).uri)
-        assert one_was_let_in(at_once(lambda _: phone.service.verify(code, user, force=True)))
+        assert one_was_let_in(at_once(lambda _: phone.service.verify(user, code, force=True)))
 
 
 def test_one_code_lets_in_one_task_of_several_loops(phone: Phone) -> None:
     service = seconder.AsyncService(phone.service, threads=4)
 
     async def present(code: str) -> int:
-        tasks = (service.verify(code, phone.user_id, force=True) for _ in range(4))
+        tasks = (service.verify(phone.user_id, code, force=True) for _ in range(4))
         results = await asyncio.gather(*tasks, return_exceptions=True)
         for each in results:
             if not isinstance(each, (seconder.Verification, *REJECTIONS)):
@@ -127,7 +127,7 @@ def test_every_thread_gets_its_own_results(phone: Phone) -> None:
             approval = service.wait_for_approval(request.uuid, user, timeout=30)
             assert approval.approved_by(user) and not approval.approved_by(phone.user_id)
             with pytest.raises(seconder.TokenMalformed, match="token"):
-                service.verify("12", user)
+                service.verify(user, "12")
         return user
 
     assert len(set(all_good(at_once(live)))) == THREADS
@@ -268,7 +268,7 @@ def test_threads_can_share_a_sandbox() -> None:
             service = sandbox.open("https://2fa.example.com", api_key="ignored")
             user = service.create_user("ada@example.com", f"555-010-{1000 + number}", 1).user_id
             service.request_sms(user)
-            assert service.verify(sandbox.code(user), user, force=True)
+            assert service.verify(user, sandbox.code(user), force=True)
             request = service.create_approval(user, "Log in?")
             callback = sandbox.approve(user)
             assert request.uuid.encode() in callback.body
@@ -291,7 +291,7 @@ FIRST_USE = """
         with seconder.open("sandbox:?accept=0000000") as service:
             user = service.create_user("ada@example.com", "555-010-0123", 1)
             try:
-                service.verify("1111111", user.user_id, force=True)
+                service.verify(user.user_id, "1111111", force=True)
             except seconder.TokenInvalid:
                 results.append(tuple(map(id, kinds)))
 
@@ -324,7 +324,7 @@ def test_only_what_a_program_asks_for_starts_threads(tmp_path: Path) -> None:
             user = service.create_user("ada@example.com", "555-010-0123", 1).user_id
             service.request_sms(user)
             with pytest.raises(seconder.TokenInvalid):
-                service.verify("0000000", user, force=True)
+                service.verify(user, "0000000", force=True)
     assert started == [0, 1]
     assert not set(threading.enumerate()) - before
 

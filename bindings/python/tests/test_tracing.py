@@ -59,10 +59,10 @@ def test_each_call_is_a_span_in_the_current_one(
         with seconder.open("sandbox:?accept=0000000", on_call=traced) as service:
             user = service.create_user(EMAIL, NUMBER, 1).user_id
             with pytest.raises(seconder.TokenInvalid):
-                service.verify(WRONG, user, force=True)
+                service.verify(user, WRONG, force=True)
         remote.status, remote.body = 401, {"message": "Invalid API key", "error_code": "60001"}
         with remote.open(on_call=traced) as service, pytest.raises(seconder.Unauthorized):
-            service.verify(WRONG, user)
+            service.verify(user, WRONG)
 
         async def ask() -> None:
             async with seconder.open_async("sandbox:", on_call=traced) as service:

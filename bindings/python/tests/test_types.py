@@ -49,7 +49,7 @@ def test_type_checkers_find_mistakes(phone: Phone) -> None:
         (lambda: seconder.UserStatus(), TypeError),  # type: ignore[call-arg]
         (lambda: seconder.UserStatus(7, none=1), TypeError),  # type: ignore[call-arg]
         (lambda: phone.service.verify("1234567"), TypeError),  # type: ignore[call-arg]
-        (lambda: phone.service.verify("1234567", 7, True), TypeError),  # type: ignore[call-arg]
+        (lambda: phone.service.verify(7, "1234567", True), TypeError),  # type: ignore[call-arg]
         (lambda: user.user_ids, AttributeError),  # type: ignore[attr-defined]
         (
             lambda: phone.service.register_activity(7, "dancing"),  # type: ignore[arg-type]

@@ -34,7 +34,7 @@ fn secrets_of_80_bits_are_imported_and_counted() {
     let app = Totp::new(b"1234567890", Algorithm::Sha1, 6, 30).unwrap();
     for id in [7001, 7002] {
         let code = app.code(now).expose().parse().unwrap();
-        assert_eq!(service.verify(&code, id.try_into().unwrap()).unwrap(), Verdict::Right);
+        assert_eq!(service.verify(id.try_into().unwrap(), &code).unwrap(), Verdict::Right);
     }
     let new = service.enrol_authenticator(7001.try_into().unwrap()).unwrap();
     assert_eq!(Totp::from_uri(new.uri.expose()).unwrap().secret().len(), 20);

@@ -109,8 +109,8 @@ impl From<Verification> for seconder_verification {
 /// SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why it was not accepted. Without
 /// `force`, the code of a user who is not confirmed yet is not checked.
 ///
-/// `token` is the code that the user typed: 6 to 12 digits and nothing else. Any other text is
-/// SECONDER_TOKEN_MALFORMED. `user_id` is the user to verify.
+/// `user_id` is the user to verify. `token` is the code that the user typed: 6 to 12 digits and
+/// nothing else. Any other text is SECONDER_TOKEN_MALFORMED.
 ///
 /// `out` may be NULL; otherwise free it with seconder_verification_free(). SECONDER_RATE_LIMITED
 /// after wrong codes, until the user may try again. Other statuses are as described at the top of
@@ -119,8 +119,8 @@ impl From<Verification> for seconder_verification {
 #[must_use]
 pub unsafe extern "C" fn seconder_verify(
     service: Option<&seconder_service>,
-    token: *const c_char,
     user_id: u64,
+    token: *const c_char,
     options: *const seconder_verify_options,
     options_size: usize,
     out: *mut *mut seconder_verification,
@@ -132,8 +132,8 @@ pub unsafe extern "C" fn seconder_verify(
             let service = ffi::need("service", service)?;
             let options = ffi::options(options, options_size)?;
             let call = Verify {
-                token: ffi::typed("token", token)?,
                 user_id: named("user_id", UserId::try_from(user_id))?,
+                token: ffi::typed("token", token)?,
                 force: options.force.is_set(),
                 action: ffi::value_if("action", options.action)?,
                 user_ip: ffi::address("user_ip", options.user_ip)?,

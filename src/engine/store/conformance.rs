@@ -294,7 +294,7 @@ impl World {
                 shown(self.engine.handle(&RequestCall { action: action(wanted), ..call }))
             }
             Event::Verify(of, wanted, guess) => {
-                let call = Verify::new(self.token(of, guess), self.user(of));
+                let call = Verify::new(self.user(of), self.token(of, guess));
                 shown(self.engine.handle(&Verify { force: true, action: action(wanted), ..call }))
             }
             Event::EnrolApp(of) => {

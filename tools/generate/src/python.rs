@@ -102,7 +102,7 @@ mod tests {
         let files = files(&root, &model::read(&root).unwrap()).unwrap();
         let calls = &files["bindings/python/seconder/calls.py"];
         let verify = calls.split("    def ").find(|text| text.starts_with("verify(")).unwrap();
-        assert!(verify.contains("        token: str,\n        user_id: int,\n        *,\n"));
+        assert!(verify.contains("        user_id: int,\n        token: str,\n        *,\n"));
         assert!(verify.contains("force: bool = False,\n        action: str | None = None,\n"));
         assert!(verify.contains("            user_id: The user to verify.\n"));
         assert!(verify.contains("token = _typed(\"token\", token)\n"));

@@ -298,7 +298,7 @@ class SecondFactor(Generic[_L]):
             with refusing():
                 # Not by a local variable: error trackers send them.
                 await opened.verify(
-                    digits(code.code), found.user_id, force=True, user_ip=visitor
+                    found.user_id, digits(code.code), force=True, user_ip=visitor
                 )
             given: _L = found
             return given

@@ -44,7 +44,7 @@ def load(way: str) -> Callable[..., Iterable[bytes]]:
         # Gives the other workers time to accept requests, so that each of them serves some.
         time.sleep(0.05)
         try:
-            get().verify(query["code"], int(query["user"]), force=True)
+            get().verify(int(query["user"]), query["code"], force=True)
             status, body = "200 OK", ""
         except (seconder.TokenInvalid, seconder.RateLimited):
             status, body = "401 Unauthorized", ""

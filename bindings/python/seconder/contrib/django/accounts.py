@@ -228,7 +228,7 @@ def verify(account: User, code: str, *, action: str | None = None) -> seconder.V
     found = _required(account)
     try:
         right = service().verify(
-            digits(code), found.user_id, force=True, action=action, user_ip=user_ip()
+            found.user_id, digits(code), force=True, action=action, user_ip=user_ip()
         )
     except seconder.SecondFactorError as error:
         _record(found, Decision.Asked.CODE, error)

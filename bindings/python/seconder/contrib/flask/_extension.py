@@ -250,7 +250,7 @@ class Seconder:
             SecondFactorError: As :meth:`seconder.Service.verify`.
         """
         login = self.require_held()
-        self.service.verify(digits(code), login.user_id, force=True, user_ip=self.user_ip)
+        self.service.verify(login.user_id, digits(code), force=True, user_ip=self.user_ip)
         _held.mark(login.account, keep)
         return login
 
@@ -324,7 +324,7 @@ class Seconder:
             SecondFactorError: As :meth:`seconder.Service.verify`.
         """
         verification = self.service.verify(
-            digits(code), user_id, force=True, action=action, user_ip=self.user_ip
+            user_id, digits(code), force=True, action=action, user_ip=self.user_ip
         )
         _held.mark(str(account), keep=list(session))
         return verification

@@ -193,7 +193,7 @@ def test_seconder_check_lists_and_repairs_what_an_enrolment_left(
     orphan = service().create_user("eve@example.com", "555-010-0177", 1, new_only=True).user_id
     used = service().create_user("eve@example.com", "555-010-0178", 1, new_only=True).user_id
     service().request_sms(used)
-    service().verify(ada.sandbox.code(used), used, force=True)
+    service().verify(used, ada.sandbox.code(used), force=True)
     Enrolment.objects.create(account=bob.user, user_id=999)
     text = run("seconder_check", "--repair", "--no-input")
     assert f"The user {orphan} (+1-XXX-XXX-XX77, " in text and "but is new" in text
