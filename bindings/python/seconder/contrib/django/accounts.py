@@ -115,8 +115,9 @@ def enrol(
 
     Raises:
         AlreadyEnrolled: The account is enrolled.
-        seconder.Rejected: The code is wrong; or, with ``cellphone`` in ``fields``, the number
-            belongs to a user who is enrolled already.
+        seconder.TokenInvalid: The code is wrong.
+        seconder.Rejected: No code is pending; or, with ``cellphone`` in ``fields``, the number belongs
+            to a user who is enrolled already.
         seconder.TokenMalformed: The code is not 4 to 10 digits.
         seconder.InvalidArgument: The number or the e-mail address is invalid.
         TransactionManagementError: It was called inside of a transaction. Nothing was sent.

@@ -25,7 +25,7 @@ def decisions() -> list[tuple[str, str, str]]:
 
 def test_only_a_proven_number_is_enrolled(sandbox: Sandbox, bob: Person) -> None:
     accounts.start_enrolment(NUMBER, 1)
-    with pytest.raises(seconder.Rejected):
+    with pytest.raises(seconder.TokenInvalid):
         accounts.enrol(bob.user, NUMBER, 1, "0000")
     assert accounts.enrolment(bob.user) is None
     found = accounts.enrol(bob.user, NUMBER, 1, sandbox.code(NUMBER))
