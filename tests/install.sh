@@ -126,6 +126,7 @@ export PKG_CONFIG_SYSROOT_DIR=$root/usual
 by_pkg_config "$root/usual/opt/seconder/lib"
 by_cmake "$root/usual/opt/seconder"
 by_man "$root/usual/opt/seconder/share/man"
+LD_LIBRARY_PATH=$root/usual/opt/seconder/lib tests/languages.sh
 for tool in valgrind helgrind; do
     [ -s "$root/usual/opt/seconder/share/seconder/$tool.supp" ] || fail "$tool.supp is missing"
 done

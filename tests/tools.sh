@@ -16,7 +16,7 @@ declare -A lists=(
     [wheels]="build platforms"
     [bench]="build peers"
     [privacyidea]="build certificates privacyidea"
-    [test]="build modules services phones documents peers checks lints logins smsc proxy"
+    [test]="build modules services phones documents peers checks lints logins smsc proxy languages"
 )
 
 # Builds the libraries and the programs.
@@ -67,9 +67,7 @@ services() {
 
 # Further browsers, in which the page of the approver is tested, and what finds faults of accessibility in it.
 phones() {
-    need nodejs node --version
-    need npm npm --version
-    node_modules+=("build/axe tests/approver/axe")
+    from_npm build/axe tests/approver/axe
     if can_install; then
         need firefox-esr command -v firefox-esr
         need webkit2gtk-driver command -v WebKitWebDriver
@@ -134,14 +132,23 @@ checks() {
 # Its service is not started.
 smsc() {
     need kannel test -x /usr/sbin/bearerbox
-    need nodejs node --version
-    need npm npm --version
-    node_modules+=("build/smsc server/tests/smsc")
+    from_npm build/smsc server/tests/smsc
 }
 
 # What stands in front of the service.
 proxy() {
     need haproxy test -x /usr/sbin/haproxy
+}
+
+# Languages that call the C library. Go and Java take longer to install than to test, so they are only used where they
+# are there.
+languages() {
+    need ruby ruby -r fiddle -e ""
+    need php-cli php -r 'FFI::cdef("");'
+    from_npm build/languages examples/languages
+    if can_install && command -v javac >/dev/null; then
+        need libjna-java test -e /usr/share/java/jna.jar
+    fi
 }
 
 packages=()
@@ -152,6 +159,11 @@ need() { # a Debian package, and a command that works when it is there
     local package=$1
     shift
     "$@" >/dev/null 2>&1 || packages+=("$package")
+}
+from_npm() { # a folder, and another one with a lock file, whose packages it gets
+    need nodejs node --version
+    need npm npm --version
+    node_modules+=("$1 $2")
 }
 header() {
     echo "#include <$1>" | cc -E -
