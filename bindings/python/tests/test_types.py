@@ -48,7 +48,7 @@ def test_type_checkers_find_mistakes(phone: Phone) -> None:
     wrong: list[tuple[Callable[[], object], type[Exception]]] = [
         (lambda: seconder.UserStatus(), TypeError),  # type: ignore[call-arg]
         (lambda: seconder.UserStatus(7, none=1), TypeError),  # type: ignore[call-arg]
-        (lambda: phone.service.verify("1234567"), TypeError),  # type: ignore[call-arg]
+        (lambda: phone.service.verify(7), TypeError),  # type: ignore[call-arg]
         (lambda: phone.service.verify(7, "1234567", True), TypeError),  # type: ignore[call-arg]
         (lambda: user.user_ids, AttributeError),  # type: ignore[attr-defined]
         (

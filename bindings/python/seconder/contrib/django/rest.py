@@ -35,9 +35,6 @@ __all__ = [
 TYPED = ("email", "cellphone", "phone_number", "country_code")
 """The arguments that users type."""
 
-CODES = (seconder.Code.VERIFICATION_CODE_WRONG, seconder.Code.VERIFICATION_NOT_FOUND)
-"""The service's error codes for a wrong code of an enrolment."""
-
 OPERATORS = (seconder.Code.USER_NOT_FOUND, seconder.Code.SMS_NOT_ENABLED)
 """Rejections that are no mistake of the user's."""
 
@@ -120,6 +117,6 @@ def _rejected(error: seconder.Rejected) -> Exception:
         return ServiceUnavailable()
     if "cellphone" in error.fields:
         return Conflict()
-    if error.code in CODES:
+    if isinstance(error, seconder.VerificationNotFound):
         return exceptions.ValidationError({"code": [gettext("That code is wrong.")]}, "code_invalid")
     return exceptions.ValidationError({"detail": gettext("That was rejected.")}, "rejected")
