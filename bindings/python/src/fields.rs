@@ -10,7 +10,7 @@ use seconder::{Call, Error};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-const USER_ID: &str = "user_id";
+pub(crate) const USER_ID: &str = "user_id";
 
 /// Reads a call. Its user is `user_id` in Python, no matter how the wire names it.
 pub(crate) fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {

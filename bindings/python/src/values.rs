@@ -1,6 +1,7 @@
 //! Converts between Python values and JSON values.
 
 use crate::failure::{Failure, invalid};
+use crate::fields::USER_ID;
 use crate::generated::MADE_OF_FIELDS;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
@@ -68,6 +69,10 @@ pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
     let mut params = Params::new();
     for (name, value) in given {
         let name: String = name.extract()?;
+        // A code is text. In the wrong order of the arguments, what a visitor typed would name the user.
+        if name == USER_ID && value.is_instance_of::<PyString>() {
+            return Err(invalid(USER_ID, "be a whole number, not text").raise(given.py()));
+        }
         let value = from_python(&value, DEEPEST)?.map_err(|Wrong { field, must }| {
             // The fields of other parameters are the application's data.
             let has_fields = MADE_OF_FIELDS.contains(&name.as_str()) || name == "parameters";

@@ -85,6 +85,18 @@ def test_an_invalid_argument_is_named(
     assert not remote.seen
 
 
+@pytest.mark.parametrize(
+    ("parameter", "given"),
+    [("token", ("123456", 7)), ("user_id", ("123456", "7")), ("user_id", ("123456", "1234567"))],
+)
+def test_a_code_before_its_user_is_rejected(parameter: str, given: tuple[Any, Any]) -> None:
+    # A sandbox accepts every code.
+    with seconder.open("sandbox:") as service:
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            service.verify(*given)
+    assert type(caught.value) is seconder.InvalidArgument and caught.value.parameter == parameter
+
+
 def test_recursive_data_is_rejected(remote: RemoteService) -> None:
     endless: dict[str, Any] = {}
     endless["again"] = endless
