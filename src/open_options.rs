@@ -25,7 +25,7 @@ pub struct OpenOption {
 pub(crate) enum Scope {
     /// Every service.
     All,
-    /// Every service but that of a `unix:` URL, which recognises the user of this process.
+    /// Every service except `unix:`, which recognises the user of this process.
     Key,
     /// A remote service: `https:`, `http:` to this machine, and `unix:`.
     Client,

@@ -86,7 +86,7 @@ place!(Repeats);
 
 /// A value as text.
 trait Written: Sized {
-    /// What a text must be, to follow "must be".
+    /// The form of a text, to follow "must be".
     const FORM: &str = "text";
 
     fn read(text: &str) -> Option<Self>;
@@ -281,7 +281,7 @@ macro_rules! setters {
         impl Settings {
             $(setter! { $scope $name $field $kind $(($of))? [$($doc)*] })*
 
-            /// Sets an option to one value that is written as text: one of those of a list.
+            /// Sets an option to one value that is written as text, or adds it to a list.
             fn set_option(self, option: &OpenOption, text: &str) -> Result<Settings> {
                 Ok(match option.name {
                     $(stringify!($name) => set! { $scope self text $name $kind $(($of))? },)*

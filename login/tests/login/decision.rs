@@ -70,10 +70,13 @@ pub(crate) fn errors() -> Vec<(Error, Outcome)> {
     let unavailable = |stage| Error::Unavailable { stage, message: message(), reads: false };
     let (parameter, reason) = ("x".into(), "is y".into());
     let malformed = Error::TokenMalformed { parameter: "token".into(), reason: "is x".into() };
+    let code = "60022".to_owned();
+    let wrong = Error::TokenWrong { parameter: "token".into(), message: message(), code };
     let trouble = Outcome::Trouble;
     vec![
         (Error::InvalidArgument { parameter, reason }, trouble(Trouble::Internal)),
         (malformed, Outcome::Denied),
+        (wrong, Outcome::Denied),
         (Error::Unauthorized { message: message(), code: None }, trouble(Trouble::Configuration)),
         (rejected("60026"), Outcome::Unenrolled),
         (rejected("60016"), Outcome::Denied),
