@@ -7,6 +7,7 @@ use crate::fresh::ManualClock;
 use seconder::calls::{self, HandleAll, ROUTES};
 use seconder::engine::{Clock, Deliver, Engine, Message, Outcome, RespondToApproval};
 use seconder::model::{DeviceId, Secret};
+use seconder::otp::Totp;
 use seconder::wire::{Format, Generation, Reply, form};
 use seconder::{Service, Settings};
 use serde_json::Value;
@@ -27,6 +28,8 @@ pub(crate) struct World {
     clock: ManualClock,
     sent: Arc<Mutex<Vec<Message>>>,
     variables: BTreeMap<String, String>,
+    /// The authenticator apps whose codes were asked for.
+    apps: Vec<Totp>,
     /// How `>>` lines are written, and what sends them.
     pub(crate) dialect: Dialect,
     pub(crate) send_raw: Box<Sender>,
@@ -80,7 +83,8 @@ impl World {
         let engine = service.engine().unwrap().clone();
         let (variables, dialect) = (BTreeMap::new(), DIALECTS[0]);
         let send_raw = Box::new(raw::in_process);
-        (World { engine, clock, sent, variables, dialect, send_raw }, service)
+        let apps = Vec::new();
+        (World { engine, clock, sent, variables, apps, dialect, send_raw }, service)
     }
 
     /// Runs one file of cases. Calls go to `service`, which is the engine itself or a client of it.
@@ -175,11 +179,13 @@ impl World {
                 assert!(self.sent.lock().unwrap().is_empty(), "{place}");
                 return;
             }
-            "other" => (words[1], other(&value(0))),
+            "other" => (words[1], self.other(&value(0))),
             "totp" => {
                 let uri = form::unescape(&value(0)).unwrap();
-                let totp = seconder::otp::Totp::from_uri(&uri).unwrap();
-                (words[1], totp.code(self.clock.now().as_secs()).expose().to_owned())
+                let totp = Totp::from_uri(&uri).unwrap();
+                let code = totp.code(self.clock.now().as_secs()).expose().to_owned();
+                self.apps.push(totp);
+                (words[1], code)
             }
             "device" => {
                 let user = value(0).parse().unwrap();
@@ -194,6 +200,18 @@ impl World {
             _ => panic!("{place}: unknown command"),
         };
         self.variables.insert(name.trim_start_matches('$').into(), value);
+    }
+
+    /// A different code of the same length, which no app shows within an hour.
+    fn other(&self, code: &str) -> String {
+        let now = self.clock.now().as_secs();
+        let times = (now - 3600..=now + 3600).step_by(30);
+        let shown = self.apps.iter().flat_map(|app| times.clone().map(|at| app.code(at)));
+        let shown: Vec<Secret> = shown.collect();
+        let (start, last) = code.split_at(code.len() - 1);
+        let last: u8 = last.parse().unwrap();
+        let mut others = (1..10).map(|more| format!("{start}{}", (last + more) % 10));
+        others.find(|other| shown.iter().all(|code| code.expose() != other)).unwrap()
     }
 
     /// Removes the oldest message, and returns this part of it.
@@ -268,12 +286,6 @@ fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
         Value::Array(items) => items.get(key.parse::<usize>().ok()?),
         _ => value.get(key),
     }
-}
-
-/// A different code of the same length.
-fn other(code: &str) -> String {
-    let last = code.bytes().last().unwrap() - b'0';
-    format!("{}{}", &code[..code.len() - 1], (last + 1) % 10)
 }
 
 /// Every file of cases, by name.
