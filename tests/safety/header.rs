@@ -41,6 +41,7 @@ impl Parameter {
     fn valid(&self) -> String {
         match (self.name.as_str(), self.kind.as_str()) {
             ("out" | "error", kind) if kind.ends_with("**") => format!("&{}", self.name),
+            ("options", "const char *") => "\"plan=annual\"".into(),
             ("service" | "totp" | "verifier" | "options" | "received" | "codes", _) => {
                 self.name.clone()
             }

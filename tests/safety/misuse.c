@@ -108,6 +108,7 @@ static void is_rejected(const struct attempt *attempt, int which, const char *na
 static bool is_optional(const struct attempt *attempt, const char *name)
 {
     static const char *const optional[][2] = {{"seconder_open", "api_key"},
+                                            {"seconder_open_text", "api_key"},
                                             {"seconder_set_log", "log_userdata"},
                                             {"seconder_forget", "token"},
                                             {"seconder_respond_to_approval", "number"},
