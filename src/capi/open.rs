@@ -95,7 +95,8 @@ pub unsafe extern "C" fn seconder_open(
 /// small letters, as in `format=xml` and `callback_method=get`; flags are `yes` or `no`; the values of
 /// a list have spaces between them; `names` is the word in place of `svc`. Functions cannot be written.
 /// It may be NULL. A line that cannot be understood, an unknown name, and an option that is there
-/// twice are SECONDER_INVALID_ARGUMENT, and so is all that seconder_open() rejects.
+/// twice are SECONDER_INVALID_ARGUMENT with the line's number, and so is all that seconder_open()
+/// rejects.
 ///
 /// Free `out` with seconder_service_free().
 #[unsafe(no_mangle)]

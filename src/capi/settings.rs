@@ -6,8 +6,8 @@ use super::status::*;
 use super::{deliver, lookup, names, post};
 use crate::app_settings::{APP_SETTINGS, SettingKind};
 use crate::open_options::OPEN_OPTIONS;
-use crate::remote::Repeats;
 use crate::{Error, Service, Settings};
+use std::borrow::Cow;
 use std::ffi::c_char;
 use std::time::Duration;
 
@@ -17,14 +17,8 @@ type Functions = (deliver::ByFunction, post::ByFunction, lookup::ByFunction);
 /// The longest time limit of a call, the same as in [`Settings::timeout`].
 const LONGEST_MS: u32 = 3_600_000;
 
-const REPEATS: [(i32, Repeats); 3] = [
-    (SECONDER_REPEATS_NONE, Repeats::None),
-    (SECONDER_REPEATS_QUESTIONS, Repeats::Questions),
-    (SECONDER_REPEATS_ALL, Repeats::All),
-];
-
 /// The value of a field of the options, which is NULL or 0 for the default.
-pub(super) enum Given {
+pub(super) enum Field {
     Text(*const c_char),
     /// The name of the count, the texts, and the count.
     Texts(&'static str, *const *const c_char, usize),
@@ -37,46 +31,47 @@ pub(super) enum Given {
     Switch(Flag),
 }
 
-impl Given {
+impl Field {
     /// The values as text, which is empty for the default.
     ///
     /// # Safety
     /// Every pointer is NULL or as the header requires.
-    unsafe fn texts(&self, name: &'static str) -> Outcome<Vec<String>> {
+    unsafe fn texts<'a>(&self, name: &'static str) -> Outcome<Vec<Cow<'a, str>>> {
         // SAFETY: promised by the caller.
         let text = unsafe {
             match *self {
-                Given::Text(text) => ffi::text_if(name, text)?.map(str::to_owned),
-                Given::Texts(count_name, texts, count) => {
-                    let texts = ffi::texts([name, count_name], texts, count)?;
-                    return Ok(texts.into_iter().map(str::to_owned).collect());
+                Field::Text(text) => {
+                    return Ok(ffi::text_if(name, text)?.map(Cow::Borrowed).into_iter().collect());
                 }
-                Given::Milliseconds(time) => {
+                Field::Texts(count_name, texts, count) => {
+                    let texts = ffi::texts([name, count_name], texts, count)?;
+                    return Ok(texts.into_iter().map(Cow::Borrowed).collect());
+                }
+                Field::Milliseconds(time) => {
                     (time > 0).then(|| format!("{}.{:03}", time / 1000, time % 1000))
                 }
-                Given::Number(number) => (number > 0).then(|| number.to_string()),
-                Given::NumberOrZero(-1) => Some("0".to_owned()),
-                Given::NumberOrZero(number) => (number != 0).then(|| number.to_string()),
-                Given::Choice(number) => {
-                    let choices: Vec<(i32, &str)> =
-                        (1..).zip(choices(name).iter().copied()).collect();
-                    chosen(name, number, &choices)?.map(str::to_owned)
-                }
-                Given::Switch(flag) => flag.is_set().then(|| "yes".to_owned()),
+                Field::Number(number) => (number > 0).then(|| number.to_string()),
+                Field::NumberOrZero(-1) => Some("0".to_owned()),
+                Field::NumberOrZero(number) => (number != 0).then(|| number.to_string()),
+                Field::Choice(number) => constant(name, number)?.map(str::to_owned),
+                Field::Switch(flag) => flag.is_set().then(|| "yes".to_owned()),
             }
         };
-        Ok(Vec::from_iter(text))
+        Ok(text.map(Cow::Owned).into_iter().collect())
     }
 }
 
-/// The names of the values that an option can have.
-fn choices(name: &str) -> &'static [&'static str] {
+/// The name that a constant stands for: the constants of an option are the places of the names, counted from 1. `None`
+/// for the default.
+fn constant(option: &'static str, number: i32) -> crate::Result<Option<&'static str>> {
     let options = OPEN_OPTIONS.iter().map(|option| (option.argument, &option.kind));
     let settings = APP_SETTINGS.iter().map(|setting| (setting.name, &setting.kind));
-    match options.chain(settings).find(|(known, _)| *known == name) {
+    let names = match options.chain(settings).find(|(known, _)| *known == option) {
         Some((_, SettingKind::Choice(names))) => names,
-        _ => &["yes", "no"],
-    }
+        _ => ["yes", "no"].as_slice(),
+    };
+    let choices: Vec<(i32, &str)> = (1..).zip(names.iter().copied()).collect();
+    chosen(option, number, &choices)
 }
 
 /// # Safety
@@ -97,13 +92,21 @@ pub(super) unsafe fn open(
         if let Some(names) = names::given(options.names, options.names_size)? {
             settings = settings.names(names);
         }
-        for (name, given) in options.given() {
-            for text in given.texts(name)? {
+        for (name, field) in options.fields() {
+            for text in field.texts(name)? {
                 settings = settings.set_value(name, &text).map_err(in_c)?;
             }
         }
         Ok(with_functions(settings, functions).open().map_err(in_c)?)
     }
+}
+
+/// Returns whether a text can have an option. The API key is an argument of its own.
+fn is_option(name: &str) -> bool {
+    let mut options = OPEN_OPTIONS.iter().map(|option| option.argument);
+    name != "api_key"
+        && (options.any(|known| known == name)
+            || APP_SETTINGS.iter().any(|known| known.name == name))
 }
 
 /// Opens a service with a line for each option.
@@ -129,27 +132,29 @@ pub(super) unsafe fn open_text(
         settings = settings.api_key(key);
     }
     let mut seen = Vec::new();
-    for line in options.unwrap_or_default().lines().filter(|line| !line.is_empty()) {
-        // The line is not repeated: it may hold a password.
-        let wrong = |reason: &str| Error::invalid_argument("options", reason.to_owned());
-        let (name, value) = line
-            .split_once('=')
-            .ok_or_else(|| wrong("must have a line name=value for each option"))?;
+    for (line, number) in options.unwrap_or_default().lines().zip(1..) {
+        if line.is_empty() {
+            continue;
+        }
+        // Nothing of the line is repeated: it may be a secret that stands in the wrong place.
+        let wrong =
+            |reason| Error::invalid_argument("options", format!("{reason} in line {number}"));
+        let (name, value) = line.split_once('=').ok_or_else(|| wrong("must have name=value"))?;
+        if !is_option(name) {
+            return Err(wrong("must have the name of an option").into());
+        }
         if seen.contains(&name) {
-            return Err(wrong("must have each option once").into());
+            return Err(wrong("must not have an option again").into());
         }
         seen.push(name);
-        settings = match name {
-            "api_key" => return Err(wrong("must not have api_key, which is an argument").into()),
-            _ => settings.set(name, value).map_err(by_argument)?,
-        };
+        settings = settings.set(name, value).map_err(by_argument)?;
     }
     Ok(settings.open().map_err(by_argument)?)
 }
 
 /// The service with another time limit or another choice of retries; 0 keeps the present one.
 pub(super) fn with(service: &Service, timeout_ms: u32, repeats: i32) -> Outcome<Service> {
-    let repeats = chosen("repeats", repeats, &REPEATS)?;
+    let repeats = constant("repeats", repeats)?.map(str::parse).transpose()?;
     if timeout_ms > LONGEST_MS {
         return Err(Error::invalid_argument("timeout_ms", "must be at most an hour").into());
     }
@@ -188,4 +193,30 @@ fn with_functions(settings: Settings, (deliver, post, lookup): Functions) -> Set
     ];
     let given = functions.into_iter().filter(|(_, is_given)| *is_given);
     given.fold(settings, |settings, (name, _)| settings.note(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_the_places_of_names() {
+        for (option, number, name) in [
+            ("repeats", SECONDER_REPEATS_NONE, "none"),
+            ("repeats", SECONDER_REPEATS_QUESTIONS, "questions"),
+            ("repeats", SECONDER_REPEATS_ALL, "all"),
+            ("format", SECONDER_FORMAT_JSON, "json"),
+            ("format", SECONDER_FORMAT_XML, "xml"),
+            ("generation", SECONDER_GENERATION_CURRENT, "current"),
+            ("replies", SECONDER_GENERATION_OLDER, "older"),
+            ("callback_method", SECONDER_CALLBACK_METHOD_POST, "post"),
+            ("callback_method", SECONDER_CALLBACK_METHOD_GET, "get"),
+            ("sms_enabled", SECONDER_YES, "yes"),
+            ("sms_enabled", SECONDER_NO, "no"),
+        ] {
+            assert_eq!(constant(option, number).unwrap(), Some(name));
+        }
+        assert_eq!(constant("repeats", SECONDER_DEFAULT).unwrap(), None);
+        assert!(constant("format", 3).is_err() && constant("format", -1).is_err());
+    }
 }

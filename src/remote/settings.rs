@@ -6,8 +6,10 @@ use crate::model::ApiKey;
 #[cfg(feature = "https")]
 use crate::model::Secret;
 use crate::wire::{Format, Generation, Names};
+use crate::{Error, Result};
 #[cfg(feature = "https")]
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 #[derive(Clone)]
@@ -69,6 +71,19 @@ impl Default for RemoteSettings {
             nested_as_json: false,
             forwarding: false,
             names: Names::default(),
+        }
+    }
+}
+
+impl FromStr for Repeats {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Repeats> {
+        match name {
+            "none" => Ok(Repeats::None),
+            "questions" => Ok(Repeats::Questions),
+            "all" => Ok(Repeats::All),
+            _ => Err(Error::invalid_argument("repeats", "must be none, questions or all")),
         }
     }
 }

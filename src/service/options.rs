@@ -36,75 +36,75 @@ macro_rules! parameter {
 #[cfg(feature = "engine")]
 pub(super) use parameter;
 
-/// A place where an option is kept.
-trait Place<T> {
+/// A field that keeps the value of an option.
+trait Keep<T> {
     /// Keeps the value. Returns whether it is one that a URL can reject: a switch that is off has no effect anywhere.
-    fn put(&mut self, value: T) -> bool;
+    fn keep(&mut self, value: T) -> bool;
 }
 
-impl<T> Place<T> for Option<T> {
-    fn put(&mut self, value: T) -> bool {
+impl<T> Keep<T> for Option<T> {
+    fn keep(&mut self, value: T) -> bool {
         *self = Some(value);
         true
     }
 }
 
-impl Place<String> for Vec<String> {
-    fn put(&mut self, value: String) -> bool {
+impl Keep<String> for Vec<String> {
+    fn keep(&mut self, value: String) -> bool {
         self.push(value);
         true
     }
 }
 
-impl Place<String> for Option<Secret> {
-    fn put(&mut self, value: String) -> bool {
+impl Keep<String> for Option<Secret> {
+    fn keep(&mut self, value: String) -> bool {
         *self = Some(Secret::new(value));
         true
     }
 }
 
-impl Place<bool> for bool {
-    fn put(&mut self, value: bool) -> bool {
+impl Keep<bool> for bool {
+    fn keep(&mut self, value: bool) -> bool {
         *self = value;
         value
     }
 }
 
-macro_rules! place {
+macro_rules! keep {
     ($($kind:ty),*) => {$(
-        impl Place<$kind> for $kind {
-            fn put(&mut self, value: $kind) -> bool {
+        impl Keep<$kind> for $kind {
+            fn keep(&mut self, value: $kind) -> bool {
                 *self = value;
                 true
             }
         }
     )*};
 }
-place!(Duration, Format, Generation);
+keep!(Duration, Format, Generation);
 #[cfg(feature = "remote")]
-place!(Repeats);
+keep!(Repeats);
 
-/// A value as text.
-trait Written: Sized {
+/// A value that can be read from a text.
+trait FromText: Sized {
     /// The form of a text, to follow "must be".
     const FORM: &str = "text";
 
     fn read(text: &str) -> Option<Self>;
 }
 
-impl Written for String {
+impl FromText for String {
     fn read(text: &str) -> Option<String> {
         Some(text.to_owned())
     }
 }
 
-impl Written for PathBuf {
+impl FromText for PathBuf {
     fn read(text: &str) -> Option<PathBuf> {
         Some(text.into())
     }
 }
 
-impl Written for bool {
+impl FromText for bool {
     const FORM: &str = "yes or no";
 
     fn read(text: &str) -> Option<bool> {
@@ -116,7 +116,7 @@ impl Written for bool {
     }
 }
 
-impl Written for u32 {
+impl FromText for u32 {
     const FORM: &str = "the number of a user";
 
     fn read(text: &str) -> Option<u32> {
@@ -124,7 +124,7 @@ impl Written for u32 {
     }
 }
 
-impl Written for Duration {
+impl FromText for Duration {
     const FORM: &str = "a number of seconds above 0";
 
     fn read(text: &str) -> Option<Duration> {
@@ -133,7 +133,7 @@ impl Written for Duration {
     }
 }
 
-impl Written for Format {
+impl FromText for Format {
     const FORM: &str = "json or xml";
 
     fn read(text: &str) -> Option<Format> {
@@ -141,7 +141,7 @@ impl Written for Format {
     }
 }
 
-impl Written for Generation {
+impl FromText for Generation {
     const FORM: &str = "current or older";
 
     fn read(text: &str) -> Option<Generation> {
@@ -150,16 +150,11 @@ impl Written for Generation {
 }
 
 #[cfg(feature = "remote")]
-impl Written for Repeats {
+impl FromText for Repeats {
     const FORM: &str = "none, questions or all";
 
     fn read(text: &str) -> Option<Repeats> {
-        match text {
-            "none" => Some(Repeats::None),
-            "questions" => Some(Repeats::Questions),
-            "all" => Some(Repeats::All),
-            _ => None,
-        }
+        text.parse().ok()
     }
 }
 
@@ -206,7 +201,7 @@ macro_rules! setter {
         #[doc = ""]
         $(#[doc = $more])*
         pub fn $name(mut self, value: parameter!($kind)) -> Settings {
-            match self.$($part.)?$field.put(value.into()) {
+            match self.$($part.)?$field.keep(value.into()) {
                 true => self.note(stringify!($name)),
                 false => self,
             }
@@ -268,7 +263,7 @@ macro_rules! value {
     };
 }
 
-fn read<T: Written>(name: &'static str, text: &str) -> Result<T> {
+fn read<T: FromText>(name: &'static str, text: &str) -> Result<T> {
     T::read(text).ok_or_else(|| Error::invalid_argument(name, format!("must be {}", T::FORM)))
 }
 
@@ -389,6 +384,20 @@ mod tests {
                 }
                 other => panic!("{name}={text}: {other:?}"),
             }
+        }
+    }
+
+    /// The table, the types and the constants of C, which are places in the table, have the same names.
+    #[test]
+    fn every_choice_is_accepted_and_no_other_word() {
+        let settings = || Settings::new("https://x");
+        for option in OPEN_OPTIONS {
+            let SettingKind::Choice(names) = option.kind else { continue };
+            for name in names {
+                settings().set(option.argument, name).unwrap();
+            }
+            let error = settings().set(option.argument, "other").err().unwrap().to_string();
+            assert!(names.iter().all(|name| error.contains(name)), "{error}");
         }
     }
 

@@ -375,8 +375,12 @@ static void options_as_text(void)
     OPTIONS_INVALID("options", "token_length");
     OPTIONS_INVALID("options", "plan=a\nplan=b");
     OPTIONS_INVALID("options", "api_key=other");
-    OPTIONS_INVALID("settings", "tokens=8");
-    OPTIONS_INVALID("settings", "=8");
+    OPTIONS_INVALID("options", "tokens=8");
+    OPTIONS_INVALID("options", "=8");
+    CHECK(seconder_open_text(url, NULL, "plan=a\nc2VjcmV0=", &service, &error) == SECONDER_INVALID_ARGUMENT);
+    CHECK(strstr(seconder_error_message(error), "line 2") && !strstr(seconder_error_message(error), "c2Vj"));
+    seconder_error_free(error);
+    error = NULL;
     OPTIONS_INVALID("token_length", "token_length=many");
     OPTIONS_INVALID("token_length", "token_length=5");
     OPTIONS_INVALID("white_label", "white_label=maybe");

@@ -1,4 +1,4 @@
-"""What :func:`seconder.open` and :func:`seconder.open_async` do with their arguments."""
+"""Opens a service with the arguments of :func:`seconder.open` or :func:`seconder.open_async`."""
 
 from __future__ import annotations
 

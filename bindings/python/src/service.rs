@@ -90,7 +90,7 @@ impl Service {
 
     /// The same service with another choice of calls to repeat.
     fn with_repeats(&self, repeats: &Bound<'_, PyAny>) -> PyResult<Service> {
-        let given = settings::repeats(values::text("repeats", repeats)?);
+        let given = values::text("repeats", repeats)?.parse().map_err(Failure::from);
         let repeats = Some(given.map_err(|failure| failure.raise(repeats.py()))?);
         Ok(Service { repeats, ..self.another() })
     }

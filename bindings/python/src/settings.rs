@@ -6,7 +6,7 @@ use crate::sending::{Deliverer, Lookup, Poster};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::engine::{APP_SETTINGS, SettingKind};
-use seconder::remote::Repeats;
+use seconder::model::Secret;
 use seconder::{Error, OPEN_OPTIONS, Settings};
 use std::path::PathBuf;
 
@@ -48,7 +48,9 @@ pub(crate) fn read(url: &str, given: &Bound<'_, PyDict>) -> PyResult<Settings> {
     let mut settings = Settings::new(url);
     for (name, kind) in options.chain(of_application) {
         for text in given.texts(name, kind)? {
-            let set = settings.set_value(name, &text).map_err(|e| Settings::by_argument(e, false));
+            let set = settings
+                .set_value(name, text.expose())
+                .map_err(|e| Settings::by_argument(e, false));
             settings = set.map_err(|error| Failure::from(error).raise(given.0.py()))?;
         }
     }
@@ -62,11 +64,14 @@ pub(crate) fn read(url: &str, given: &Bound<'_, PyDict>) -> PyResult<Settings> {
 }
 
 impl Given<'_> {
-    /// The values of a setting as text; none for the default. Functions and names are no texts.
-    fn texts(&self, name: &'static str, kind: &SettingKind) -> PyResult<Vec<String>> {
+    /// The values of a setting as text, which may be secrets; none for the default. Functions and names are no texts.
+    fn texts(&self, name: &'static str, kind: &SettingKind) -> PyResult<Vec<Secret>> {
         let text = match kind {
             SettingKind::Function | SettingKind::Names => None,
-            SettingKind::List => return self.take(name, "be a list of strings"),
+            SettingKind::List => {
+                let texts = self.take::<Vec<String>>(name, "be a list of strings")?;
+                return Ok(texts.into_iter().map(Secret::new).collect());
+            }
             SettingKind::YesNo => self
                 .take::<Option<bool>>(name, "be True or False")?
                 .map(|is_set| if is_set { "yes" } else { "no" }.to_owned()),
@@ -83,10 +88,12 @@ impl Given<'_> {
                     Err(_) => return Err(invalid(name, "be a path in UTF-8").raise(self.0.py())),
                 },
             },
-            SettingKind::Limits | SettingKind::Texts => self.take(name, "be a mapping")?,
-            _ => self.take(name, "be text")?,
+            SettingKind::Limits | SettingKind::Texts => {
+                self.take::<Option<String>>(name, "be a mapping")?
+            }
+            _ => self.take::<Option<String>>(name, "be text")?,
         };
-        Ok(Vec::from_iter(text))
+        Ok(text.into_iter().map(Secret::new).collect())
     }
 }
 
@@ -102,13 +109,4 @@ fn with_functions(mut settings: Settings, given: &Given<'_>) -> PyResult<Setting
         settings = settings.lookup(Lookup(function));
     }
     Ok(settings)
-}
-
-pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
-    match name {
-        "none" => Ok(Repeats::None),
-        "questions" => Ok(Repeats::Questions),
-        "all" => Ok(Repeats::All),
-        _ => Err(invalid("repeats", "be none, questions or all")),
-    }
 }

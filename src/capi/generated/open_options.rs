@@ -5,7 +5,7 @@ use crate::capi::ffi::{Flag, Plain};
 use crate::capi::lookup::seconder_lookup;
 use crate::capi::names::seconder_names;
 use crate::capi::post::seconder_post;
-use crate::capi::settings::Given;
+use crate::capi::settings::Field;
 use crate::capi::userdata::seconder_userdata_free;
 use std::ffi::{c_char, c_void};
 
@@ -213,47 +213,47 @@ unsafe impl Plain for seconder_open_options {}
 
 impl seconder_open_options {
     /// The options but names and functions, by their names in other languages.
-    pub(in crate::capi) fn given(&self) -> [(&'static str, Given); 36] {
+    pub(in crate::capi) fn fields(&self) -> [(&'static str, Field); 36] {
         [
-            ("ca_file", Given::Text(self.ca_file)),
-            ("pins", Given::Texts("pins_count", self.pins, self.pins_count)),
-            ("client_certificate", Given::Text(self.client_certificate)),
-            ("client_key", Given::Text(self.client_key)),
-            ("proxy", Given::Text(self.proxy)),
+            ("ca_file", Field::Text(self.ca_file)),
+            ("pins", Field::Texts("pins_count", self.pins, self.pins_count)),
+            ("client_certificate", Field::Text(self.client_certificate)),
+            ("client_key", Field::Text(self.client_key)),
+            ("proxy", Field::Text(self.proxy)),
             (
                 "name_servers",
-                Given::Texts("name_servers_count", self.name_servers, self.name_servers_count),
+                Field::Texts("name_servers_count", self.name_servers, self.name_servers_count),
             ),
-            ("keyring", Given::Text(self.keyring)),
-            ("application_name", Given::Text(self.application_name)),
-            ("callback_url", Given::Text(self.callback_url)),
-            ("callback_ca_file", Given::Text(self.callback_ca_file)),
-            ("install_link", Given::Text(self.install_link)),
-            ("limits", Given::Text(self.limits)),
-            ("texts", Given::Text(self.texts)),
-            ("otp_domain", Given::Text(self.otp_domain)),
-            ("plan", Given::Text(self.plan)),
-            ("logo", Given::Text(self.logo)),
-            ("push_hosts", Given::Text(self.push_hosts)),
-            ("timeout", Given::Milliseconds(self.timeout_ms)),
-            ("repeats", Given::Choice(self.repeats)),
-            ("service_uid", Given::Number(self.service_uid)),
-            ("format", Given::Choice(self.format)),
-            ("generation", Given::Choice(self.generation)),
-            ("callback_method", Given::Choice(self.callback_method)),
-            ("callback_private", Given::Choice(self.callback_private)),
-            ("replies", Given::Choice(self.replies)),
-            ("offline_days", Given::NumberOrZero(self.offline_days)),
-            ("white_label", Given::Choice(self.white_label)),
-            ("sms_enabled", Given::Choice(self.sms_enabled)),
-            ("force_codes", Given::Choice(self.force_codes)),
-            ("approval_seconds", Given::Number(self.approval_seconds)),
-            ("token_length", Given::Number(self.token_length)),
-            ("authenticator_digits", Given::Number(self.authenticator_digits)),
-            ("authenticator_period", Given::Number(self.authenticator_period)),
-            ("allow_loopback_http", Given::Switch(self.allow_loopback_http)),
-            ("nested_as_json", Given::Switch(self.nested_as_json)),
-            ("must_exist", Given::Switch(self.must_exist)),
+            ("keyring", Field::Text(self.keyring)),
+            ("application_name", Field::Text(self.application_name)),
+            ("callback_url", Field::Text(self.callback_url)),
+            ("callback_ca_file", Field::Text(self.callback_ca_file)),
+            ("install_link", Field::Text(self.install_link)),
+            ("limits", Field::Text(self.limits)),
+            ("texts", Field::Text(self.texts)),
+            ("otp_domain", Field::Text(self.otp_domain)),
+            ("plan", Field::Text(self.plan)),
+            ("logo", Field::Text(self.logo)),
+            ("push_hosts", Field::Text(self.push_hosts)),
+            ("timeout", Field::Milliseconds(self.timeout_ms)),
+            ("repeats", Field::Choice(self.repeats)),
+            ("service_uid", Field::Number(self.service_uid)),
+            ("format", Field::Choice(self.format)),
+            ("generation", Field::Choice(self.generation)),
+            ("callback_method", Field::Choice(self.callback_method)),
+            ("callback_private", Field::Choice(self.callback_private)),
+            ("replies", Field::Choice(self.replies)),
+            ("offline_days", Field::NumberOrZero(self.offline_days)),
+            ("white_label", Field::Choice(self.white_label)),
+            ("sms_enabled", Field::Choice(self.sms_enabled)),
+            ("force_codes", Field::Choice(self.force_codes)),
+            ("approval_seconds", Field::Number(self.approval_seconds)),
+            ("token_length", Field::Number(self.token_length)),
+            ("authenticator_digits", Field::Number(self.authenticator_digits)),
+            ("authenticator_period", Field::Number(self.authenticator_period)),
+            ("allow_loopback_http", Field::Switch(self.allow_loopback_http)),
+            ("nested_as_json", Field::Switch(self.nested_as_json)),
+            ("must_exist", Field::Switch(self.must_exist)),
         ]
     }
 }

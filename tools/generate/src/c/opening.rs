@@ -54,7 +54,7 @@ pub(super) fn file(plan: &Plan<'_>) -> Result<String> {
     source.import("crate::capi::ffi", "Flag");
     source.import("crate::capi::ffi", "Plain");
     source.import("crate::capi::names", "seconder_names");
-    source.import("crate::capi::settings", "Given");
+    source.import("crate::capi::settings", "Field");
     source.import("crate::capi::userdata", "seconder_userdata_free");
     source.import("std::ffi", "c_char");
     source.import("std::ffi", "c_void");
@@ -75,12 +75,12 @@ pub(super) fn file(plan: &Plan<'_>) -> Result<String> {
     text += "}\n\n// SAFETY: numbers, pointers, and functions that may be NULL.\n\
              unsafe impl Plain for seconder_open_options {}\n";
     source.add(&text);
-    source.add(&given(&options));
+    source.add(&values(&options));
     Ok(source.finish())
 }
 
 /// The function that returns the values.
-fn given(options: &[&OpenOption]) -> String {
+fn values(options: &[&OpenOption]) -> String {
     let mut values = Vec::new();
     for option in options {
         let (kind, name) = (&option.kind, name(option));
@@ -94,12 +94,12 @@ fn given(options: &[&OpenOption]) -> String {
             OptionKind::NumberOrZero => format!("NumberOrZero(self.{name})"),
             _ => format!("Text(self.{name})"),
         };
-        values.push(format!("(\"{}\", Given::{value})", option.name));
+        values.push(format!("(\"{}\", Field::{value})", option.name));
     }
     format!(
         "impl seconder_open_options {{\n    \
          /// The options but names and functions, by their names in other languages.\n    \
-         pub(in crate::capi) fn given(&self) -> [(&'static str, Given); {}] {{\n        [{}]\n    }}\n}}\n",
+         pub(in crate::capi) fn fields(&self) -> [(&'static str, Field); {}] {{\n        [{}]\n    }}\n}}\n",
         values.len(),
         values.join(", ")
     )
@@ -232,8 +232,8 @@ mod tests {
             "    pub timeout_ms: u32,\n",
             "    /// Remote service: the format of responses: SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.\n",
             "    pub pins_count: usize,\n",
-            "(\"pins\", Given::Texts(\"pins_count\", self.pins, self.pins_count))",
-            "(\"offline_days\", Given::NumberOrZero(self.offline_days))",
+            "(\"pins\", Field::Texts(\"pins_count\", self.pins, self.pins_count))",
+            "(\"offline_days\", Field::NumberOrZero(self.offline_days))",
             "    pub lookup_userdata_free: seconder_userdata_free,\n",
         ] {
             assert!(text.contains(wanted), "{wanted}\n{text}");
