@@ -394,7 +394,7 @@ mod tests {
         for option in OPEN_OPTIONS {
             let SettingKind::Choice(names) = option.kind else { continue };
             for name in names {
-                settings().set(option.argument, name).unwrap();
+                drop(settings().set(option.argument, name).unwrap());
             }
             let error = settings().set(option.argument, "other").err().unwrap().to_string();
             assert!(names.iter().all(|name| error.contains(name)), "{error}");
