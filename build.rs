@@ -1,21 +1,6 @@
-//! Sets the shared library's soname when cargo links it, and generates the C header when it
-//! is tested.
+//! Generates the C header when it is tested.
 
-#[cfg(not(feature = "capi"))]
-fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
-}
-
-#[cfg(feature = "capi")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // For cargo-c, which links by itself: what `make` installs is linked by packaging/libraries.
-    // The soname has only the major number, so that a newer minor version can replace the library
-    // without relinking the programs that use it.
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libseconder.so.0");
-    // Dependencies keep data for the whole process, such as numbering plans of several megabytes.
-    // If the library could be unloaded, each dlclose() would leak it, and the next dlopen() would
-    // allocate it again.
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo:rerun-if-changed=build.rs");
     #[cfg(feature = "header")]
     header::write()?;
