@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 mod header {
     use std::path::Path;
 
-    /// The sources of the header, in the order in which the header presents them.
+    /// The sources of the header in src/capi, in the order in which the header presents them.
     const SOURCES: &[&str] = &[
         "status",
         "error",
@@ -69,6 +69,8 @@ mod header {
         "totp",
         "checks",
     ];
+    /// Those in the crate of the library, which come last.
+    const OF_LOGINS: &[&str] = &["prompt", "login"];
 
     pub(crate) fn write() -> Result<(), Box<dyn std::error::Error>> {
         let mut config = cbindgen::Config::from_file("cbindgen.toml")?;
@@ -79,8 +81,11 @@ mod header {
         for name in SOURCES {
             builder = builder.with_src(format!("src/capi/{name}.rs"));
         }
+        for name in OF_LOGINS {
+            builder = builder.with_src(format!("bindings/c/src/{name}.rs"));
+        }
         // Cargo then reruns this script only when the header can have changed.
-        for input in ["cbindgen.toml", "src/capi", "src/codes.rs", "Cargo.toml"] {
+        for input in ["cbindgen.toml", "src/capi", "bindings/c/src", "src/codes.rs", "Cargo.toml"] {
             println!("cargo:rerun-if-changed={input}");
         }
         let folder = std::env::var("OUT_DIR")?;

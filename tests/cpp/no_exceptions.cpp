@@ -29,6 +29,11 @@ int main()
         CHECK(service->try_verify("0000000", user->user_id(), force).status() == Status::token_wrong);
     CHECK(service->try_verify(code, user->user_id(), force).status() == Status::rate_limited);
 
+    const Converse leaves = [](const Prompt &) { return Conversed::no_answer; };
+    LoginOptions login;
+    login.settings = {"users=directory"};
+    CHECK(service->try_login("eve", leaves, login).status() == Status::login_unenrolled);
+
     CHECK(service->try_clear_sandbox());
     CHECK(service->try_user_status(user->user_id()).status() == Status::rejected);
 
