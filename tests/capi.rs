@@ -9,6 +9,8 @@ mod daemons;
 #[path = "capi/examples.rs"]
 mod examples;
 mod header;
+#[path = "capi/logins.rs"]
+mod logins;
 #[path = "capi/remote_service.rs"]
 mod remote_service;
 mod stub;
