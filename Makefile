@@ -27,7 +27,7 @@ WITH_A_TEST := --bins --lib --test tidy
 
 # The library for Rust, of which the demo and the library for C are made without compiling it again. Tests use their
 # own, and a demo on a fresh machine builds no more than it needs.
-RUST_LIBRARY := $(or $(RUST_LIBRARY),$(if $(filter demo,$(MAKECMDGOALS)),-p seconder --features capi --lib,$(TESTED) $(WITH_A_TEST)))
+RUST_LIBRARY := $(or $(RUST_LIBRARY),$(if $(filter demo,$(MAKECMDGOALS)),-p seconder -p seconder-c --lib,$(TESTED) $(WITH_A_TEST)))
 
 # Features are built one by one, so that none leans on another.
 FEATURES := "" callbacks engine postgres https unix client-certificates compact tls12 xml,unix engine,unix capi
@@ -35,15 +35,15 @@ FEATURES := "" callbacks engine postgres https unix client-certificates compact 
 # The library for C has two builds: full, and client, without the engine.
 C_BUILD ?= full
 C_FEATURES = $(C_FEATURES_$(C_BUILD))
-C_FEATURES_full := --features capi
-C_FEATURES_client := --no-default-features --features capi
+C_FEATURES_full := --features engine
+C_FEATURES_client := --no-default-features
 ifeq ($(C_FEATURES),)
 $(error C_BUILD=$(C_BUILD): there is no such build of the library for C: it is full or client)
 endif
 
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.
-C_LIBRARY := rustc -p seconder --lib $(C_FEATURES) --crate-type staticlib
+C_LIBRARY := rustc -p seconder-c --lib --crate-type staticlib
 PAM_MODULE := build -p seconder-pam
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 # For use. A login maps the module for seconds, so its size counts: without the texts of Debug, on
@@ -221,7 +221,7 @@ test-safety: panic-library c-library sanitized-library sanitized-module pam-modu
 # The library without an engine, with a function that panics.
 .PHONY: panic-library
 panic-library:
-	@$(CARGO) rustc -p seconder --lib --no-default-features --features panic-test --crate-type staticlib -q
+	@$(CARGO) $(C_LIBRARY) --no-default-features --features panic-test -q
 	@$(call link_libraries,$(TARGET)/debug,build/$@.linked)
 	@$(call install_libraries,build/$@.linked,build/$@)
 
@@ -232,7 +232,7 @@ SANITIZED := RUSTC_WORKSPACE_WRAPPER="$$PWD/tests/sanitized" $(CARGO)
 SANITIZED_MODULE := build/sanitized-module/pam_seconder.so
 .PHONY: sanitized-library
 sanitized-library:
-	@$(SANITIZED) rustc -p seconder --lib --features panic-test --crate-type staticlib -q
+	@$(SANITIZED) $(C_LIBRARY) --features panic-test -q
 	@LIBRARY_LDFLAGS=-Wl,-z,undefs $(call link_libraries,$(TARGET)/debug,build/$@.linked)
 	@$(call install_libraries,build/$@.linked,build/$@)
 
@@ -378,7 +378,7 @@ bench-release:
 	$(call say,Building what is compared)
 	for kind in thin full; do \
 		features=$$([ $$kind = thin ] && echo "$(C_FEATURES_client)" || echo "$(C_FEATURES_full)"); \
-		packaging/without-paths $(CARGO) rustc -q -p seconder --lib $$features --crate-type staticlib --release; \
+		packaging/without-paths $(CARGO) $(C_LIBRARY) -q $$features --release; \
 		$(call link_libraries,$(TARGET)/release,$(BENCH)/$$kind); \
 		packaging/split $(BENCH)/$$kind/libseconder.so; \
 		mv $(BENCH)/$$kind/libseconder.so $(BENCH)/$$kind/$(SONAME); \
@@ -403,7 +403,7 @@ $(TOOLS): tools-%:
 building = $(call say,Building $(1) ($(2) the first time))
 
 # Compiled by hand, because `cargo run --example demo` would also build the dependencies of the tests.
-WITH_LIBRARY = $(RUSTC) --edition 2024 --extern seconder=$(TARGET)/debug/libseconder.rlib -L dependency=$(TARGET)/debug/deps
+WITH_LIBRARY = $(RUSTC) --edition 2024 --extern $(1)=$(TARGET)/debug/lib$(1).rlib -L dependency=$(TARGET)/debug/deps
 .PHONY: rust-library
 rust-library:
 	$(call building,the library,a minute)
@@ -412,11 +412,11 @@ rust-library:
 .PHONY: rust-demo
 rust-demo: rust-library
 	@mkdir -p build
-	@$(WITH_LIBRARY) examples/demo.rs -o build/demo-rust
+	@$(call WITH_LIBRARY,seconder) examples/demo.rs -o build/demo-rust
 
 .PHONY: c-library
 c-library: rust-library
-	@echo 'extern crate seconder;' | $(WITH_LIBRARY) --crate-name seconder_c --crate-type staticlib -o $(TARGET)/debug/libseconder.a -
+	@echo 'extern crate seconder_c;' | $(call WITH_LIBRARY,seconder_c) --crate-name library --crate-type staticlib -o $(TARGET)/debug/libseconder_c.a -
 	@$(call link_libraries,$(TARGET)/debug,$(TARGET)/debug/install)
 	@$(call install_libraries,$(TARGET)/debug/install,build/lib)
 

@@ -1,21 +1,6 @@
-//! Sets the shared library's soname when cargo links it, and generates the C header when it
-//! is tested.
+//! Generates the C header when it is tested.
 
-#[cfg(not(feature = "capi"))]
-fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
-}
-
-#[cfg(feature = "capi")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // For cargo-c, which links by itself: what `make` installs is linked by packaging/libraries.
-    // The soname has only the major number, so that a newer minor version can replace the library
-    // without relinking the programs that use it.
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libseconder.so.0");
-    // Dependencies keep data for the whole process, such as numbering plans of several megabytes.
-    // If the library could be unloaded, each dlclose() would leak it, and the next dlopen() would
-    // allocate it again.
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo:rerun-if-changed=build.rs");
     #[cfg(feature = "header")]
     header::write()?;
@@ -27,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 mod header {
     use std::path::Path;
 
-    /// The sources of the header, in the order in which the header presents them.
+    /// The sources of the header in src/capi, in the order in which the header presents them.
     const SOURCES: &[&str] = &[
         "status",
         "error",
@@ -84,6 +69,8 @@ mod header {
         "totp",
         "checks",
     ];
+    /// Those in the crate of the library, which come last.
+    const OF_LOGINS: &[&str] = &["prompt", "login"];
 
     pub(crate) fn write() -> Result<(), Box<dyn std::error::Error>> {
         let mut config = cbindgen::Config::from_file("cbindgen.toml")?;
@@ -94,8 +81,11 @@ mod header {
         for name in SOURCES {
             builder = builder.with_src(format!("src/capi/{name}.rs"));
         }
+        for name in OF_LOGINS {
+            builder = builder.with_src(format!("bindings/c/src/{name}.rs"));
+        }
         // Cargo then reruns this script only when the header can have changed.
-        for input in ["cbindgen.toml", "src/capi", "src/codes.rs", "Cargo.toml"] {
+        for input in ["cbindgen.toml", "src/capi", "bindings/c/src", "src/codes.rs", "Cargo.toml"] {
             println!("cargo:rerun-if-changed={input}");
         }
         let folder = std::env::var("OUT_DIR")?;

@@ -5,7 +5,8 @@
  * Status      A function that can fail returns a seconder_status. SECONDER_OK is 0 and is the only
  *             success: never let anyone in after any other status. The description of a function
  *             does not list every status: an invalid argument is always SECONDER_INVALID_ARGUMENT,
- *             and a call may end with any status from SECONDER_UNAUTHORIZED on (interface 7).
+ *             and a call may end with any status from SECONDER_UNAUTHORIZED to SECONDER_CANCELLED
+ *             (interface 7).
  * Errors      The last argument may be the address of a seconder_error pointer, or NULL. The
  *             pointer is set to NULL first, and to a new error for every status but SECONDER_OK.
  *             Free it with seconder_error_free() before its address is passed again.
@@ -150,7 +151,8 @@ extern "C" {
 /**
  * The call succeeded. From seconder_verify(), seconder_confirm_authenticator(),
  * seconder_check_phone_verification() and seconder_totp_check() it means that the code was checked
- * and is correct, and from seconder_recognise() that the browser is recognised.
+ * and is correct, from seconder_recognise() that the browser is recognised, and from seconder_login()
+ * that a code is correct or the user approved the login.
  */
 #define SECONDER_OK 0
 
@@ -241,6 +243,46 @@ extern "C" {
  * seconder_error_retry_safe() says whether the request may have been sent.
  */
 #define SECONDER_CANCELLED 20
+
+/**
+ * From seconder_login(): the user did not give a right code or approve the login, or the service or a
+ * limit of the application rejected the user.
+ */
+#define SECONDER_LOGIN_DENIED 30
+
+/**
+ * From seconder_login(): the user has too many wrong attempts, and may try again later.
+ */
+#define SECONDER_LOGIN_LOCKED 31
+
+/**
+ * From seconder_login(): the service does not know the user.
+ */
+#define SECONDER_LOGIN_UNENROLLED 32
+
+/**
+ * From seconder_login(): the user cannot be asked, or has not answered.
+ */
+#define SECONDER_LOGIN_NO_ANSWER 33
+
+/**
+ * From seconder_login(): the configuration excepts the user or the network from the second factor.
+ * Nothing was checked.
+ */
+#define SECONDER_LOGIN_EXCEPTED 34
+
+/**
+ * From seconder_login(): the user is unknown to the service, and the configuration says
+ * `unenrolled=ignore`; or the service could not be asked, and it says `on_trouble=ignore`. Nothing was
+ * checked.
+ */
+#define SECONDER_LOGIN_IGNORED 35
+
+/**
+ * From seconder_login(): the configuration, the map of users or a file of theirs has errors, or the
+ * service does not accept the API key or this process, which is for the operator to fix.
+ */
+#define SECONDER_LOGIN_MISCONFIGURED 36
 
 /**
  * No stage: the error is not SECONDER_UNAVAILABLE.
@@ -436,6 +478,65 @@ extern "C" {
 #define SECONDER_FOREVER -1
 
 /**
+ * The kind of a prompt: a question. What the user types must not be seen.
+ */
+#define SECONDER_PROMPT_ECHO_OFF 1
+
+/**
+ * A question. What the user types may be seen.
+ */
+#define SECONDER_PROMPT_ECHO_ON 2
+
+/**
+ * A text that informs the user.
+ */
+#define SECONDER_PROMPT_INFO 3
+
+/**
+ * A text about something that failed.
+ */
+#define SECONDER_PROMPT_ERROR 4
+
+/**
+ * No text: the user is waited for, who may press Enter to give up an approval request.
+ */
+#define SECONDER_PROMPT_WAIT 5
+
+/**
+ * The password that the user typed in one field with the code (`first_pass=with_code`), for the program
+ * to check. It is not to be shown, and comes last, only if the second factor is right or not required.
+ */
+#define SECONDER_PROMPT_PASSWORD 6
+
+/**
+ * From a converse function: the user can no longer answer. The login ends.
+ */
+#define SECONDER_CONVERSE_NO_ANSWER 0
+
+/**
+ * From a converse function: the text was shown, or the question was answered by
+ * seconder_prompt_set_answer(), or the user who is waited for has pressed Enter, or the program has
+ * taken the password.
+ */
+#define SECONDER_CONVERSE_DONE 1
+
+/**
+ * From a converse function: the user has not answered yet, or not pressed Enter. The function is called
+ * again with the same prompt.
+ */
+#define SECONDER_CONVERSE_NOT_YET 2
+
+/**
+ * To a journal function: the decision about a login and its reason.
+ */
+#define SECONDER_JOURNAL_NOTICE 1
+
+/**
+ * To a journal function: something that the operator has to mend.
+ */
+#define SECONDER_JOURNAL_ERROR 2
+
+/**
  * The service's record of an application (interface 2.3).
  */
 typedef struct seconder_application seconder_application;
@@ -549,6 +650,11 @@ typedef struct seconder_phone_verification_record seconder_phone_verification_re
  * A verification that was started: a code was sent to the number.
  */
 typedef struct seconder_phone_verification_started seconder_phone_verification_started;
+
+/**
+ * A text for a user who logs in. It is valid until the converse function returns, and wiped then.
+ */
+typedef struct seconder_prompt seconder_prompt;
 
 /**
  * The recovery codes of a user. Anyone who has one can log in with it once.
@@ -1748,6 +1854,83 @@ typedef struct seconder_totp_options {
      */
     uint32_t period;
 } seconder_totp_options;
+
+/**
+ * Reaches the user who logs in: shows the text of the prompt or waits, as seconder_prompt_kind()
+ * requires, and returns one of SECONDER_CONVERSE_.... Any number that it should not return is taken for
+ * SECONDER_CONVERSE_NO_ANSWER, so a function returns that for a kind that it does not know.
+ *
+ * It runs inside seconder_login(), on the same thread, and may take as long as the user does. One that
+ * returns SECONDER_CONVERSE_NOT_YET at least every 100 ms lets seconder_service_cancel() end a login
+ * that waits for the user. It must return normally: it must not be left by longjmp() or a C++ exception.
+ */
+typedef int32_t (*seconder_converse)(const struct seconder_prompt *prompt, void *converse_userdata);
+
+/**
+ * Writes a line for the operator, such as to syslog: one SECONDER_JOURNAL_NOTICE for each login, such as
+ * "login of ada by ftpd from 192.0.2.7: accepted (by a code)", and any SECONDER_JOURNAL_ERROR before it.
+ *
+ * `line` is UTF-8 without a line feed, never contains what the user typed, a code or a key, and is valid
+ * until the function returns. It runs inside seconder_login(), on the same thread. It must return
+ * normally: it must not be left by longjmp() or a C++ exception.
+ */
+typedef void (*seconder_journal)(int32_t kind, const char *line, void *journal_userdata);
+
+/**
+ * Options of seconder_login().
+ */
+typedef struct seconder_login_options {
+    /**
+     * The service's user of the login name, if the program knows it. Default: it is looked up as the key
+     * `users` says, by default in the file /etc/seconder/users.
+     */
+    uint64_t user_id;
+    /**
+     * The address of the machine that the user comes from: for the key `trusted_networks`, the user's
+     * phone and the log. Default: not known.
+     */
+    const char *remote;
+    /**
+     * The name of the program, such as "ftpd", for the user's phone and the log. Default: "a program".
+     */
+    const char *program;
+    /**
+     * The text that the user typed before: a password, a code, or both in one field, as the key
+     * `first_pass` says. Default: none.
+     */
+    const char *typed;
+    /**
+     * The absolute path of a configuration: seconder-pam.conf(5). Default: no file is read, and each key
+     * has its default.
+     */
+    const char *config_file;
+    /**
+     * Keys of the configuration that override the file, each as "key=value", such as "users=directory".
+     */
+    const char *const *settings;
+    /**
+     * The number of texts at `settings`, at most 1000.
+     */
+    size_t settings_count;
+    /**
+     * The function that writes for the operator. Default: nothing is written.
+     */
+    seconder_journal journal;
+    /**
+     * Passed to the journal function. It is used until seconder_login() returns.
+     */
+    void *journal_userdata;
+    /**
+     * Set if texts reach the user only with the next question. A user who is to approve the login on the
+     * phone is then asked to press Enter afterwards, instead of being waited for.
+     */
+    bool holds_text_back;
+    /**
+     * Set if the user has given the answer to the first question already, so that nothing is sent before
+     * it is asked.
+     */
+    bool answered;
+} seconder_login_options;
 
 /**
  * The name of a status as in the header, such as "SECONDER_OK", for a log. "unknown" for a number
@@ -4096,6 +4279,74 @@ bool seconder_is_well_formed_uuid(const char *text);
  * that dashes, periods or spaces may separate. False for NULL.
  */
 bool seconder_is_well_formed_phone_number(const char *text);
+
+/**
+ * The kind of the prompt, one of SECONDER_PROMPT_...; 0 for a NULL argument.
+ */
+int32_t seconder_prompt_kind(const struct seconder_prompt *prompt);
+
+/**
+ * The text to show, in English, without a line feed at its end: a question ends with a space. Empty for
+ * SECONDER_PROMPT_WAIT. NULL only for a NULL argument.
+ */
+const char *seconder_prompt_text(const struct seconder_prompt *prompt);
+
+/**
+ * For SECONDER_PROMPT_WAIT: how long the function is to wait at most for the user, in milliseconds.
+ * One that cannot notice that the user presses Enter, or hangs up, need not wait. 0 for other kinds.
+ */
+uint32_t seconder_prompt_wait_ms(const struct seconder_prompt *prompt);
+
+/**
+ * Returns whether the function was called with this prompt before, and returned
+ * SECONDER_CONVERSE_NOT_YET: its text is on the screen already.
+ */
+bool seconder_prompt_repeated(const struct seconder_prompt *prompt);
+
+/**
+ * For the converse function, before it returns SECONDER_CONVERSE_DONE for a question: what the user
+ * typed, without the end of the line. It is copied, and the copy is wiped; the program wipes its own. An
+ * empty text is an answer too. NULL means no answer.
+ */
+void seconder_prompt_set_answer(const struct seconder_prompt *prompt,
+                                const char *text);
+
+/**
+ * Asks a user who logs in for the second factor, and decides: in one call, what pam_seconder(8) and
+ * seconder-login(8) do. It finds the service's user of the login name; offers the factors that the user
+ * has; sends a code, or an approval request whose response it waits for; and checks codes. With the key
+ * `offline=yes`, it also prepares logins for when the service cannot be reached, and checks codes itself
+ * then. The configuration has the keys of the PAM module's: seconder-pam.conf(5).
+ *
+ * `service` makes the calls. The keys that say how to connect to a service, such as `url`, are errors
+ * then. NULL: the service that the configuration names is opened for this login.
+ *
+ * `login` is the login name, which the user may have chosen: one that no user can have is denied.
+ * `converse` reaches the user, and is passed `converse_userdata`. NULL: the user cannot be asked, and
+ * only what was `typed` before is checked.
+ *
+ * Only SECONDER_OK lets the user in: a code was checked and is right, or the user approved the login.
+ * SECONDER_LOGIN_DENIED, SECONDER_LOGIN_LOCKED, SECONDER_LOGIN_UNENROLLED and SECONDER_LOGIN_NO_ANSWER
+ * are for the user; SECONDER_LOGIN_MISCONFIGURED and SECONDER_INVALID_RESPONSE are for the operator; and
+ * after SECONDER_UNAVAILABLE, another attempt may succeed. SECONDER_LOGIN_EXCEPTED and
+ * SECONDER_LOGIN_IGNORED mean that nothing was checked because the configuration says so: a program may
+ * let such users in with their password alone. SECONDER_CANCELLED if seconder_service_cancel() ended the
+ * calls of `service`. The message of the error has the decision and its reason, for a log.
+ *
+ * It returns when the login has ended, and so takes as long as the user does. Many threads may log users
+ * in at once. Files of the configuration must belong to root or to the effective user of the process, and
+ * the folder of the key `offline_cache` to the latter. The accounts of the machine are read as by
+ * getpwnam(3). No program is started, so the value `command:` of the key `users` is an error: set `user_id`
+ * instead. SECONDER_INVALID_ARGUMENT on other systems than Linux.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_login(const struct seconder_service *service,
+                               const char *login,
+                               seconder_converse converse,
+                               void *converse_userdata,
+                               const struct seconder_login_options *options,
+                               size_t options_size,
+                               struct seconder_error **error);
 
 #ifdef __cplusplus
 }

@@ -85,6 +85,13 @@ enum class Status : std::int32_t {
     internal = SECONDER_INTERNAL,
     stopped = SECONDER_STOPPED,
     cancelled = SECONDER_CANCELLED,
+    login_denied = SECONDER_LOGIN_DENIED,
+    login_locked = SECONDER_LOGIN_LOCKED,
+    login_unenrolled = SECONDER_LOGIN_UNENROLLED,
+    login_no_answer = SECONDER_LOGIN_NO_ANSWER,
+    login_excepted = SECONDER_LOGIN_EXCEPTED,
+    login_ignored = SECONDER_LOGIN_IGNORED,
+    login_misconfigured = SECONDER_LOGIN_MISCONFIGURED,
 };
 
 /// The name of a status in C, such as "SECONDER_OK", for a log; "unknown" for a value that the
@@ -158,6 +165,32 @@ enum class Algorithm : std::int32_t {
     sha1 = SECONDER_ALGORITHM_SHA1,
     sha256 = SECONDER_ALGORITHM_SHA256,
     sha512 = SECONDER_ALGORITHM_SHA512,
+};
+
+/// The kind of a Prompt, by which a Converse function shows it, asks or waits.
+enum class PromptKind : std::int32_t {
+    echo_off = SECONDER_PROMPT_ECHO_OFF,
+    echo_on = SECONDER_PROMPT_ECHO_ON,
+    info = SECONDER_PROMPT_INFO,
+    error = SECONDER_PROMPT_ERROR,
+    wait = SECONDER_PROMPT_WAIT,
+    password = SECONDER_PROMPT_PASSWORD,
+};
+
+/// The result of a Converse function.
+enum class Conversed : std::int32_t {
+    /// The user can no longer answer: the login ends.
+    no_answer = SECONDER_CONVERSE_NO_ANSWER,
+    /// The text was shown, or the question answered by Prompt::answer(), or Enter pressed.
+    done = SECONDER_CONVERSE_DONE,
+    /// Not yet: the function is called again.
+    not_yet = SECONDER_CONVERSE_NOT_YET,
+};
+
+/// The kind of a line for the operator.
+enum class JournalKind : std::int32_t {
+    notice = SECONDER_JOURNAL_NOTICE,
+    error = SECONDER_JOURNAL_ERROR,
 };
 
 /// In place of a number of seconds: no expiry.
@@ -806,6 +839,51 @@ struct CallRecord {
 /// Logs a call. An exception is ignored. Many threads may run it at once.
 using Log = std::function<void(const CallRecord &)>;
 
+/// A text for a user who logs in, valid while the Converse function runs.
+class Prompt {
+public:
+    explicit Prompt(const seconder_prompt *prompt) noexcept : prompt_(prompt) {}
+    Prompt(const Prompt &) = delete;
+    Prompt &operator=(const Prompt &) = delete;
+
+    PromptKind kind() const noexcept
+    {
+        return static_cast<PromptKind>(seconder_prompt_kind(prompt_));
+    }
+    /// The text to show, in English. A question ends with a space.
+    std::string_view text() const noexcept { return detail::view(seconder_prompt_text(prompt_)); }
+    /// The longest time to wait for the user to press Enter, for PromptKind::wait.
+    std::chrono::milliseconds wait() const noexcept
+    {
+        return std::chrono::milliseconds(seconder_prompt_wait_ms(prompt_));
+    }
+    /// Returns whether the function was called with it before, so that its text was shown.
+    bool repeated() const noexcept { return seconder_prompt_repeated(prompt_); }
+    /// Answers the question with what the user typed. The function then returns this result.
+    [[nodiscard]] Conversed answer(const Text &typed) const noexcept
+    {
+        seconder_prompt_set_answer(prompt_, typed.c_str());
+        return Conversed::done;
+    }
+
+private:
+    const seconder_prompt *prompt_;
+};
+
+/// Reaches the user who logs in: see seconder_converse. An exception is no answer, which ends the
+/// login.
+using Converse = std::function<Conversed(const Prompt &)>;
+
+/// A line for the operator: the decision about a login, or something to mend.
+struct JournalLine {
+    JournalKind kind;
+    /// Without secrets. Valid while the function runs.
+    std::string_view text;
+};
+
+/// Writes a line for the operator. An exception is ignored.
+using Journal = std::function<void(const JournalLine &)>;
+
 namespace detail {
 
 /// Owns the reply of seconder_run_jobs() until it is read.
@@ -860,6 +938,22 @@ inline std::int32_t run_stop(void *function) noexcept
 {
     const auto &stop = *static_cast<const Stop *>(function);
     return within(true, [&] { return stop(); }) ? 1 : 0;
+}
+
+inline std::int32_t run_converse(const seconder_prompt *prompt, void *function) noexcept
+{
+    const auto &converse = *static_cast<const Converse *>(function);
+    return static_cast<std::int32_t>(
+        within(Conversed::no_answer, [&] { return converse(Prompt(prompt)); }));
+}
+
+inline void run_journal(std::int32_t kind, const char *line, void *function) noexcept
+{
+    const auto &journal = *static_cast<const Journal *>(function);
+    within(false, [&] {
+        journal(JournalLine{static_cast<JournalKind>(kind), view(line)});
+        return true;
+    });
 }
 
 inline void run_log(seconder_status status, const char *line, std::uint64_t duration_us,
@@ -1132,6 +1226,47 @@ struct AuditOptions {
     std::optional<std::string> user_ip = {};
     std::optional<std::string> operator_name = {};
 };
+
+/// Options of login(), documented in seconder_login_options.
+struct LoginOptions {
+    /// 0 is looked up.
+    std::uint64_t user_id = 0;
+    std::optional<std::string> remote = {};
+    std::optional<std::string> program = {};
+    std::optional<std::string> typed = {};
+    std::optional<std::string> config_file = {};
+    /// Such as "users=directory".
+    std::vector<std::string> settings = {};
+    Journal journal = {};
+    bool holds_text_back = false;
+    bool answered = false;
+};
+
+namespace detail {
+
+inline Result<void> login(const seconder_service *service, const Text &login,
+                          const Converse &converse, const LoginOptions &options)
+{
+    const std::vector<const char *> settings = texts(options.settings);
+    seconder_login_options c = {};
+    c.user_id = options.user_id;
+    c.remote = text(options.remote);
+    c.program = text(options.program);
+    c.typed = text(options.typed);
+    c.config_file = text(options.config_file);
+    c.settings = settings.data();
+    c.settings_count = settings.size();
+    if (options.journal) {
+        c.journal = run_journal;
+        c.journal_userdata = const_cast<Journal *>(&options.journal);
+    }
+    c.holds_text_back = options.holds_text_back;
+    c.answered = options.answered;
+    return run(seconder_login, service, login.c_str(), converse ? run_converse : nullptr,
+               const_cast<Converse *>(&converse), &c, sizeof c);
+}
+
+} // namespace detail
 
 /// An enrolled user.
 class UserCreated : public detail::Handle<seconder_user_created, seconder_user_created_free> {
@@ -2623,6 +2758,14 @@ public:
                                       detail::from_now(deadline), &c, sizeof c);
     }
 
+    /// Asks a user who logs in for the second factor, and decides: see seconder_login(). It fails
+    /// unless the user may log in. Without a function, only what was typed before is checked.
+    Result<void> try_login(const Text &login, const Converse &converse,
+                           const LoginOptions &options = {}) const
+    {
+        return detail::login(get(), login, converse, options);
+    }
+
     /// Registers a device, with an engine in this process.
     Result<Device> try_register_device(std::uint64_t user_id, const Text &device_type) const
     {
@@ -2720,6 +2863,13 @@ public:
                                const WaitForApprovalOptions &options = {}) const
     {
         return try_wait_for_approval(uuid, user_id, deadline, options).value();
+    }
+
+    /// Asks a user who logs in for the second factor, and decides: see seconder_login(). It fails
+    /// unless the user may log in. Without a function, only what was typed before is checked.
+    void login(const Text &login, const Converse &converse, const LoginOptions &options = {}) const
+    {
+        try_login(login, converse, options).value();
     }
 
     /// Registers a device, with an engine in this process.
@@ -3173,6 +3323,13 @@ inline Result<Service> try_open(const Text &url, const Text &api_key = nullptr,
     return detail::call<Service>(seconder_open, url.c_str(), api_key.c_str(), &c, sizeof c);
 }
 
+/// The same as Service::try_login(), with the service that the configuration names.
+inline Result<void> try_login(const Text &login, const Converse &converse,
+                              const LoginOptions &options = {})
+{
+    return detail::login(nullptr, login, converse, options);
+}
+
 /// A callback as it was received. Leave missing fields empty.
 struct Callback {
     /// The callback URL as configured with the service. Never take it from the request's Host
@@ -3456,6 +3613,12 @@ inline Result<void> try_check_offline(const OfflinePrepared &codes, std::uint64_
 inline Service open(const Text &url, const Text &api_key = nullptr, const OpenOptions &options = {})
 {
     return try_open(url, api_key, options).value();
+}
+
+/// The same as Service::try_login(), with the service that the configuration names.
+inline void login(const Text &login, const Converse &converse, const LoginOptions &options = {})
+{
+    try_login(login, converse, options).value();
 }
 
 /// Verifies a callback's signature and parses it. The user may have denied the request: check

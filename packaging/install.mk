@@ -46,7 +46,7 @@ HARDENED := CFLAGS="$$(cat packaging/c-flags) $${CFLAGS-}"
 
 .PHONY: release
 release: ## Builds what `make install` installs
-	$(HARDENED) packaging/without-paths $(CARGO) $(C_LIBRARY) --release
+	$(HARDENED) packaging/without-paths $(CARGO) $(C_LIBRARY) $(C_FEATURES) --release
 	$(HARDENED) packaging/without-paths $(CARGO) build --release -p seconder-server
 	$(HARDENED) packaging/without-paths $(CARGO) build --release -p seconder-login
 	$(HARDENED) $(PAM_RELEASE)
@@ -140,7 +140,7 @@ fill_in = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SON
 	-e "s|@CMAKE_TO_INCLUDE@|$$(realpath -ms --relative-to='$(CMAKEDIR)' '$(INCLUDEDIR)')|"
 
 # Makes the libraries that are installed of the one that cargo left in folder $(1), in folder $(2).
-link_libraries = CC="$(CC)" packaging/libraries "$(1)/libseconder.a" "$(2)" $(VERSION)
+link_libraries = CC="$(CC)" packaging/libraries "$(1)/libseconder_c.a" "$(2)" $(VERSION)
 
 # Installs the libraries from folder $(1) into folder $(2), under the names that linkers and loaders
 # look for.

@@ -3,7 +3,7 @@
 //! A function here reads C's arguments, builds the call of [`crate::calls`] from them and leaves
 //! the rest to the library. [`generated`] holds the functions of the calls, which tools/generate
 //! writes. [`ffi`] holds what they all share: one wrapper that catches panics and reports errors,
-//! and one conversion for each kind of argument.
+//! and one conversion for each kind of argument. Whole logins are in the crate `seconder-c`, which uses [`shared`].
 
 #![allow(unsafe_code, reason = "the header states what Rust's types cannot express")]
 #![allow(non_camel_case_types, reason = "types are named as C programs see them")]
@@ -41,6 +41,8 @@ mod panics;
 mod plain;
 pub mod post;
 mod settings;
+#[doc(hidden)]
+pub mod shared;
 pub mod status;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,8 @@ mod daemons;
 #[path = "capi/examples.rs"]
 mod examples;
 mod header;
+#[path = "capi/logins.rs"]
+mod logins;
 #[path = "capi/remote_service.rs"]
 mod remote_service;
 mod stub;
@@ -46,6 +48,7 @@ const PROGRAMS: &[&str] = &[
     "operate",
     "browsers",
     "factors",
+    "login",
     "leaks",
     "threads",
     "two_sqlites",
@@ -58,7 +61,7 @@ const INCLUDES: &str = "#include \"seconder.h\"\n#include \"seconder.h\"\n";
 fn the_header_is_up_to_date() {
     assert!(
         header() == fs::read_to_string(root().join("include/seconder.h")).unwrap_or_default(),
-        "include/seconder.h:1: is not up to date with src/capi. Regenerate it with `make header`"
+        "include/seconder.h:1: is not up to date with its sources. Regenerate it with `make header`"
     );
 }
 

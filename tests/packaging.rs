@@ -13,14 +13,17 @@ use std::process::Command;
 /// Every header is installed, by `make install` and by cargo-c. A template of one is not.
 #[test]
 fn every_header_is_installed() {
-    let (makefile, manifest) = (read("packaging/install.mk"), read("Cargo.toml"));
+    let (makefile, manifest) = (read("packaging/install.mk"), read("bindings/c/Cargo.toml"));
     let files = fs::read_dir(root().join("include")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     for name in names.filter(|name| !name.ends_with(".in")) {
         let path = format!("include/{name}");
         assert!(makefile.contains(&path), "packaging/install.mk: does not install {path}");
-        let asset = format!("{{ from = \"{path}\", to = \"\" }}");
-        assert!(manifest.contains(&asset), "Cargo.toml: metadata.capi.install lacks {asset}");
+        let asset = format!("{{ from = \"../../{path}\", to = \"\" }}");
+        assert!(
+            manifest.contains(&asset),
+            "bindings/c/Cargo.toml: metadata.capi.install lacks {asset}"
+        );
     }
     assert!(![makefile, manifest].iter().any(|text| text.contains(".hpp.in")));
 }

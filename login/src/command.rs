@@ -19,7 +19,25 @@ const INTERVAL: Duration = Duration::from_millis(2);
 /// The time that a killed program may take to end.
 const DYING: Duration = Duration::from_secs(2);
 
-/// Runs the program and returns the id that it prints for a login name; `None` if it prints [`NOBODY`].
+/// Runs a program for a login, and returns the id that it prints for a login name; `None` if it prints `none`. The error
+/// is the reason why there is no result.
+pub type RunCommand =
+    fn(program: &Path, login: &str, timeout: Duration) -> Result<Option<UserId>, String>;
+
+/// Runs the program, and returns the id that it prints for a login name; `None` if it prints `none`.
+///
+/// # Errors
+/// The reason why there is no result.
+pub fn run_command(
+    program: &Path,
+    login: &str,
+    timeout: Duration,
+) -> Result<Option<UserId>, String> {
+    run_prepared(program, login, timeout, |_| {})
+}
+
+/// Runs the program as [`run_command`] does, after `prepare` has changed how it starts: for a process with descriptors
+/// that it would inherit, which only unsafe code can close.
 ///
 /// The program gets nothing but the name: no environment, no input, a process group of its own. Its status is not known
 /// where the host process ignores SIGCHLD or reaps every child itself. Its output then decides alone, and so must be a
@@ -27,11 +45,11 @@ const DYING: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// The reason why there is no result.
-pub(crate) fn run(
+pub fn run_prepared(
     program: &Path,
     login: &str,
     timeout: Duration,
-    prepare: Option<fn(&mut Command)>,
+    prepare: fn(&mut Command),
 ) -> Result<Option<UserId>, String> {
     let mut command = Command::new(program);
     command
@@ -42,9 +60,7 @@ pub(crate) fn run(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    if let Some(prepare) = prepare {
-        prepare(&mut command);
-    }
+    prepare(&mut command);
     let began = Instant::now();
     let mut child = command.spawn().map_err(|error| format!("cannot be run: {error}"))?;
     let output = match child.stdout.take() {

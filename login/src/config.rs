@@ -9,6 +9,7 @@ pub use keys::{KEYS, Key, Needs};
 
 pub(crate) use entries::{Place, lines};
 
+use crate::Backend;
 use crate::networks::Network;
 use crate::trusted_file::{self, Readers};
 use entries::{Entries, of_arguments, of_text};
@@ -119,28 +120,48 @@ pub struct Offline {
     pub logins: u32,
 }
 
+/// The sources of a configuration.
+#[derive(Clone, Copy, Default)]
+pub struct Sources<'a> {
+    /// The file, unless an argument `conf=FILE` names another one. `None`: the arguments are everything.
+    pub file: Option<&'a Path>,
+    /// Arguments such as `tries=2`, which override the file.
+    pub arguments: &'a [&'a str],
+    /// Set if the program has opened the service itself. Then the keys that say how to are errors.
+    pub opened: Option<Opened<'a>>,
+}
+
+/// A service that the program has opened.
+#[derive(Clone, Copy)]
+pub struct Opened<'a> {
+    /// Makes the calls of logins.
+    pub backend: &'a dyn Backend,
+    /// The URL of a remote service, to which the cache of offline logins belongs; `None` for an engine in this
+    /// process, which is always reached.
+    pub remote_url: Option<&'a str>,
+}
+
+impl<'a> Sources<'a> {
+    /// Returns a file and the arguments that override it.
+    pub fn new(file: &'a Path, arguments: &'a [&'a str]) -> Sources<'a> {
+        Sources { file: Some(file), arguments, opened: None }
+    }
+}
+
 impl Config {
-    /// Reads a configuration, with arguments such as `tries=2`, which override it. The argument
-    /// `conf=FILE` names another file.
+    /// Reads a configuration.
     ///
     /// # Errors
     /// All errors.
-    pub fn read(file: &Path, arguments: &[&str]) -> Result<Config, Vec<Problem>> {
+    pub fn read(sources: &Sources<'_>) -> Result<Config, Vec<Problem>> {
         let mut problems = Vec::new();
-        let (named, overriding) = of_arguments(arguments, &mut problems);
-        let file = named.as_deref().unwrap_or(file);
-        let entries = match trusted_file::read(file, Readers::All) {
-            Ok(text) => {
-                let entries = of_text(text.expose(), file, &mut problems);
-                check_proxy(file, &entries, &mut problems);
-                entries
-            }
-            Err(reason) => {
-                problems.push(Place::file(file).problem(reason));
-                Entries::new()
-            }
+        let (named, overriding) = of_arguments(sources.arguments, &mut problems);
+        let mut entries = match named.as_deref().or(sources.file) {
+            Some(file) => of_file(file, &mut problems),
+            None => Entries::new(),
         };
-        Config::of(entries, overriding, problems)
+        entries.extend(overriding);
+        Config::of(entries, sources.opened, problems)
     }
 
     /// Parses the configuration that a text describes, as if it were in this file.
@@ -149,18 +170,18 @@ impl Config {
     /// As [`Config::read`].
     pub fn parse(text: &str, file: &Path, arguments: &[&str]) -> Result<Config, Vec<Problem>> {
         let mut problems = Vec::new();
-        let entries = of_text(text, file, &mut problems);
+        let mut entries = of_text(text, file, &mut problems);
         let (_, overriding) = of_arguments(arguments, &mut problems);
-        Config::of(entries, overriding, problems)
+        entries.extend(overriding);
+        Config::of(entries, None, problems)
     }
 
     fn of(
-        mut entries: Entries,
-        overriding: Entries,
+        entries: Entries,
+        opened: Option<Opened<'_>>,
         mut problems: Vec<Problem>,
     ) -> Result<Config, Vec<Problem>> {
-        entries.extend(overriding);
-        let config = Values::new(entries, &mut problems).config();
+        let config = Values::new(entries, opened, &mut problems).config();
         match problems.is_empty() {
             true => Ok(config),
             false => Err(problems),
@@ -179,6 +200,20 @@ pub fn count(problems: &[Problem]) -> String {
     match problems.len() {
         1 => "1 error".to_owned(),
         errors => format!("{errors} errors"),
+    }
+}
+
+fn of_file(file: &Path, problems: &mut Vec<Problem>) -> Entries {
+    match trusted_file::read(file, Readers::All) {
+        Ok(text) => {
+            let entries = of_text(text.expose(), file, problems);
+            check_proxy(file, &entries, problems);
+            entries
+        }
+        Err(reason) => {
+            problems.push(Place::file(file).problem(reason));
+            Entries::new()
+        }
     }
 }
 

@@ -7,7 +7,8 @@ mod questions;
 
 use crate::Backend;
 use crate::clean::{clean, short, word};
-use crate::config::{Config, Users, count};
+use crate::command::RunCommand;
+use crate::config::{Config, Sources, Users, count};
 use crate::conversation::{Conversation, Journal};
 use crate::machine::Machine;
 use crate::networks::address_of;
@@ -18,8 +19,6 @@ use offline::Cache;
 use questions::Dialogue;
 use rustix::process::{geteuid, getuid};
 use seconder::model::{Secret, UserId};
-use std::path::Path;
-use std::process::Command;
 
 /// The facts that are known of a login.
 #[derive(Clone, Debug, Default)]
@@ -35,9 +34,11 @@ pub struct Login<'a> {
     /// Set if the user has given the answer to the first question already, so that nothing is sent
     /// before it is asked.
     pub answered: bool,
-    /// Changes the program of `users=command:` before it is run: for a process with descriptors that
-    /// programs would inherit, which only unsafe code can close.
-    pub before_command: Option<fn(&mut Command)>,
+    /// The service's user of the login name, if the program knows it. The key `users` is then not looked at.
+    pub user_id: Option<UserId>,
+    /// Runs the program of `users=command:`, as [`run_command`](crate::run_command) does. `None`: the process starts no
+    /// others, and that value is an error.
+    pub run_command: Option<RunCommand>,
     /// The machine, for offline logins. `None` is [`ThisMachine`](crate::ThisMachine).
     pub machine: Option<&'a dyn Machine>,
     /// Set if this process has more rights than the user who started it, as `su` and `sudo` have.
@@ -58,17 +59,19 @@ impl End {
     }
 }
 
-/// Reads the configuration and asks the user for the second factor, as [`log_in`] does. What is wrong
-/// with the configuration is reported to the journal.
+/// Reads the configuration and asks the user for the second factor, as [`log_in_with`] does if the program has opened a
+/// service, and otherwise as [`log_in`] does. What is wrong with the configuration is reported to the journal.
 pub fn log_in_as_configured(
-    file: &Path,
-    arguments: &[&str],
+    sources: &Sources<'_>,
     login: &Login<'_>,
     conversation: &mut dyn Conversation,
     journal: &mut dyn Journal,
 ) -> Outcome {
-    match Config::read(file, arguments) {
-        Ok(config) => log_in(&config, login, conversation, journal),
+    match Config::read(sources) {
+        Ok(config) => match sources.opened {
+            Some(opened) => log_in_with(&config, opened.backend, login, conversation, journal),
+            None => log_in(&config, login, conversation, journal),
+        },
         Err(problems) => {
             problems.iter().for_each(|problem| journal.error(&problem.to_string()));
             let why = format!("{} in the configuration", count(&problems));
@@ -204,6 +207,9 @@ fn find_user(
     cache: Option<&Cache<'_>>,
     journal: &mut dyn Journal,
 ) -> Result<(UserId, Option<End>), End> {
+    if let Some(user) = login.user_id {
+        return Ok((user, None));
+    }
     let found = users::find(config, backend, login);
     let of_directory = cache.filter(|_| config.users == Users::Directory);
     if let (Some(cache), Ok(user)) = (of_directory, &found) {

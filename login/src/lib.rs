@@ -21,6 +21,7 @@ mod users;
 mod who;
 
 pub use backend::Backend;
+pub use command::{RunCommand, run_command, run_prepared};
 pub use conversation::{Conversation, Journal, Nobody, Silent, Style, Typed};
 pub use dialogue::{Login, log_in, log_in_as_configured, log_in_with};
 pub use machine::{Machine, ThisMachine};

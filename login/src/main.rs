@@ -7,10 +7,11 @@ mod syslog;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use seconder_login::config::DEFAULT_FILE;
+use seconder_login::config::{DEFAULT_FILE, Sources};
 use seconder_login::terminal::{StandardError, Terminal};
 use seconder_login::{
-    Conversation, EXIT_STATUSES, Journal, Login, Nobody, Outcome, exit_status, log_in_as_configured,
+    Conversation, EXIT_STATUSES, Journal, Login, Nobody, Outcome, exit_status,
+    log_in_as_configured, run_command,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -108,10 +109,11 @@ impl Program {
             remote: self.remote.as_deref(),
             program: &self.asked_by,
             answered: self.code_from_stdin,
+            run_command: Some(run_command),
             ..Login::default()
         };
         let arguments: Vec<&str> = self.set.iter().map(String::as_str).collect();
-        log_in_as_configured(&self.conf, &arguments, &login, user, journal)
+        log_in_as_configured(&Sources::new(&self.conf, &arguments), &login, user, journal)
     }
 }
 

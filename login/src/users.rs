@@ -3,10 +3,14 @@
 use crate::config::{Config, Place, Problem, Users, lines};
 use crate::outcome::{Trouble, outcome_of};
 use crate::trusted_file::{self, Readers};
-use crate::{Backend, Login, Outcome, command};
+use crate::{Backend, Login, Outcome};
 use seconder::model::{LoginName, UserId};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// The error for a process that starts no others.
+const STARTS_NOTHING: &str = "users=command: is not for logins by the library, which starts no programs: use file: or \
+                              directory";
 
 /// Returns whether a text is a login name that may go into a path, the arguments of a program, a log or the
 /// service's directory.
@@ -34,8 +38,10 @@ pub(crate) fn find(
             (outcome_of(&error), vec![format!("{} cannot be looked up: {error}", login.user)])
         }),
         Users::Command(path) => {
-            let found =
-                command::run(path, login.user, config.command_timeout, login.before_command);
+            let Some(run) = login.run_command else {
+                return Err(misconfigured(vec![STARTS_NOTHING.to_owned()]));
+            };
+            let found = run(path, login.user, config.command_timeout);
             found.map_err(|reason| misconfigured(vec![format!("{} {reason}", path.display())]))
         }
     }

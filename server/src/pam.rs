@@ -6,9 +6,9 @@ use nix::errno::Errno;
 use nix::unistd::{User, getgrouplist, setgid, setgroups, setuid};
 use seconder::calls::UserStatus;
 use seconder::{Error, Handle, Result, Service};
-use seconder_login::config::{Config, DEFAULT_FILE, count};
+use seconder_login::config::{Config, DEFAULT_FILE, Sources, count};
 use seconder_login::terminal::{StandardError, Terminal};
-use seconder_login::{Login, Nobody, Outcome, log_in_with};
+use seconder_login::{Login, Nobody, Outcome, log_in_with, run_command};
 use std::ffi::CString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub(crate) fn run(pam: &Pam) -> Result<()> {
         act_as(user)?;
     }
     let arguments: Vec<&str> = check.arguments.iter().map(String::as_str).collect();
-    let read = Config::read(&check.conf, &arguments).and_then(|config| {
+    let read = Config::read(&Sources::new(&check.conf, &arguments)).and_then(|config| {
         config.check_users()?;
         Ok(config)
     });
@@ -94,7 +94,13 @@ fn reach(service: &Service) -> Result<()> {
 }
 
 fn log_in(config: &Config, service: &Service, user: &str, remote: Option<&str>) -> Result<()> {
-    let login = Login { user, remote, program: "seconder-pam-check", ..Login::default() };
+    let login = Login {
+        user,
+        remote,
+        program: "seconder-pam-check",
+        run_command: Some(run_command),
+        ..Login::default()
+    };
     let mut journal = StandardError::new("seconder");
     let outcome = match Terminal::open() {
         Ok(mut terminal) => log_in_with(config, service, &login, &mut terminal, &mut journal),

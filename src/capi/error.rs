@@ -42,7 +42,8 @@ impl seconder_error {
     }
 
     /// An error of the C interface alone, which the rest of the library does not have.
-    pub(super) fn with_message(status: seconder_status, message: &str) -> Box<seconder_error> {
+    #[doc(hidden)]
+    pub fn with_message(status: seconder_status, message: &str) -> Box<seconder_error> {
         Box::new(seconder_error::bare(status, Text::new(message)))
     }
 

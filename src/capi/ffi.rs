@@ -4,8 +4,9 @@
 use super::error::seconder_error;
 pub(super) use super::items::{Text, pointer};
 use super::panics;
+pub use super::plain::options;
 pub(super) use super::plain::{
-    Flag, Input, Plain, number_if, number_or_zero, options, sized, sized_and_rest,
+    Flag, Input, Plain, number_if, number_or_zero, sized, sized_and_rest,
 };
 use super::status::{SECONDER_OK, seconder_status};
 use crate::wire::json;
@@ -18,13 +19,13 @@ use std::slice;
 use std::str::FromStr;
 
 /// The result of the work inside the wrapper.
-pub(super) type Outcome<T> = Result<T, Box<seconder_error>>;
+pub type Outcome<T> = Result<T, Box<seconder_error>>;
 
 /// Runs a call that returns no handle. No panic leaves it, and every failure becomes an error.
 ///
 /// # Safety
 /// `error` is NULL or can be written to.
-pub(super) unsafe fn run(
+pub unsafe fn run(
     error: *mut *mut seconder_error,
     work: impl FnOnce() -> Outcome<()>,
 ) -> seconder_status {
@@ -106,7 +107,7 @@ pub(super) fn free<T>(handle: Option<Box<T>>) {
 }
 
 /// Reads a handle. For NULL the result is 0, `false` or NULL.
-pub(super) fn read_handle<T, R: Default>(handle: Option<&T>, see: impl FnOnce(&T) -> R) -> R {
+pub fn read_handle<T, R: Default>(handle: Option<&T>, see: impl FnOnce(&T) -> R) -> R {
     let Some(handle) = handle else { return R::default() };
     panics::caught(|| see(handle)).unwrap_or_default()
 }
@@ -133,10 +134,7 @@ pub(super) fn need<'a, T>(name: &'static str, handle: Option<&'a T>) -> Outcome<
 ///
 /// # Safety
 /// `text` is NULL or NUL-terminated, and does not change during `'a`.
-pub(super) unsafe fn text_if<'a>(
-    name: &'static str,
-    text: *const c_char,
-) -> Outcome<Option<&'a str>> {
+pub unsafe fn text_if<'a>(name: &'static str, text: *const c_char) -> Outcome<Option<&'a str>> {
     if text.is_null() {
         return Ok(None);
     }
@@ -152,7 +150,7 @@ pub(super) unsafe fn text_if<'a>(
 ///
 /// # Safety
 /// As for [`text_if`].
-pub(super) unsafe fn text<'a>(name: &'static str, text: *const c_char) -> Outcome<&'a str> {
+pub unsafe fn text<'a>(name: &'static str, text: *const c_char) -> Outcome<&'a str> {
     // SAFETY: promised by the caller.
     unsafe { text_if(name, text) }?.ok_or_else(|| null(name))
 }
@@ -201,7 +199,7 @@ pub(super) unsafe fn inputs<T: Input>(
 ///
 /// # Safety
 /// As for [`list`], and each is as for [`text_if`].
-pub(super) unsafe fn texts<'a>(
+pub unsafe fn texts<'a>(
     names: [&'static str; 2],
     texts: *const *const c_char,
     count: usize,
@@ -343,7 +341,7 @@ pub(super) unsafe fn object(
 
 /// Replaces the name in an invalid-argument error by the one of the C argument: types such as ids do
 /// not know which argument they came from.
-pub(super) fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
+pub fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
     value.map_err(|error| error.of_parameter(name))
 }
 

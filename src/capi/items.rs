@@ -6,10 +6,11 @@ use std::ptr;
 use zeroize::Zeroizing;
 
 /// A text for C: it ends with its only NUL, and is wiped when it is dropped.
-pub(super) struct Text(Zeroizing<Vec<u8>>);
+pub struct Text(Zeroizing<Vec<u8>>);
 
 impl Text {
-    pub(super) fn new(text: &str) -> Text {
+    /// Copies a text. Each NUL in it becomes a space.
+    pub fn new(text: &str) -> Text {
         // Enough for the NUL: a reallocation would leave a copy that is not wiped.
         let mut bytes = Zeroizing::new(Vec::with_capacity(text.len() + 1));
         bytes.extend_from_slice(text.as_bytes());
@@ -28,7 +29,8 @@ impl Text {
         Text::new(&json!(fields).to_string())
     }
 
-    pub(super) fn as_ptr(&self) -> *const c_char {
+    /// The pointer for C, valid as long as this is.
+    pub fn as_ptr(&self) -> *const c_char {
         self.0.as_ptr().cast()
     }
 }

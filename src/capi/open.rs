@@ -2,7 +2,7 @@
 
 use super::deliver;
 use super::error::seconder_error;
-use super::ffi::{self, Text, free, run, with_out, within};
+use super::ffi::{self, Outcome, Text, free, run, with_out, within};
 use super::generated::open_options::seconder_open_options;
 use super::log::Slot;
 use super::lookup;
@@ -11,7 +11,7 @@ use super::settings;
 use super::status::{SECONDER_OK, seconder_status};
 use super::userdata::Userdata;
 use crate::model::ApiKey;
-use crate::{Canceller, Service};
+use crate::{Canceller, Scheme, Service};
 use std::ffi::{CStr, c_char};
 use std::ptr;
 use std::sync::{Arc, Mutex};
@@ -20,6 +20,8 @@ use std::sync::{Arc, Mutex};
 pub struct seconder_service {
     pub(super) service: Service,
     canceller: Canceller,
+    /// The URL of a remote service, to which offline logins belong.
+    remote_url: Option<Arc<str>>,
     pub(super) log: Arc<Slot>,
     // NUL-terminated copies of an engine's keys, made on first use: most programs never read any. Those that
     // were replaced stay, because a caller may have the text.
@@ -27,12 +29,41 @@ pub struct seconder_service {
 }
 
 impl seconder_service {
+    /// A handle of a service that was opened at this URL.
+    ///
+    /// # Safety
+    /// The URL is as the header requires.
+    unsafe fn opened(url: *const c_char, service: &Service) -> Outcome<seconder_service> {
+        // SAFETY: promised by the caller.
+        let url = unsafe { ffi::text("url", url) }?;
+        let is_remote = !Scheme::of(url).is_some_and(Scheme::is_engine);
+        Ok(seconder_service::new(service, is_remote.then(|| url.into()), Slot::default()))
+    }
+
     /// A handle with a canceller and a log function of its own.
-    fn new(service: &Service, log: Slot) -> seconder_service {
+    fn new(service: &Service, remote_url: Option<Arc<str>>, log: Slot) -> seconder_service {
         let (canceller, log) = (Canceller::new(), Arc::new(log));
         let service =
             service.with_interrupt(Arc::new(canceller.clone())).with_log(Arc::clone(&log) as _);
-        seconder_service { service, canceller, log, api_keys: Mutex::default() }
+        seconder_service { service, canceller, remote_url, log, api_keys: Mutex::default() }
+    }
+
+    /// The service, with calls that the handle cancels and logs.
+    #[doc(hidden)]
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// The URL of a remote service; `None` for an engine in this process.
+    #[doc(hidden)]
+    pub fn remote_url(&self) -> Option<&str> {
+        self.remote_url.as_deref()
+    }
+
+    /// Returns whether `seconder_service_cancel()` was called.
+    #[doc(hidden)]
+    pub fn is_cancelled(&self) -> bool {
+        self.canceller.is_cancelled()
     }
 }
 
@@ -82,7 +113,7 @@ pub unsafe extern "C" fn seconder_open(
         with_out(out, error, move || {
             rest?;
             let service = settings::open(url, api_key, &options, (deliver, post, lookup))?;
-            Ok(seconder_service::new(&service, Slot::default()))
+            seconder_service::opened(url, &service)
         })
     }
 }
@@ -112,7 +143,7 @@ pub unsafe extern "C" fn seconder_open_text(
     unsafe {
         with_out(out, error, || {
             let service = settings::open_text(url, api_key, options)?;
-            Ok(seconder_service::new(&service, Slot::default()))
+            seconder_service::opened(url, &service)
         })
     }
 }
@@ -141,7 +172,8 @@ pub unsafe extern "C" fn seconder_service_with(
         with_out(out, error, || {
             let handle = ffi::need("service", service)?;
             let service = settings::with(&handle.service, timeout_ms, repeats)?;
-            Ok(seconder_service::new(&service, handle.log.copied()))
+            let remote_url = handle.remote_url.clone();
+            Ok(seconder_service::new(&service, remote_url, handle.log.copied()))
         })
     }
 }

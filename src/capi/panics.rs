@@ -16,12 +16,25 @@ pub(super) struct Panicked;
 
 /// Does the work of a function of the C interface. [`place`] says where it panicked. The message of a panic
 /// is left out, because it could hold something that was typed.
+pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+    set_hook();
+    let _inside = Inside::begin();
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        // Dropping what a panic carries could panic again, except for a text.
+        if !payload.is::<&str>() && !payload.is::<String>() {
+            std::mem::forget(payload);
+        }
+        Panicked
+    })
+}
+
+/// Sets the library's hook of panics, once. It is not part of [`caught`], which is compiled for each function.
 ///
 /// The hook belongs to the library's copy of the standard library, not to the program. The usual one
 /// would write to descriptor 2, which may be a connection of the program, and look for `RUST_BACKTRACE`
 /// in the environment. It still gets panics outside of these functions: in a program in Rust, the hook is
 /// shared.
-pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+fn set_hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
@@ -36,14 +49,6 @@ pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
             let _ = PLACE.try_with(|last| last.replace(place.unwrap_or_default()));
         }));
     });
-    let _inside = Inside::begin();
-    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        // Dropping what a panic carries could panic again, except for a text.
-        if !payload.is::<&str>() && !payload.is::<String>() {
-            std::mem::forget(payload);
-        }
-        Panicked
-    })
 }
 
 /// The place where this thread has panicked since the function of the C interface began, to be read after the

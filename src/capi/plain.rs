@@ -12,7 +12,8 @@ use std::ptr;
 pub struct Flag(u8);
 
 impl Flag {
-    pub(super) fn is_set(self) -> bool {
+    /// Returns whether the program has set it.
+    pub fn is_set(self) -> bool {
         self.0 != 0
     }
 }
@@ -21,7 +22,7 @@ impl Flag {
 ///
 /// # Safety
 /// Any bytes are a valid value of the type, zeros included.
-pub(super) unsafe trait Plain: Copy {}
+pub unsafe trait Plain: Copy {}
 
 /// A number for which 0 selects the default.
 pub(super) fn number_if(number: u64) -> Option<u64> {
@@ -110,7 +111,7 @@ pub(super) unsafe fn sized<T: Plain>(
 ///
 /// # Safety
 /// As for [`sized_and_rest`].
-pub(super) unsafe fn options<T: Plain>(given: *const T, size: usize) -> Outcome<T> {
+pub unsafe fn options<T: Plain>(given: *const T, size: usize) -> Outcome<T> {
     // SAFETY: promised by the caller.
     unsafe { sized("options_size", given, size) }
 }

@@ -12,7 +12,8 @@ pub type seconder_status = i32;
 
 /// The call succeeded. From seconder_verify(), seconder_confirm_authenticator(),
 /// seconder_check_phone_verification() and seconder_totp_check() it means that the code was checked
-/// and is correct, and from seconder_recognise() that the browser is recognised.
+/// and is correct, from seconder_recognise() that the browser is recognised, and from seconder_login()
+/// that a code is correct or the user approved the login.
 pub const SECONDER_OK: i32 = 0;
 /// The code is wrong, or is no longer valid: of a user, or of a number that
 /// seconder_check_phone_verification() checks.
@@ -54,6 +55,25 @@ pub const SECONDER_STOPPED: i32 = 19;
 /// seconder_service_cancel() ended the call, as it does every call of the handle.
 /// seconder_error_retry_safe() says whether the request may have been sent.
 pub const SECONDER_CANCELLED: i32 = 20;
+/// From seconder_login(): the user did not give a right code or approve the login, or the service or a
+/// limit of the application rejected the user.
+pub const SECONDER_LOGIN_DENIED: i32 = 30;
+/// From seconder_login(): the user has too many wrong attempts, and may try again later.
+pub const SECONDER_LOGIN_LOCKED: i32 = 31;
+/// From seconder_login(): the service does not know the user.
+pub const SECONDER_LOGIN_UNENROLLED: i32 = 32;
+/// From seconder_login(): the user cannot be asked, or has not answered.
+pub const SECONDER_LOGIN_NO_ANSWER: i32 = 33;
+/// From seconder_login(): the configuration excepts the user or the network from the second factor.
+/// Nothing was checked.
+pub const SECONDER_LOGIN_EXCEPTED: i32 = 34;
+/// From seconder_login(): the user is unknown to the service, and the configuration says
+/// `unenrolled=ignore`; or the service could not be asked, and it says `on_trouble=ignore`. Nothing was
+/// checked.
+pub const SECONDER_LOGIN_IGNORED: i32 = 35;
+/// From seconder_login(): the configuration, the map of users or a file of theirs has errors, or the
+/// service does not accept the API key or this process, which is for the operator to fix.
+pub const SECONDER_LOGIN_MISCONFIGURED: i32 = 36;
 
 /// No stage: the error is not SECONDER_UNAVAILABLE.
 pub const SECONDER_STAGE_NONE: i32 = 0;
@@ -167,6 +187,13 @@ const STATUS_NAMES: &[(seconder_status, &CStr)] = &[
     (SECONDER_INTERNAL, c"SECONDER_INTERNAL"),
     (SECONDER_STOPPED, c"SECONDER_STOPPED"),
     (SECONDER_CANCELLED, c"SECONDER_CANCELLED"),
+    (SECONDER_LOGIN_DENIED, c"SECONDER_LOGIN_DENIED"),
+    (SECONDER_LOGIN_LOCKED, c"SECONDER_LOGIN_LOCKED"),
+    (SECONDER_LOGIN_UNENROLLED, c"SECONDER_LOGIN_UNENROLLED"),
+    (SECONDER_LOGIN_NO_ANSWER, c"SECONDER_LOGIN_NO_ANSWER"),
+    (SECONDER_LOGIN_EXCEPTED, c"SECONDER_LOGIN_EXCEPTED"),
+    (SECONDER_LOGIN_IGNORED, c"SECONDER_LOGIN_IGNORED"),
+    (SECONDER_LOGIN_MISCONFIGURED, c"SECONDER_LOGIN_MISCONFIGURED"),
 ];
 
 /// The name of a status as in the header, such as "SECONDER_OK", for a log. "unknown" for a number

@@ -27,6 +27,8 @@ static void count(void *userdata)
 
 int main(void)
 {
+    const char *const settings[] = {"users=directory"};
+    seconder_login_options login = {0};
     seconder_open_options options = {0};
     seconder_service *service = GARBAGE(seconder_service);
     seconder_device *device = GARBAGE(seconder_device);
@@ -83,6 +85,10 @@ int main(void)
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
 
     EXPECT(SECONDER_UNAVAILABLE, seconder_verify(service, 1, "123456", NULL, 0, NULL, &error));
+    login.settings = settings;
+    login.settings_count = 1;
+    EXPECT(SECONDER_UNAVAILABLE,
+           seconder_login(service, "ada", NULL, NULL, &login, sizeof login, &error));
     EXPECT(SECONDER_OK, seconder_totp_new("12345678901234567890", 20, NULL, 0, &totp, &error));
     seconder_totp_free(totp);
     seconder_service_free(service);

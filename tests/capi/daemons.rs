@@ -38,7 +38,7 @@ impl User {
 }
 
 /// A process that is killed when the test ends.
-struct Process(Child);
+pub(super) struct Process(pub(super) Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -57,7 +57,7 @@ struct Daemon {
 }
 
 /// The program `seconder`.
-fn server_program() -> PathBuf {
+pub(super) fn server_program() -> PathBuf {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("debug/seconder");
     assert!(program.exists(), "`make programs` builds it");
     program

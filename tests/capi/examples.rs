@@ -174,7 +174,11 @@ fn an_approval_on_the_phone_logs_in() {
 }
 
 /// Waits for the approval request on a phone, and responds to it.
-fn respond_to_one(service: &Service, phone: &DeviceRegistered, response: ApprovalResponse) {
+pub(super) fn respond_to_one(
+    service: &Service,
+    phone: &DeviceRegistered,
+    response: ApprovalResponse,
+) {
     let engine = service.engine().unwrap();
     let request = eventually("an approval request", || {
         engine.open_approvals(phone.device_id, &phone.secret).unwrap().into_iter().next()
@@ -200,7 +204,7 @@ fn a_login_fails_without_a_factor_a_password_or_a_service() {
 }
 
 #[allow(clippy::disallowed_methods, reason = "the programs use the system's clock")]
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
 }
 

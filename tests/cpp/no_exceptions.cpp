@@ -29,6 +29,11 @@ int main()
         CHECK(service->try_verify(user->user_id(), "0000000", force).status() == Status::token_wrong);
     CHECK(service->try_verify(user->user_id(), code, force).status() == Status::rate_limited);
 
+    const Converse leaves = [](const Prompt &) { return Conversed::no_answer; };
+    LoginOptions login;
+    login.settings = {"users=directory"};
+    CHECK(service->try_login("eve", leaves, login).status() == Status::login_unenrolled);
+
     CHECK(service->try_clear_sandbox());
     CHECK(service->try_user_status(user->user_id()).status() == Status::rejected);
 

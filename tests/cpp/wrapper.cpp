@@ -646,6 +646,64 @@ static void forms_are_checked_and_queries_signed()
     CHECK(parameters.value().find("denied") != std::string_view::npos);
 }
 
+static void a_user_logs_in_by_functions_that_may_throw()
+{
+    std::string code, shown;
+    OpenOptions open_options;
+    open_options.deliver = [&code](const Message &message) {
+        code = message.code();
+        return true;
+    };
+    const Service service = seconder::open("sandbox:?accept=right", nullptr, open_options);
+    service.set_login(service.create_user("ada@example.com", "555-010-0123", "1").user_id(), "ada");
+    int repeated = 0;
+    const Converse converse = [&](const Prompt &prompt) {
+        switch (prompt.kind()) {
+        case PromptKind::echo_off:
+            CHECK(prompt.wait().count() == 0);
+            if (!prompt.repeated())
+                return Conversed::not_yet;
+            ++repeated;
+            return prompt.answer(code.empty() ? std::string("sms") : code);
+        case PromptKind::info:
+        case PromptKind::error:
+            shown += prompt.text();
+            return Conversed::done;
+        default:
+            return Conversed::no_answer;
+        }
+    };
+    std::string journal;
+    LoginOptions options;
+    options.settings = {"users=directory", "tries=1"};
+    options.program = "ftpd";
+    options.remote = "192.0.2.7";
+    options.journal = [&journal](const JournalLine &line) {
+        CHECK(line.kind == JournalKind::notice);
+        journal += line.text;
+        throw std::runtime_error("the disk is full");
+    };
+    service.login("ada", converse, options);
+    CHECK(journal == "login of ada by ftpd from 192.0.2.7: accepted (by a code)");
+    CHECK(repeated == 2 && shown.find("A code goes by SMS to") == 0);
+    // The same code does not let her in again.
+    CHECK(THROWN(service.login("ada", converse, options)) == Status::login_denied);
+
+    options.journal = {};
+    const Converse throws = [](const Prompt &) -> Conversed { throw std::runtime_error("gone"); };
+    const Result<void> gone = service.try_login("ada", throws, options);
+    CHECK(!gone && gone.status() == Status::login_no_answer);
+    CHECK(gone.error()->message().find("gone") == std::string_view::npos);
+    CHECK(service.try_login("ada", {}, options).status() == Status::login_no_answer);
+    CHECK(service.try_login("eve", throws, options).status() == Status::login_unenrolled);
+    const Result<void> cut = service.try_login(std::string("a\0b", 3), throws, options);
+    CHECK(cut.status() == Status::invalid_argument && cut.error()->parameter() == "login");
+
+    // Without a service, the configuration has to name one.
+    options.settings = {"users=directory", "url=https://127.0.0.1:1"};
+    CHECK(THROWN(seconder::login("ada", converse, options)) == Status::login_misconfigured);
+}
+
 static void a_log_gets_a_line_for_each_call()
 {
     const Service service = open("sandbox:?accept=0000000");
@@ -709,6 +767,7 @@ static void a_stop_token_ends_calls()
 
 int main(int, char **argv)
 {
+    a_user_logs_in_by_functions_that_may_throw();
     a_log_gets_a_line_for_each_call();
     a_cancelled_handle_makes_no_calls();
 #if defined(__cpp_lib_jthread)

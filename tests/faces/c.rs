@@ -258,6 +258,42 @@ fn every_enum_variant_has_a_constant() {
     is("src/model/application.rs", "CallbackMethod", "SECONDER_CALLBACK_METHOD_");
     is("src/remote.rs", "Repeats", "SECONDER_REPEATS_");
     is("src/otp.rs", "Algorithm", "SECONDER_ALGORITHM_");
+    is("login/src/conversation.rs", "Style", "SECONDER_PROMPT_");
+}
+
+#[test]
+fn every_outcome_of_a_login_has_a_status() {
+    let there = c_constants();
+    let names = |name: &str| -> Vec<String> {
+        let all = variants("login/src/outcome.rs", name);
+        all.iter().map(|variant| constant_case(variant)).collect()
+    };
+    let others = [
+        mapped("ACCEPTED", &["SECONDER_OK"], "only it lets the user in"),
+        mapped("NO_TERMINAL", &["SECONDER_LOGIN_NO_ANSWER"], "users of a daemon have no terminal"),
+        mapped("TROUBLE", &[], "each kind of it has a status"),
+    ];
+    let outcomes = expect_all("Outcome", &names("Outcome"), "SECONDER_LOGIN_", &others, &there);
+    let others = [
+        mapped("CONFIGURATION", &["SECONDER_LOGIN_MISCONFIGURED"], "it says what is wrong"),
+        mapped("SERVICE", &["SECONDER_INVALID_RESPONSE"], "the status of such a call"),
+    ];
+    let trouble = expect_all("Trouble", &names("Trouble"), "SECONDER_", &others, &there);
+    assert_eq!(outcomes.union(&trouble).count(), 11, "no two of them have the same");
+}
+
+#[test]
+fn every_fact_of_a_login_is_an_argument_or_an_option() {
+    let facts = members("login/src/dialogue.rs", "Login");
+    let others = [
+        mapped("user", &[], "an argument of seconder_login()"),
+        mapped("typed_before", &["typed"], "the comment says when"),
+        mapped("run_command", &[], "the library starts no programs"),
+        mapped("machine", &[], "only tests in Rust replace the machine"),
+        mapped("started_by_user", &[], "the library asks the system"),
+    ];
+    let own = ["config_file", "settings", "journal", "holds_text_back"];
+    is_struct("Login", &facts, "seconder_login_options", &others, &own);
 }
 
 /// The names of the header's functions.

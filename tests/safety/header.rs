@@ -57,7 +57,7 @@ impl Parameter {
             ("deadline_ms", _) => "1".into(),
             ("repeats", _) => "0".into(),
             ("timeout_ms", _) => "1000".into(),
-            ("function" | "log_userdata_free", _) => "NULL".into(),
+            ("converse" | "function" | "log_userdata_free", _) => "NULL".into(),
             ("unix_seconds", _) => "59".into(),
             (name, "const char *") => format!("\"{}\"", text(name)),
             (_, kind) if kind.ends_with('*') => "NULL".into(),

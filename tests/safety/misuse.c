@@ -112,6 +112,8 @@ static bool is_optional(const struct attempt *attempt, const char *name)
                                             {"seconder_set_log", "log_userdata"},
                                             {"seconder_forget", "token"},
                                             {"seconder_respond_to_approval", "number"},
+                                            {"seconder_login", "service"},
+                                            {"seconder_login", "converse_userdata"},
                                             {"seconder_operate", "parameters"}};
     size_t index;
     if (same(name, "options") || same(name, "out") || same(name, "error"))

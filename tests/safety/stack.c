@@ -188,6 +188,31 @@ static void *application(void *nothing)
     return nothing;
 }
 
+/* Chooses an approval on the phone, then an SMS, and then types a code. */
+static int32_t converse(const seconder_prompt *prompt, void *userdata)
+{
+    static const char *const choices[] = {"push", "sms"};
+    int *questions = userdata;
+    if (seconder_prompt_kind(prompt) == SECONDER_PROMPT_ECHO_OFF) {
+        seconder_prompt_set_answer(prompt, *questions < 2 ? choices[*questions] : code);
+        ++*questions;
+    }
+    return SECONDER_CONVERSE_DONE;
+}
+
+static void *log_in(void *nothing)
+{
+    const char *const settings[] = {"users=directory"};
+    seconder_login_options login = {0};
+    int questions = 0;
+    login.settings = settings;
+    login.settings_count = 1;
+    MADE(seconder_set_login(service, user, "ada", NULL, &error));
+    MADE(seconder_login(service, "ada", converse, &questions, &login, sizeof login, &error));
+    CHECK(questions > 0);
+    return nothing;
+}
+
 static void *status_and_delete(void *nothing)
 {
     seconder_user_status_reply *reply = NULL;
@@ -282,6 +307,7 @@ int main(int count, char **arguments)
     on_a_small_stack("approve", approve);
     on_a_small_stack("phones", phones);
     on_a_small_stack("application", application);
+    on_a_small_stack("login", log_in);
     on_a_small_stack("delete", status_and_delete);
     on_a_small_stack("callbacks", callbacks);
     on_a_small_stack("free", close_it);

@@ -79,6 +79,7 @@ fn body(request: &str) -> String {
         () if has("/offline ") => {
             r#""authenticator_id":1,"digits":6,"period":30,"last_step":1,"first_step":2,"expires_at":60,"hash_key":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","hashes":"AAAAAAAAAAA=""#
         }
+        () if has("/logins/ada") => r#""svc_id":1,"login":"ada","devices":["ios"]"#,
         () if has("/browsers ") => r#""token":"a-token","expires_at":60"#,
         () if has("/browsers/recognise") => r#""browser":"is recognised","svc_id":1"#,
         () if has("/users/new") => r#""user":{"id":1}"#,

@@ -1,8 +1,11 @@
 //! The program of `users = command:`, started by a process that is not ours.
 
+use seconder::model::UserId;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// The first descriptor that is not standard input, output or error.
 const FIRST: libc::c_uint = 3;
@@ -24,10 +27,19 @@ const MIB: libc::rlim_t = 1024 * 1024;
 const SIGNALS: usize =
     if cfg!(target_arch = "mips") || cfg!(target_arch = "mips64") { 128 } else { 64 };
 
+/// Runs the program.
+pub(crate) fn run(
+    program: &Path,
+    login: &str,
+    timeout: Duration,
+) -> Result<Option<UserId>, String> {
+    seconder_login::run_prepared(program, login, timeout, prepare)
+}
+
 /// Has the program start without the attributes that the login process inherited from the user who started it, as `su`
 /// and `sudo` are: their limits, signals, umask, groups and user id, with which the user could make it fail or write;
 /// and without the descriptors of the login process, which may be connections or the password database.
-pub(crate) fn prepare(command: &mut Command) {
+fn prepare(command: &mut Command) {
     // SAFETY: between fork and exec, the function makes system calls alone.
     unsafe { command.pre_exec(before) };
 }

@@ -15,7 +15,7 @@ use code::pam_code;
 use conversation::Talk;
 use handle::{Handle, Syslog};
 use libpam_sys::{PAM_SILENT, PAM_SUCCESS, pam_handle};
-use seconder_login::config::DEFAULT_FILE;
+use seconder_login::config::{DEFAULT_FILE, Sources};
 use seconder_login::{Journal, Login, Outcome, Trouble, log_in_as_configured};
 use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
@@ -91,14 +91,14 @@ fn authenticate(handle: &Handle<'_>, flags: c_int, arguments: &[&CStr]) -> Outco
         remote: remote.as_deref(),
         program: &program,
         typed_before: handle.typed_before(),
-        before_command: Some(command::prepare),
+        run_command: Some(command::run),
         // SAFETY: reads what the kernel passed when the program began.
         started_by_user: unsafe { libc::getauxval(libc::AT_SECURE) } != 0,
         ..Login::default()
     };
     let mut talk = Talk::new(handle, flags & PAM_SILENT != 0);
-    let file = Path::new(DEFAULT_FILE);
-    log_in_as_configured(file, &arguments, &login, &mut talk, &mut journal)
+    let sources = Sources::new(Path::new(DEFAULT_FILE), &arguments);
+    log_in_as_configured(&sources, &login, &mut talk, &mut journal)
 }
 
 /// Returns the arguments of the module, unless they are not what PAM passes.

@@ -16,6 +16,13 @@ pub struct Key {
     pub text: &'static str,
 }
 
+impl Key {
+    /// Returns whether it says how to connect to the service, which is of no use to a program that has opened it.
+    pub(super) fn connects(&self) -> bool {
+        matches!(self.needs, Needs::Https | Needs::Unix) || ["url", "timeout"].contains(&self.name)
+    }
+}
+
 /// The condition under which a key has an effect. A key without an effect is an error, because the administrator who
 /// wrote it relies on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

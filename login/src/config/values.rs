@@ -2,7 +2,7 @@
 
 use super::entries::{Entries, Entry};
 use super::keys::{KEYS, Needs};
-use super::{Config, FirstPass, Method, Offer, Offline, Place, Problem, Users, Who, open};
+use super::{Config, FirstPass, Method, Offer, Offline, Opened, Place, Problem, Users, Who, open};
 use crate::networks::Network;
 use crate::trusted_file::{self, Readers};
 use crate::users::is_login_name;
@@ -16,17 +16,25 @@ const LONGEST_MESSAGE: usize = 200;
 /// The keys that were given, and the errors in them.
 pub(super) struct Values<'a> {
     entries: Entries,
+    opened: Option<Opened<'a>>,
     problems: &'a mut Vec<Problem>,
 }
 
-impl Values<'_> {
-    pub(super) fn new(entries: Entries, problems: &mut Vec<Problem>) -> Values<'_> {
-        Values { entries, problems }
+impl<'a> Values<'a> {
+    pub(super) fn new(
+        entries: Entries,
+        opened: Option<Opened<'a>>,
+        problems: &'a mut Vec<Problem>,
+    ) -> Values<'a> {
+        Values { entries, opened, problems }
     }
 
     /// Reads the configuration. It must not be used if there are problems, to which every error in it is added.
     pub(super) fn config(&mut self) -> Config {
-        let url = self.value("url", url);
+        let url = match self.opened {
+            Some(opened) => Some(opened.remote_url.unwrap_or_default().to_owned()),
+            None => self.value("url", url),
+        };
         let (https, unix) = match &url {
             Some(url) => (url.starts_with("https:"), url.starts_with("unix:")),
             // Other errors cannot be found then.
@@ -47,7 +55,7 @@ impl Values<'_> {
         });
         let config = Config {
             service_user: self.service_user(),
-            api_key: self.api_key(https && !unix),
+            api_key: self.api_key(https && !unix && self.opened.is_none()),
             ca_file: self.trusted("ca_file"),
             pins: self.given("pin", words).unwrap_or_default(),
             proxy: self.given("proxy", |text| Some(Secret::new(text))),
@@ -71,7 +79,7 @@ impl Values<'_> {
             offline: offline.flatten(),
             effective: self.effective(https, unix),
         };
-        if self.problems.is_empty() {
+        if self.problems.is_empty() && self.opened.is_none() {
             let places =
                 |name: &str| self.entries.get(name).map(|entry: &Entry| entry.place.clone());
             self.problems.extend(open::check(&config, &places));
@@ -119,11 +127,22 @@ impl Values<'_> {
     }
 
     fn check_effects(&mut self, holds: impl Fn(Needs) -> bool) {
-        for entry in self.entries.values().filter(|entry| !holds(entry.key.needs)) {
-            let (name, needs) = (entry.key.name, entry.key.needs.text());
-            self.problems.push(
-                entry.place.problem(format!("{name} has no effect: it is for {needs}. Remove it")),
-            );
+        for entry in self.entries.values() {
+            let (name, needs) = (entry.key.name, entry.key.needs);
+            let reason = match self.opened {
+                Some(_) if entry.key.connects() => {
+                    "the program has opened the service itself".into()
+                }
+                Some(Opened { remote_url: None, .. })
+                    if name == "offline" && entry.value == "yes" =>
+                {
+                    "the service is in this process, and always reached".into()
+                }
+                _ if holds(needs) => continue,
+                _ => format!("it is for {}", needs.text()),
+            };
+            self.problems
+                .push(entry.place.problem(format!("{name} has no effect: {reason}. Remove it")));
         }
     }
 
@@ -238,7 +257,8 @@ impl Values<'_> {
             Needs::Unix => unix,
             _ => false,
         };
-        let effective = KEYS.iter().filter_map(|key| match self.entries.get(key.name) {
+        let keys = KEYS.iter().filter(|key| self.opened.is_none() || !key.connects());
+        let effective = keys.filter_map(|key| match self.entries.get(key.name) {
             Some(entry) => Some((key.name, shown(entry), entry.place.to_string())),
             None if key.default.is_empty() || !applies(key.needs) => None,
             None => Some((key.name, key.default.to_owned(), "default".to_owned())),

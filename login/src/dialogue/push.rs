@@ -8,7 +8,7 @@ use crate::machine::host_name;
 use crate::outcome::{Outcome, Trouble};
 use seconder::calls::{ApprovalCreated, ApprovalStatus, CreateApproval};
 use seconder::model::DisplayText;
-use seconder::{ApprovalWait, Error, Result, Sleeper};
+use seconder::{ApprovalWait, Error, Result, Sleep, Sleeper};
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 
@@ -116,13 +116,13 @@ impl Sleeper for EnterSleeper<'_> {
     }
 
     fn pause(&mut self, time: Duration) -> Result<()> {
-        let began = Instant::now();
+        let mut sleep = Sleep::begin();
         if self.conversation.pressed_enter(time) {
             self.pressed = true;
             return Err(Error::Cancelled { sent: false });
         }
         // A conversation that did not wait must not make this poll all the time.
-        std::thread::sleep(time.saturating_sub(began.elapsed()));
-        Ok(())
+        let left = time.saturating_sub(sleep.elapsed());
+        sleep.pause(left)
     }
 }

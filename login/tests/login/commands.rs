@@ -1,7 +1,7 @@
 //! The program of `users=command:`, well-behaved and hostile.
 
-use crate::stage::{Script, Stage};
-use seconder_login::{Login, Outcome, Trouble};
+use crate::stage::{Lines, Script, Stage};
+use seconder_login::{Login, Outcome, RunCommand, Trouble, log_in_with, run_prepared};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -42,13 +42,34 @@ fn a_program_says_which_user_a_login_name_is() {
 fn a_host_process_may_change_the_program_before_it_is_run() {
     let (stage, folder) = (Stage::new(), tempfile::tempdir().unwrap());
     let program = script(folder.path(), "[ \"$HOOK\" = called ] && echo 1");
-    let before_command: fn(&mut Command) = |command| {
-        command.env("HOOK", "called");
+    let run: RunCommand = |program, login, timeout| {
+        run_prepared(program, login, timeout, |command| {
+            command.env("HOOK", "called");
+        })
     };
-    let login = Login { user: "ada", before_command: Some(before_command), ..Login::default() };
+    let login = Login { user: "ada", run_command: Some(run), ..Login::default() };
     let more = format!("users = command:{}", program.display());
     let mut user = Script::of(&[&stage.code()]);
     assert_eq!(stage.log_in_as(&more, &mut user, login).outcome, Outcome::Accepted);
+}
+
+/// The library is used in daemons, where programs that it starts would be others' children.
+#[test]
+fn a_process_that_starts_no_programs_says_so() {
+    let (stage, folder) = (Stage::new(), tempfile::tempdir().unwrap());
+    let program = script(folder.path(), "touch \"$0\".was-run; echo 1");
+    let more = format!("on_trouble = ignore\nusers = command:{}", program.display());
+    let (mut user, mut journal) = (Script::of(&[&stage.code()]), Lines::default());
+    let login = Login { user: "ada", ..Login::default() };
+    let config = stage.config(&more);
+    let outcome = log_in_with(&config, &stage.service, &login, &mut user, &mut journal);
+    assert_eq!((outcome, user.asked.len()), (MISCONFIGURED, 0));
+    assert!(journal.errors[0].contains("starts no programs"), "{:?}", journal.errors);
+    // Nor is it run for a program that knows the user.
+    let login = Login { user_id: Some(stage.user), ..login };
+    let outcome = log_in_with(&config, &stage.service, &login, &mut user, &mut journal);
+    assert_eq!(outcome, Outcome::Accepted, "{:?}", journal.errors);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! The configuration's text: what is accepted, and what is reported of everything else.
 
-use seconder_login::config::{Config, KEYS, Needs};
+use crate::stage::{Lines, Script, Stage};
+use seconder::Handle;
+use seconder::calls::SetLogin;
+use seconder_login::config::{Config, KEYS, Needs, Opened, Sources};
+use seconder_login::{Login, Outcome, Trouble, log_in_as_configured};
 use std::path::Path;
 
 fn problems(text: &str, arguments: &[&str]) -> Vec<String> {
@@ -135,4 +139,59 @@ fn what_the_library_rejects_is_reported_where_it_was_written() {
     let places: Vec<&str> = found.iter().map(|line| line.split(' ').next().unwrap()).collect();
     let lines = ["/pam.conf:3:", "/pam.conf:4:", "/pam.conf:5:", "/pam.conf:5:"];
     assert_eq!(places, lines, "{found:#?}");
+}
+
+#[test]
+fn a_program_that_has_opened_the_service_does_not_say_how_to() {
+    let stage = Stage::new();
+    let problems = |arguments: &[&str], remote_url: Option<&str>| -> Vec<String> {
+        let opened = Some(Opened { backend: &stage.service, remote_url });
+        let read = Config::read(&Sources { file: None, arguments, opened });
+        read.err().unwrap_or_default().iter().map(ToString::to_string).collect()
+    };
+    let connects = |needs: Needs| matches!(needs, Needs::Https | Needs::Unix);
+    let keys = KEYS.iter().filter(|key| connects(key.needs)).map(|key| key.name);
+    let mut rejected = 0;
+    for key in keys.chain(["url", "timeout"]) {
+        let (argument, expected) = (
+            format!("{key}=1"),
+            format!(
+                "arguments: {key} has no effect: the program has opened the service itself. Remove it"
+            ),
+        );
+        for url in [Some("https://2fa.example.com"), Some("unix:/run/s.sock"), None] {
+            assert!(problems(&[&argument], url).contains(&expected), "{argument}");
+        }
+        rejected += 1;
+    }
+    assert!(rejected > 8);
+    let offline = ["offline=yes", "offline_cache=/var/lib/cache"];
+    assert_eq!(problems(&offline, Some("https://2fa.example.com")), Vec::<String>::new());
+    let expected = "arguments: offline has no effect: the service is in this process, and always \
+                    reached. Remove it";
+    assert_eq!(problems(&offline, None), [expected]);
+    assert_eq!(problems(&["offline=no"], None), Vec::<String>::new());
+}
+
+#[test]
+fn arguments_alone_configure_a_login_with_a_service_that_is_open() {
+    let stage = Stage::new();
+    let log_in = |arguments: &[&str], user: &mut Script| {
+        let opened = Some(Opened { backend: &stage.service, remote_url: None });
+        let login = Login { user: "ada", ..Login::default() };
+        let sources = Sources { file: None, arguments, opened };
+        let mut journal = Lines::default();
+        let outcome = log_in_as_configured(&sources, &login, user, &mut journal);
+        assert_eq!(journal.notices.len(), 1, "{:?}", journal.notices);
+        outcome
+    };
+    let call = SetLogin::new(stage.user, "ada".parse().unwrap());
+    let _ = stage.service.handle(&call).unwrap();
+    let code = stage.code();
+    let mut user = Script::of(&[&code]);
+    assert_eq!(log_in(&["users=directory", "method=code"], &mut user), Outcome::Accepted);
+    assert_eq!(user.asked, ["Code: "]);
+    let mut user = Script::of(&["123456"]);
+    let outcome = log_in(&["users=directory", "url=https://2fa.example.com"], &mut user);
+    assert_eq!((outcome, user.asked.len()), (Outcome::Trouble(Trouble::Configuration), 0));
 }

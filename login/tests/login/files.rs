@@ -1,6 +1,6 @@
 //! Files that somebody else could have written, or that are none.
 
-use seconder_login::config::Config;
+use seconder_login::config::{Config, Sources};
 use seconder_login::read_users;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -21,7 +21,7 @@ fn mode(path: &Path, mode: u32) {
 
 /// What is wrong with a configuration in a file.
 fn problems(path: &Path) -> String {
-    match Config::read(path, &[]) {
+    match Config::read(&Sources::new(path, &[])) {
         Ok(_) => String::new(),
         Err(problems) => problems.iter().map(|problem| format!("{problem}\n")).collect(),
     }
@@ -132,10 +132,10 @@ fn a_secret_that_everybody_can_read_is_rejected() {
 fn the_argument_conf_names_another_file() {
     let folder = private("pam.conf", "tries = 9\n");
     let argument = format!("conf={}", folder.path().join("pam.conf").display());
-    let config = Config::read(Path::new("/missing"), &[&argument]).unwrap();
+    let config = Config::read(&Sources::new(Path::new("/missing"), &[&argument])).unwrap();
     assert!(config.effective().any(|(key, value, _)| (key, value) == ("tries", "9")));
-    assert!(Config::read(Path::new("/missing"), &[&argument, &argument]).is_err());
-    let problems = Config::read(Path::new("/missing"), &["tries=0"]).unwrap_err();
+    assert!(Config::read(&Sources::new(Path::new("/missing"), &[&argument, &argument])).is_err());
+    let problems = Config::read(&Sources::new(Path::new("/missing"), &["tries=0"])).unwrap_err();
     assert_eq!(problems.len(), 2, "{problems:?}");
 }
 

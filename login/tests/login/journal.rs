@@ -1,6 +1,7 @@
 //! Who is asked at all, and what the operator reads of it.
 
 use crate::stage::{Lines, Script, Stage};
+use seconder_login::config::Sources;
 use seconder_login::{Login, Outcome, Trouble, log_in_as_configured};
 use std::path::Path;
 
@@ -73,13 +74,8 @@ fn what_the_remote_machine_and_the_program_are_called_cannot_forge_a_log() {
     let mut journal = Lines::default();
     let program = "sshd from 192.0.2.7: accepted (by a code)";
     let login = Login { user: "ada", program, ..Login::default() };
-    let _ = log_in_as_configured(
-        Path::new("/missing/pam.conf"),
-        &[],
-        &login,
-        &mut Script::default(),
-        &mut journal,
-    );
+    let missing = Sources::new(Path::new("/missing/pam.conf"), &[]);
+    let _ = log_in_as_configured(&missing, &login, &mut Script::default(), &mut journal);
     let begins = "login of ada by sshd?from?192.0.2.7:?accepted??by?a?code?: misconfigured (";
     assert!(journal.notices[0].starts_with(begins), "{:?}", journal.notices);
 }
@@ -104,7 +100,7 @@ fn what_is_no_login_name_is_not_in_the_log() {
         let mut journal = Lines::default();
         let missing = Path::new("/missing/pam.conf");
         let user = &mut Script::default();
-        let outcome = log_in_as_configured(missing, &[], &login, user, &mut journal);
+        let outcome = log_in_as_configured(&Sources::new(missing, &[]), &login, user, &mut journal);
         assert_eq!(outcome, Outcome::Trouble(Trouble::Configuration));
         let begins = "login of an invalid name by a program: misconfigured (";
         assert!(journal.notices[0].starts_with(begins), "{:?}", journal.notices);
@@ -117,11 +113,12 @@ fn a_configuration_with_errors_asks_nobody() {
     let login = Login { user: "ada", program: "sshd", ..Login::default() };
     let arguments = ["on_trouble=ignore", "unenrolled=ignore", "trise=3"];
     let missing = Path::new("/missing/pam.conf");
-    let outcome = log_in_as_configured(missing, &arguments, &login, &mut user, &mut journal);
+    let outcome =
+        log_in_as_configured(&Sources::new(missing, &arguments), &login, &mut user, &mut journal);
     assert_eq!(outcome, Outcome::Trouble(Trouble::Configuration));
     assert!(user.asked.is_empty());
     let mut one = Lines::default();
-    let _ = log_in_as_configured(missing, &[], &login, &mut user, &mut one);
+    let _ = log_in_as_configured(&Sources::new(missing, &[]), &login, &mut user, &mut one);
     assert!(one.notices[0].ends_with("misconfigured (1 error in the configuration)"), "{one:?}");
     assert_eq!((journal.errors.len(), journal.notices.len()), (2, 1), "{:?}", journal.errors);
     let notice = "login of ada by sshd: misconfigured (2 errors in the configuration)";

@@ -1,10 +1,11 @@
 //! Approval on the user's phone.
 
-use crate::stage::{Script, Stage};
-use seconder::Service;
+use crate::stage::{Script, Stage, ask};
 use seconder::engine::{ApprovalResponse, DeviceRegistered, RespondToApproval};
 use seconder::model::Secret;
-use seconder_login::Outcome;
+use seconder::{Canceller, Service};
+use seconder_login::{Login, Outcome};
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 /// Responds to the request that is open, as the user's phone.
@@ -150,4 +151,18 @@ fn an_approval_of_another_user_or_request_lets_nobody_in() {
     stage.phone();
     let ended = stage.log_in("approval_timeout = 1\ntries = 1", &mut Script::of(&["1"]));
     assert_eq!(ended.outcome, Outcome::Denied);
+}
+
+/// A program that ends does not wait for the user.
+#[test]
+fn a_wait_ends_when_the_service_is_cancelled() {
+    let stage = Stage::new();
+    let (canceller, _phone) = (Canceller::new(), stage.phone());
+    let service = stage.service.with_interrupt(Arc::new(canceller.clone()));
+    let mut user = Script::of(&["123456"]);
+    user.meanwhile = Some(Box::new(move || canceller.cancel()));
+    let config = stage.config("method = push\napproval_timeout = 600");
+    let ended = ask(&config, &service, &mut user, Login { user: "ada", ..Login::default() });
+    assert_eq!(ended.outcome, Outcome::Denied, "{ended:?}");
+    assert!(user.asked.is_empty(), "{:?}", user.asked);
 }

@@ -6,7 +6,7 @@ use seconder::model::{Secret, UserId};
 use seconder::{Handle, Service, Settings};
 use seconder_login::config::Config;
 use seconder_login::{
-    Backend, Conversation, Journal, Login, Outcome, Silent, Style, Typed, log_in_with,
+    Backend, Conversation, Journal, Login, Outcome, Silent, Style, Typed, log_in_with, run_command,
 };
 use std::collections::VecDeque;
 use std::path::Path;
@@ -102,7 +102,8 @@ pub(crate) fn ask(
 ) -> Ended {
     let remote = login.remote.or(Some("192.0.2.7"));
     let program = if login.program.is_empty() { "sshd" } else { login.program };
-    let login = Login { program, remote, ..login };
+    let run_command = login.run_command.or(Some(run_command));
+    let login = Login { program, remote, run_command, ..login };
     let mut journal = Lines::default();
     let outcome = log_in_with(config, backend, &login, user, &mut journal);
     assert_eq!(journal.notices.len(), 1, "{:?}", journal.notices);
