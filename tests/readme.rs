@@ -64,7 +64,16 @@ fn the_python_program_accepts_only_the_right_code() {
 #[test]
 #[ignore = "`make test` builds what it needs and runs it"]
 fn the_transcript_is_what_the_demos_print() {
-    let demo = Command::new("make").args(["-s", "demo"]).current_dir(root()).output().unwrap();
+    let mut demo = Command::new("make");
+    // Cargo describes this package to its tests in the environment. Build scripts such as ring's run again when these
+    // variables change, so the demo would compile all that depends on them, and so would the next build.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|of| text.starts_with(of)) {
+            demo.env_remove(&name);
+        }
+    }
+    let demo = demo.args(["-s", "demo"]).current_dir(root()).output().unwrap();
     assert!(demo.status.success(), "{}", String::from_utf8_lossy(&demo.stderr));
     let printed = String::from_utf8_lossy(&demo.stdout);
     let begin = printed.find("== The demo in Rust").unwrap_or_default();
