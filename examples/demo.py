@@ -22,8 +22,10 @@ def main() -> None:
     warnings.simplefilter("ignore", seconder.SpoolWarning)
     with tempfile.TemporaryDirectory() as folder, CallbackServer() as server:
         database = Path(folder, "demo.db")
-        with seconder.open(f"sqlite:{database}", callback_url=server.url) as service:
-            server.api_key = service.api_key()
+        with seconder.open(
+            f"sqlite:{database}", engine=seconder.EngineOptions(callback_url=server.url)
+        ) as service:
+            server.api_key = service.admin.api_key()
             spool = database.with_suffix(".spool")
             user = sign_up(service, spool)
             log_in_by_sms(service, user.user_id, spool)
@@ -33,7 +35,7 @@ def main() -> None:
     print("Everything worked as expected.")
 
 
-def sign_up(service: seconder.Service, spool: Path) -> seconder.UserCreated:
+def sign_up(service: seconder.Service, spool: Path) -> seconder.results.UserCreated:
     """Enrols nobody before a code proves that the number is theirs."""
     service.start_phone_verification("sms", "555-010-0123", 1)
     service.check_phone_verification("555-010-0123", 1, latest_code(spool))
@@ -56,10 +58,10 @@ def log_in_by_sms(service: seconder.Service, user_id: int, spool: Path) -> None:
     sent = service.request_sms(user_id)
     print(f"A code is on its way to {sent.cellphone}.")
     code = latest_code(spool)
-    rejection(seconder.NotChecked, service.verify, user_id, code)
-    service.verify(user_id, code, force=True)
+    rejection(seconder.NotChecked, service.verify, user_id, code, force=False)
+    service.verify(user_id, code)
     print("Checked with force, the code is right: Ada is in.")
-    error = rejection(seconder.TokenInvalid, service.verify, user_id, code, force=True)
+    error = rejection(seconder.TokenInvalid, service.verify, user_id, code)
     must(error.reused, "report that the code has been used")
 
 
@@ -73,7 +75,7 @@ def log_in_by_authenticator(service: seconder.Service, user_id: int) -> None:
 
 
 def log_in_by_approval(
-    service: seconder.Service, user_id: int, events: "Queue[seconder.Event]"
+    service: seconder.Service, user_id: int, events: "Queue[seconder.results.Event]"
 ) -> None:
     phone = service.register_device(user_id, "android")
     request = service.create_approval(user_id, "Log in to Example?", details={"city": "Oslo"})
@@ -103,7 +105,7 @@ class CallbackServer(HTTPServer):
         super().__init__(("127.0.0.1", 0), CallbackHandler)
         self.url = f"http://127.0.0.1:{self.server_port}/callback"
         self.api_key = ""
-        self.events: Queue[seconder.Event] = Queue()
+        self.events: Queue[seconder.results.Event] = Queue()
         threading.Thread(target=self.serve_forever).start()
 
     def server_close(self) -> None:

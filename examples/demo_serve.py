@@ -31,7 +31,9 @@ def main(program: str) -> None:
         with open(log, "w") as out, subprocess.Popen(command, stdout=out, stderr=out) as server:
             try:
                 wait_for(server, log)
-                with seconder.open(url, api_key=key, ca_file=certificate) as service:
+                with seconder.open(
+                    url, api_key=key, client=seconder.ClientOptions(ca_file=certificate)
+                ) as service:
                     user = service.create_user("ada@example.com", "555-010-0123", 1)
                     invite = [program, "device", "invite", database, f"--user={user.user_id}"]
                     subprocess.run(invite, check=True)

@@ -35,9 +35,7 @@ static bool by_code(const Service &service, std::uint64_t user)
 {
     for (int tries = 0; tries < 3; ++tries) {
         try {
-            seconder::VerifyOptions options;
-            options.force = true; /* Ada may never have used a code before. */
-            service.verify(user, ask("What is the code?"), options);
+            service.verify(user, ask("What is the code?"));
             return true;
         } catch (const seconder::Error &error) {
             switch (error.status()) {

@@ -12,8 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("A code was sent to the folder seconder.spool. Enter it:");
     let typed = std::io::stdin().lock().lines().next().transpose()?.unwrap_or_default();
 
-    // Ada has never used a code. Without `force`, hers would not be checked.
-    let check = Verify { force: true, ..Verify::new(user.user_id, typed.parse()?) };
+    let check = Verify::new(user.user_id, typed.parse()?);
     match service.handle(&check)?.verdict {
         Verdict::Right => println!("Welcome, Ada."),
         Verdict::Wrong | Verdict::NotChecked => println!("Access denied."),

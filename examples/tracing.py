@@ -21,10 +21,10 @@ import seconder
 RESULTS = ("ok", "token_wrong", "token_reused", "token_not_checked", "token_malformed")
 
 
-def traced(tracer: Tracer) -> Callable[[seconder.CallRecord], None]:
+def traced(tracer: Tracer) -> Callable[[seconder.results.CallRecord], None]:
     """A function for ``on_call`` that makes a span of each call, in the span that is current."""
 
-    def on_call(record: seconder.CallRecord) -> None:
+    def on_call(record: seconder.results.CallRecord) -> None:
         end = time.time_ns()
         begin = end - int(record.duration * 1e9)
         span = tracer.start_span(f"seconder {record.call}", kind=SpanKind.CLIENT, start_time=begin)
@@ -52,9 +52,9 @@ def main() -> None:
         with tracer.start_as_current_span("log in"):
             user = service.create_user("ada@example.com", "555-010-0123", 1)
             try:
-                service.verify(user.user_id, "1234567", force=True)
+                service.verify(user.user_id, "1234567")
             except seconder.TokenInvalid:
-                service.verify(user.user_id, "0000000", force=True)
+                service.verify(user.user_id, "0000000")
     provider.shutdown()
 
 

@@ -1099,8 +1099,9 @@ struct RequestCodeOptions {
 
 /// Options of verify().
 struct VerifyOptions {
-    /// Checks the code even if the user is not confirmed yet.
-    bool force = false;
+    /// Checks the code even if the user is not confirmed yet. If it is false, the code of such a
+    /// user is not checked, which is Status::token_not_checked.
+    bool force = true;
     /// The action that the code was sent for. 1 to 128 bytes without control characters.
     std::optional<std::string> action = {};
     /// The IP address from which the request originates. IPv4 or IPv6 text.

@@ -64,7 +64,9 @@ def silent_server(folder: Path) -> Callable[[], object]:
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     key = "0123456789abcdef0123456789abcdef"
-    service = seconder.open(url, api_key=key, allow_loopback_http=True, timeout=HOLD)
+    service = seconder.open(
+        url, api_key=key, timeout=HOLD, client=seconder.ClientOptions(allow_loopback_http=True)
+    )
 
     def call() -> None:
         try:
@@ -77,7 +79,7 @@ def silent_server(folder: Path) -> Callable[[], object]:
 
 def calls(folder: Path) -> Callable[[], object]:
     service, user_id = sandbox()
-    return lambda: for_ever(lambda: service.verify(user_id, "1234567", force=True))
+    return lambda: for_ever(lambda: service.verify(user_id, "1234567"))
 
 
 def errors(folder: Path) -> Callable[[], object]:
@@ -133,7 +135,7 @@ def event_loop(folder: Path) -> Callable[[], object]:
         async with seconder.open_async("sandbox:?accept=1234567") as service:
             user = await service.create_user("ada@example.com", "555-010-0123", 1)
             while True:
-                await service.verify(user.user_id, "1234567", force=True)
+                await service.verify(user.user_id, "1234567")
 
     return lambda: asyncio.run(call())
 

@@ -4,7 +4,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{self, ada, forced, url};
+use crate::fresh::{self, ada, url};
 use crate::phone::world::{NOW, World};
 use crate::phone::{Phone, SERVICE, new_key, presented};
 use base64::Engine as _;
@@ -374,7 +374,7 @@ fn a_phone_shows_codes_which_the_verification_names() {
     let verify = |phone: &Phone, time: u64| -> Verification {
         world.clock.set(time);
         let code = phone.code(time).parse().unwrap();
-        world.service.handle(&forced(code, world.ada)).unwrap()
+        world.service.handle(&seconder::Verify::new(world.ada, code)).unwrap()
     };
     let right = verify(&first, NOW);
     assert_eq!(right.verdict, Verdict::Right);
@@ -448,7 +448,7 @@ fn after_a_restore_no_invitation_is_of_use_and_phones_go_on_with_new_codes() {
     let verdict = |time: u64| {
         world.clock.set(time);
         let code = phone.code(time).parse().unwrap();
-        world.service.handle(&forced(code, world.ada)).unwrap().verdict
+        world.service.handle(&seconder::Verify::new(world.ada, code)).unwrap().verdict
     };
     assert_eq!(verdict(NOW), Verdict::Wrong);
     assert_eq!(verdict(NOW + 60), Verdict::Right);

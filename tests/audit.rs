@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{self, ManualClock, ada, forced, open_at};
+use crate::fresh::{self, ManualClock, ada, open_at};
 use seconder::calls::{CreateApproval, PrepareOffline, RequestSms, Verdict};
 use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
 use seconder::model::UserId;
@@ -41,13 +41,14 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     let (service, sent) = open_at(&folder.path().join("seconder.db"), &clock);
     let user = ada(&service);
     let verify = |code: &str| {
-        let call = forced(code.parse().unwrap(), user);
+        let call = Verify::new(user, code.parse().unwrap());
         let _ = service.handle(&Verify { user_ip: Some("192.0.2.7".parse().unwrap()), ..call });
     };
     let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
     let right = app.code(NOW);
-    // Not forced, and the user was never confirmed.
-    let _ = service.verify(user, &right.expose().parse().unwrap()).unwrap();
+    // The user was never confirmed.
+    let call = Verify::new(user, right.expose().parse().unwrap());
+    let _ = service.handle(&Verify { force: false, ..call }).unwrap();
     verify(right.expose());
     verify(right.expose());
     (0..4).for_each(|_| verify("000000"));
@@ -126,14 +127,16 @@ fn refusals_that_race_are_counted_once_and_have_one_row_for_each_kind() {
     let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
     let user = ada(&service);
     let _ = service.enrol_authenticator(user).unwrap();
-    let guess = || drop(service.handle(&forced("000000".parse().unwrap(), user)));
+    let guess = || drop(service.handle(&Verify::new(user, "000000".parse().unwrap())));
     (0..4).for_each(|_| guess());
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| (0..10).for_each(|_| guess()));
         }
         scope.spawn(|| {
-            (0..10).for_each(|_| drop(service.verify(user, &"1234567".parse().unwrap())))
+            let call = Verify::new(user, "1234567".parse().unwrap());
+            let unforced = Verify { force: false, ..call };
+            (0..10).for_each(|_| drop(service.handle(&unforced)))
         });
     });
     let rows = |verdict: &str| {
@@ -189,7 +192,7 @@ fn what_a_verdict_leaves_open_has_a_reason() {
     let clock = ManualClock::at(NOW);
     let (service, sent) = open_at(&path, &clock);
     let user = ada(&service);
-    let verify = |code: &str| service.handle(&forced(code.parse().unwrap(), user)).unwrap();
+    let verify = |code: &str| service.handle(&Verify::new(user, code.parse().unwrap())).unwrap();
     let last = |verdict: &str| {
         let filter = AuditFilter { verdict: Some(verdict.into()), ..of(user) };
         let entry = read(&service, &filter).into_iter().next().unwrap();
@@ -212,7 +215,7 @@ fn what_a_verdict_leaves_open_has_a_reason() {
     }
     clock.set(NOW + 590);
     let action = Some("pay".parse().unwrap());
-    let call = Verify { action, ..forced(code.parse().unwrap(), user) };
+    let call = Verify { action, ..Verify::new(user, code.parse().unwrap()) };
     assert_ne!(service.handle(&call).unwrap().verdict, Verdict::Right);
     assert_eq!(last("wrong"), because("too_many_tries"));
     // One that lives for longer than any was sent while the clock was wrong.
@@ -283,7 +286,7 @@ fn the_proof_for_logins_without_the_service_is_noted() {
     let user = ada(&service);
     let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
     let code = app.code(NOW).expose().parse().unwrap();
-    let _ = service.handle(&forced(app.code(NOW).expose().parse().unwrap(), user)).unwrap();
+    let _ = service.handle(&Verify::new(user, app.code(NOW).expose().parse().unwrap())).unwrap();
     let prepare = || service.handle(&PrepareOffline::new(user, Clone::clone(&code)));
     let _ = prepare().unwrap();
     let _ = prepare().unwrap_err();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, forced, open_at};
+use crate::fresh::{ManualClock, ada, open_at};
 use seconder::calls::{ApprovalStatus, CreateApproval, Recognition, RequestSms};
 use seconder::engine::operator::{CheckService, Health, UnlockUser};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
@@ -81,7 +81,9 @@ const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
 
 fn verify(service: &Service, user: UserId, code: &str) -> Result<Verdict, Error> {
-    service.handle(&forced(code.parse().unwrap(), user)).map(|checked| checked.verdict)
+    service
+        .handle(&seconder::Verify::new(user, code.parse().unwrap()))
+        .map(|checked| checked.verdict)
 }
 
 fn wait_of(result: Result<Verdict, Error>) -> Option<u64> {

@@ -119,26 +119,25 @@ fn repeats_itself(names_requests: bool) -> Stub {
 
 #[test]
 fn a_second_response_that_arrives_late_is_not_taken_for_that_to_the_next_request() {
-    let forced = |service: &Service, user: u64| {
-        let mut call = Verify::new(user.try_into().unwrap(), TOKEN.parse().unwrap());
-        call.force = true;
+    let verdict_of = |service: &Service, user: u64| {
+        let call = Verify::new(user.try_into().unwrap(), TOKEN.parse().unwrap());
         service.handle(&call).map(|found| found.verdict)
     };
     let stub = repeats_itself(true);
     let service = open(&stub);
-    assert_eq!(forced(&service, 1).unwrap(), Verdict::Right);
-    let error = forced(&service, 2).unwrap_err();
+    assert_eq!(verdict_of(&service, 1).unwrap(), Verdict::Right);
+    let error = verdict_of(&service, 2).unwrap_err();
     assert!(matches!(error, Error::InvalidResponse { .. }), "{error}");
     assert!(error.to_string().contains("of another request"), "{error}");
     // The connection is gone.
-    assert_eq!(forced(&service, 2).unwrap(), Verdict::Wrong);
+    assert_eq!(verdict_of(&service, 2).unwrap(), Verdict::Wrong);
     assert_eq!(stub.connections(), 2);
 
     // A service that names no requests has a connection for each.
     let stub = repeats_itself(false);
     let service = open(&stub);
     for (user, verdict) in [(1, Verdict::Right), (2, Verdict::Wrong), (1, Verdict::Right)] {
-        assert_eq!(forced(&service, user).unwrap(), verdict);
+        assert_eq!(verdict_of(&service, user).unwrap(), verdict);
     }
     assert_eq!(stub.connections(), 3);
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ada, forced, open, url};
+use crate::fresh::{ada, open, url};
 use seconder::engine::Delivery;
 use seconder::{Error, Handle, Service, Settings, Verdict};
 use std::collections::BTreeSet;
@@ -285,7 +285,8 @@ fn files_with_secrets_are_accessible_to_their_owner_only() {
     let text = std::fs::read_to_string(message).unwrap();
     let code = text.lines().find_map(|line| line.strip_prefix("Code: ")).unwrap();
     assert!(text.starts_with("To: +15550100123\nVia: sms\n"), "{text}");
-    let verdict = service.handle(&forced(code.parse().unwrap(), user)).unwrap().verdict;
+    let verdict =
+        service.handle(&seconder::Verify::new(user, code.parse().unwrap())).unwrap().verdict;
     assert_eq!(verdict, Verdict::Right);
     let shown = format!("{service:?} {:?}", service.engine());
     assert!(!shown.contains(service.engine().unwrap().api_key().expose()), "{shown}");

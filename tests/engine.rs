@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, forced, open, open_at, url};
+use crate::fresh::{ManualClock, ada, open, open_at, url};
 use seconder::calls::{Channel, StartPhoneVerification};
 use seconder::engine::{ApprovalResponse, DeviceType, Message, RespondToApproval};
 use seconder::model::{Token, UserId};
@@ -33,20 +33,20 @@ fn users_codes_and_limits_survive_a_restart() {
     let wrong: Token =
         if code.as_str() == "0000000" { "0000001" } else { "0000000" }.parse().unwrap();
     for _ in 0..4 {
-        let result = service.handle(&forced(wrong.clone(), user)).unwrap();
+        let result = service.handle(&Verify::new(user, wrong.clone())).unwrap();
         assert_eq!(result.verdict, Verdict::Wrong);
     }
     drop(service);
 
     let (service, _) = open_at(&path, &clock);
     assert_eq!(service.engine().unwrap().api_key(), key);
-    let early = service.handle(&forced(code.clone(), user));
+    let early = service.handle(&Verify::new(user, code.clone()));
     assert!(
         matches!(early, Err(Error::RateLimited { .. })),
         "the failed attempts must be remembered: {early:?}"
     );
     clock.set(1_000_002);
-    assert_eq!(service.handle(&forced(code.clone(), user)).unwrap().verdict, Verdict::Right);
+    assert_eq!(service.handle(&Verify::new(user, code.clone())).unwrap().verdict, Verdict::Right);
     drop(service);
 
     let (service, _) = open_at(&path, &clock);
@@ -107,7 +107,7 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
         let (service, _) = open(&path);
         for line in lines {
             let (user, code) = line.trim().split_once(' ').unwrap();
-            let call = forced(code.parse().unwrap(), user.parse().unwrap());
+            let call = Verify::new(user.parse().unwrap(), code.parse().unwrap());
             let result = service.handle(&call).unwrap();
             assert_eq!(result.verdict, Verdict::Right, "area {area}, user {user}");
         }
@@ -164,7 +164,7 @@ fn a_failed_delivery_gives_no_tries_back() {
     assert!(service.request_sms(user).is_err());
     let code = last();
     let wrong = if code == "0000000" { "0000001" } else { "0000000" };
-    let guess = || service.handle(&forced(wrong.parse().unwrap(), user)).unwrap().verdict;
+    let guess = || service.handle(&Verify::new(user, wrong.parse().unwrap())).unwrap().verdict;
     assert_eq!([guess(), guess(), guess()], [Verdict::Wrong; 3]);
     service.request_sms(user).unwrap();
     assert!(service.request_call(user).is_err());
@@ -174,14 +174,14 @@ fn a_failed_delivery_gives_no_tries_back() {
     clock.set(1_000_002);
     assert_eq!(guess(), Verdict::Wrong);
     clock.set(1_000_006);
-    let result = service.handle(&forced(code.parse().unwrap(), user)).unwrap();
+    let result = service.handle(&Verify::new(user, code.parse().unwrap())).unwrap();
     assert_eq!(result.verdict, Verdict::Wrong, "the fifth wrong code made it void");
     // The code that replaces it has all of its tries.
     clock.set(1_000_060);
     assert!(service.request_sms(user).is_err());
     service.request_sms(user).unwrap();
     assert_ne!(last(), code);
-    let result = service.handle(&forced(last().parse().unwrap(), user)).unwrap();
+    let result = service.handle(&Verify::new(user, last().parse().unwrap())).unwrap();
     assert_eq!(result.verdict, Verdict::Right);
 }
 
@@ -244,16 +244,16 @@ fn setting_a_fast_clock_back_does_not_lock_users_out() {
     let ahead = code();
     let wrong = if ahead == "0000000" { "0000001" } else { "0000000" };
     for _ in 0..4 {
-        let result = service.handle(&forced(wrong.parse().unwrap(), user)).unwrap();
+        let result = service.handle(&Verify::new(user, wrong.parse().unwrap())).unwrap();
         assert_eq!(result.verdict, Verdict::Wrong);
     }
     // The wait goes on, and no longer than it would have.
     clock.set(60_000);
-    let error = service.handle(&forced(ahead.parse().unwrap(), user)).unwrap_err();
+    let error = service.handle(&Verify::new(user, ahead.parse().unwrap())).unwrap_err();
     assert_eq!(error.retry_after_seconds(), Some(2));
     clock.set(60_060);
     service.request_sms(user).unwrap();
-    let result = service.handle(&forced(code().parse().unwrap(), user)).unwrap();
+    let result = service.handle(&Verify::new(user, code().parse().unwrap())).unwrap();
     assert_eq!(result.verdict, Verdict::Right);
 }
 
@@ -388,7 +388,7 @@ fn codes_have_the_configured_length() {
     service.request_sms(user).unwrap();
     let code = sent.lock().unwrap().pop().unwrap();
     assert_eq!(code.len(), 8);
-    let result = service.handle(&forced(code.parse().unwrap(), user)).unwrap();
+    let result = service.handle(&Verify::new(user, code.parse().unwrap())).unwrap();
     assert_eq!(result.verdict, Verdict::Right);
     let uri = service.enrol_authenticator(user).unwrap().uri;
     assert!(uri.expose().ends_with("&digits=7&period=10"));
@@ -429,11 +429,12 @@ fn a_sandbox_with_accept_right_checks_codes_like_a_database() {
     let user = ada(&service);
     service.request_sms(user).unwrap();
     let right: Token = sent.lock().unwrap()[0].code.parse().unwrap();
-    assert_eq!(service.verify(user, &right).unwrap(), Verdict::NotChecked);
-    let check = forced(right, user);
+    let check = Verify::new(user, right);
+    let unforced = Verify { force: false, ..check.clone() };
+    assert_eq!(service.handle(&unforced).unwrap().verdict, Verdict::NotChecked);
     assert_eq!(service.handle(&check).unwrap().verdict, Verdict::Right);
     assert!(service.handle(&check).unwrap().reused);
-    let wrong = forced("000000".parse().unwrap(), user);
+    let wrong = Verify::new(user, "000000".parse().unwrap());
     assert_eq!(service.handle(&wrong).unwrap().verdict, Verdict::Wrong);
 }
 

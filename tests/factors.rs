@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, at_once, forced, open, open_at};
+use crate::fresh::{ManualClock, ada, at_once, open, open_at};
 use crate::stub::{Stub, response};
 use seconder::calls::{
     Call, ConfirmAuthenticator, Factors, RouteMatch, UserStatus, Verification, match_route,
@@ -44,7 +44,7 @@ fn confirm(service: &Service, user: UserId, code: &str) -> String {
 }
 
 fn verify(service: &Service, user: UserId, code: &str) -> String {
-    outcome(service.handle(&forced(code.parse().unwrap(), user)))
+    outcome(service.handle(&seconder::Verify::new(user, code.parse().unwrap())))
 }
 
 fn enrol(service: &Service, user: UserId) -> Totp {

@@ -5,7 +5,7 @@
 mod callbacks;
 mod rounds;
 
-use crate::fresh::{ManualClock, ada, at_once, forced, url};
+use crate::fresh::{ManualClock, ada, at_once, url};
 use seconder::calls::{self, RequestSms};
 use seconder::engine::{AuditFilter, Deliver, JobsRun, Message, Outcome};
 use seconder::model::UserId;
@@ -115,7 +115,10 @@ impl World {
     }
 
     fn verify(&self, code: &str) -> Verdict {
-        self.service.handle(&forced(code.parse().unwrap(), self.user)).unwrap().verdict
+        self.service
+            .handle(&seconder::Verify::new(self.user, code.parse().unwrap()))
+            .unwrap()
+            .verdict
     }
 
     fn verdicts(&self) -> Vec<String> {

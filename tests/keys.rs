@@ -3,7 +3,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{forced, open};
+use crate::fresh::open;
 use crate::sealed::ring_of;
 use seconder::keyring::Keyring;
 use seconder::model::{Token, UserId};
@@ -51,7 +51,7 @@ fn values_are_sealed_anew_and_the_old_key_can_go() {
     drop(service);
     let (service, _) = open(&path);
     let code: Token = sent.lock().unwrap().last().unwrap().code.parse().unwrap();
-    let check = forced(code, *users.last().unwrap());
+    let check = seconder::Verify::new(*users.last().unwrap(), code);
     assert_eq!(service.handle(&check).unwrap().verdict, Verdict::Right);
 }
 
@@ -111,7 +111,7 @@ fn child_that_logs_users_in() {
         service.request_sms(user).unwrap();
         let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
         let code: Token = sent.lock().unwrap().pop().unwrap().code.parse().unwrap();
-        let verdict = service.handle(&forced(code, user)).unwrap().verdict;
+        let verdict = service.handle(&seconder::Verify::new(user, code)).unwrap().verdict;
         assert_eq!(verdict, Verdict::Right, "user {number}");
         let shown: Token = app.code(now()).expose().parse().unwrap();
         assert_eq!(service.confirm_authenticator(user, &shown).unwrap(), Verdict::Right);

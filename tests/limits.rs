@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, forced, url};
+use crate::fresh::{ManualClock, ada, url};
 use crate::sealed::{self, Of, ring_of};
 use seconder::calls::{
     Channel, InstallMessage, PhoneVerificationStarted, RequestSms, StartPhoneVerification,
@@ -42,7 +42,7 @@ fn log_in(world: &World, user: UserId) -> Result<(), Error> {
     let call = RequestSms { force: Some(true), ..RequestSms::new(user) };
     let _ = world.service.handle(&call)?;
     let code = world.sent.lock().unwrap().last().unwrap().clone();
-    let checked = world.service.handle(&forced(code.parse().unwrap(), user)).unwrap();
+    let checked = world.service.handle(&Verify::new(user, code.parse().unwrap())).unwrap();
     assert_eq!(checked.verdict, Verdict::Right);
     Ok(())
 }
@@ -209,7 +209,7 @@ fn an_address_gets_so_many_wrong_codes_an_hour_for_all_users_together() {
         .collect();
     let verify = |user: UserId, code: &str, ip: Option<&str>| {
         let user_ip = ip.map(|ip| ip.parse().unwrap());
-        world.service.handle(&Verify { user_ip, ..forced(code.parse().unwrap(), user) })
+        world.service.handle(&Verify { user_ip, ..Verify::new(user, code.parse().unwrap()) })
     };
     let right = |user: UserId| {
         let _ = world.service.request_sms(user).unwrap();
@@ -263,7 +263,7 @@ fn an_application_says_how_long_a_code_lives_and_how_many_wrong_tries_it_survive
         world.sent.lock().unwrap().last().unwrap().clone()
     };
     let verify = |code: &str, action: &str| {
-        let call = forced(code.parse().unwrap(), user);
+        let call = Verify::new(user, code.parse().unwrap());
         let action = Some(action.parse().unwrap());
         world.service.handle(&Verify { action, ..call }).unwrap().verdict
     };
@@ -300,7 +300,7 @@ fn a_code_that_was_sent_outlives_a_shorter_code_life() {
     clock.set(NOW + 100);
     let world = world(&path, "code_life=60", &clock);
     request(&world, "two");
-    let call = forced(code.parse().unwrap(), ada(&world.service));
+    let call = Verify::new(ada(&world.service), code.parse().unwrap());
     let call = Verify { action: Some("one".parse().unwrap()), ..call };
     assert_eq!(world.service.handle(&call).unwrap().verdict, Verdict::Right);
 }
@@ -364,7 +364,7 @@ fn present(
         for thread in 0..1000 {
             let (world, tally, code) = (&worlds[thread % 2], &tally, &code);
             scope.spawn(move || {
-                let call = forced(code(thread).parse().unwrap(), user);
+                let call = Verify::new(user, code(thread).parse().unwrap());
                 let outcome = match world.service.handle(&call) {
                     Ok(checked) if checked.reused => "reused".to_owned(),
                     Ok(checked) => format!("{:?}", checked.verdict),

@@ -64,7 +64,8 @@ fn a_request_names_localhost_and_has_no_key() {
     assert_eq!(verify(&Settings::new(&slashes).open().unwrap()).unwrap(), Verdict::Right);
     for request in local.requests() {
         let request = request.to_lowercase();
-        let line = "get /protected/json/verify/7654321/1 http/1.1\r\nhost: localhost\r\n";
+        let line =
+            "get /protected/json/verify/7654321/1?force=true http/1.1\r\nhost: localhost\r\n";
         assert!(request.starts_with(line), "{request}");
         assert!(!request.contains("key") && !request.contains("authorization"), "{request}");
     }

@@ -51,7 +51,7 @@ fn enrol(service: &Service, number: u32) -> UserId {
 }
 
 fn forced(token: &str, user: UserId) -> Verify {
-    Verify { force: true, ..Verify::new(user, token.parse::<Token>().unwrap()) }
+    Verify::new(user, token.parse::<Token>().unwrap())
 }
 
 #[allow(clippy::disallowed_methods, reason = "the engine under test uses the system's clock")]

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, forced, open, open_at, url};
+use crate::fresh::{ManualClock, ada, open, open_at, url};
 use seconder::calls::Channel;
 use seconder::engine::DeviceType;
 use seconder::model::{Token, UserId};
@@ -54,13 +54,13 @@ fn a_code_is_accepted_once_when_64_threads_race() {
     for _ in 0..5 {
         service.request_sms(user).unwrap();
         let code = sent.lock().unwrap().pop().unwrap().code;
-        race(both, &forced(code.parse().unwrap(), user));
+        race(both, &Verify::new(user, code.parse().unwrap()));
     }
     let enrolled = service.enrol_authenticator(user).unwrap();
     let totp = Totp::from_uri(enrolled.uri.expose()).unwrap();
     #[allow(clippy::disallowed_methods, reason = "the engine under test uses the system's clock")]
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
-    race(both, &forced(totp.code(now).expose().parse().unwrap(), user));
+    race(both, &Verify::new(user, totp.code(now).expose().parse().unwrap()));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn guess(
         let token: Token =
             format!("{:0width$}", (right + number) % all, width = code.len()).parse().unwrap();
         let action = action.map(|action| action.parse().unwrap());
-        match service.handle(&Verify { action, ..forced(token, user) }) {
+        match service.handle(&Verify { action, ..Verify::new(user, token) }) {
             Ok(result) => format!("{:?}", result.verdict),
             Err(Error::RateLimited { .. }) => "RateLimited".into(),
             Err(other) => panic!("{other}"),
@@ -154,7 +154,7 @@ fn parallel_guesses_of_a_code_are_limited_like_sequential_ones() {
     clock.set(1_000_002);
     assert_eq!(guess(both, user, &code, None), results(&[("Wrong", 1), ("RateLimited", 63)]));
     clock.set(1_000_006);
-    let late = service.handle(&forced(code.parse().unwrap(), user)).unwrap();
+    let late = service.handle(&Verify::new(user, code.parse().unwrap())).unwrap();
     assert_eq!(late.verdict, Verdict::Wrong, "five guesses were looked at");
 }
 
@@ -187,7 +187,7 @@ fn parallel_guesses_of_an_app_are_limited_by_the_waits() {
         assert_eq!(guess(both, user, &start, None), one, "after {wait} s");
     }
     let token = totp.code(now).expose().parse().unwrap();
-    match service.handle(&forced(token, user)).unwrap_err() {
+    match service.handle(&Verify::new(user, token)).unwrap_err() {
         Error::RateLimited { retry_after, .. } => assert_eq!(retry_after.unwrap().as_secs(), 900),
         other => panic!("{other}"),
     }
@@ -213,12 +213,14 @@ fn tries_of_a_code_are_not_given_back_by_another_code() {
     // The cool-down of the other action's code has passed, and so has the wait.
     clock.set(1_000_030);
     let login = send(None);
-    assert_eq!(service.verify(user, &login.parse().unwrap()).unwrap(), Verdict::NotChecked);
-    let right = service.handle(&forced(login.parse().unwrap(), user)).unwrap();
+    let call = Verify::new(user, login.parse().unwrap());
+    let unforced = service.handle(&Verify { force: false, ..call.clone() }).unwrap();
+    assert_eq!(unforced.verdict, Verdict::NotChecked);
+    let right = service.handle(&call).unwrap();
     assert_eq!(right.verdict, Verdict::Right);
     assert_eq!(guess(both, user, &paying, Some("pay:1")), wrong);
     clock.set(1_000_060);
-    let call = Verify { action: pay, ..forced(paying.parse().unwrap(), user) };
+    let call = Verify { action: pay, ..Verify::new(user, paying.parse().unwrap()) };
     assert_eq!(service.handle(&call).unwrap().verdict, Verdict::Wrong);
 }
 
@@ -267,7 +269,7 @@ fn an_address_gets_no_more_wrong_codes_by_racing() {
         .collect();
     let results = at_once((&service, &second), |service, number| {
         let user_ip = Some("192.0.2.1".parse().unwrap());
-        let call = forced("123456".parse().unwrap(), users[number as usize]);
+        let call = Verify::new(users[number as usize], "123456".parse().unwrap());
         match service.handle(&Verify { user_ip, ..call }) {
             Ok(checked) => format!("{:?}", checked.verdict),
             Err(error) => error.limit().unwrap_or("none").to_owned(),

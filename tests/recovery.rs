@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, at_once, forced, open, open_at};
+use crate::fresh::{ManualClock, ada, at_once, open, open_at};
 use crate::stub::{Stub, response};
 use seconder::calls::{
     CreateRecoveryCodes, OfflineLogin, PrepareOffline, ROUTES, ReportOffline, RouteMatch,
@@ -27,7 +27,7 @@ fn counts(expected: &[(&str, usize)]) -> BTreeMap<String, usize> {
 }
 
 fn verify(service: &Service, code: &str, user: UserId) -> String {
-    match service.handle(&forced(code.parse().unwrap(), user)) {
+    match service.handle(&seconder::Verify::new(user, code.parse().unwrap())) {
         Ok(checked) if checked.reused => "Reused".into(),
         Ok(checked) => format!("{:?}", checked.verdict),
         Err(Error::RateLimited { .. }) => "RateLimited".into(),
@@ -125,7 +125,7 @@ fn a_recovery_code_is_logged_as_one() {
         keep.lock().unwrap().push(record.to_string());
     }));
     let codes = service.create_recovery_codes(user).unwrap().codes;
-    let _ = service.handle(&forced(codes[0].clone(), user)).unwrap();
+    let _ = service.handle(&seconder::Verify::new(user, codes[0].clone())).unwrap();
     let lines = lines.lock().unwrap();
     assert!(lines[1].starts_with("call=verify outcome=ok user_id=1 "), "{lines:?}");
     assert!(lines[1].ends_with(" factor=recovery_code"), "{lines:?}");

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ada, forced, open, url};
+use crate::fresh::{ada, open, url};
 use seconder::calls::{
     self, Call, CheckApproval, CreateUser, Device, RequestCall, RequestSms, StartPhoneVerification,
     Verify,
@@ -192,11 +192,11 @@ fn an_engine_has_the_codes_that_it_sends() {
 
     let right: seconder::model::Token = sent.lock().unwrap()[0].code.parse().unwrap();
     let verify = |token: &seconder::model::Token| {
-        service.handle(&forced(token.clone(), user)).unwrap().error_code
+        service.handle(&Verify::new(user, token.clone())).unwrap().error_code
     };
     assert_eq!(verify(&right), None);
     assert_eq!(verify(&right).as_deref(), Some("60019"));
-    let there = by_wire(&service, &forced(right.clone(), user)).unwrap();
+    let there = by_wire(&service, &Verify::new(user, right.clone())).unwrap();
     assert_eq!(there.error_code.as_deref(), Some("60019"));
     let wrong = if right.as_str() == "0000000" { "0000001" } else { "0000000" };
     assert_eq!(verify(&wrong.parse().unwrap()).as_deref(), Some("60020"));

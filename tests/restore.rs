@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::copies::{NOW, World, put_back};
-use crate::fresh::{ManualClock, ada, forced, open_at};
+use crate::fresh::{ManualClock, ada, open_at};
 use seconder::otp::Totp;
 use seconder::{Handle, Verdict};
 use std::io::Write;
@@ -130,6 +130,7 @@ fn an_enrolment_that_was_not_confirmed_ends_with_a_restore() {
     let user = ada(&service);
     let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
     service.engine().unwrap().restored().unwrap();
-    let verdict = service.handle(&forced(app.code(NOW).expose().parse().unwrap(), user));
+    let verdict =
+        service.handle(&seconder::Verify::new(user, app.code(NOW).expose().parse().unwrap()));
     assert_eq!(verdict.unwrap().verdict, Verdict::Wrong);
 }

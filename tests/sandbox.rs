@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{self, ManualClock, ada, forced};
+use crate::fresh::{self, ManualClock, ada};
 use crate::phone::world::NOW;
 use crate::phone::{Phone, SERVICE};
 use seconder::calls::{ApprovalStatus, Channel, PhoneVerificationStatus, RequestSms};
@@ -256,10 +256,10 @@ fn a_real_engine_in_memory_keeps_its_limits() {
     let right = sent.lock().unwrap().pop().unwrap();
     let wrong = token(if right == "0000000" { "0000001" } else { "0000000" });
     for _ in 0..4 {
-        let verdict = service.handle(&forced(wrong.clone(), user)).unwrap().verdict;
+        let verdict = service.handle(&Verify::new(user, wrong.clone())).unwrap().verdict;
         assert_eq!(verdict, Verdict::Wrong);
     }
-    let limited = service.handle(&forced(token(&right), user));
+    let limited = service.handle(&Verify::new(user, token(&right)));
     assert!(matches!(limited, Err(Error::RateLimited { .. })), "{limited:?}");
 }
 

@@ -4,7 +4,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ada, forced, open, url};
+use crate::fresh::{ada, open, url};
 use crate::phone::{self, Phone};
 #[cfg(feature = "postgres")]
 use crate::postgres_server::Server;
@@ -113,7 +113,7 @@ fn lively_with(settings: Settings) -> (Service, Vec<Vec<u8>>) {
     let user = ada(&service);
     service.request_sms(user).unwrap();
     let code: Token = sent.lock().unwrap()[0].parse().unwrap();
-    assert_eq!(service.handle(&forced(code, user)).unwrap().verdict, Verdict::Right);
+    assert_eq!(service.handle(&seconder::Verify::new(user, code)).unwrap().verdict, Verdict::Right);
     service.request_sms(user).unwrap();
     let call = StartPhoneVerification::new(
         Channel::Sms,
@@ -355,11 +355,14 @@ fn a_damaged_value_fails_the_call_that_needs_it_alone() {
         ),
     );
     let (service, _) = open(&path);
-    let failed = service.handle(&forced(codes[0].clone(), ada)).unwrap_err();
+    let failed = service.handle(&seconder::Verify::new(ada, codes[0].clone())).unwrap_err();
     assert!(matches!(failed, Error::Storage { .. }), "{failed}");
     assert!(failed.to_string().contains("damaged"), "{failed}");
     assert!(service.user_status(ada).is_ok(), "what does not need the code goes on");
-    assert_eq!(service.handle(&forced(codes[1].clone(), ben)).unwrap().verdict, Verdict::Right);
+    assert_eq!(
+        service.handle(&seconder::Verify::new(ben, codes[1].clone())).unwrap().verdict,
+        Verdict::Right
+    );
     // It can be deleted, too.
     service.delete_user(ada).unwrap();
 }

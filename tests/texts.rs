@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, forced, url};
+use crate::fresh::{ManualClock, ada, url};
 use seconder::calls::{Channel, CreateUser, RequestCall, RequestSms, StartPhoneVerification};
 use seconder::engine::{AuditFilter, Deliver, Message, Outcome, Texts};
 use seconder::model::UserId;
@@ -69,7 +69,7 @@ fn sms(user: UserId, locale: Option<&str>) -> RequestSms {
 
 /// Uses a code up, so that the next message needs no wait.
 fn spend(service: &Service, user: UserId, code: &str) {
-    let verify = forced(code.parse().unwrap(), user);
+    let verify = seconder::Verify::new(user, code.parse().unwrap());
     assert_eq!(service.handle(&verify).unwrap().verdict, Verdict::Right);
 }
 

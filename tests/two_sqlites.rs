@@ -6,7 +6,7 @@
 
 mod fresh;
 
-use fresh::{ada, forced, open, url};
+use fresh::{ada, open, url};
 use seconder::model::{Token, UserId};
 use seconder::{Error, Handle, Service, Settings, Verdict};
 use std::fs::{self, File};
@@ -67,7 +67,7 @@ fn child_that_checks_a_code() {
     let user: u64 = parts.next().unwrap().parse().unwrap();
     let token: Token = parts.next().unwrap().parse().unwrap();
     let user = UserId::try_from(user).unwrap();
-    println!("result: {:?}", service.handle(&forced(token, user)).unwrap().verdict);
+    println!("result: {:?}", service.handle(&seconder::Verify::new(user, token)).unwrap().verdict);
 }
 
 #[test]
@@ -89,7 +89,8 @@ fn a_code_opens_one_door_even_if_another_copy_of_sqlite_dropped_the_locks() {
     assert_eq!(log(), before);
 
     let code = sent.lock().unwrap()[0].code.clone();
-    let verdict = service.handle(&forced(code.parse().unwrap(), user)).unwrap().verdict;
+    let verdict =
+        service.handle(&seconder::Verify::new(user, code.parse().unwrap())).unwrap().verdict;
     assert_eq!(verdict, Verdict::Right);
     let second = child("child_that_checks_a_code", &format!("{} {user} {code}", path.display()));
     assert_eq!(second, "Wrong", "the code was used");
@@ -151,7 +152,7 @@ fn a_database_that_another_copy_has_open_is_rejected() {
 fn rejects(service: &Service, user: UserId, words: &str) {
     let token: Token = "1234567".parse().unwrap();
     let errors = [
-        service.handle(&forced(token, user)).map(drop),
+        service.handle(&seconder::Verify::new(user, token)).map(drop),
         service.user_status(user).map(drop),
         service.request_sms(user).map(drop),
         service.create_user("bob@example.com", "555-010-0124", "1").map(drop),

@@ -77,7 +77,7 @@ class Sent:
     """When it can be sent again, in Unix seconds, if the service says so."""
 
     @staticmethod
-    def keep(session: Any, code: seconder.CodeRequested) -> None:
+    def keep(session: Any, code: seconder.results.CodeRequested) -> None:
         """Keeps in the session what the pages show."""
         session["sent"] = [code.cellphone, resend_at(code.resend_after)]
 
@@ -130,7 +130,7 @@ class Problem:
 def why_limited(error: seconder.RateLimited, sending: bool) -> str:
     """Returns why a limit makes the user wait. Strangers may have used it up, so only the wait after a
     code says that one was sent. Other services do not say which limit it is."""
-    if error.is_operator_limit or error.code == seconder.Code.TOO_MANY_WRONG_KEYS:
+    if error.is_operator_limit or error.code == seconder.enums.Code.TOO_MANY_WRONG_KEYS:
         log.error("an operator has to act: %s (limit %s, code %s)", error, error.limit, error.code)
     if sending:
         if error.limit == "cool_down":
@@ -144,7 +144,7 @@ def why_limited(error: seconder.RateLimited, sending: bool) -> str:
 def of_other_service(error: seconder.RateLimited) -> bool:
     """Returns whether a service that does not name its limits reached one. Without the code it is only busy,
     or it does not accept the application's own key."""
-    return error.limit is None and error.code == seconder.Code.TOO_MANY_REQUESTS
+    return error.limit is None and error.code == seconder.enums.Code.TOO_MANY_REQUESTS
 
 
 def explain(error: seconder.SecondFactorError | Refused, *, sending: bool = False) -> Problem:

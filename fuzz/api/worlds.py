@@ -31,7 +31,10 @@ class World:
         else:
             url = f"sqlite:{folder}/fuzz.db" if self.kind == "sqlite" else "sandbox:?accept=right"
             self.service = seconder.open(
-                url, api_key=KEY, deliver=checks.delivered, offline_days=7
+                url,
+                api_key=KEY,
+                deliver=checks.delivered,
+                engine=seconder.EngineOptions(offline_days=7),
             )
         self._handles = [self.service]
         self._checks = checks
@@ -45,10 +48,12 @@ class World:
             return seconder.open(
                 sandbox.url,
                 api_key=KEY,
-                allow_loopback_http=True,
                 timeout=20,
-                repeats="none",
-                format=generator.choice(["json", "xml"]),
+                client=seconder.ClientOptions(
+                    allow_loopback_http=True,
+                    repeats="none",
+                    format=generator.choice(["json", "xml"]),
+                ),
             )
         if self.kind == "opened":
             return sandbox.open("sqlite:fuzz.db", deliver=checks.delivered)

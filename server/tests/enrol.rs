@@ -87,7 +87,7 @@ impl World {
     }
 
     fn verify(&self, user: seconder::model::UserId, code: &str) -> Verdict {
-        let call = Verify { force: true, ..Verify::new(user, code.parse().unwrap()) };
+        let call = Verify::new(user, code.parse().unwrap());
         self.service.handle(&call).unwrap().verdict
     }
 }

@@ -29,7 +29,7 @@ use side::Side;
 const NUMBER: &str = "555-010-0123";
 
 fn check(service: &Service, code: &str, user: UserId) -> Result<Verdict> {
-    let call = Verify { force: true, ..Verify::new(user, code.parse().unwrap()) };
+    let call = Verify::new(user, code.parse().unwrap());
     service.handle(&call).map(|found| found.verdict)
 }
 
@@ -223,7 +223,7 @@ fn an_address_with_too_many_wrong_codes_tries_none_at_the_other_service() {
     app.request_sms(own).unwrap();
     let from = |address: &str, code: &str, user| {
         let user_ip = Some(address.parse().unwrap());
-        let call = Verify { force: true, user_ip, ..Verify::new(user, code.parse().unwrap()) };
+        let call = Verify { user_ip, ..Verify::new(user, code.parse().unwrap()) };
         app.handle(&call).map(|found| found.verdict)
     };
     for user in [users[0], users[1], own] {

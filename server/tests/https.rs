@@ -18,7 +18,7 @@ fn an_enrolled_user_is_verified_once_per_code() {
     assert!(!sent.ignored);
     let token = world.code().parse().unwrap();
     assert_eq!(service.verify(user.user_id, &token).unwrap(), Verdict::NotChecked);
-    let forced = Verify { force: true, ..Verify::new(user.user_id, token) };
+    let forced = Verify::new(user.user_id, token);
     assert_eq!(service.handle(&forced).unwrap().verdict, Verdict::Right);
     let used = service.handle(&forced).unwrap();
     assert!(used.verdict == Verdict::Wrong && used.reused, "{used:?}");

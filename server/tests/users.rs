@@ -132,7 +132,7 @@ fn the_service_logs_that_a_recovery_code_let_a_user_in() {
     let service = settings.ca_file(folder.path().join("seconder-certificate.pem")).open().unwrap();
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let codes = service.create_recovery_codes(user).unwrap().codes;
-    let call = Verify { force: true, ..Verify::new(user, codes[0].clone()) };
+    let call = Verify::new(user, codes[0].clone());
     let checked = service.handle(&call).unwrap();
     assert!(checked.verdict == Verdict::Right && checked.by_recovery_code());
     let logged = lines.find(|line| line.contains("recovery code"));
@@ -185,7 +185,7 @@ fn report_a_login(service: &seconder::Service, user: seconder::model::UserId) ->
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let code = seconder::otp::Totp::from_uri(uri.expose()).unwrap().code(now.as_secs());
     let token: seconder::model::Token = code.expose().parse().unwrap();
-    let verified = service.handle(&Verify { force: true, ..Verify::new(user, token.clone()) });
+    let verified = service.handle(&Verify::new(user, token.clone()));
     assert_eq!(verified.unwrap().verdict, Verdict::Right);
     let machine = Some("do\nor".parse().unwrap());
     let prepare = PrepareOffline { machine: machine.clone(), ..PrepareOffline::new(user, token) };

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 /// # Errors
 /// [`Error::Unauthorized`](crate::Error::Unauthorized) if the service does not accept the API key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(false, python(group = "admin"))]
 pub struct AppStats {
     /// The IP address from which the request originates.
     pub user_ip: Option<IpAddr>,

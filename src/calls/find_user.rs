@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 /// [`Error::Rejected`] with the service code `60026` if no user has the name, and with another one
 /// if the service has no such call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(false, python(group = "machines"))]
 pub struct FindUser {
     /// The login name.
     pub login: LoginName,

@@ -25,6 +25,7 @@ pub const MOST_OFFLINE_DAYS: u64 = 7;
 /// accepted last, such as a code by SMS, if the user's app has not shown a right code yet, or if
 /// there is no such user; [`Error::RateLimited`] after wrong codes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(false, python(group = "machines"))]
 pub struct PrepareOffline {
     /// The user who logs in.
     pub user_id: UserId,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// # Errors
 /// [`Error::Rejected`](crate::Error::Rejected) if no user has the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(false, python(group = "machines"))]
 pub struct RemoveLogin {
     /// The login name.
     pub login: LoginName,

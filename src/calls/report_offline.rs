@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 /// [`Error::Rejected`] if there is no such user, and with the service code `offline_not_prepared`
 /// if the service has not prepared these logins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(false, python(group = "machines"))]
 pub struct ReportOffline {
     /// The user who logged in.
     pub user_id: UserId,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// [`Error::Rejected`](crate::Error::Rejected) if there is no such user, if another user has the
 /// name, or if the user has another one: remove that first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(false, python(group = "machines"))]
 pub struct SetLogin {
     /// The user who gets the name.
     #[serde(rename = "svc_id")]

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 /// # Errors
 /// [`Error::Rejected`](crate::Error::Rejected) if there is no such user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(false, python(group = "admin"))]
 pub struct UnlockUser {
     /// The user who may try again.
     pub user_id: UserId,

@@ -15,7 +15,7 @@ const INVALID_MESSAGE: &str = "token is invalid";
 
 /// Checks the code that a user typed (interface 4.4).
 ///
-/// Without `force`, the code of a user who is not confirmed yet is not checked: see
+/// If `force` is false, the code of a user who is not confirmed yet is not checked: see
 /// [`Verdict::NotChecked`].
 ///
 /// # Errors
@@ -36,7 +36,7 @@ const INVALID_MESSAGE: &str = "token is invalid";
     python(
         raises = "TokenInvalid: The code is wrong or has expired; `reused` is true if it was right \
                   but has been used before.\n\
-                  NotChecked: The user is not confirmed yet, and `force` was not given."
+                  NotChecked: The user is not confirmed yet, and `force` is false."
     )
 )]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +46,21 @@ pub struct Verify {
     pub user_id: UserId,
     /// The code that the user typed.
     pub token: Token,
-    /// Checks the code even if the user is not confirmed yet.
+    /// Checks the code even if the user is not confirmed yet. [`Verify::new`] sets it. A request without it (interface
+    /// 4.4) has the code of such a user not checked.
+    #[cfg_attr(false, c = "Checks the code even if the user is not confirmed yet.")]
+    #[cfg_attr(
+        false,
+        cpp = "Checks the code even if the user is not confirmed yet. If it is false, the code of such a user \
+               is not checked, which is Status::token_not_checked."
+    )]
+    #[cfg_attr(false, cpp(yes))]
+    #[cfg_attr(
+        false,
+        python = "Checks the code even if the user is not confirmed yet. If it is false, the code of such a \
+                  user is not checked, and the call raises NotChecked (interface 4.4)."
+    )]
+    #[cfg_attr(false, python(yes))]
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
     /// The action that the code was sent for.
@@ -56,9 +70,9 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// The call with its defaults.
+    /// The call with its defaults, which checks the code in any case.
     pub fn new(user_id: UserId, token: Token) -> Verify {
-        Verify { user_id, token, force: false, action: None, user_ip: None }
+        Verify { user_id, token, force: true, action: None, user_ip: None }
     }
 }
 

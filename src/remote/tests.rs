@@ -45,7 +45,7 @@ fn is_invalid_response(error: Error, with: &str) {
 #[test]
 fn a_get_carries_its_parameters_in_the_query_and_the_key_in_a_header() {
     let server = Loopback::start(|_| ok(RIGHT));
-    let call = Verify { force: true, ..Verify::new(1.try_into().unwrap(), TOKEN.parse().unwrap()) };
+    let call = Verify::new(1.try_into().unwrap(), TOKEN.parse().unwrap());
     assert_eq!(open(&server).handle(&call).unwrap().verdict, Verdict::Right);
     let request = server.request().to_lowercase();
     assert!(

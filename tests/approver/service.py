@@ -65,7 +65,9 @@ class Service:
             raise
         # Otherwise the calls could not have everything that other applications send.
         self.application = seconder.open(
-            self.origin, api_key=KEY, ca_file=self._certificate, nested_as_json=True
+            self.origin,
+            api_key=KEY,
+            client=seconder.ClientOptions(ca_file=self._certificate, nested_as_json=True),
         )
 
     @property
@@ -143,12 +145,12 @@ class User:
     def accepts(self, code: str) -> bool:
         """Whether a code of the app lets this user in."""
         try:
-            self.service.application.verify(self._number, code, force=True)
+            self.service.application.verify(self._number, code)
         except seconder.TokenInvalid:
             return False
         return True
 
-    def approved(self, uuid: str) -> seconder.Approval:
+    def approved(self, uuid: str) -> seconder.results.Approval:
         return self.service.application.check_approval(uuid)
 
 

@@ -115,8 +115,7 @@ impl Daemon {
             self.service.request_sms(enrolled.user_id).unwrap();
             self.sent.lock().unwrap().clone()
         };
-        let confirmation =
-            Verify { force: true, ..Verify::new(enrolled.user_id, code().parse().unwrap()) };
+        let confirmation = Verify::new(enrolled.user_id, code().parse().unwrap());
         assert_eq!(self.service.handle(&confirmation).unwrap().verdict, Verdict::Right);
         // A second message by the same channel would have to wait.
         self.service.request_call(enrolled.user_id).unwrap();

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, forced, open_at};
+use crate::fresh::{ManualClock, ada, open_at};
 use seconder::calls::{ApprovalStatus, CheckApproval, CreateApproval, Recognition, RequestSms};
 use seconder::engine::{
     ApprovalResponse, DeviceRegistered, DeviceType, Message, RespondToApproval, restore,
@@ -67,7 +67,7 @@ impl User {
     }
 
     pub(crate) fn check(&self, service: &Service, code: &str) -> Verdict {
-        service.handle(&forced(code.parse().unwrap(), self.id)).unwrap().verdict
+        service.handle(&seconder::Verify::new(self.id, code.parse().unwrap())).unwrap().verdict
     }
 
     pub(crate) fn recognised(&self, service: &Service) -> Recognition {

@@ -20,14 +20,12 @@ int main()
     CHECK(user);
     CHECK(service->try_request_sms(user->user_id()));
 
-    VerifyOptions force;
-    force.force = true;
-    Result<Verification> wrong = service->try_verify(user->user_id(), "0000000", force);
+    Result<Verification> wrong = service->try_verify(user->user_id(), "0000000");
     CHECK(!wrong && wrong.status() == Status::token_wrong);
     CHECK(wrong.error()->status() == Status::token_wrong);
     for (int more = 0; more < 3; ++more)
-        CHECK(service->try_verify(user->user_id(), "0000000", force).status() == Status::token_wrong);
-    CHECK(service->try_verify(user->user_id(), code, force).status() == Status::rate_limited);
+        CHECK(service->try_verify(user->user_id(), "0000000").status() == Status::token_wrong);
+    CHECK(service->try_verify(user->user_id(), code).status() == Status::rate_limited);
 
     const Converse leaves = [](const Prompt &) { return Conversed::no_answer; };
     LoginOptions login;

@@ -87,19 +87,18 @@ static void texts_are_passed_whole_or_rejected()
 {
     const Service service = opened_remotely();
     const UserCreated user = service.create_user("ada@example.com", "555-010-0123", "1");
-    const VerifyOptions force{true, {}};
 
     const std::string right = "0000000";
     const std::string longer = "00000001";
     const std::string_view part = std::string_view(longer).substr(0, 7);
-    CHECK(service.try_verify(user.user_id(), right, force));
-    CHECK(service.try_verify(user.user_id(), part, force));
+    CHECK(service.try_verify(user.user_id(), right));
+    CHECK(service.try_verify(user.user_id(), part));
 
     using namespace std::string_literals;
     using namespace std::string_view_literals;
-    CHECK(service.try_verify(user.user_id(), "0000000\0x"s, force).status()
+    CHECK(service.try_verify(user.user_id(), "0000000\0x"s).status()
           == Status::token_malformed);
-    CHECK(service.try_verify(user.user_id(), "0000000\0"sv, force).status()
+    CHECK(service.try_verify(user.user_id(), "0000000\0"sv).status()
           == Status::token_malformed);
     CHECK(service.try_verify(user.user_id(), std::string_view()).status()
           == Status::invalid_argument);
@@ -188,8 +187,7 @@ static void offline()
     const AuthenticatorEnrolled enrolled = service.enrol_authenticator(id);
     const OwnedText code = Totp::from_uri(enrolled.uri())
                                .code(static_cast<std::uint64_t>(std::time(nullptr)));
-    VerifyOptions force{true, {}};
-    static_cast<void>(service.verify(id, code.value(), force));
+    static_cast<void>(service.verify(id, code.value()));
     PrepareOfflineOptions prepare{2, "door"};
     const OfflinePrepared prepared = service.prepare_offline(id, code.value(), prepare);
     CHECK(prepared.digits() == 6 && prepared.period() == 30 && !prepared.message().empty());
@@ -341,8 +339,9 @@ static void messages_arrive(const std::string &folder)
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
     service.request_sms(id);
     CHECK(code.size() == 7);
-    CHECK(service.try_verify(id, code).status() == Status::token_not_checked);
-    const Verification verification = service.verify(id, code, VerifyOptions{true, {}});
+    const VerifyOptions unforced{false, {}};
+    CHECK(service.try_verify(id, code, unforced).status() == Status::token_not_checked);
+    const Verification verification = service.verify(id, code);
     CHECK(service.user_status(id).confirmed());
     CHECK(verification.message().data() == nullptr);
     static_cast<void>(verification.device());

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use seconder::engine::{Clock, Message};
-use seconder::model::{Token, UserId};
-use seconder::{Service, Settings, Verify};
+use seconder::model::UserId;
+use seconder::{Service, Settings};
 use std::path::Path;
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
@@ -56,11 +56,6 @@ impl Clock for ManualClock {
 
 pub(crate) fn ada(service: &Service) -> UserId {
     service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id
-}
-
-/// A verification with `force`, which checks the code also for a user who was never confirmed.
-pub(crate) fn forced(token: Token, user: UserId) -> Verify {
-    Verify { force: true, ..Verify::new(user, token) }
 }
 
 /// The same work on 32 threads, which begin together, on two services in turn.

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::fresh::{ManualClock, ada, forced, url};
+use crate::fresh::{ManualClock, ada, url};
 use seconder::calls::{self, Channel, RequestCall, RequestSms};
 use seconder::engine::{
     ApprovalResponse, AuditEntry, AuditFilter, Deliver, DeviceType, Engine, JobEntry, JobFilter,
@@ -161,7 +161,10 @@ impl Operated {
     }
 
     pub(crate) fn verify(&self) -> Verdict {
-        self.service.handle(&forced(self.code().parse().unwrap(), self.user)).unwrap().verdict
+        self.service
+            .handle(&seconder::Verify::new(self.user, self.code().parse().unwrap()))
+            .unwrap()
+            .verdict
     }
 
     pub(crate) fn audit(&self) -> Vec<AuditEntry> {

@@ -5,37 +5,21 @@
 ...     user = service.create_user("ada@example.com", "555-010-0123", 1)
 ...     sent = service.request_sms(user.user_id)
 ...     typed = "1234567"
-...     verification = service.verify(user.user_id, typed, force=True)  # raises unless it is right
+...     verification = service.verify(user.user_id, typed)  # raises unless it is right
 
-``help(seconder.open)`` describes the URLs and the settings, ``help(seconder.Service)`` the calls,
-``help(seconder.errors)`` the exceptions, ``help(seconder.callback)`` the callbacks, and
-``help("seconder.testing")`` the support for the tests of applications. Section numbers such as 4.4
-are those of the interface document, ``docs/interface.md`` of the project, which the C library
-installs as the man page ``seconder-interface(7)``.
+``help(seconder.open)`` describes the URLs and the settings, ``help(seconder.Service)`` the calls.
+Their results are in ``seconder.results``, and the enums in ``seconder.enums``. The calls of an
+operator are in ``seconder.admin``, those of login machines in ``seconder.machines``; callbacks are in
+``seconder.callback``, one-time passwords in ``seconder.totp``, and the support for the tests of
+applications in ``seconder.testing``. Section numbers such as 4.4 are those of the interface document,
+``docs/interface.md`` of the project, which the C library installs as the man page
+``seconder-interface(7)``.
 """
 
 from __future__ import annotations
 
-from seconder import _forks, callback, enums, errors, outcomes, records, results, totp
+from seconder import _forks, callback, enums, errors, outcomes, results, totp
 from seconder._seconder import __version__
-from seconder.enums import (
-    ActivityType,
-    Algorithm,
-    ApprovalResponse,
-    ApprovalStatus,
-    CallbackMethod,
-    Channel,
-    Code,
-    DeviceType,
-    Format,
-    Generation,
-    InstallMessage,
-    LineType,
-    PhoneType,
-    Repeats,
-    Stage,
-    VerificationStatus,
-)
 from seconder.errors import (
     AlreadyEnrolled,
     AlreadyUsed,
@@ -61,64 +45,28 @@ from seconder.errors import (
     VerificationNotFound,
 )
 from seconder.names import Names
-from seconder.opening import open
-from seconder.outcomes import Ambiguous, NotAttempted, Outcome, Permanent, Retry, Sent
-from seconder.records import (
-    ApprovalRequest,
-    AuditEntry,
-    AuditPage,
-    CallRecord,
-    DeviceRegistered,
-    Event,
-    JobsRun,
-    Message,
-    PhoneLine,
-    SignedCallback,
-)
-from seconder.results import (
-    Application,
-    Approval,
-    ApprovalCreated,
-    Authenticator,
-    AuthenticatorEnrolled,
-    CodeRequested,
-    Device,
-    DeviceInvited,
-    Done,
-    Factors,
-    FoundUser,
-    MonthlyStatistic,
-    OfflinePrepared,
-    PhoneInformation,
-    PhoneVerificationRecord,
-    PhoneVerificationStarted,
-    RecoveryCodes,
-    RegisteredDevice,
-    RegisteredDevices,
-    Remembered,
-    Statistics,
-    UserCreated,
-    UserStatus,
-    Verification,
-)
+from seconder.opening import open as open
+from seconder.outcomes import Ambiguous, NotAttempted, Permanent, Retry, Sent
+from seconder.records import Message
 from seconder.service import Service
 
 # Type checkers take this name for true, wherever it is defined. It is not imported, in all modules
 # of the package, because importing typing takes long.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seconder._awaited import Opening
+    from seconder import admin, machines
     from seconder.aio import AsyncService
     from seconder.opening_async import open_async
-    from seconder.typed import Logo, OfflineLogin
+    from seconder.options import ClientOptions, EngineOptions
 else:
-    # These need asyncio or typing, which take longer to import than the rest of the package, so
-    # they are imported on first use.
+    # These are imported on first use: they need asyncio, which takes longer to import than the rest of
+    # the package, or few programs use them.
     _LATER = {
         "AsyncService": "aio",
-        "Logo": "typed",
-        "OfflineLogin": "typed",
-        "Opening": "_awaited",
+        "ClientOptions": "options",
+        "EngineOptions": "options",
+        "admin": None,
+        "machines": None,
         "open_async": "opening_async",
     }
 
@@ -127,108 +75,61 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        module = _LATER[name]
+        if module is None:
+            return import_module(f"{__name__}.{name}")
+        value = getattr(import_module(f"{__name__}.{module}"), name)
         # __getattr__ is not called again for a name that the module holds.
         globals()[name] = value
         return value
 
     def __dir__():
-        return sorted({*globals(), *_LATER})
+        return sorted([*__all__, "open", *(name for name in globals() if name.startswith("__"))])
 
 
+# Without open, because "from seconder import *" would hide Python's own.
 __all__ = [
-    "ActivityType",
-    "Algorithm",
     "AlreadyEnrolled",
     "AlreadyUsed",
     "Ambiguous",
-    "Application",
-    "Approval",
-    "ApprovalCreated",
     "ApprovalNotFound",
     "ApprovalNotPending",
-    "ApprovalRequest",
-    "ApprovalResponse",
-    "ApprovalStatus",
     "AsyncService",
-    "AuditEntry",
-    "AuditPage",
-    "Authenticator",
-    "AuthenticatorEnrolled",
-    "CallRecord",
-    "CallbackMethod",
     "Cancelled",
-    "Channel",
-    "Code",
-    "CodeRequested",
-    "Device",
-    "DeviceInvited",
-    "DeviceRegistered",
-    "DeviceType",
-    "Done",
-    "Event",
-    "Factors",
-    "Format",
-    "FoundUser",
-    "Generation",
+    "ClientOptions",
+    "EngineOptions",
     "InternalError",
-    "InstallMessage",
     "InvalidArgument",
     "InvalidCallback",
     "InvalidResponse",
-    "JobsRun",
-    "LineType",
-    "Logo",
     "Message",
-    "MonthlyStatistic",
     "Names",
     "NotAttempted",
     "NotChecked",
-    "OfflineLogin",
-    "OfflinePrepared",
-    "Opening",
-    "Outcome",
     "Permanent",
-    "PhoneInformation",
-    "PhoneLine",
-    "PhoneType",
-    "PhoneVerificationRecord",
-    "PhoneVerificationStarted",
     "RateLimited",
-    "RecoveryCodes",
-    "RegisteredDevice",
-    "RegisteredDevices",
     "Rejected",
-    "Remembered",
-    "Repeats",
     "Retry",
     "SecondFactorError",
     "Sent",
     "Service",
-    "SignedCallback",
     "SpoolWarning",
-    "Stage",
-    "Statistics",
     "StorageError",
     "Timeout",
     "TokenInvalid",
     "TokenMalformed",
     "Unauthorized",
     "Unavailable",
-    "UserCreated",
     "UserNotFound",
-    "UserStatus",
-    "Verification",
     "VerificationNotFound",
-    "VerificationStatus",
     "__version__",
+    "admin",
     "callback",
     "enums",
     "errors",
-    "open",
+    "machines",
     "open_async",
     "outcomes",
-    "records",
     "results",
     "totp",
 ]

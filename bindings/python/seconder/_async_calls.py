@@ -1,47 +1,49 @@
-# Written by tools/generate from src/calls/*.rs and bindings/python/seconder/service.py.
+# Written by tools/generate from src/calls/*.rs and bindings/python/seconder/{service,admin,machines}.py.
 """The calls as coroutines that make them in a thread."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from os import PathLike
+
 from seconder._frames import guarded_class
-from seconder._threads import Threaded
+from seconder._threads import Threaded, ThreadedPart
+from seconder.enums import ActivityType, ApprovalResponse, Channel, DeviceType
+from seconder.records import ApprovalRequest, AuditPage, DeviceRegistered
+from seconder.results import (
+    Application,
+    Approval,
+    ApprovalCreated,
+    AuthenticatorEnrolled,
+    CodeRequested,
+    DeviceInvited,
+    Done,
+    FoundUser,
+    OfflinePrepared,
+    PhoneInformation,
+    PhoneVerificationRecord,
+    PhoneVerificationStarted,
+    RecoveryCodes,
+    RegisteredDevices,
+    Remembered,
+    Statistics,
+    UserCreated,
+    UserStatus,
+    Verification,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-    from os import PathLike
-    from typing import Any, Literal
-
-    from seconder.enums import ActivityType, ApprovalResponse, Channel, DeviceType
-    from seconder.records import ApprovalRequest, AuditPage, DeviceRegistered
-    from seconder.results import (
-        Application,
-        Approval,
-        ApprovalCreated,
-        AuthenticatorEnrolled,
-        CodeRequested,
-        DeviceInvited,
-        Done,
-        FoundUser,
-        OfflinePrepared,
-        PhoneInformation,
-        PhoneVerificationRecord,
-        PhoneVerificationStarted,
-        RecoveryCodes,
-        RegisteredDevices,
-        Remembered,
-        Statistics,
-        UserCreated,
-        UserStatus,
-        Verification,
-    )
-    from seconder.typed import Logo, OfflineLogin
+    import datetime
+    from seconder import typed
+    import typing
+else:
+    from seconder._later import datetime, typed, typing
 
 
 @guarded_class
 class AsyncCalls(Threaded):
-    """The calls of :class:`seconder.AsyncService`."""
+    """The calls of :class:`seconder.aio.AsyncService`."""
 
     __slots__ = ()
 
@@ -111,7 +113,7 @@ class AsyncCalls(Threaded):
         user_id: int,
         token: str,
         *,
-        force: bool = False,
+        force: bool = True,
         action: str | None = None,
         user_ip: str | None = None,
     ) -> Verification:
@@ -127,9 +129,9 @@ class AsyncCalls(Threaded):
     async def register_activity(
         self,
         user_id: int,
-        type: ActivityType | Literal["password_reset", "banned", "unbanned", "cookie_login"],
+        type: ActivityType | typing.Literal["password_reset", "banned", "unbanned", "cookie_login"],
         *,
-        data: Mapping[str, Any] | None = None,
+        data: Mapping[str, typing.Any] | None = None,
         user_ip: str | None = None,
     ) -> Done:
         """As :meth:`seconder.Service.register_activity`."""
@@ -145,13 +147,9 @@ class AsyncCalls(Threaded):
         """As :meth:`seconder.Service.user_status`."""
         return await self._run(self._service.user_status, user_id, user_ip=user_ip)
 
-    async def app_stats(self, *, user_ip: str | None = None) -> Statistics:
-        """As :meth:`seconder.Service.app_stats`."""
-        return await self._run(self._service.app_stats, user_ip=user_ip)
-
     async def start_phone_verification(
         self,
-        via: Channel | Literal["sms", "call"],
+        via: Channel | typing.Literal["sms", "call"],
         phone_number: str,
         country_code: int | str,
         *,
@@ -183,9 +181,9 @@ class AsyncCalls(Threaded):
         user_id: int,
         message: str,
         *,
-        details: Mapping[str, Any] | None = None,
-        hidden_details: Mapping[str, Any] | None = None,
-        logos: Sequence[Logo] | None = None,
+        details: Mapping[str, typing.Any] | None = None,
+        hidden_details: Mapping[str, typing.Any] | None = None,
+        logos: Sequence[typed.Logo] | None = None,
         seconds_to_expire: int | None = None,
         number_digits: int | None = None,
     ) -> ApprovalCreated:
@@ -236,42 +234,9 @@ class AsyncCalls(Threaded):
             self._service.enrol_authenticator, user_id, label=label, qr_size=qr_size
         )
 
-    async def find_user(self, login: str) -> FoundUser:
-        """As :meth:`seconder.Service.find_user`."""
-        return await self._run(self._service.find_user, login)
-
-    async def set_login(self, user_id: int, login: str) -> Done:
-        """As :meth:`seconder.Service.set_login`."""
-        return await self._run(self._service.set_login, user_id, login)
-
-    async def remove_login(self, login: str) -> Done:
-        """As :meth:`seconder.Service.remove_login`."""
-        return await self._run(self._service.remove_login, login)
-
     async def create_recovery_codes(self, user_id: int) -> RecoveryCodes:
         """As :meth:`seconder.Service.create_recovery_codes`."""
         return await self._run(self._service.create_recovery_codes, user_id)
-
-    async def prepare_offline(
-        self, user_id: int, token: str, *, days: int | None = None, machine: str | None = None
-    ) -> OfflinePrepared:
-        """As :meth:`seconder.Service.prepare_offline`."""
-        return await self._run(
-            self._service.prepare_offline, user_id, token, days=days, machine=machine
-        )
-
-    async def report_offline(
-        self,
-        user_id: int,
-        authenticator_id: int,
-        logins: Sequence[OfflineLogin],
-        *,
-        machine: str | None = None,
-    ) -> Done:
-        """As :meth:`seconder.Service.report_offline`."""
-        return await self._run(
-            self._service.report_offline, user_id, authenticator_id, logins, machine=machine
-        )
 
     async def confirm_authenticator(self, user_id: int, code: str) -> Verification:
         """As :meth:`seconder.Service.confirm_authenticator`."""
@@ -301,10 +266,6 @@ class AsyncCalls(Threaded):
         """As :meth:`seconder.Service.forget`."""
         return await self._run(self._service.forget, user_id, token=token)
 
-    async def unlock_user(self, user_id: int) -> Done:
-        """As :meth:`seconder.Service.unlock_user`."""
-        return await self._run(self._service.unlock_user, user_id)
-
     async def invite_device(self, user_id: int, *, qr_size: int | None = None) -> DeviceInvited:
         """As :meth:`seconder.Service.invite_device`."""
         return await self._run(self._service.invite_device, user_id, qr_size=qr_size)
@@ -312,7 +273,7 @@ class AsyncCalls(Threaded):
     async def register_device(
         self,
         user_id: int,
-        device_type: DeviceType | Literal["android", "android_tablet", "ios", "svc_chrome"],
+        device_type: DeviceType | typing.Literal["android", "android_tablet", "ios", "svc_chrome"],
     ) -> DeviceRegistered:
         """As :meth:`seconder.Service.register_device`."""
         return await self._run(self._service.register_device, user_id, device_type)
@@ -331,7 +292,7 @@ class AsyncCalls(Threaded):
         *,
         device_id: int,
         device_secret: str,
-        response: ApprovalResponse | Literal["approve", "deny", "report"],
+        response: ApprovalResponse | typing.Literal["approve", "deny", "report"],
         number: str | None = None,
     ) -> Approval:
         """As :meth:`seconder.Service.respond_to_approval`."""
@@ -344,28 +305,39 @@ class AsyncCalls(Threaded):
             number=number,
         )
 
-    async def api_key(self) -> str:
-        """As :meth:`seconder.Service.api_key`."""
-        return await self._run(self._service.api_key)
-
     async def clear_sandbox(self) -> None:
         """As :meth:`seconder.Service.clear_sandbox`."""
         return await self._run(self._service.clear_sandbox)
 
-    async def backup(self, path: str | PathLike[str]) -> None:
-        """As :meth:`seconder.Service.backup`."""
-        return await self._run(self._service.backup, path)
+    async def reopen(self) -> None:
+        """As :meth:`seconder.Service.reopen`."""
+        return await self._run(self._service.reopen)
 
-    async def operate(self, operation: str, /, **parameters: Any) -> dict[str, Any]:
-        """As :meth:`seconder.Service.operate`."""
+
+@guarded_class
+class AsyncAdminCalls(ThreadedPart):
+    """The calls of :class:`seconder.aio.AsyncAdmin`."""
+
+    __slots__ = ()
+
+    async def app_stats(self, *, user_ip: str | None = None) -> Statistics:
+        """As :meth:`seconder.admin.Admin.app_stats`."""
+        return await self._run(self._service.app_stats, user_ip=user_ip)
+
+    async def unlock_user(self, user_id: int) -> Done:
+        """As :meth:`seconder.admin.Admin.unlock_user`."""
+        return await self._run(self._service.unlock_user, user_id)
+
+    async def operate(self, operation: str, /, **parameters: typing.Any) -> dict[str, typing.Any]:
+        """As :meth:`seconder.admin.Admin.operate`."""
         return await self._run(self._service.operate, operation, **parameters)
 
     async def audit(
         self,
         *,
         user_id: int | None = None,
-        since: datetime | float | None = None,
-        until: datetime | float | None = None,
+        since: datetime.datetime | float | None = None,
+        until: datetime.datetime | float | None = None,
         verdict: str | None = None,
         call: str | None = None,
         user_ip: str | None = None,
@@ -373,7 +345,7 @@ class AsyncCalls(Threaded):
         after: str | None = None,
         most: int = 100,
     ) -> AuditPage:
-        """As :meth:`seconder.Service.audit`."""
+        """As :meth:`seconder.admin.Admin.audit`."""
         return await self._run(
             self._service.audit,
             user_id=user_id,
@@ -387,6 +359,50 @@ class AsyncCalls(Threaded):
             most=most,
         )
 
-    async def reopen(self) -> None:
-        """As :meth:`seconder.Service.reopen`."""
-        return await self._run(self._service.reopen)
+    async def backup(self, path: str | PathLike[str]) -> None:
+        """As :meth:`seconder.admin.Admin.backup`."""
+        return await self._run(self._service.backup, path)
+
+    async def api_key(self) -> str:
+        """As :meth:`seconder.admin.Admin.api_key`."""
+        return await self._run(self._service.api_key)
+
+
+@guarded_class
+class AsyncMachineCalls(ThreadedPart):
+    """The calls of :class:`seconder.aio.AsyncMachines`."""
+
+    __slots__ = ()
+
+    async def find_user(self, login: str) -> FoundUser:
+        """As :meth:`seconder.machines.Machines.find_user`."""
+        return await self._run(self._service.find_user, login)
+
+    async def set_login(self, user_id: int, login: str) -> Done:
+        """As :meth:`seconder.machines.Machines.set_login`."""
+        return await self._run(self._service.set_login, user_id, login)
+
+    async def remove_login(self, login: str) -> Done:
+        """As :meth:`seconder.machines.Machines.remove_login`."""
+        return await self._run(self._service.remove_login, login)
+
+    async def prepare_offline(
+        self, user_id: int, token: str, *, days: int | None = None, machine: str | None = None
+    ) -> OfflinePrepared:
+        """As :meth:`seconder.machines.Machines.prepare_offline`."""
+        return await self._run(
+            self._service.prepare_offline, user_id, token, days=days, machine=machine
+        )
+
+    async def report_offline(
+        self,
+        user_id: int,
+        authenticator_id: int,
+        logins: Sequence[typed.OfflineLogin],
+        *,
+        machine: str | None = None,
+    ) -> Done:
+        """As :meth:`seconder.machines.Machines.report_offline`."""
+        return await self._run(
+            self._service.report_offline, user_id, authenticator_id, logins, machine=machine
+        )

@@ -5,22 +5,23 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 
 from seconder._frames import guarded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from types import TracebackType
-    from typing import Any
+    import typing
 
-    from seconder.aio import AsyncService
+    import seconder
 
-    _Opens = Coroutine[Any, Any, AsyncService]
-    _Enters = AbstractAsyncContextManager[AsyncService, None]
+    _Opens = Coroutine[typing.Any, typing.Any, seconder.AsyncService]
+    _Enters = AbstractAsyncContextManager[seconder.AsyncService, None]
 else:
+    from seconder._later import seconder, typing
+
     _Opens, _Enters = Coroutine, AbstractAsyncContextManager
 
 
@@ -35,7 +36,7 @@ def running_loop() -> asyncio.AbstractEventLoop:
         raise RuntimeError(message) from None
 
 
-async def open_async(opening: Callable[[], AsyncService]) -> AsyncService:
+async def open_async(opening: Callable[[], seconder.AsyncService]) -> seconder.AsyncService:
     """Opens the service in a thread, because opening a database blocks.
 
     Python's warning about a coroutine that was never awaited shows this function's name.
@@ -59,17 +60,17 @@ class Opening(_Opens, _Enters):
         'Seconder'
     """
 
-    def __init__(self, opening: Callable[[], AsyncService]) -> None:
+    def __init__(self, opening: Callable[[], seconder.AsyncService]) -> None:
         self._opening = guarded(open_async)(opening)
 
-    def __await__(self) -> Generator[Any, Any, AsyncService]:
+    def __await__(self) -> Generator[typing.Any, typing.Any, seconder.AsyncService]:
         return self._opening.__await__()
 
-    def send(self, value: Any, /) -> Any:
+    def send(self, value: typing.Any, /) -> typing.Any:
         """As :meth:`collections.abc.Coroutine.send`, for the event loop."""
         return self._opening.send(value)
 
-    def throw(self, *error: Any) -> Any:
+    def throw(self, *error: typing.Any) -> typing.Any:
         """As :meth:`collections.abc.Coroutine.throw`, for the event loop."""
         return self._opening.throw(*error)
 
@@ -78,7 +79,7 @@ class Opening(_Opens, _Enters):
         opened. A service that is already open is not closed."""
         self._opening.close()
 
-    async def __aenter__(self) -> AsyncService:
+    async def __aenter__(self) -> seconder.AsyncService:
         self._opened = await self._opening
         return self._opened
 

@@ -146,7 +146,7 @@ def looker(lookup: _Function) -> Callable[[str], _Line | None]:
 def _line_of(line: object) -> _Line:
     if not isinstance(line, PhoneLine):
         given = type(line).__name__
-        raise TypeError(f"lookup must return a seconder.PhoneLine or None, not {given}")
+        raise TypeError(f"lookup must return a seconder.results.PhoneLine or None, not {given}")
     kind = None if line.kind is None else LineType(line.kind).value
     return line.carrier, kind, line.ported
 

@@ -32,7 +32,7 @@ def opened(given: dict[str, Any], *, may_await: bool) -> Service:
 
 def _settings(given: dict[str, Any], *, may_await: bool) -> tuple[Any, str, dict[str, Any], Any]:
     """The URL, its scheme, the settings as the native module takes them, and the hook."""
-    settings = dict(given)
+    settings = flat(given)
     url, names = settings.pop("url"), settings["names"]
     hook = hook_of(settings.pop("on_call"))
     deliver, post = settings["deliver"], settings["post"]
@@ -50,6 +50,23 @@ def _settings(given: dict[str, Any], *, may_await: bool) -> tuple[Any, str, dict
     if (lookup := settings["lookup"]) is not None:
         settings["lookup"] = looker(checked("lookup", lookup, may_await=may_await))
     return url, str(url).partition(":")[0].lower(), settings, hook
+
+
+def flat(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of ``open``, with the options of ``client`` and ``engine`` beside the others."""
+    # Imported on first use: most programs have neither object.
+    from seconder.options import ClientOptions, EngineOptions
+
+    settings = dict(given)
+    for name, kind in (("client", ClientOptions), ("engine", EngineOptions)):
+        options = settings.pop(name, None)
+        if options is None:
+            options = kind()
+        elif not isinstance(options, kind):
+            message = f"{name} must be a seconder.{kind.__name__}"
+            raise InvalidArgument(message, parameter=name)
+        settings.update({each: getattr(options, each) for each in kind._fields})
+    return settings
 
 
 def _limits(given: object) -> str:

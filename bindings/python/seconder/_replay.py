@@ -3,7 +3,17 @@ only on first use."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from typing import TypedDict as TypedDict
+else:
+    try:
+        # Pydantic rejects the one of typing on these Pythons, and requires this package itself.
+        from typing_extensions import TypedDict as TypedDict
+    except ModuleNotFoundError:
+        from typing import TypedDict as TypedDict
 
 
 class Replay(Protocol):

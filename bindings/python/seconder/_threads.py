@@ -5,24 +5,27 @@ from __future__ import annotations
 import contextvars
 import functools
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from seconder import _seconder
 from seconder._awaited import running_loop
+from seconder._calling import CallerPart
 from seconder._functions import LOOP
 from seconder.errors import InvalidArgument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
+    import typing
 
     from typing_extensions import ParamSpec
 
-    from seconder.service import Service
+    import seconder
 
     _P = ParamSpec("_P")
-    _T = TypeVar("_T")
+    _T = typing.TypeVar("_T")
+else:
+    from seconder._later import seconder, typing
 
 
 class Threads:
@@ -60,7 +63,7 @@ class Threaded:
 
     __slots__ = ("__weakref__", "_service", "_threads")
 
-    _service: Service
+    _service: seconder.Service
     _threads: Threads
 
     async def _run(self, call: Callable[_P, _T], /, *args: _P.args, **options: _P.kwargs) -> _T:
@@ -83,3 +86,19 @@ class Threaded:
         finally:
             # If the task was cancelled, its call may still be waiting in the thread.
             canceller.cancel()
+
+
+class ThreadedPart:
+    """The base of a group of calls that run in the threads of a service."""
+
+    __slots__ = ("_of", "_service")
+
+    def __init__(self, of: seconder.AsyncService, service: CallerPart) -> None:
+        self._of = of
+        self._service: typing.Any = service
+
+    async def _run(self, call: Callable[_P, _T], /, *args: _P.args, **options: _P.kwargs) -> _T:
+        return await self._of._run(call, *args, **options)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__qualname__} of {self._of!r}>"

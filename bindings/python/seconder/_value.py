@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, TypeVar
+    import typing
 
-    from typing_extensions import Self, dataclass_transform
+    import typing_extensions
+    from typing_extensions import dataclass_transform
 
-    _V = TypeVar("_V", bound="Value")
+    _V = typing.TypeVar("_V", bound="Value")
 else:
+    from seconder._later import typing, typing_extensions
 
     def dataclass_transform(**_):
         return lambda kind: kind
@@ -22,7 +24,7 @@ else:
 class Word(str, Enum):
     """A word that is also a string: ``Channel.SMS == "sms"``. Parameters accept the string too.
 
-    >>> seconder.Channel("sms") is seconder.Channel.SMS, seconder.Channel.SMS == "sms"
+    >>> seconder.enums.Channel("sms") is seconder.enums.Channel.SMS, seconder.enums.Channel.SMS == "sms"
     (True, True)
     """
 
@@ -55,21 +57,21 @@ class _Field:
 
 def field(
     *,
-    default: Any = _MISSING,
+    default: typing.Any = _MISSING,
     default_factory: Callable[[], object] | None = None,
     repr: bool = True,
     hash: bool = True,
     kw_only: bool = False,
-) -> Any:
+) -> typing.Any:
     """A field with a default, hidden from ``repr``, left out of the hash, or keyword-only."""
     return _Field(default, default_factory, repr, hash, kw_only)
 
 
-def _init(fields: dict[str, _Field], annotations: dict[str, Any], checked: bool) -> Any:
+def _init(fields: dict[str, _Field], annotations: dict[str, typing.Any], checked: bool) -> typing.Any:
     """Returns the ``__init__`` of a class with these fields."""
     # The source is compiled, as in dataclasses, so that help() shows the signature. All names come
     # from class bodies, never from input.
-    scope: dict[str, Any] = {"_set": object.__setattr__}
+    scope: dict[str, typing.Any] = {"_set": object.__setattr__}
     plain = ["self"]
     named: list[str] = []
     body: list[str] = []
@@ -99,14 +101,14 @@ class _Init:
     """The ``__init__`` of a class, compiled when it is first used: compiling all of them at once
     would take longer than the rest of the import, and a program uses few of them."""
 
-    def __init__(self, annotations: dict[str, Any], checked: bool) -> None:
+    def __init__(self, annotations: dict[str, typing.Any], checked: bool) -> None:
         self._annotations = annotations
         self._checked = checked
 
     def __set_name__(self, kind: ValueType, name: str) -> None:
         self._kind = kind
 
-    def __get__(self, value: object, _kind: type | None = None) -> Any:
+    def __get__(self, value: object, _kind: type | None = None) -> typing.Any:
         kind = self._kind
         made = _init(kind._fields, self._annotations, self._checked)
         made.__qualname__ = f"{kind.__qualname__}.__init__"
@@ -121,7 +123,7 @@ class ValueType(type):
 
     _fields: dict[str, _Field]
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> ValueType:
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, typing.Any]) -> ValueType:
         fields: dict[str, _Field] = {}
         for base in bases:
             fields.update(getattr(base, "_fields", {}))
@@ -166,18 +168,25 @@ class Value(metaclass=ValueType):
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name, each in fields if each.shown)
         return f"{type(self).__qualname__}({shown})"
 
-    def __reduce__(self) -> tuple[Callable[..., Value], tuple[type[Value], dict[str, Any]]]:
+    def __reduce__(self) -> tuple[Callable[..., Value], tuple[type[Value], dict[str, typing.Any]]]:
         return _again, (type(self), {name: getattr(self, name) for name in type(self)._fields})
 
-    def __replace__(self, /, **changes: Any) -> Self:
+    def __replace__(self, /, **changes: typing.Any) -> typing_extensions.Self:
         fields = {name: getattr(self, name) for name in type(self)._fields}
         return type(self)(**{**fields, **changes})
 
-    def to_dict(self) -> dict[str, Any]:
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: typing.Any) -> typing.Any:
+        # Only pydantic calls this.
+        from seconder._pydantic import schema
+
+        return schema(cls, handler)
+
+    def to_dict(self) -> dict[str, typing.Any]:
         """Returns the fields as dicts, lists, text and numbers, ready for JSON: a time is RFC 3339
         text. Secrets are included.
 
-        >>> seconder.UserCreated(7, message="Hello").to_dict()
+        >>> seconder.results.UserCreated(7, message="Hello").to_dict()
         {'user_id': 7, 'created': None, 'message': 'Hello', 'install_message': None, 'extra': {}}
         """
         fields = type(self)._fields.items()
@@ -186,12 +195,12 @@ class Value(metaclass=ValueType):
         return dict(own + named)
 
 
-def _again(kind: type[_V], fields: Mapping[str, Any]) -> _V:
+def _again(kind: type[_V], fields: Mapping[str, typing.Any]) -> _V:
     """Restores a pickled value."""
     return kind(**fields)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: typing.Any) -> typing.Any:
     """Converts a field to what JSON can hold."""
     if isinstance(value, Value):
         return value.to_dict()

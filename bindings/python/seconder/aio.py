@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Awaitable
+from types import TracebackType
 
-from seconder._async_calls import AsyncCalls
-from seconder._awaited import running_loop
+from seconder._async_calls import AsyncAdminCalls, AsyncCalls, AsyncMachineCalls
+from seconder._awaited import Opening as Opening, running_loop
 from seconder._frames import guarded_class
 from seconder._opened import opened
 from seconder._threads import Threads
+from seconder.enums import Repeats
+from seconder.records import AuditPage, JobsRun
 from seconder.results import Approval
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable
-    from datetime import datetime, timedelta
-    from types import TracebackType
-    from typing import Any, Literal, NoReturn
+    import datetime
+    import typing
 
-    from typing_extensions import Self
+    import typing_extensions
 
-    from seconder.enums import Repeats
-    from seconder.records import AuditPage, JobsRun
-    from seconder.service import Service
+    import seconder
+else:
+    from seconder._later import datetime, seconder, typing, typing_extensions
 
 
 @guarded_class
@@ -42,7 +44,7 @@ class AsyncService(AsyncCalls):
         >>> async def log_in() -> bool:
         ...     async with seconder.open_async("sandbox:") as service:
         ...         user = await service.create_user("ada@example.com", "555-010-0123", 1)
-        ...         await service.verify(user.user_id, "1234567", force=True)
+        ...         await service.verify(user.user_id, "1234567")
         ...     return True
         >>> asyncio.run(log_in())
         True
@@ -50,7 +52,7 @@ class AsyncService(AsyncCalls):
 
     __slots__ = ()
 
-    def __init__(self, service: Service, *, threads: int = 16) -> None:
+    def __init__(self, service: seconder.Service, *, threads: int = 16) -> None:
         """Wraps a service that is already open.
 
         Args:
@@ -63,24 +65,102 @@ class AsyncService(AsyncCalls):
         self._service = service
         self._threads = Threads(threads)
 
-    async def run_jobs(self, budget: float | timedelta = 5.0) -> JobsRun:
+    @property
+    def admin(self) -> AsyncAdmin:
+        """As :attr:`seconder.Service.admin`."""
+        return AsyncAdmin(self, self._service.admin)
+
+    @property
+    def machines(self) -> AsyncMachines:
+        """As :attr:`seconder.Service.machines`."""
+        return AsyncMachines(self, self._service.machines)
+
+    async def run_jobs(self, budget: float | datetime.timedelta = 5.0) -> JobsRun:
         """As :meth:`seconder.Service.run_jobs`. Where the task is cancelled, no further attempt
         begins."""
         return await self._run(self._service.run_jobs, budget)
+
+    async def wait_for_approval(
+        self, uuid: str, user_id: int, *, timeout: float, bound: bool = True
+    ) -> Approval:
+        """As :meth:`seconder.Service.wait_for_approval`. Cancelling the task ends the wait."""
+        wait = self._service._begin_wait(
+            {"uuid": uuid, "user_id": user_id, "timeout": timeout, "bound": bound}
+        )
+        # Each poll is a short call, and the pauses between them are the event loop's, so that a
+        # long wait occupies no thread.
+        while True:
+            reply_or_pause = await self._run(self._service._poll_approval, wait)
+            if not isinstance(reply_or_pause, float):
+                return Approval._read(reply_or_pause)
+            await asyncio.sleep(self._service._pass(reply_or_pause))
+
+    def with_timeout(self, timeout: float) -> typing_extensions.Self:
+        """As :meth:`seconder.Service.with_timeout`, with the same threads."""
+        return self._like(self._service.with_timeout(timeout))
+
+    def with_repeats(self, repeats: Repeats | typing.Literal["none", "questions", "all"]) -> typing_extensions.Self:
+        """As :meth:`seconder.Service.with_repeats`, with the same threads."""
+        return self._like(self._service.with_repeats(repeats))
+
+    def cancel(self) -> None:
+        """As :meth:`seconder.Service.cancel`. To end one call, cancel its task instead."""
+        self._service.cancel()
+
+    async def close(self) -> None:
+        """As :meth:`seconder.Service.close`. The threads end with the calls that are in progress.
+        The service is closed even if the task is cancelled meanwhile."""
+        try:
+            # Not in the pool, where it would wait behind the calls that are in progress.
+            closing = running_loop().run_in_executor(None, self._service.close)
+            await asyncio.shield(closing)
+        finally:
+            self._threads.stop()
+
+    def _like(self, service: seconder.Service) -> typing_extensions.Self:
+        """Wraps another view of the service, on the same threads."""
+        made = type(self)(service)
+        made._threads = self._threads
+        return made
+
+    async def __aenter__(self) -> typing_extensions.Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._service).replace("seconder.Service", "seconder.AsyncService")
+
+    def __reduce__(self) -> typing.NoReturn:
+        raise TypeError("an AsyncService cannot be pickled or copied: open one in each process")
+
+
+@guarded_class
+class AsyncAdmin(AsyncAdminCalls):
+    """A :class:`seconder.admin.Admin` with its calls as coroutines; :attr:`AsyncService.admin` makes
+    them."""
+
+    __slots__ = ()
 
     async def audit_pages(
         self,
         *,
         user_id: int | None = None,
-        since: datetime | float | None = None,
-        until: datetime | float | None = None,
+        since: datetime.datetime | float | None = None,
+        until: datetime.datetime | float | None = None,
         verdict: str | None = None,
         call: str | None = None,
         user_ip: str | None = None,
         operator_name: str | None = None,
         most: int = 100,
     ) -> AsyncGenerator[AuditPage, None]:
-        """As :meth:`seconder.Service.audit_pages`, for ``async for``. Where it may be left early, close it
+        """As :meth:`seconder.admin.Admin.audit_pages`, for ``async for``. Where it may be left early, close it
         with :func:`contextlib.aclosing`; otherwise the event loop does so in a task of its own."""
         after: str | None = None
         while True:
@@ -100,68 +180,15 @@ class AsyncService(AsyncCalls):
             if after is None:
                 return
 
-    async def wait_for_approval(
-        self, uuid: str, user_id: int, *, timeout: float, bound: bool = True
-    ) -> Approval:
-        """As :meth:`seconder.Service.wait_for_approval`. Cancelling the task ends the wait."""
-        wait = self._service._begin_wait(
-            {"uuid": uuid, "user_id": user_id, "timeout": timeout, "bound": bound}
-        )
-        # Each poll is a short call, and the pauses between them are the event loop's, so that a
-        # long wait occupies no thread.
-        while True:
-            reply_or_pause = await self._run(self._service._poll_approval, wait)
-            if not isinstance(reply_or_pause, float):
-                return Approval._read(reply_or_pause)
-            await asyncio.sleep(self._service._pass(reply_or_pause))
 
-    def with_timeout(self, timeout: float) -> Self:
-        """As :meth:`seconder.Service.with_timeout`, with the same threads."""
-        return self._like(self._service.with_timeout(timeout))
+class AsyncMachines(AsyncMachineCalls):
+    """A :class:`seconder.machines.Machines` with its calls as coroutines;
+    :attr:`AsyncService.machines` makes them."""
 
-    def with_repeats(self, repeats: Repeats | Literal["none", "questions", "all"]) -> Self:
-        """As :meth:`seconder.Service.with_repeats`, with the same threads."""
-        return self._like(self._service.with_repeats(repeats))
-
-    def cancel(self) -> None:
-        """As :meth:`seconder.Service.cancel`. To end one call, cancel its task instead."""
-        self._service.cancel()
-
-    async def close(self) -> None:
-        """As :meth:`seconder.Service.close`. The threads end with the calls that are in progress.
-        The service is closed even if the task is cancelled meanwhile."""
-        try:
-            # Not in the pool, where it would wait behind the calls that are in progress.
-            closing = running_loop().run_in_executor(None, self._service.close)
-            await asyncio.shield(closing)
-        finally:
-            self._threads.stop()
-
-    def _like(self, service: Service) -> Self:
-        """Wraps another view of the service, on the same threads."""
-        made = type(self)(service)
-        made._threads = self._threads
-        return made
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        return repr(self._service).replace("seconder.Service", "seconder.AsyncService")
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an AsyncService cannot be pickled or copied: open one in each process")
+    __slots__ = ()
 
 
-def opened_with(given: dict[str, Any], threads: int) -> AsyncService:
+def opened_with(given: dict[str, typing.Any], threads: int) -> seconder.AsyncService:
     """Opens a service with the arguments of ``open``, and as many threads."""
     # An invalid number of threads must be rejected before a database is created.
     own = Threads(threads)

@@ -8,6 +8,7 @@ import time
 
 # Not from threading, to keep importing the package cheap.
 from _thread import allocate_lock
+from collections.abc import Iterable, Mapping
 
 from seconder import _seconder
 from seconder._frames import guarded
@@ -17,11 +18,13 @@ from seconder.records import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any, Literal
+    import typing
 
+    from seconder import typed
     from seconder._replay import Replay as Replay
 else:
+
+    from seconder._later import typed, typing
 
     def __getattr__(name):
         if name == "Replay":
@@ -106,7 +109,7 @@ def verify(
     nonce: str | None,
     names: Names | None = None,
     fresh: float | None = 300,
-    replay: Replay | None = None,
+    replay: typed.Replay | None = None,
 ) -> Event:
     """Verifies a callback's signature and parses it. Trust nothing in a callback before that.
 
@@ -131,7 +134,7 @@ def verify(
             two callbacks can still report one response.
 
     Returns:
-        The event. Check :meth:`seconder.Event.approved_by` with the user who logs in.
+        The event. Check :meth:`seconder.results.Event.approved_by` with the user who logs in.
 
     Raises:
         InvalidCallback: The callback is not from the service, is stale, or was received before;
@@ -181,7 +184,7 @@ def verify_parameters(
     query: str = "",
     signature: str | None,
     nonce: str | None,
-) -> Mapping[str, Any]:
+) -> Mapping[str, typing.Any]:
     """Verifies a callback's signature and does not interpret its parameters.
 
     Args:
@@ -208,7 +211,7 @@ def verify_parameters(
         ... )
         {'a': '1', 'b': '2'}
     """
-    parameters: dict[str, Any] = _seconder.signed_parameters(
+    parameters: dict[str, typing.Any] = _seconder.signed_parameters(
         api_key, url, method, body, query, signature or "", nonce or ""
     )
     return parameters
@@ -220,7 +223,7 @@ def sign(
     api_key: str,
     url: str,
     nonce: str,
-    method: Literal["POST", "GET"] = "POST",
+    method: typing.Literal["POST", "GET"] = "POST",
     body: bytes = b"",
     query: str = "",
 ) -> str:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
-from seconder._calling import Caller, _typed
+from collections.abc import Mapping, Sequence
+
+from seconder._calling import Caller, CallerPart, _typed
 from seconder._frames import guarded_class
+from seconder.enums import ActivityType, Channel
 from seconder.results import (
     Application,
     Approval,
@@ -29,11 +32,10 @@ from seconder.results import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, Literal
-
-    from seconder.enums import ActivityType, Channel
-    from seconder.typed import Logo, OfflineLogin
+    from seconder import typed
+    import typing
+else:
+    from seconder._later import typed, typing
 
 
 SECRETS = frozenset({"code", "token", "verification_code"})
@@ -70,7 +72,7 @@ class Calls(Caller):
                 same user.
             country_code: The calling code of the number: 1 to 999.
             send_install_link_via_sms: Sends a new user a text message with a link to the app. Its
-                outcome is :attr:`seconder.UserCreated.install_message`.
+                outcome is :attr:`seconder.results.UserCreated.install_message`.
             new_only: Rejects a number that a user has already, and then changes nothing. If a
                 service does not say whether the user is new, the call fails with
                 :class:`seconder.InvalidResponse`, though the service may have enrolled the user.
@@ -207,7 +209,7 @@ class Calls(Caller):
         user_id: int,
         token: str,
         *,
-        force: bool = False,
+        force: bool = True,
         action: str | None = None,
         user_ip: str | None = None,
     ) -> Verification:
@@ -216,7 +218,8 @@ class Calls(Caller):
         Args:
             user_id: The user to verify.
             token: The code that the user typed: 6 to 12 digits and nothing else, as text.
-            force: Checks the code even if the user is not confirmed yet.
+            force: Checks the code even if the user is not confirmed yet. If it is false, the code
+                of such a user is not checked, and the call raises NotChecked (section 4.4).
             action: The action that the code was sent for. 1 to 128 bytes without control
                 characters.
             user_ip: The IP address from which the request originates. IPv4 or IPv6.
@@ -227,19 +230,19 @@ class Calls(Caller):
         Raises:
             TokenInvalid: The code is wrong or has expired; ``reused`` is true if it was right but
                 has been used before.
-            NotChecked: The user is not confirmed yet, and ``force`` was not given.
+            NotChecked: The user is not confirmed yet, and ``force`` is false.
             RateLimited: After wrong codes, until the user may try again.
             TokenMalformed: ``token`` is not 6 to 12 digits. It costs the user no try.
 
         Example:
             >>> try:
-            ...     service.verify(user.user_id, "1234567", force=True)
+            ...     service.verify(user.user_id, "1234567")
             ... except seconder.TokenMalformed:
             ...     print("Please type the digits of the code.")
             ... except seconder.TokenInvalid:
             ...     print("That is not the code.")
             That is not the code.
-            >>> service.verify(user.user_id, "0000000", force=True).device.os_type
+            >>> service.verify(user.user_id, "0000000").device.os_type
             'sms'
         """
         token = _typed("token", token)
@@ -271,9 +274,9 @@ class Calls(Caller):
     def register_activity(
         self,
         user_id: int,
-        type: ActivityType | Literal["password_reset", "banned", "unbanned", "cookie_login"],
+        type: ActivityType | typing.Literal["password_reset", "banned", "unbanned", "cookie_login"],
         *,
-        data: Mapping[str, Any] | None = None,
+        data: Mapping[str, typing.Any] | None = None,
         user_ip: str | None = None,
     ) -> Done:
         """Reports a user's activity to the service, for fraud detection (section 4.6).
@@ -342,27 +345,9 @@ class Calls(Caller):
         """
         return UserStatus._read(self._call("user_status", user_id=user_id, user_ip=user_ip))
 
-    def app_stats(self, *, user_ip: str | None = None) -> Statistics:
-        """Requests the application's usage, month by month (section 4.9).
-
-        Args:
-            user_ip: The IP address from which the request originates. IPv4 or IPv6.
-
-        Returns:
-            The months, the oldest first.
-
-        Raises:
-            Unauthorized: If the service does not accept the API key.
-
-        Example:
-            >>> service.app_stats().stats[-1].users_count
-            1
-        """
-        return Statistics._read(self._call("app_stats", user_ip=user_ip))
-
     def start_phone_verification(
         self,
-        via: Channel | Literal["sms", "call"],
+        via: Channel | typing.Literal["sms", "call"],
         phone_number: str,
         country_code: int | str,
         *,
@@ -439,9 +424,9 @@ class Calls(Caller):
         user_id: int,
         message: str,
         *,
-        details: Mapping[str, Any] | None = None,
-        hidden_details: Mapping[str, Any] | None = None,
-        logos: Sequence[Logo] | None = None,
+        details: Mapping[str, typing.Any] | None = None,
+        hidden_details: Mapping[str, typing.Any] | None = None,
+        logos: Sequence[typed.Logo] | None = None,
         seconds_to_expire: int | None = None,
         number_digits: int | None = None,
     ) -> ApprovalCreated:
@@ -491,7 +476,7 @@ class Calls(Caller):
 
     def check_approval(self, uuid: str) -> Approval:
         """Requests a user's response to an approval request (section 4.13). Let a user in only on
-        :meth:`seconder.Approval.approved_by`.
+        :meth:`seconder.results.Approval.approved_by`.
 
         Args:
             uuid: The id of the approval request, from :meth:`create_approval`: 1 to 64 letters,
@@ -499,7 +484,7 @@ class Calls(Caller):
 
         Returns:
             The request. It is approved even if another user approved it: check
-            :meth:`seconder.Approval.approved_by` with the user who logs in.
+            :meth:`seconder.results.Approval.approved_by` with the user who logs in.
 
         Raises:
             Rejected: If there is no such request.
@@ -560,8 +545,9 @@ class Calls(Caller):
         since anyone may have verified the number before.
 
         Args:
-            uuid: The id of the verification, from :attr:`seconder.PhoneVerificationStarted.uuid`. 1
-                to 64 letters, digits and dashes of ASCII.
+            uuid: The id of the verification, from
+                :attr:`seconder.results.PhoneVerificationStarted.uuid`. 1 to 64 letters, digits and
+                dashes of ASCII.
             phone_number: The number without its calling code, whose latest verification is meant. 4
                 to 15 digits in groups that dashes, periods or spaces may separate.
             country_code: The calling code of the number. 1 to 999.
@@ -614,71 +600,6 @@ class Calls(Caller):
         reply = self._call("enrol_authenticator", user_id=user_id, label=label, qr_size=qr_size)
         return AuthenticatorEnrolled._read(reply)
 
-    def find_user(self, login: str) -> FoundUser:
-        """Finds the user who has a login name, and what the user can log in with (section 4.17).
-
-        Args:
-            login: The login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
-                beginning with a letter, a digit or _; a $ may be at the end.
-
-        Returns:
-            The user's id, devices, and how many recovery codes are left.
-
-        Raises:
-            Rejected: With the service code ``60026`` if no user has the name, and with another one
-                if the service has no such call.
-
-        Example:
-            >>> service.set_login(user.user_id, "ada")
-            Done(message='Login name was set.')
-            >>> found = service.find_user("ada")
-            >>> found.user_id == user.user_id, found.authenticator, found.recovery_codes_left
-            (True, False, 0)
-        """
-        return FoundUser._read(self._call("find_user", login=login))
-
-    def set_login(self, user_id: int, login: str) -> Done:
-        """Gives a user a login name (section 4.18). A user has one at most.
-
-        Args:
-            user_id: The user who gets the name.
-            login: The login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
-                beginning with a letter, a digit or _; a $ may be at the end.
-
-        Returns:
-            The service's message.
-
-        Raises:
-            Rejected: If there is no such user, if another user has the name, or if the user has
-                another one: remove that first.
-
-        Example:
-            >>> service.set_login(user.user_id, "ada@example.com")
-            Done(message='Login name was set.')
-        """
-        return Done._read(self._call("set_login", user_id=user_id, login=login))
-
-    def remove_login(self, login: str) -> Done:
-        """Takes a login name from the user who has it (section 4.19).
-
-        Args:
-            login: The login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
-                beginning with a letter, a digit or _; a $ may be at the end.
-
-        Returns:
-            The service's message.
-
-        Raises:
-            Rejected: If no user has the name.
-
-        Example:
-            >>> service.set_login(user.user_id, "ada")
-            Done(message='Login name was set.')
-            >>> service.remove_login("ada")
-            Done(message='Login name was removed.')
-        """
-        return Done._read(self._call("remove_login", login=login))
-
     def create_recovery_codes(self, user_id: int) -> RecoveryCodes:
         """Creates a set of recovery codes for a user, in place of any that the user has (section
         4.20). Show them to the user, who keeps them on paper: each is right once, as the token of
@@ -699,95 +620,6 @@ class Calls(Caller):
             (10, 12)
         """
         return RecoveryCodes._read(self._call("create_recovery_codes", user_id=user_id))
-
-    def prepare_offline(
-        self, user_id: int, token: str, *, days: int | None = None, machine: str | None = None
-    ) -> OfflinePrepared:
-        """Prepares logins of a user while the service is unreachable: returns a hash of each code
-        that the user's authenticator app will show in the next days (section 4.21). The secret
-        stays with the service. A machine must accept a step once, and none before it, and report
-        each login with :meth:`report_offline`.
-
-        The call requires the code of the app that the service has accepted just now, so only
-        someone who was given that code can prepare anything, and once. The service must allow it:
-        ``offline_days`` of :func:`seconder.open`. A wrong code counts as a wrong code of
-        :meth:`verify` does.
-
-        Args:
-            user_id: The user who logs in.
-            token: The code of the app that was accepted in the last five minutes: 6 to 12 digits
-                and nothing else, as text.
-            days: The number of days, 1 to 7, and at most as many as the service allows. Default: 3.
-            machine: The machine that keeps the hashes, for the service's records. 1 to 1024 bytes.
-
-        Returns:
-            The hashes. Anyone who has them can find the codes by trying all of them.
-
-        Raises:
-            Rejected: If the service does not allow it, if the code is not the one that was accepted
-                last, such as a code by SMS, if the user's app has not shown a right code yet, or if
-                there is no such user.
-            RateLimited: After wrong codes.
-            TokenMalformed: ``token`` is not 6 to 12 digits. It costs the user no try.
-
-        Example:
-            >>> try:
-            ...     service.prepare_offline(user.user_id, "123456")
-            ... except seconder.Rejected as rejected:
-            ...     rejected.code
-            'offline_not_allowed'
-        """
-        token = _typed("token", token)
-        reply = self._call(
-            "prepare_offline", user_id=user_id, token=token, days=days, machine=machine
-        )
-        return OfflinePrepared._read(reply)
-
-    def report_offline(
-        self,
-        user_id: int,
-        authenticator_id: int,
-        logins: Sequence[OfflineLogin],
-        *,
-        machine: str | None = None,
-    ) -> Done:
-        """Reports the logins that a machine has accepted while the service was unreachable (section
-        4.22). The service marks their codes as used, and records each login as an activity of the
-        user.
-
-        A machine reports a login until a report of it was acknowledged; a login that is reported
-        twice is recorded once.
-
-        Args:
-            user_id: The user who logged in.
-            authenticator_id: The authenticator app, by
-                :attr:`seconder.OfflinePrepared.authenticator_id`.
-            logins: A list of 1 to 100 logins.
-            machine: The machine, for the service's records. 1 to 1024 bytes.
-
-        Returns:
-            The service's message.
-
-        Raises:
-            Rejected: If there is no such user, and with the service code ``offline_not_prepared``
-                if the service has not prepared these logins.
-
-        Example:
-            >>> login: seconder.OfflineLogin = {"step": 59200000, "time": 1776000000}
-            >>> try:
-            ...     service.report_offline(user.user_id, 1, [login])
-            ... except seconder.Rejected as rejected:
-            ...     rejected.code
-            'offline_not_prepared'
-        """
-        reply = self._call(
-            "report_offline",
-            user_id=user_id,
-            authenticator_id=authenticator_id,
-            logins=logins,
-            machine=machine,
-        )
-        return Done._read(reply)
 
     def confirm_authenticator(self, user_id: int, code: str) -> Verification:
         """Checks a code of the authenticator app that was enrolled last and is still pending
@@ -832,8 +664,8 @@ class Calls(Caller):
 
         Args:
             user_id: The user who has the app.
-            authenticator_id: The app, by its id in :class:`seconder.Factors`: 1 to 64 letters,
-                digits and dashes of ASCII.
+            authenticator_id: The app, by its id in :class:`seconder.results.Factors`: 1 to 64
+                letters, digits and dashes of ASCII.
 
         Returns:
             The service's message.
@@ -879,7 +711,7 @@ class Calls(Caller):
 
         Args:
             user_id: The user who has the device.
-            device_id: The device, by its id in :class:`seconder.Factors`.
+            device_id: The device, by its id in :class:`seconder.results.Factors`.
 
         Returns:
             The service's message.
@@ -973,26 +805,6 @@ class Calls(Caller):
         token = None if token is None else _typed("token", token)
         return Done._read(self._call("forget", user_id=user_id, token=token))
 
-    def unlock_user(self, user_id: int) -> Done:
-        """Lets a user try codes again after too many wrong ones (section 4.30). The counts of wrong
-        codes of all factors start again at 0, so it ends waits too. Codes that were sent have the
-        tries that they had.
-
-        Args:
-            user_id: The user who may try again.
-
-        Returns:
-            The service's message.
-
-        Raises:
-            Rejected: If there is no such user.
-
-        Example:
-            >>> service.unlock_user(user.user_id)
-            Done(message='User was unlocked.')
-        """
-        return Done._read(self._call("unlock_user", user_id=user_id))
-
     def invite_device(self, user_id: int, *, qr_size: int | None = None) -> DeviceInvited:
         """Makes an invitation, by which a user registers a phone that approves logins and shows
         codes (section 4.31). It can be used once, within ten minutes.
@@ -1015,3 +827,209 @@ class Calls(Caller):
             seconder.errors.Rejected: rejected by the service: The service has no public URL, at which devices reach it: set one, as `seconder serve --public-url https://login.example` does. (status 503, code no_public_url). Do not retry: the same call will be rejected again
         """
         return DeviceInvited._read(self._call("invite_device", user_id=user_id, qr_size=qr_size))
+
+
+@guarded_class
+class AdminCalls(CallerPart):
+    """The calls of an operator; :class:`seconder.admin.Admin` makes them."""
+
+    __slots__ = ()
+
+    def app_stats(self, *, user_ip: str | None = None) -> Statistics:
+        """Requests the application's usage, month by month (section 4.9).
+
+        Args:
+            user_ip: The IP address from which the request originates. IPv4 or IPv6.
+
+        Returns:
+            The months, the oldest first.
+
+        Raises:
+            Unauthorized: If the service does not accept the API key.
+
+        Example:
+            >>> service.admin.app_stats().stats[-1].users_count
+            1
+        """
+        return Statistics._read(self._call("app_stats", user_ip=user_ip))
+
+    def unlock_user(self, user_id: int) -> Done:
+        """Lets a user try codes again after too many wrong ones (section 4.30). The counts of wrong
+        codes of all factors start again at 0, so it ends waits too. Codes that were sent have the
+        tries that they had.
+
+        Args:
+            user_id: The user who may try again.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: If there is no such user.
+
+        Example:
+            >>> service.admin.unlock_user(user.user_id)
+            Done(message='User was unlocked.')
+        """
+        return Done._read(self._call("unlock_user", user_id=user_id))
+
+
+@guarded_class
+class MachineCalls(CallerPart):
+    """The calls of login machines; :class:`seconder.machines.Machines` makes them."""
+
+    __slots__ = ()
+
+    def find_user(self, login: str) -> FoundUser:
+        """Finds the user who has a login name, and what the user can log in with (section 4.17).
+
+        Args:
+            login: The login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+                beginning with a letter, a digit or _; a $ may be at the end.
+
+        Returns:
+            The user's id, devices, and how many recovery codes are left.
+
+        Raises:
+            Rejected: With the service code ``60026`` if no user has the name, and with another one
+                if the service has no such call.
+
+        Example:
+            >>> service.machines.set_login(user.user_id, "ada")
+            Done(message='Login name was set.')
+            >>> found = service.machines.find_user("ada")
+            >>> found.user_id == user.user_id, found.authenticator, found.recovery_codes_left
+            (True, False, 0)
+        """
+        return FoundUser._read(self._call("find_user", login=login))
+
+    def set_login(self, user_id: int, login: str) -> Done:
+        """Gives a user a login name (section 4.18). A user has one at most.
+
+        Args:
+            user_id: The user who gets the name.
+            login: The login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+                beginning with a letter, a digit or _; a $ may be at the end.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: If there is no such user, if another user has the name, or if the user has
+                another one: remove that first.
+
+        Example:
+            >>> service.machines.set_login(user.user_id, "ada@example.com")
+            Done(message='Login name was set.')
+        """
+        return Done._read(self._call("set_login", user_id=user_id, login=login))
+
+    def remove_login(self, login: str) -> Done:
+        """Takes a login name from the user who has it (section 4.19).
+
+        Args:
+            login: The login name: 1 to 64 letters, digits and the characters _ . @ + - of ASCII,
+                beginning with a letter, a digit or _; a $ may be at the end.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: If no user has the name.
+
+        Example:
+            >>> service.machines.set_login(user.user_id, "ada")
+            Done(message='Login name was set.')
+            >>> service.machines.remove_login("ada")
+            Done(message='Login name was removed.')
+        """
+        return Done._read(self._call("remove_login", login=login))
+
+    def prepare_offline(
+        self, user_id: int, token: str, *, days: int | None = None, machine: str | None = None
+    ) -> OfflinePrepared:
+        """Prepares logins of a user while the service is unreachable: returns a hash of each code
+        that the user's authenticator app will show in the next days (section 4.21). The secret
+        stays with the service. A machine must accept a step once, and none before it, and report
+        each login with :meth:`report_offline`.
+
+        The call requires the code of the app that the service has accepted just now, so only
+        someone who was given that code can prepare anything, and once. The service must allow it:
+        ``offline_days`` of :func:`seconder.open`. A wrong code counts as a wrong code of
+        :meth:`seconder.Service.verify` does.
+
+        Args:
+            user_id: The user who logs in.
+            token: The code of the app that was accepted in the last five minutes: 6 to 12 digits
+                and nothing else, as text.
+            days: The number of days, 1 to 7, and at most as many as the service allows. Default: 3.
+            machine: The machine that keeps the hashes, for the service's records. 1 to 1024 bytes.
+
+        Returns:
+            The hashes. Anyone who has them can find the codes by trying all of them.
+
+        Raises:
+            Rejected: If the service does not allow it, if the code is not the one that was accepted
+                last, such as a code by SMS, if the user's app has not shown a right code yet, or if
+                there is no such user.
+            RateLimited: After wrong codes.
+            TokenMalformed: ``token`` is not 6 to 12 digits. It costs the user no try.
+
+        Example:
+            >>> try:
+            ...     service.machines.prepare_offline(user.user_id, "123456")
+            ... except seconder.Rejected as rejected:
+            ...     rejected.code
+            'offline_not_allowed'
+        """
+        token = _typed("token", token)
+        reply = self._call(
+            "prepare_offline", user_id=user_id, token=token, days=days, machine=machine
+        )
+        return OfflinePrepared._read(reply)
+
+    def report_offline(
+        self,
+        user_id: int,
+        authenticator_id: int,
+        logins: Sequence[typed.OfflineLogin],
+        *,
+        machine: str | None = None,
+    ) -> Done:
+        """Reports the logins that a machine has accepted while the service was unreachable (section
+        4.22). The service marks their codes as used, and records each login as an activity of the
+        user.
+
+        A machine reports a login until a report of it was acknowledged; a login that is reported
+        twice is recorded once.
+
+        Args:
+            user_id: The user who logged in.
+            authenticator_id: The authenticator app, by
+                :attr:`seconder.results.OfflinePrepared.authenticator_id`.
+            logins: A list of 1 to 100 logins.
+            machine: The machine, for the service's records. 1 to 1024 bytes.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: If there is no such user, and with the service code ``offline_not_prepared``
+                if the service has not prepared these logins.
+
+        Example:
+            >>> login: seconder.typed.OfflineLogin = {"step": 59200000, "time": 1776000000}
+            >>> try:
+            ...     service.machines.report_offline(user.user_id, 1, [login])
+            ... except seconder.Rejected as rejected:
+            ...     rejected.code
+            'offline_not_prepared'
+        """
+        reply = self._call(
+            "report_offline",
+            user_id=user_id,
+            authenticator_id=authenticator_id,
+            logins=logins,
+            machine=machine,
+        )
+        return Done._read(reply)

@@ -61,7 +61,7 @@ class PhoneType(Word):
 class ApprovalStatus(Word):
     """A user's response. Only ``APPROVED`` lets a user in, and is truthy.
 
-    >>> [status.name for status in seconder.ApprovalStatus if status]
+    >>> [status.name for status in seconder.enums.ApprovalStatus if status]
     ['APPROVED']
     """
 
@@ -219,7 +219,7 @@ class Code(Word):
     >>> try:
     ...     service.user_status(12345)
     ... except seconder.Rejected as error:
-    ...     error.code == seconder.Code.USER_NOT_FOUND, error.code
+    ...     error.code == seconder.enums.Code.USER_NOT_FOUND, error.code
     (True, '60026')
     """
 

@@ -6,11 +6,10 @@ Those that say more, such as :class:`UserNotFound`, are kinds of the others, suc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from seconder.enums import Stage
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class SecondFactorError(Exception):
@@ -80,9 +79,7 @@ class TokenInvalid(SecondFactorError):
     reused: bool
     """True if the code was right, but has been used before."""
 
-    def __init__(
-        self, message: str = "", *, reused: bool = False, code: str | None = None
-    ) -> None:
+    def __init__(self, message: str = "", *, reused: bool = False, code: str | None = None) -> None:
         super().__init__(message, code=code)
         self.reused = reused
 
@@ -92,9 +89,10 @@ class AlreadyUsed(TokenInvalid):
 
 
 class NotChecked(SecondFactorError):
-    """The user was never confirmed, so the code was not checked (section 4.4, rule 2).
+    """The user was never confirmed, so the code was not checked (section 4.4, rule 2). Only a call with
+    ``force=False`` raises it.
 
-    Keep them out, or have the code checked anyway with ``force=True``.
+    Keep them out, or have the code checked without ``force=False``.
     """
 
 
@@ -137,7 +135,7 @@ class Rejected(SecondFactorError):
 
 class UserNotFound(Rejected):
     """The service has no user with that id, or no user has that login name: ``code`` is
-    :attr:`seconder.Code.USER_NOT_FOUND`."""
+    :attr:`seconder.enums.Code.USER_NOT_FOUND`."""
 
 
 class AlreadyEnrolled(Rejected):

@@ -8,7 +8,9 @@ from seconder.errors import InvalidArgument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    import typing
+else:
+    from seconder._later import typing
 
 
 class Names(Value):
@@ -73,7 +75,7 @@ class Names(Value):
             ) from None
 
 
-def _given(names: Any) -> tuple[str, str | None, str | None, str | None, str | None]:
+def _given(names: typing.Any) -> tuple[str, str | None, str | None, str | None, str | None]:
     """Returns the names as the native module takes them."""
     if not isinstance(names, Names):
         raise InvalidArgument("names must be a seconder.Names", parameter="names")

@@ -3,23 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from seconder._awaited import Opening
 from seconder._frames import guarded
 from seconder.aio import opened_with
-from seconder.enums import CallbackMethod, Format, Generation, Repeats
+from seconder.names import Names
+from seconder.outcomes import Outcome
+from seconder.records import CallRecord, Message, PhoneLine, SignedCallback
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from os import PathLike
-    from typing import Literal
+    import seconder
+else:
+    from seconder._later import seconder
 
-    from seconder.names import Names
-    from seconder.outcomes import Outcome
-    from seconder.records import CallRecord, Message, PhoneLine, SignedCallback
-
-    _Returned = Outcome | str | Awaitable[Outcome | str | None] | None
-    _LookedUp = PhoneLine | None | Awaitable[PhoneLine | None]
+_Returned = Outcome | str | Awaitable[Outcome | str | None] | None
+_LookedUp = PhoneLine | None | Awaitable[PhoneLine | None]
 
 
 @guarded
@@ -28,42 +28,9 @@ def open_async(
     *,
     api_key: str | None = None,
     timeout: float | None = None,
-    repeats: Repeats | Literal["none", "questions", "all"] | None = None,
-    ca_file: str | PathLike[str] | None = None,
-    pins: Sequence[str] = (),
-    client_certificate: str | PathLike[str] | None = None,
-    client_key: str | PathLike[str] | None = None,
-    proxy: str | None = None,
-    name_servers: Sequence[str] = (),
-    allow_loopback_http: bool = False,
-    service_uid: int | None = None,
-    format: Format | Literal["json", "xml"] | None = None,
-    generation: Generation | Literal["current", "older"] | None = None,
-    nested_as_json: bool = False,
     names: Names | None = None,
-    must_exist: bool = False,
-    keyring: str | PathLike[str] | None = None,
-    application_name: str | None = None,
-    callback_url: str | None = None,
-    callback_method: CallbackMethod | Literal["post", "get"] | None = None,
-    callback_private: bool | None = None,
-    callback_ca_file: str | PathLike[str] | None = None,
-    replies: Generation | Literal["current", "older"] | None = None,
-    install_link: str | None = None,
-    offline_days: int | None = None,
-    limits: Mapping[str, int | Sequence[int] | Sequence[str]] | None = None,
-    texts: Mapping[str, Mapping[str, str]] | None = None,
-    otp_domain: str | None = None,
-    plan: str | None = None,
-    white_label: bool | None = None,
-    sms_enabled: bool | None = None,
-    force_codes: bool | None = None,
-    logo: str | None = None,
-    approval_seconds: int | None = None,
-    token_length: int | None = None,
-    authenticator_digits: int | None = None,
-    authenticator_period: int | None = None,
-    push_hosts: str | None = None,
+    client: seconder.ClientOptions | None = None,
+    engine: seconder.EngineOptions | None = None,
     deliver: Callable[[Message], _Returned] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], _Returned] | None = None,
@@ -82,7 +49,7 @@ def open_async(
         threads: How many calls can be in progress at the same time, 1 to 1024.
 
     Returns:
-        A :class:`seconder.Opening`. ``await`` on it returns the service, and ``async with`` also
+        A :class:`seconder.aio.Opening`. ``await`` on it returns the service, and ``async with`` also
         closes it at the end of the block.
 
     Raises:

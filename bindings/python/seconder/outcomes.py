@@ -4,7 +4,7 @@ A function that returns None has sent what it was given, and so has one that ret
 the id that the provider gave. One that raises has not: a message has then failed for good, and a
 callback is posted again. Where it is worth more to say, return one of these:
 
->>> def deliver(message: seconder.Message) -> seconder.Outcome | None:
+>>> def deliver(message: seconder.Message) -> seconder.outcomes.Outcome | None:
 ...     if message.to.startswith("+1555"):
 ...         return seconder.Permanent("the gateway does not know the number")
 ...     return seconder.Retry(after=30, reason="the gateway is busy")
@@ -21,7 +21,9 @@ from seconder.errors import InvalidArgument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import timedelta
+    import datetime
+else:
+    from seconder._later import datetime
 
 __all__ = ["Ambiguous", "NotAttempted", "Outcome", "Permanent", "Retry", "Sent"]
 
@@ -35,7 +37,9 @@ class Outcome(Value):
 
     def _parts(self) -> tuple[str, str | None, float | None]:
         """Returns the parts for the native module: the kind, the id or the reason, and the wait."""
-        raise InvalidArgument("an outcome must be Sent, Retry, NotAttempted, Permanent or Ambiguous")
+        raise InvalidArgument(
+            "an outcome must be Sent, Retry, NotAttempted, Permanent or Ambiguous"
+        )
 
 
 class Sent(Outcome):
@@ -65,7 +69,7 @@ class Retry(Outcome):
     Retry(after=datetime.timedelta(seconds=60), reason='the gateway is busy')
     """
 
-    after: float | timedelta | None = None
+    after: float | datetime.timedelta | None = None
     """The wait that the provider asks for, in seconds or as a timedelta, 0 or more. None: a message
     is attempted again after 2, 4, 8 and so on, at most 60 seconds, and a callback after 5 seconds,
     5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours. A message whose code has expired by then
@@ -89,7 +93,7 @@ class NotAttempted(Outcome):
     0.5
     """
 
-    after: float | timedelta | None = None
+    after: float | datetime.timedelta | None = None
     """The time to wait, in seconds or as a timedelta, 0 or more. None, and less than a second:
     about a second. A message whose code has expired by then has failed for good."""
     reason: str = ""
@@ -186,5 +190,5 @@ def _parts_of(name: str, returned: object) -> tuple[str, str | None, float | Non
         return returned._parts()
     kind = type(returned).__name__
     raise TypeError(
-        f"{name} must return None, the provider's id as text, or a seconder.Outcome, not {kind}"
+        f"{name} must return None, the provider's id as text, or a seconder.outcomes.Outcome, not {kind}"
     )

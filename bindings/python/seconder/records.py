@@ -3,21 +3,22 @@ immutable, and can be compared and pickled."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from seconder._calling import Result, _moment
 from seconder._value import field
-from seconder.enums import ApprovalStatus, Channel
+from seconder.enums import ApprovalStatus, Channel, LineType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-    from typing import Any, Literal
+    import datetime
+    import typing
 
-    from typing_extensions import Self
+    import typing_extensions
 
-    from seconder import _seconder
-    from seconder.enums import LineType
-    from seconder.results import Device
+    from seconder import _seconder, results
+else:
+    from seconder._later import datetime, results, typing, typing_extensions
 
 
 class DeviceRegistered(Result):
@@ -36,15 +37,15 @@ class ApprovalRequest(Result):
     """The id of the request."""
     message: str
     """The question to the user."""
-    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    details: Mapping[str, typing.Any] = field(default_factory=dict, hash=False)
     """Further details for the user."""
-    expires_at: datetime | None = None
+    expires_at: datetime.datetime | None = None
     """When the request expires, in UTC; None if it never does."""
     number_digits: int = 0
     """The number of digits that the user has to type to approve it; 0 for none."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         expires_at = reply["expires_at"]
         return cls(**{**reply, "expires_at": None if expires_at is None else _moment(expires_at)})
 
@@ -52,7 +53,7 @@ class ApprovalRequest(Result):
 class AuditEntry(Result):
     """A decision of an engine. It has no secret and no code."""
 
-    time: datetime
+    time: datetime.datetime
     """When, in UTC, by the clock of the process that decided."""
     call: str
     """The call, such as ``verify``; ``open`` for the opening of the database."""
@@ -81,7 +82,7 @@ class AuditEntry(Result):
     """Distinguishes decisions of one user and millisecond."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         from datetime import timedelta
 
         at = reply["time"]
@@ -100,7 +101,7 @@ class AuditPage(Result):
     """The value to pass as ``after`` to read on; None at the end."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         entries = tuple(AuditEntry._read(entry) for entry in reply["entries"])
         return cls(entries=entries, next=reply["next"])
 
@@ -121,15 +122,15 @@ class Event(Result):
     """The status of the request."""
     user_id: int | None = None
     """The user who responded, if the service provides it."""
-    device: Device | None = None
+    device: results.Device | None = None
     """The device that responded, if the service provides it."""
-    parameters: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    parameters: Mapping[str, typing.Any] = field(default_factory=dict, repr=False, hash=False)
     """All parameters that were received and signed. Empty dicts and lists are left out, because no
     signature covers them. Nor does a signature distinguish a number from its text, or None from
     an empty string: do not decide on such a difference."""
 
     @classmethod
-    def _from_native(cls, native: _seconder.ReceivedEvent) -> Self:
+    def _from_native(cls, native: _seconder.ReceivedEvent) -> typing_extensions.Self:
         # Nearly every application needs these three fields alone, so the others are converted on
         # first use, by __getattr__, and __init__ is bypassed.
         event, put = cls.__new__(cls), object.__setattr__
@@ -171,7 +172,7 @@ class Event(Result):
             True for the user who approved it, and for no other.
 
         Example:
-            >>> event = seconder.Event("a-1", seconder.ApprovalStatus.APPROVED, user_id=7)
+            >>> event = seconder.results.Event("a-1", seconder.enums.ApprovalStatus.APPROVED, user_id=7)
             >>> event.approved_by(7), event.approved_by(8)
             (True, False)
         """
@@ -189,7 +190,7 @@ class Message(Result):
     """The text to send or to speak. It includes the code, if there is one."""
     code: str = field(repr=False)
     """The code on its own. Empty for the install message to a new user."""
-    expires_at: datetime | None
+    expires_at: datetime.datetime | None
     """When the code expires, in UTC; None if there is no code."""
     id: str = ""
     """Identifies the message: 16 hexadecimal digits, the same in each attempt to send it, so that a
@@ -203,7 +204,7 @@ class PhoneLine(Result):
 
     carrier: str | None = None
     """The name of the carrier, if it is known."""
-    kind: LineType | Literal["mobile", "landline", "voip", "disposable"] | None = None
+    kind: LineType | typing.Literal["mobile", "landline", "voip", "disposable"] | None = None
     """The kind of the line, if it is known."""
     ported: bool | None = None
     """True if it was ported from another carrier, if that is known."""
@@ -219,7 +220,7 @@ class SignedCallback(Result):
     headers: Mapping[str, str] = field(hash=False)
     """The headers by name: the signature and its nonce, which are new in each attempt, and
     ``Seconder-Delivery`` with an id that is the same in all attempts to post the callback."""
-    method: Literal["POST", "GET"] = "POST"
+    method: typing.Literal["POST", "GET"] = "POST"
     """The method to send it by: the setting ``callback_method``."""
     query: str = ""
     """The query to send by GET, without the ``?``. Empty for a POST."""
@@ -243,7 +244,7 @@ class CallRecord(Result):
     """A call that has ended, as passed to ``on_call``. It holds no code, key, number, e-mail address or
     message, only the ids that it names.
 
-    >>> records: list[seconder.CallRecord] = []
+    >>> records: list[seconder.results.CallRecord] = []
     >>> with seconder.open("sandbox:", on_call=records.append) as own:
     ...     own.app_details().name
     'Seconder'
@@ -267,7 +268,7 @@ class CallRecord(Result):
     """The HTTP status of the service's last response. An engine has it for rejections."""
     stage: str | None = None
     """The stage at which it failed, if there was no response: a value of
-    :class:`seconder.Stage`."""
+    :class:`seconder.enums.Stage`."""
     timed_out: bool = False
     """True if it exceeded its timeout."""
     attempts: int = 0

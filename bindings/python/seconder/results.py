@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from seconder._calling import (
     Decision,
     Reply as Reply,
@@ -29,13 +31,12 @@ from seconder.records import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-    from typing import Any
-
-    from typing_extensions import Self
-
-    from seconder.typed import Logo
+    import datetime
+    from seconder import typed
+    import typing
+    import typing_extensions
+else:
+    from seconder._later import datetime, typed, typing, typing_extensions
 
 
 class UserCreated(Reply):
@@ -54,7 +55,7 @@ class UserCreated(Reply):
     only a service of Seconder does."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_one(reply, "install_message", InstallMessage)
         return cls(**reply)
 
@@ -106,13 +107,13 @@ class Device(Reply):
     """The country of that address."""
     registration_method: str | None = None
     """The way in which the user's number was verified on registration."""
-    registration_date: datetime | None = None
+    registration_date: datetime.datetime | None = None
     """When it was registered, in UTC."""
-    last_account_recovery_at: datetime | None = None
+    last_account_recovery_at: datetime.datetime | None = None
     """When the account was last recovered, in UTC."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_times(reply, "registration_date", "last_account_recovery_at")
         return cls(**reply)
 
@@ -126,7 +127,7 @@ class Verification(Reply):
     """The device that generated or received the code, if the service provides it (section 2.5)."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _leave_out(reply, "verdict", "reused", "error_code")
         _read_one(reply, "device", Device._read)
         return cls(**reply)
@@ -169,11 +170,11 @@ class Authenticator(Reply):
     """True if a code of it was accepted. Until then it is pending."""
     label: str | None = None
     """The label that it was enrolled with, if one was given."""
-    created_at: datetime | None = None
+    created_at: datetime.datetime | None = None
     """When it was enrolled, in UTC."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_times(reply, "created_at")
         return cls(**reply)
 
@@ -185,11 +186,11 @@ class RegisteredDevice(Reply):
     """Its id, for :meth:`seconder.Service.remove_device`."""
     type: str | None = None
     """``android``, ``android_tablet``, ``ios`` or ``svc_chrome``."""
-    created_at: datetime | None = None
+    created_at: datetime.datetime | None = None
     """When it was registered, in UTC."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_times(reply, "created_at")
         return cls(**reply)
 
@@ -209,15 +210,15 @@ class Factors(Reply):
     """The number of recovery codes that the user has left."""
     codes_locked: bool = False
     """True if codes by SMS and voice are not checked, after too many wrong ones in a row, until
-    :meth:`seconder.Service.unlock_user`; false if the service does not say."""
+    :meth:`seconder.admin.Admin.unlock_user`; false if the service does not say."""
     authenticators_locked: bool = False
     """True if the codes of authenticator apps are not checked, until
-    :meth:`seconder.Service.unlock_user`."""
+    :meth:`seconder.admin.Admin.unlock_user`."""
     recovery_codes_locked: bool = False
-    """True if recovery codes are not checked, until :meth:`seconder.Service.unlock_user`."""
+    """True if recovery codes are not checked, until :meth:`seconder.admin.Admin.unlock_user`."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_each(reply, "authenticators", Authenticator._read)
         _read_each(reply, "devices", RegisteredDevice._read)
         return cls(**reply)
@@ -246,14 +247,14 @@ class UserStatus(Reply):
     factors: Factors | None = None
     """The factors that protect the account. None if the service does not say: only a service of
     Seconder does."""
-    created_at: datetime | None = None
+    created_at: datetime.datetime | None = None
     """When the user was created, in UTC. None if the service does not say: only a service of
     Seconder does."""
     message: str | None = None
     """The service's message."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_times(reply, "created_at")
         _read_each(reply, "devices")
         _read_one(reply, "factors", Factors._read)
@@ -294,7 +295,7 @@ class Statistics(Reply):
     """The current number of the application's users."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_each(reply, "stats", MonthlyStatistic._read)
         return cls(**reply)
 
@@ -332,7 +333,7 @@ class PhoneInformation(Reply):
     """True if the number was ported from another carrier."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_one(reply, "type", PhoneType)
         return cls(**reply)
 
@@ -373,17 +374,17 @@ class Approval(Decision, Reply):
     """The name of that application."""
     message: str | None = None
     """The question shown to the user."""
-    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    details: Mapping[str, typing.Any] = field(default_factory=dict, hash=False)
     """The details shown to the user."""
-    hidden_details: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    hidden_details: Mapping[str, typing.Any] = field(default_factory=dict, repr=False, hash=False)
     """The details not shown to the user."""
-    logos: tuple[Logo, ...] = field(default=(), hash=False)
+    logos: tuple[typed.Logo, ...] = field(default=(), hash=False)
     """The logos shown with the request."""
-    created_at: datetime | None = None
+    created_at: datetime.datetime | None = None
     """When the request was created."""
-    updated_at: datetime | None = None
+    updated_at: datetime.datetime | None = None
     """When the request last changed."""
-    processed_at: datetime | None = None
+    processed_at: datetime.datetime | None = None
     """When the user responded; None while the request is pending."""
     seconds_to_expire: int | None = None
     """The time that the request remains open, in seconds; 0 means without an end."""
@@ -395,7 +396,7 @@ class Approval(Decision, Reply):
     another: see ``bound`` of :meth:`approved_by`."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_times(reply, "created_at", "updated_at", "processed_at")
         _read_one(reply, "status", ApprovalStatus)
         _read_each(reply, "logos")
@@ -413,7 +414,7 @@ class PhoneVerificationRecord(Reply):
     """The service's message."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_one(reply, "status", VerificationStatus)
         return cls(**reply)
 
@@ -452,7 +453,7 @@ class FoundUser(Reply):
     """The service's message."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_each(reply, "devices")
         return cls(**reply)
 
@@ -466,7 +467,7 @@ class RecoveryCodes(Reply):
     """The service's message."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_each(reply, "codes")
         return cls(**reply)
 
@@ -477,7 +478,7 @@ class OfflinePrepared(Reply):
 
     authenticator_id: int
     """The number of the authenticator app that generates the codes, for
-    :meth:`seconder.Service.report_offline`."""
+    :meth:`seconder.machines.Machines.report_offline`."""
     digits: int = field(repr=False)
     """The number of digits of a code."""
     period: int = field(repr=False)
@@ -506,7 +507,7 @@ class RegisteredDevices(Reply):
     """The service's message."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_each(reply, "devices", RegisteredDevice._read)
         return cls(**reply)
 
@@ -518,13 +519,13 @@ class Remembered(Reply):
     """The token for the browser's cookie: at most 200 letters, digits, dashes, dots and underscores
     of ASCII. It is returned only here. Anyone who has it needs no second factor. ``repr`` does not
     show it."""
-    expires_at: datetime
+    expires_at: datetime.datetime
     """When the token expires, in UTC."""
     message: str | None = None
     """The service's message."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
+    def _read(cls, reply: dict[str, typing.Any]) -> typing_extensions.Self:
         _read_times(reply, "expires_at")
         return cls(**reply)
 

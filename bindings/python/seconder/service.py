@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from os import fspath, urandom
+from collections.abc import Callable
+from os import urandom
+from types import TracebackType
 
 from seconder import _seconder
 from seconder._frames import guarded_class
 from seconder.calls import Calls
-from seconder.enums import Repeats
+from seconder.enums import ApprovalResponse, DeviceType, Repeats
 from seconder.errors import InvalidArgument
-from seconder.records import ApprovalRequest, AuditPage, DeviceRegistered, JobsRun
+from seconder.records import ApprovalRequest, DeviceRegistered, JobsRun
 from seconder.results import Approval
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime, timedelta
-    from os import PathLike
-    from types import TracebackType
-    from typing import Any, Literal, NoReturn
+    import datetime
+    import typing
 
-    from typing_extensions import Self
+    import typing_extensions
 
-    from seconder.enums import ApprovalResponse, DeviceType
+    import seconder
+else:
+    from seconder._later import datetime, seconder, typing, typing_extensions
 
 
 @guarded_class
@@ -44,7 +45,7 @@ class Service(Calls):
     otherwise, as with a wrong code. Its attributes are ``seconder_call``, ``seconder_outcome``,
     ``seconder_stage``, ``seconder_timed_out``, ``seconder_user_id``, ``seconder_http_status``,
     ``seconder_code``, ``seconder_factor``, ``seconder_attempts``, ``seconder_duration`` (in seconds)
-    and ``seconder_request_id``: those of :class:`seconder.CallRecord`, which the setting ``on_call``
+    and ``seconder_request_id``: those of :class:`seconder.results.CallRecord`, which the setting ``on_call``
     receives. An argument that is invalid by its form is not logged, because no call is made. Calls
     that a handler of the log makes are not logged either. A ``deliver`` or ``post`` that fails is
     logged at ``ERROR``, with its traceback.
@@ -67,7 +68,32 @@ class Service(Calls):
         self._native = native
         self._scheme = scheme
         self._hook = None
-        self._reopening: Callable[[], tuple[Any, str, dict[str, Any], Any]] | None = None
+        self._reopening: Callable[[], tuple[typing.Any, str, dict[str, typing.Any], typing.Any]] | None = None
+
+    @property
+    def admin(self) -> seconder.admin.Admin:
+        """The calls of an operator: the audit, operations, backups, statistics, the API key.
+
+        Example:
+            >>> service.admin.app_stats().total_users > 0
+            True
+        """
+        from seconder.admin import Admin
+
+        return Admin(self)
+
+    @property
+    def machines(self) -> seconder.machines.Machines:
+        """The calls of login machines: login names, and logins while the service cannot be reached.
+
+        Example:
+            >>> done = service.machines.set_login(user.user_id, "ada")
+            >>> service.machines.find_user("ada").user_id == user.user_id
+            True
+        """
+        from seconder.machines import Machines
+
+        return Machines(self)
 
     def wait_for_approval(
         self, uuid: str, user_id: int, *, timeout: float, bound: bool = True
@@ -84,8 +110,8 @@ class Service(Calls):
         Args:
             uuid: The id of the request, from :meth:`create_approval`.
             user_id: The user who logs in, which must be the user the request was sent to.
-            timeout: How long to wait, in seconds. The last poll may end later, by as much as the
-                timeout of a call.
+            timeout: How long to wait, in seconds: more than 0 and at most 3600. The last poll may
+                end later, by as much as the timeout of a call.
             bound: False also accepts a request of which the service names no user, for a service
                 that provides only the status. Pass it to :meth:`Approval.approved_by` too, which
                 says why this is weaker and what the application has to do instead.
@@ -120,10 +146,10 @@ class Service(Calls):
 
     # A wait poll by poll, on behalf of an event loop. A sandbox has its own time.
 
-    def _begin_wait(self, params: dict[str, Any]) -> Any:
+    def _begin_wait(self, params: dict[str, typing.Any]) -> typing.Any:
         return _seconder.ApprovalWait(params)
 
-    def _poll_approval(self, wait: Any) -> Any:
+    def _poll_approval(self, wait: typing.Any) -> typing.Any:
         """Polls once. Returns the reply, or how long to pause, in seconds."""
         return self._native.poll_approval(wait, urandom(8).hex(), self._hook)
 
@@ -134,7 +160,7 @@ class Service(Calls):
     def register_device(
         self,
         user_id: int,
-        device_type: DeviceType | Literal["android", "android_tablet", "ios", "svc_chrome"],
+        device_type: DeviceType | typing.Literal["android", "android_tablet", "ios", "svc_chrome"],
     ) -> DeviceRegistered:
         """Registers a device that can respond to approval requests. Only an engine in this process
         supports it.
@@ -150,7 +176,7 @@ class Service(Calls):
             Rejected: The user does not exist.
 
         Example:
-            >>> kind = seconder.DeviceType.ANDROID
+            >>> kind = seconder.enums.DeviceType.ANDROID
             >>> service.register_device(user.user_id, kind)  # doctest: +ELLIPSIS
             DeviceRegistered(device_id=...)
         """
@@ -185,7 +211,7 @@ class Service(Calls):
         *,
         device_id: int,
         device_secret: str,
-        response: ApprovalResponse | Literal["approve", "deny", "report"],
+        response: ApprovalResponse | typing.Literal["approve", "deny", "report"],
         number: str | None = None,
     ) -> Approval:
         """Responds to an approval request on behalf of a device, and posts the callback. Only an
@@ -223,24 +249,6 @@ class Service(Calls):
         )
         return Approval._read(reply)
 
-    def api_key(self) -> str:
-        """Returns the application's API key, which signs callbacks. Only an engine in this process
-        supports it.
-
-        Returns:
-            The key. It is a secret.
-
-        Raises:
-            InvalidArgument: The service is a remote one.
-
-        Example:
-            >>> with seconder.open("sandbox:", api_key="a-key-of-our-own") as own:
-            ...     own.api_key()
-            'a-key-of-our-own'
-        """
-        key: str = self._call("api_key")["api_key"]
-        return key
-
     def clear_sandbox(self) -> None:
         """Empties a sandbox: removes every user, code, device, approval request and activity, and
         the statistics. The application keeps its API key, and the ids of users are not given again.
@@ -259,63 +267,7 @@ class Service(Calls):
         """
         self._call("clear_sandbox")
 
-    def backup(self, path: str | PathLike[str]) -> None:
-        """Copies the database file as of one moment into a new file, which only its owner can read.
-        Calls of other threads go on meanwhile. Only an engine in this process, on a ``sqlite:``
-        database, supports it.
-
-        The copy is checked and on disk when this returns; after an exception, it does not exist.
-        Put it back with ``seconder restore``. The keyring is not in it.
-
-        Args:
-            path: The file to create.
-
-        Raises:
-            InvalidArgument: The path is none.
-            StorageError: The file exists or cannot be written, or the database is damaged or not in
-                a file.
-
-        Example:
-            >>> from tempfile import TemporaryDirectory
-            >>> with TemporaryDirectory() as folder:
-            ...     with seconder.open(f"sqlite:{folder}/users.db", deliver=print) as own:
-            ...         own.backup(f"{folder}/users-of-today.db")
-        """
-        try:
-            text = fspath(path)
-        except TypeError:
-            raise InvalidArgument("path must be the path of a file", parameter="path") from None
-        self._call("backup", path=text)
-
-    def operate(self, operation: str, /, **parameters: Any) -> dict[str, Any]:
-        """Carries out an operation of an operator, such as ``jobs.list``, ``route.set`` or
-        ``limits.set``. Only an engine in this process supports it.
-
-        The operations, with their parameters and replies, are listed in docs/administration.md.
-
-        Args:
-            operation: The name of the operation.
-            parameters: Its parameters, by their names. One that is ``None`` counts as absent.
-
-        Returns:
-            The reply.
-
-        Raises:
-            InvalidArgument: No operation has that name, or no parameter of it has such a name or
-                value: the message lists those that there are. Or the service is a remote one.
-            StorageError: The database cannot be read or written.
-
-        Example:
-            >>> with seconder.open("sandbox:") as own:
-            ...     own.operate("limits.set", limits="number_day=10")["number_day"]
-            ...     own.operate("jobs.list", state="failed")
-            10
-            {'entries': [], 'next': None}
-        """
-        reply: dict[str, Any] = self._call("operate", operation=operation, parameters=parameters)
-        return reply
-
-    def run_jobs(self, budget: float | timedelta = 5.0) -> JobsRun:
+    def run_jobs(self, budget: float | datetime.timedelta = 5.0) -> JobsRun:
         """Sends messages and posts callbacks whose next attempt is due: those that failed before and are
         to be repeated, and those of a process that was killed. Only an engine in this process supports
         it.
@@ -348,130 +300,14 @@ class Service(Calls):
             JobsRun(sent=0, waiting=0, failed=0, more=False)
         """
         total = getattr(budget, "total_seconds", None)
-        seconds: Any = budget if total is None else total()
+        seconds: typing.Any = budget if total is None else total()
         if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
             raise InvalidArgument(
                 "budget must be a number of seconds or a timedelta", parameter="budget"
             )
         return JobsRun._read(self._call("run_jobs", budget=seconds))
 
-    def audit(
-        self,
-        *,
-        user_id: int | None = None,
-        since: datetime | float | None = None,
-        until: datetime | float | None = None,
-        verdict: str | None = None,
-        call: str | None = None,
-        user_ip: str | None = None,
-        operator_name: str | None = None,
-        after: str | None = None,
-        most: int = 100,
-    ) -> AuditPage:
-        """Reads a page of what the engine has decided, the latest first. Only an engine in this process
-        supports it.
-
-        Each page reads a limited number of rows, so it may hold fewer decisions than ``most``, also
-        none, although more follow. :meth:`audit_pages` reads them all. They are kept for the days of
-        the limit ``audit_days``, also those about a user who was deleted.
-
-        Args:
-            user_id: Those about this user.
-            since: Those from this time on: an aware datetime, or Unix seconds.
-            until: Those before this time.
-            verdict: Those with this verdict, such as ``wrong``.
-            call: Those of this call, such as ``verify``.
-            user_ip: Those of calls that had this address of the user.
-            operator_name: Those that the operator of this name made.
-            after: What the page before has as :attr:`seconder.AuditPage.next`.
-            most: The most decisions on the page, 1 to 1000.
-
-        Returns:
-            The decisions, and how to read on.
-
-        Raises:
-            InvalidArgument: ``most`` is out of range, there is no such verdict, a datetime is not aware, no
-                page has returned ``after``, or the service is a remote one.
-            StorageError: The database cannot be read.
-
-        Example:
-            >>> with seconder.open("sandbox:?accept=right") as own:
-            ...     user = own.create_user("ada@example.com", "555-010-0123", 1)
-            ...     for entry in own.audit(user_id=user.user_id).entries:
-            ...         print(entry.call, entry.verdict, entry.number)
-            create_user created +1-XXX-XXX-XX23
-        """
-        reply = self._call(
-            "audit",
-            user_id=user_id,
-            since=_seconds("since", since),
-            until=_seconds("until", until),
-            verdict=verdict,
-            call=call,
-            user_ip=user_ip,
-            operator_name=operator_name,
-            after=after,
-            most=most,
-        )
-        return AuditPage._read(reply)
-
-    def audit_pages(
-        self,
-        *,
-        user_id: int | None = None,
-        since: datetime | float | None = None,
-        until: datetime | float | None = None,
-        verdict: str | None = None,
-        call: str | None = None,
-        user_ip: str | None = None,
-        operator_name: str | None = None,
-        most: int = 100,
-    ) -> Iterator[AuditPage]:
-        """Reads what the engine has decided page by page, as :meth:`audit` does, to the end. Only an
-        engine in this process supports it.
-
-        Args:
-            user_id: Those about this user.
-            since: Those from this time on: an aware datetime, or Unix seconds.
-            until: Those before this time.
-            verdict: Those with this verdict, such as ``wrong``.
-            call: Those of this call, such as ``verify``.
-            user_ip: Those of calls that had this address of the user.
-            operator_name: Those that the operator of this name made.
-            most: The most decisions on a page, 1 to 1000.
-
-        Returns:
-            An iterator over the pages, each of which is read when it is asked for.
-
-        Raises:
-            InvalidArgument: As :meth:`audit`, when the first page is asked for.
-            StorageError: The database cannot be read.
-
-        Example:
-            >>> with seconder.open("sandbox:?accept=right") as own:
-            ...     user = own.create_user("ada@example.com", "555-010-0123", 1)
-            ...     sum(len(page.entries) for page in own.audit_pages(verdict="created"))
-            2
-        """
-        after: str | None = None
-        while True:
-            page = self.audit(
-                user_id=user_id,
-                since=since,
-                until=until,
-                verdict=verdict,
-                call=call,
-                user_ip=user_ip,
-                operator_name=operator_name,
-                after=after,
-                most=most,
-            )
-            yield page
-            after = page.next
-            if after is None:
-                return
-
-    def with_timeout(self, timeout: float) -> Self:
+    def with_timeout(self, timeout: float) -> typing_extensions.Self:
         """Returns the same service, on the same connections, with another timeout. Closing either
         closes both. An engine in this process has no timeout.
 
@@ -491,7 +327,7 @@ class Service(Calls):
         """
         return self._like(self._native.with_timeout(timeout))
 
-    def with_repeats(self, repeats: Repeats | Literal["none", "questions", "all"]) -> Self:
+    def with_repeats(self, repeats: Repeats | typing.Literal["none", "questions", "all"]) -> typing_extensions.Self:
         """Returns the same service, on the same connections, with other calls retried when the
         service is rate limiting. Closing either closes both. An engine in this process retries
         nothing.
@@ -548,7 +384,7 @@ class Service(Calls):
         Example:
             >>> own = seconder.open("sandbox:")
             >>> own.reopen()
-            >>> own.app_stats().total_users
+            >>> own.admin.app_stats().total_users
             0
         """
         if self._reopening is None:
@@ -556,7 +392,7 @@ class Service(Calls):
         url, _, settings, _ = self._reopening()
         self._native.reopen(url, settings)
 
-    def _like(self, native: _seconder.Service) -> Self:
+    def _like(self, native: _seconder.Service) -> typing_extensions.Self:
         """Wraps another view of the service."""
         made = type(self)(native, self._scheme)
         made._hook, made._reopening = self._hook, self._reopening
@@ -574,7 +410,7 @@ class Service(Calls):
         """
         self._native.close()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> typing_extensions.Self:
         return self
 
     def __exit__(
@@ -589,19 +425,5 @@ class Service(Calls):
         closed = ", closed" if self._native.closed else ""
         return f"<seconder.Service on {self._scheme}:{closed}>"
 
-    def __reduce__(self) -> NoReturn:
+    def __reduce__(self) -> typing.NoReturn:
         raise TypeError("a Service cannot be pickled or copied: open one in each process")
-
-
-def _seconds(name: str, given: datetime | float | None) -> int | None:
-    """Unix seconds, rounded up: a time with a fraction is between two of them."""
-    moment = getattr(given, "timestamp", None)
-    if moment is not None and getattr(given, "tzinfo", None) is None:
-        raise InvalidArgument(f"{name} must be an aware datetime", parameter=name)
-    try:
-        seconds: Any = given if moment is None else moment()
-        return None if seconds is None else -int(-seconds // 1)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgument(
-            f"{name} must be an aware datetime, or Unix seconds", parameter=name
-        ) from None

@@ -13,9 +13,11 @@ from seconder.errors import InvalidArgument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, NoReturn
+    import typing
 
-    from typing_extensions import Self
+    import typing_extensions
+else:
+    from seconder._later import typing, typing_extensions
 
 __all__ = ["Totp", "code"]
 
@@ -53,7 +55,7 @@ class Totp:
         self,
         secret: bytes,
         *,
-        algorithm: Algorithm | Literal["SHA1", "SHA256", "SHA512"] = Algorithm.SHA1,
+        algorithm: Algorithm | typing.Literal["SHA1", "SHA256", "SHA512"] = Algorithm.SHA1,
         digits: int = 6,
         period: int = 30,
     ) -> None:
@@ -62,7 +64,7 @@ class Totp:
         )
 
     @classmethod
-    def generate(cls, *, digits: int = 6, period: int = 30) -> Self:
+    def generate(cls, *, digits: int = 6, period: int = 30) -> typing_extensions.Self:
         """Generates a secret of 20 bytes from the system's source of randomness.
 
         Args:
@@ -82,7 +84,7 @@ class Totp:
         return cls(os.urandom(20), digits=digits, period=period)
 
     @classmethod
-    def from_uri(cls, uri: str) -> Self:
+    def from_uri(cls, uri: str) -> typing_extensions.Self:
         """Parses an ``otpauth:`` URI. The secret may have lower case, padding, spaces and dashes.
 
         Args:
@@ -205,7 +207,7 @@ class Totp:
     def __repr__(self) -> str:
         return f"<seconder.totp.Totp of {self.digits} digits and {self.period} s>"
 
-    def __reduce__(self) -> NoReturn:
+    def __reduce__(self) -> typing.NoReturn:
         raise TypeError("a Totp cannot be pickled or copied: keep its secret")
 
     def _fields(self) -> tuple[bytes, str, int, int]:

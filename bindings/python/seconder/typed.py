@@ -4,15 +4,15 @@ imports it only on first use."""
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal
 
-from seconder._replay import Replay as Replay
+from seconder._replay import Replay as Replay, TypedDict
 
 
 class Logo(TypedDict):
     """A logo to show with an approval request.
 
-    >>> logo: seconder.Logo = {"res": "default", "url": "https://example.com/logo.png"}
+    >>> logo: seconder.typed.Logo = {"res": "default", "url": "https://example.com/logo.png"}
     >>> request = service.create_approval(user.user_id, "Log in?", logos=[logo])
     """
 
@@ -25,7 +25,7 @@ class Logo(TypedDict):
 class OfflineLogin(TypedDict):
     """A login that was accepted while the service was unreachable.
 
-    >>> login: seconder.OfflineLogin = {"step": 59200000, "time": 1776000000}
+    >>> login: seconder.typed.OfflineLogin = {"step": 59200000, "time": 1776000000}
     """
 
     step: int

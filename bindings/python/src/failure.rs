@@ -152,8 +152,7 @@ impl Failure {
             Failure::TokenInvalid { message, .. } => or(message, "the code is not the user's"),
             Failure::NotChecked { message } => or(
                 message,
-                "the code was not checked, because the user was never confirmed: force=True checks \
-                 it regardless",
+                "the code was not checked, because the user was never confirmed and force is false",
             ),
         }
     }

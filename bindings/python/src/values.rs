@@ -56,11 +56,11 @@ pub(crate) fn seconds(given: &Bound<'_, PyAny>) -> PyResult<f64> {
     })
 }
 
-/// A timeout, in seconds: a finite number above 0.
+/// A timeout, in seconds: above 0, and at most an hour, as that of a call.
 pub(crate) fn timeout(seconds: f64) -> Result<Duration, Failure> {
     match Duration::try_from_secs_f64(seconds) {
-        Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err(invalid("timeout", "be a number of seconds above 0")),
+        Ok(time) if !time.is_zero() && time <= Duration::from_secs(3600) => Ok(time),
+        _ => Err(invalid("timeout", "be a number of seconds above 0, at most 3600")),
     }
 }
 

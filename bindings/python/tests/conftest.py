@@ -40,7 +40,9 @@ class Phone:
 def phone(tmp_path: Path) -> Iterator[Phone]:
     messages: list[seconder.Message] = []
     url = f"sqlite:{tmp_path}/test.db"
-    with seconder.open(url, deliver=messages.append, application_name="Example") as service:
+    with seconder.open(
+        url, deliver=messages.append, engine=seconder.EngineOptions(application_name="Example")
+    ) as service:
         user = service.create_user(
             "ada@example.com", "555-010-0123", 1, send_install_link_via_sms=False
         )
@@ -48,9 +50,7 @@ def phone(tmp_path: Path) -> Iterator[Phone]:
 
 
 PROGRAM = Path(
-    os.environ.get(
-        "SECONDER_PROGRAM", Path(__file__).parents[3] / "target" / "debug" / "seconder"
-    )
+    os.environ.get("SECONDER_PROGRAM", Path(__file__).parents[3] / "target" / "debug" / "seconder")
 )
 
 
@@ -148,9 +148,34 @@ class RemoteService:
     """The number of responses that were sent."""
 
     def open(self, **settings: Any) -> seconder.Service:
-        return seconder.open(
-            self.url, api_key="a-key-that-nobody-sees", allow_loopback_http=True, **settings
-        )
+        settings.setdefault("allow_loopback_http", True)
+        return open_with(self.url, api_key="a-key-that-nobody-sees", **settings)
+
+
+GROUPS = (seconder.Service, seconder.admin.Admin, seconder.machines.Machines)
+"""The classes that have calls."""
+
+
+def holder(name: str) -> type:
+    """The class that has a call."""
+    return next(kind for kind in GROUPS if hasattr(kind, name))
+
+
+def method(service: Any, name: str) -> Any:
+    """The method that makes a call."""
+    for each in (service, service.admin, service.machines):
+        if hasattr(each, name):
+            return getattr(each, name)
+    raise AttributeError(name)
+
+
+def open_with(url: str, **settings: Any) -> seconder.Service:
+    """Opens a service with the options of a client and of an engine among the other settings."""
+    for name, kind in (("client", seconder.ClientOptions), ("engine", seconder.EngineOptions)):
+        options = {each: settings.pop(each) for each in kind._fields if each in settings}
+        if options:
+            settings[name] = kind(**options)
+    return seconder.open(url, **settings)
 
 
 def _once(happened: Callable[[], object], work: Callable[[], object]) -> None:

@@ -15,21 +15,22 @@ from typing import Any
 import pytest
 
 import seconder
+from seconder import aio
 from conftest import Phone, RemoteService, in_child
 
 
 def test_a_login(tmp_path: Path) -> None:
     messages: list[seconder.Message] = []
 
-    async def log_in() -> seconder.Verification:
+    async def log_in() -> seconder.results.Verification:
         url = f"sqlite:{tmp_path}/test.db"
         async with seconder.open_async(url, deliver=messages.append) as service:
             assert repr(service) == "<seconder.AsyncService on sqlite:>"
             user = await service.create_user("ada@example.com", "555-010-0123", 1)
             await service.request_sms(user.user_id)
             with pytest.raises(seconder.NotChecked):
-                await service.verify(user.user_id, messages[-1].code)
-            return await service.verify(user.user_id, messages[-1].code, force=True)
+                await service.verify(user.user_id, messages[-1].code, force=False)
+            return await service.verify(user.user_id, messages[-1].code)
 
     device = asyncio.run(log_in()).device
     assert device is not None and device.os_type == "sms"
@@ -39,9 +40,12 @@ def test_every_method_passes_on_its_arguments() -> None:
     """Each calls the method of the Service with the same name and the same arguments."""
 
     class Recorder:
+        def __init__(self, kind: type) -> None:
+            self.kind = kind
+
         def __getattr__(self, name: str) -> Any:
             def method(*args: Any, **options: Any) -> Any:
-                bound = signature(getattr(seconder.Service, name)).bind(None, *args, **options)
+                bound = signature(getattr(self.kind, name)).bind(None, *args, **options)
                 return name, bound.arguments
 
             return method
@@ -49,9 +53,12 @@ def test_every_method_passes_on_its_arguments() -> None:
     from inspect import Parameter, iscoroutinefunction, signature
 
     async def ask() -> None:
-        service = seconder.AsyncService(Recorder())  # type: ignore[arg-type]
-        for name in dir(seconder.AsyncService):
-            method = getattr(service, name)
+        service: Any = seconder.AsyncService(Recorder(seconder.Service))  # type: ignore[arg-type]
+        admin = aio.AsyncAdmin(service, Recorder(seconder.admin.Admin))  # type: ignore[arg-type]
+        machines = aio.AsyncMachines(service, Recorder(seconder.machines.Machines))  # type: ignore[arg-type]
+        methods = [(name, each) for each in (service, admin, machines) for name in dir(each)]
+        for name, holder in methods:
+            method = getattr(holder, name)
             own = ("close", "wait_for_approval")
             if name.startswith("_") or name in own or not iscoroutinefunction(method):
                 continue
@@ -97,7 +104,7 @@ def test_calls_do_not_block_the_loop_and_are_bounded_by_the_threads(
             await asyncio.sleep(0)
             go.set()
             found = await asyncio.gather(*asking, return_exceptions=True)
-        assert [type(each) for each in found[:4]] == [seconder.Application] * 4
+        assert [type(each) for each in found[:4]] == [seconder.results.Application] * 4
         assert isinstance(found[4], asyncio.CancelledError)
 
     asyncio.run(ask())
@@ -108,7 +115,7 @@ def test_waiting_for_an_approval_occupies_no_thread(phone: Phone) -> None:
     device = phone.service.register_device(phone.user_id, "ios")
     proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
 
-    async def wait() -> seconder.Approval:
+    async def wait() -> seconder.results.Approval:
         service = seconder.AsyncService(phone.service, threads=1)
         uuid = (await service.create_approval(phone.user_id, "Log in?")).uuid
         waiting = [

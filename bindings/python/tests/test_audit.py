@@ -20,14 +20,14 @@ def log_in(phone: Phone) -> None:
     with pytest.raises(seconder.RateLimited):
         phone.service.request_sms(phone.user_id)
     with pytest.raises(seconder.NotChecked):
-        phone.service.verify(phone.user_id, phone.code())
-    phone.service.verify(phone.user_id, phone.code(), force=True)
+        phone.service.verify(phone.user_id, phone.code(), force=False)
+    phone.service.verify(phone.user_id, phone.code())
 
 
 def test_decisions_are_read_without_codes_and_numbers(phone: Phone) -> None:
     before = datetime.now(timezone.utc) - timedelta(milliseconds=1)
     log_in(phone)
-    page = phone.service.audit(user_id=phone.user_id)
+    page = phone.service.admin.audit(user_id=phone.user_id)
     assert page.next is None
     found = {entry.verdict: entry for entry in page.entries}
     assert set(found) == {"created", "sent", "refused", "not_checked", "right"}
@@ -40,14 +40,14 @@ def test_decisions_are_read_without_codes_and_numbers(phone: Phone) -> None:
     assert found["refused"].over_limit == "cool_down"
     assert found["not_checked"].reason == "not_confirmed"
     shown = json.dumps(page.to_dict()) + repr(page)
-    for secret in (phone.code(), "5550100123", "ada@example.com", phone.service.api_key()):
+    for secret in (phone.code(), "5550100123", "ada@example.com", phone.service.admin.api_key()):
         assert secret not in shown
     assert page.to_dict()["entries"][0]["time"].endswith("+00:00")
 
 
 def test_a_filter_selects_decisions(phone: Phone) -> None:
     log_in(phone)
-    read = phone.service.audit
+    read = phone.service.admin.audit
     assert [entry.verdict for entry in read(verdict="sent").entries] == ["sent"]
     assert [entry.user_id for entry in read(verdict="created").entries] == [phone.user_id, None]
     assert read(user_id=phone.user_id + 1).entries == ()
@@ -63,16 +63,16 @@ def test_a_filter_selects_decisions(phone: Phone) -> None:
 
 def test_pages_lead_to_the_end(phone: Phone) -> None:
     log_in(phone)
-    whole = phone.service.audit().entries
-    pages = list(phone.service.audit_pages(most=4))
+    whole = phone.service.admin.audit().entries
+    pages = list(phone.service.admin.audit_pages(most=4))
     assert [len(page.entries) for page in pages] == [4, 2]
     assert pages[0].entries + pages[1].entries == whole
-    assert phone.service.audit(most=4, after=pages[0].next) == pages[1]
+    assert phone.service.admin.audit(most=4, after=pages[0].next) == pages[1]
 
-    async def ask() -> list[seconder.AuditPage]:
+    async def ask() -> list[seconder.results.AuditPage]:
         service = seconder.AsyncService(phone.service)
-        assert await service.audit(most=4) == pages[0]
-        return [page async for page in service.audit_pages(most=4)]
+        assert await service.admin.audit(most=4) == pages[0]
+        return [page async for page in service.admin.audit_pages(most=4)]
 
     assert asyncio.run(ask()) == pages
 
@@ -87,11 +87,11 @@ def test_pages_that_are_left_early_leave_nothing(phone: Phone, closed: bool) -> 
         loop.set_exception_handler(lambda _, context: trouble.append(context))
         service = seconder.AsyncService(phone.service)
         if closed:
-            async with aclosing(service.audit_pages(most=1)) as pages:
+            async with aclosing(service.admin.audit_pages(most=1)) as pages:
                 async for _ in pages:
                     break
         else:
-            async for _ in service.audit_pages(most=1):
+            async for _ in service.admin.audit_pages(most=1):
                 break
         gc.collect()
         # The event loop closes in a task what is left to it.
@@ -120,10 +120,10 @@ def test_pages_that_are_left_early_leave_nothing(phone: Phone, closed: bool) -> 
 )
 def test_an_invalid_argument_is_named(phone: Phone, name: str, value: Any) -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
-        phone.service.audit(**{name: value})
+        phone.service.admin.audit(**{name: value})
     assert caught.value.parameter == name
 
 
 def test_a_remote_service_has_no_audit(remote: RemoteService) -> None:
     with remote.open() as service, pytest.raises(seconder.InvalidArgument, match="remote service"):
-        service.audit()
+        service.admin.audit()

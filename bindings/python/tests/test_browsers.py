@@ -84,7 +84,7 @@ def test_a_token_is_no_code_and_is_logged_without_it(caplog: pytest.LogCaptureFi
         ada, _ = enrol(service)
         token = service.remember(ada).token
         with pytest.raises(seconder.TokenMalformed):
-            service.verify(ada, token, force=True)
+            service.verify(ada, token)
         with caplog.at_level("DEBUG", logger="seconder"):
             assert service.recognise(ada, token)
             assert not service.recognise(ada, "another")

@@ -22,7 +22,7 @@ URL = "https://example.com/callback"
 PARAMETERS: dict[str, Any] = {"status": "approved", "svc_id": 7, "uuid": "3f05a350-4b2c-0136"}
 
 
-def verified(**given: Any) -> seconder.Event:
+def verified(**given: Any) -> seconder.results.Event:
     """Verifies a callback whose nonce may be old, unless the test says how old."""
     return seconder.callback.verify(**{"fresh": None, **given})
 
@@ -46,7 +46,7 @@ def received(**changes: Any) -> dict[str, Any]:
 def test_a_signed_callback_is_an_event() -> None:
     event = verified(**received())
     assert event.uuid == "3f05a350-4b2c-0136" and event.user_id == 7
-    assert event.status is seconder.ApprovalStatus.APPROVED and event.approved_by(7)
+    assert event.status is seconder.enums.ApprovalStatus.APPROVED and event.approved_by(7)
     assert event.parameters == PARAMETERS
 
 
@@ -67,7 +67,7 @@ def test_numbers_keep_their_digits() -> None:
     assert event.parameters["details"] == numbers
 
 
-def from_the_service() -> seconder.Event:
+def from_the_service() -> seconder.results.Event:
     body = json.dumps({**PARAMETERS, "device": {"id": "3", "city": "Vienna"}, "x": {}}).encode()
     given: dict[str, Any] = {"api_key": KEY, "url": URL, "nonce": "1700000000", "body": body}
     signature = seconder.callback.sign(**given)
@@ -75,11 +75,11 @@ def from_the_service() -> seconder.Event:
 
 
 DEVICE = {"id": "3", "city": "Vienna"}
-SAME = seconder.Event(
+SAME = seconder.results.Event(
     PARAMETERS["uuid"],
-    seconder.ApprovalStatus.APPROVED,
+    seconder.enums.ApprovalStatus.APPROVED,
     7,
-    seconder.Device(id=3, city="Vienna"),
+    seconder.results.Device(id=3, city="Vienna"),
     {**PARAMETERS, "device": DEVICE},
 )
 
@@ -89,7 +89,7 @@ SAME = seconder.Event(
     [
         repr,
         hash,
-        seconder.Event.to_dict,
+        seconder.results.Event.to_dict,
         copy.copy,
         copy.deepcopy,
         lambda event: pickle.loads(pickle.dumps(event)),
@@ -100,13 +100,13 @@ SAME = seconder.Event(
     ],
 )
 def test_an_event_is_the_same_before_and_after_it_is_read(
-    seen: Callable[[seconder.Event], object],
+    seen: Callable[[seconder.results.Event], object],
 ) -> None:
     event = from_the_service()
     first = seen(event)
     assert first == seen(event) == seen(SAME) and event == SAME
     match event:
-        case seconder.Event(_, status, 7, seconder.Device(city=city)):
+        case seconder.results.Event(_, status, 7, seconder.results.Device(city=city)):
             assert status and city == "Vienna"
         case _:
             raise AssertionError("no match")
@@ -199,7 +199,7 @@ def test_replayed_callbacks_are_rejected() -> None:
     now = int(time.time())
     memory = seconder.callback.Memory(2)
 
-    def check(nonce: str, **changes: Any) -> seconder.Event:
+    def check(nonce: str, **changes: Any) -> seconder.results.Event:
         return verified(**signed(nonce, **changes), fresh=60, replay=memory)
 
     with pytest.raises(seconder.InvalidCallback):
@@ -290,7 +290,7 @@ def test_the_id_field_can_have_another_name() -> None:
 
 
 def test_callbacks_older_than_five_minutes_are_rejected() -> None:
-    def verify(age: int) -> seconder.Event:
+    def verify(age: int) -> seconder.results.Event:
         given: Any = {"api_key": KEY, "url": URL, "nonce": str(int(time.time()) - age)}
         given["body"] = json.dumps(PARAMETERS).encode()
         signature = seconder.callback.sign(**given)

@@ -18,7 +18,7 @@ from conftest import Phone, RemoteService
 
 def confirm(phone: Phone) -> str:
     phone.service.request_sms(phone.user_id)
-    phone.service.verify(phone.user_id, phone.code(), force=True)
+    phone.service.verify(phone.user_id, phone.code())
     return phone.code()
 
 
@@ -101,7 +101,7 @@ def test_request_sms_returns_a_redacted_number(phone: Phone) -> None:
     message = phone.messages[-1]
     assert (message.to, message.via) == ("+15550100123", "sms")
     assert phone.code() in message.text and len(phone.code()) == 7
-    assert message.via is seconder.Channel.SMS
+    assert message.via is seconder.enums.Channel.SMS
     assert message.expires_at is not None
     assert message.expires_at > datetime.now(timezone.utc)
 
@@ -109,31 +109,33 @@ def test_request_sms_returns_a_redacted_number(phone: Phone) -> None:
 def test_request_call_speaks_the_code(phone: Phone) -> None:
     phone.service.request_call(phone.user_id)
     assert phone.messages[-1].via == "call"
-    found = phone.service.verify(phone.user_id, phone.code(), force=True)
-    assert isinstance(found, seconder.Verification)
+    found = phone.service.verify(phone.user_id, phone.code())
+    assert isinstance(found, seconder.results.Verification)
 
 
 def test_a_code_for_an_action_is_valid_for_no_other(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id, action="pay:1", action_message="Pay 1 to Bob?")
     with pytest.raises(seconder.TokenInvalid):
-        phone.service.verify(phone.user_id, phone.code(), force=True, action="pay:2")
+        phone.service.verify(phone.user_id, phone.code(), action="pay:2")
     time.sleep(1.1)
-    phone.service.verify(phone.user_id, phone.code(), force=True, action="pay:1")
+    phone.service.verify(phone.user_id, phone.code(), action="pay:1")
 
 
 def test_verify_returns_only_for_a_right_code(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id)
     with pytest.raises(seconder.NotChecked):
-        phone.service.verify(phone.user_id, phone.code())
+        phone.service.verify(phone.user_id, phone.code(), force=False)
     assert not phone.service.user_status(phone.user_id).confirmed
-    phone.service.verify(phone.user_id, phone.code(), force=True)
+    phone.service.verify(phone.user_id, phone.code())
     assert phone.service.user_status(phone.user_id).confirmed
     with pytest.raises(seconder.TokenInvalid) as caught:
         phone.service.verify(phone.user_id, phone.code())
     assert caught.value.reused
 
 
-@pytest.mark.parametrize("typed", ["", "12345", "1234567890123", "12345a", " 123456", "12\udcff456"])
+@pytest.mark.parametrize(
+    "typed", ["", "12345", "1234567890123", "12345a", " 123456", "12\udcff456"]
+)
 def test_what_cannot_be_a_code_is_the_users_mistake(phone: Phone, typed: str) -> None:
     def verify(force: bool) -> object:
         return phone.service.verify(phone.user_id, typed, force=force)
@@ -156,7 +158,7 @@ def test_what_cannot_be_a_code_is_the_users_mistake(phone: Phone, typed: str) ->
         assert caught.value.parameter == name and not caught.value.reused
     # No try was counted.
     phone.service.request_sms(phone.user_id)
-    phone.service.verify(phone.user_id, phone.code(), force=True)
+    phone.service.verify(phone.user_id, phone.code())
 
 
 def test_wrong_codes_are_rejected_and_the_fifth_is_rate_limited() -> None:
@@ -169,10 +171,10 @@ def test_wrong_codes_are_rejected_and_the_fifth_is_rate_limited() -> None:
         wrong = str((int(code) + 1) % 10**7).zfill(7)
         for _ in range(4):
             with pytest.raises(seconder.TokenInvalid) as caught:
-                service.verify(user.user_id, wrong, force=True)
+                service.verify(user.user_id, wrong)
             assert not caught.value.reused
         with pytest.raises(seconder.RateLimited) as limited:
-            service.verify(user.user_id, code, force=True)
+            service.verify(user.user_id, code)
     assert limited.value.retry_safe and limited.value.limit == "wrong_codes"
     assert limited.value.retry_after is not None and 0 < limited.value.retry_after <= 2
 
@@ -188,7 +190,7 @@ def test_register_activity(phone: Phone) -> None:
     done = phone.service.register_activity(
         phone.user_id, "cookie_login", data={"tries": [1, 2.5, None, True]}, user_ip="192.0.2.1"
     )
-    assert isinstance(done, seconder.Done)
+    assert isinstance(done, seconder.results.Done)
     with pytest.raises(seconder.InvalidArgument) as caught:
         phone.service.register_activity(phone.user_id, "dancing")  # type: ignore[arg-type]
     assert caught.value.parameter == "type"
@@ -199,7 +201,7 @@ def test_app_details_and_statistics(phone: Phone) -> None:
     assert details.name == "Example" and details.sms_enabled
     assert details.phone_calls_enabled and details.push_enabled
     confirm(phone)
-    stats = phone.service.app_stats()
+    stats = phone.service.admin.app_stats()
     this_month = stats.stats[-1]
     assert this_month.year == time.gmtime().tm_year
     assert this_month.sms_count == 1 and this_month.users_count == 1
@@ -217,12 +219,12 @@ def test_phone_verification(phone: Phone) -> None:
     assert started.seconds_to_expire
     assert len(phone.code()) == 4 and phone.messages[-1].to == "+15550100199"
     record = phone.service.phone_verification_status(uuid=started.uuid)
-    assert record.status is seconder.VerificationStatus.PENDING and record.seconds_to_expire
+    assert record.status is seconder.enums.VerificationStatus.PENDING and record.seconds_to_expire
     done = phone.service.check_phone_verification(**number, verification_code=phone.code())
     assert phone.service.phone_verification_status(**number).status == "verified"
     with pytest.raises(seconder.InvalidArgument, match="uuid"):
         phone.service.phone_verification_status()
-    assert isinstance(done, seconder.Done)
+    assert isinstance(done, seconder.results.Done)
     with pytest.raises(seconder.Rejected) as caught:
         phone.service.check_phone_verification(**number, verification_code=phone.code())
     assert caught.value.http_status == 404 and caught.value.code == "60023"
@@ -230,7 +232,7 @@ def test_phone_verification(phone: Phone) -> None:
 
 def test_phone_info(phone: Phone) -> None:
     found = phone.service.phone_info("30 901820", 49)
-    assert found.type is seconder.PhoneType.LANDLINE
+    assert found.type is seconder.enums.PhoneType.LANDLINE
     assert phone.service.phone_info("1512 3456789", 49).type == "cellphone"
 
 
@@ -245,7 +247,7 @@ def test_approvals(phone: Phone) -> None:
         seconds_to_expire=60,
     )
     pending = phone.service.check_approval(request.uuid)
-    assert pending.status is seconder.ApprovalStatus.PENDING
+    assert pending.status is seconder.enums.ApprovalStatus.PENDING
     assert not pending and not pending.approved_by(phone.user_id)
     assert pending.seconds_to_expire == 60 and pending.processed_at is None
     assert pending.message == "Log in?" and pending.details == {"city": "Oslo"}
@@ -259,14 +261,19 @@ def test_approvals(phone: Phone) -> None:
     assert 0 < (shown.expires_at - datetime.now(timezone.utc)).total_seconds() <= 60
     response = phone.service.respond_to_approval(request.uuid, **proof, response="approve")
     assert phone.service.open_approvals(**proof) == ()
-    assert response.status is seconder.ApprovalStatus.APPROVED
+    assert response.status is seconder.enums.ApprovalStatus.APPROVED
     found = phone.service.check_approval(request.uuid)
     assert found and found.approved_by(phone.user_id)
     assert not found.approved_by(phone.user_id + 1)
 
 
 def test_numbers_of_details_keep_their_digits(phone: Phone) -> None:
-    details = {"account": 12345678901234567890123, "small": -(2**63) - 1, "amount": 1.5, "big": 1e22}
+    details = {
+        "account": 12345678901234567890123,
+        "small": -(2**63) - 1,
+        "amount": 1.5,
+        "big": 1e22,
+    }
     request = phone.service.create_approval(phone.user_id, "Pay?", details=details)
     pending = phone.service.check_approval(request.uuid)
     assert pending.details == details
@@ -305,7 +312,7 @@ def test_a_request_with_a_number_is_approved_by_typing_it(phone: Phone) -> None:
 def test_nobody_is_invited_to_a_service_that_phones_do_not_reach(phone: Phone) -> None:
     with pytest.raises(seconder.Rejected) as rejected:
         phone.service.invite_device(phone.user_id)
-    assert rejected.value.code == seconder.Code.NO_PUBLIC_URL
+    assert rejected.value.code == seconder.enums.Code.NO_PUBLIC_URL
     with pytest.raises(seconder.InvalidArgument) as caught:
         phone.service.invite_device(phone.user_id, qr_size=99)
     assert caught.value.parameter == "qr_size"
@@ -313,7 +320,11 @@ def test_nobody_is_invited_to_a_service_that_phones_do_not_reach(phone: Phone) -
 
 def test_an_invitation_of_a_remote_service_is_not_shown_by_its_repr(remote: RemoteService) -> None:
     with remote.open() as service:
-        remote.body = {"success": True, "link": "https://login.example/a#ABCDE", "code": "ABCDE-FGHJK"}
+        remote.body = {
+            "success": True,
+            "link": "https://login.example/a#ABCDE",
+            "code": "ABCDE-FGHJK",
+        }
         remote.body |= {"qr_code": "data:image/png;base64,AA==", "expires_in": 600}
         invited = service.invite_device(7)
         assert (invited.link, invited.code) == ("https://login.example/a#ABCDE", "ABCDE-FGHJK")
@@ -349,38 +360,45 @@ def test_an_authenticator_app(phone: Phone) -> None:
 def test_login_names_and_recovery_codes(phone: Phone, caplog: pytest.LogCaptureFixture) -> None:
     service, ada = phone.service, phone.user_id
     confirm(phone)
-    service.set_login(ada, "ada")
+    service.machines.set_login(ada, "ada")
     created = service.create_recovery_codes(ada)
     assert len(created.codes) == 10 and created.codes[0] not in repr(created)
     with caplog.at_level("DEBUG", logger="seconder"):
         verified = service.verify(ada, created.codes[0])
     assert verified.device is not None and verified.device.os_type == "recovery_code"
     assert vars(caplog.records[-1])["seconder_factor"] == "recovery_code"
-    assert caplog.records[-1].getMessage().partition(" request_id=")[0].endswith(" factor=recovery_code")
+    assert (
+        caplog.records[-1]
+        .getMessage()
+        .partition(" request_id=")[0]
+        .endswith(" factor=recovery_code")
+    )
     with pytest.raises(seconder.TokenInvalid) as caught:
         service.verify(ada, created.codes[0])
     assert caught.value.reused
-    found = service.find_user("ada")
+    found = service.machines.find_user("ada")
     assert (found.user_id, found.recovery_codes_left, found.devices) == (ada, 9, ("sms",))
     bob = service.create_user("bob@example.com", "555-010-0188", 1).user_id
     with pytest.raises(seconder.Rejected, match="another user"):
-        service.set_login(bob, "ada")
-    service.remove_login("ada")
+        service.machines.set_login(bob, "ada")
+    service.machines.remove_login("ada")
     with pytest.raises(seconder.Rejected, match="nobody has the login name ada") as rejected:
-        service.find_user("ada")
+        service.machines.find_user("ada")
     assert rejected.value.code == "60026"
     with pytest.raises(seconder.InvalidArgument) as invalid:
-        service.set_login(ada, "../ada")
+        service.machines.set_login(ada, "../ada")
     assert invalid.value.parameter == "login"
 
 
 def test_offline_logins() -> None:
-    with seconder.open("sandbox:?accept=right", offline_days=2) as service:
+    with seconder.open(
+        "sandbox:?accept=right", engine=seconder.EngineOptions(offline_days=2)
+    ) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1).user_id
         uri = service.enrol_authenticator(user).uri
         code = seconder.totp.code(uri)
-        service.verify(user, code, force=True)
-        prepared = service.prepare_offline(user, code, days=1, machine="door")
+        service.verify(user, code)
+        prepared = service.machines.prepare_offline(user, code, days=1, machine="door")
         assert prepared.first_step == prepared.last_step + 1 and prepared.period == 30
         step = prepared.first_step
         next_code = seconder.totp.code(uri, at=step * 30)
@@ -389,28 +407,28 @@ def test_offline_logins() -> None:
             base64.b64decode(prepared.hash_key), hashed + next_code.encode(), "sha256"
         )
         assert base64.b64decode(prepared.hashes)[:8] == digest[:8]
-        login: seconder.OfflineLogin = {"step": step, "time": step * 30}
+        login: seconder.typed.OfflineLogin = {"step": step, "time": step * 30}
         app = prepared.authenticator_id
-        assert service.report_offline(user, app, [login], machine="door").message
+        assert service.machines.report_offline(user, app, [login], machine="door").message
         with pytest.raises(seconder.TokenInvalid) as caught:
             service.verify(user, next_code)
         assert caught.value.reused
         with pytest.raises(seconder.Rejected) as rejected:
-            service.prepare_offline(user, code)
+            service.machines.prepare_offline(user, code)
         assert rejected.value.code == "no_code_accepted"
         with pytest.raises(seconder.TokenMalformed):
-            service.prepare_offline(user, "12")
+            service.machines.prepare_offline(user, "12")
         with pytest.raises(seconder.InvalidArgument) as invalid:
-            service.report_offline(user, app, [])
+            service.machines.report_offline(user, app, [])
         assert invalid.value.parameter == "logins"
 
 
 def test_the_sandbox_accepts_only_its_token() -> None:
     with seconder.open("sandbox:?accept=0000000") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        service.verify(user.user_id, "0000000", force=True)
+        service.verify(user.user_id, "0000000")
         with pytest.raises(seconder.TokenInvalid):
-            service.verify(user.user_id, "1234567", force=True)
+            service.verify(user.user_id, "1234567")
 
 
 def test_without_deliver_messages_are_written_to_a_folder(tmp_path: Path) -> None:

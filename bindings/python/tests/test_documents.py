@@ -71,7 +71,9 @@ def test_a_database_is_backed_up_and_restored_as_documented(tmp_path: Path) -> N
         service.delete_user(user.user_id)
     shell(restore, tmp_path)
     assert database.stat().st_mode & 0o777 == 0o600
-    with seconder.open(f"sqlite:{database}", must_exist=True) as service:
+    with seconder.open(
+        f"sqlite:{database}", engine=seconder.EngineOptions(must_exist=True)
+    ) as service:
         assert service.user_status(user.user_id).user_id == user.user_id
         assert not service.recognise(user.user_id, browser.token)
         browser = service.remember(user.user_id)
@@ -101,7 +103,7 @@ from seconder.testing import Sandbox
 
 def log_in(service, user, typed):
     try:
-        service.verify(user, typed, force=True)
+        service.verify(user, typed)
     except seconder.TokenInvalid:
         return "wrong"
     except seconder.Unavailable:

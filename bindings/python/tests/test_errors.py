@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Phone, RemoteService
+from conftest import Phone, RemoteService, open_with
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_malformed_token_is_never_sent(remote: RemoteService, token: Any) -> N
         ("country_code", lambda s: s.create_user("ada@example.com", "555-010-0123", object())),
         ("url", lambda s: s.create_approval(7, "Log in?", logos=[{"url": object()}])),
         ("logos", lambda s: s.create_approval(7, "Log in?", logos=[object()])),
-        ("step", lambda s: s.report_offline(7, 1, [{"step": object(), "time": 0}])),
+        ("step", lambda s: s.machines.report_offline(7, 1, [{"step": object(), "time": 0}])),
         ("user_id", lambda s: s.request_sms("7/../8")),
         ("user_id", lambda s: s.request_call(0)),
         ("user_id", lambda s: s.verify(-1, "1234567")),
@@ -118,7 +118,7 @@ def test_recursive_data_is_rejected(remote: RemoteService) -> None:
 )
 def test_an_invalid_setting_is_named(parameter: str, settings: dict[str, Any]) -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
-        seconder.open(**{"url": "https://2fa.example.com", "api_key": "key", **settings})
+        open_with(**{"url": "https://2fa.example.com", "api_key": "key", **settings})
     assert caught.value.parameter == parameter
 
 
@@ -155,7 +155,7 @@ def test_an_engine_has_the_codes_of_a_remote_service(phone: Phone, tmp_path: Pat
     service, user = phone.service, phone.user_id
     service.request_sms(user)
     right = phone.code()
-    service.verify(user, right, force=True)
+    service.verify(user, right)
     wrong = "0000000" if right != "0000000" else "0000001"
     assert code(lambda: service.verify(user, right)) == "60019"
     assert code(lambda: service.verify(user, wrong)) == "60020"
@@ -202,11 +202,11 @@ def test_a_refused_connection_is_unavailable() -> None:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
         settings: dict[str, Any] = {"api_key": "key", "allow_loopback_http": True, "timeout": 2}
-        with seconder.open(url, **settings) as service:
+        with open_with(url, **settings) as service:
             with pytest.raises(seconder.Unavailable) as caught:
                 service.verify(7, "1234567")
     assert isinstance(caught.value, ConnectionError) and caught.value.retry_safe
-    assert caught.value.stage is seconder.Stage.CONNECT
+    assert caught.value.stage is seconder.enums.Stage.CONNECT
     assert not isinstance(caught.value, TimeoutError)
 
 
@@ -241,7 +241,7 @@ def test_a_file_that_is_not_a_database_is_rejected(tmp_path: Path) -> None:
 def test_a_key_of_another_application_is_unauthorized(tmp_path: Path) -> None:
     url = f"sqlite:{tmp_path}/test.db"
     with seconder.open(url, api_key="the-first-key-of-the-database") as service:
-        assert service.api_key() == "the-first-key-of-the-database"
+        assert service.admin.api_key() == "the-first-key-of-the-database"
     with pytest.raises(seconder.Unauthorized) as caught:
         seconder.open(url, api_key="a-key-that-nobody-sees")
     assert "a-key-that-nobody-sees" not in f"{caught.value!r} {caught.value}"
@@ -258,7 +258,7 @@ def test_a_remote_service_does_not_register_devices(remote: RemoteService) -> No
             service.register_device(7, "ios")
         assert caught.value.parameter == "url"
         with pytest.raises(seconder.InvalidArgument):
-            service.api_key()
+            service.admin.api_key()
 
 
 def test_errors_can_be_pickled() -> None:
@@ -269,7 +269,7 @@ def test_errors_can_be_pickled() -> None:
         seconder.Rejected("no", code="60026", http_status=404, fields={"a": "b"}),
         seconder.RateLimited("wait", retry_safe=True, retry_after=1.5, limit="cool_down"),
         seconder.Unavailable("no answer", stage="connect", retry_safe=True),
-        seconder.Timeout("no answer", stage=seconder.Stage.RESPONSE),
+        seconder.Timeout("no answer", stage=seconder.enums.Stage.RESPONSE),
     ]
     for error in errors:
         again = pickle.loads(pickle.dumps(error))

@@ -33,7 +33,9 @@ def test_it_produces_the_output_it_shows(example: doctest.DocTest) -> None:
     """Each example gets a sandbox that accepts one code, a user of it, and its messages."""
     messages: list[seconder.Message] = []
     with seconder.open(
-        "sandbox:?accept=0000000", application_name="Example", deliver=messages.append
+        "sandbox:?accept=0000000",
+        deliver=messages.append,
+        engine=seconder.EngineOptions(application_name="Example"),
     ) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         example.globs.update(asyncio=asyncio, seconder=seconder, service=service)

@@ -11,7 +11,7 @@ import seconder
 from conftest import Phone, RemoteService
 
 
-def factors(phone: Phone) -> seconder.Factors:
+def factors(phone: Phone) -> seconder.results.Factors:
     found = phone.service.user_status(phone.user_id).factors
     assert found is not None
     return found
@@ -69,7 +69,7 @@ def test_removed_factors_are_void(phone: Phone) -> None:
     with pytest.raises(seconder.InvalidArgument, match="device_secret"):
         service.open_approvals(device_id=device.device_id, device_secret=device.secret)
     service.create_recovery_codes(ada)
-    assert factors(phone) == seconder.Factors(sms=True, recovery_codes=10)
+    assert factors(phone) == seconder.results.Factors(sms=True, recovery_codes=10)
     assert factors(phone).to_dict()["recovery_codes"] == 10
 
 

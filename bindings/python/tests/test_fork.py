@@ -25,12 +25,12 @@ def test_a_child_must_open_the_service_again(tmp_path: Path) -> None:
         enrol(service, 1)
 
         def work() -> None:
-            for call in (service.app_stats, lambda: enrol(service, 2)):
+            for call in (service.admin.app_stats, lambda: enrol(service, 2)):
                 with pytest.raises(seconder.StorageError, match="after the fork"):
                     call()
 
         in_child(work)
-        assert service.app_stats().total_users == 1
+        assert service.admin.app_stats().total_users == 1
 
 
 def test_calls_without_the_database_work_in_a_child(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_calls_without_the_database_work_in_a_child(tmp_path: Path) -> None:
     def results(service: seconder.Service) -> object:
         # The message has the time, to the second.
         phone = service.phone_info("555-010-0123", 1)
-        return service.app_details(), phone.type, phone.provider, service.api_key()
+        return service.app_details(), phone.type, phone.provider, service.admin.api_key()
 
     with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service:
         before = results(service)
@@ -54,7 +54,7 @@ def test_a_child_opens_another_database(tmp_path: Path) -> None:
     def work() -> None:
         with seconder.open(f"sqlite:{tmp_path / 'other.db'}") as other:
             enrol(other, 1)
-            assert other.app_stats().total_users == 1
+            assert other.admin.app_stats().total_users == 1
         with seconder.open("sandbox:") as sandbox:
             enrol(sandbox, 1)
 
@@ -62,28 +62,30 @@ def test_a_child_opens_another_database(tmp_path: Path) -> None:
         enrol(service, 1)
         in_child(work)
         enrol(service, 2)
-        assert service.app_stats().total_users == 2
+        assert service.admin.app_stats().total_users == 2
 
 
 def test_a_child_reopens_the_service(tmp_path: Path) -> None:
     """Both write to one database, and a child of the child does too."""
-    with seconder.open(f"sqlite:{tmp_path / 'fork.db'}", application_name="Fork") as service:
+    with seconder.open(
+        f"sqlite:{tmp_path / 'fork.db'}", engine=seconder.EngineOptions(application_name="Fork")
+    ) as service:
         view = service.with_timeout(5)
         enrol(service, 1)
 
         def work(number: int) -> None:
             service.reopen()
             enrol(service, number)
-            assert view.app_stats().total_users == number
+            assert view.admin.app_stats().total_users == number
             assert service.app_details().name == "Fork"
             if number < 4:
                 in_child(lambda: work(number + 1))
                 enrol(service, number)
 
         in_child(lambda: work(2))
-        assert service.app_stats().total_users == 4
+        assert service.admin.app_stats().total_users == 4
         enrol(service, 9)
-        assert service.app_stats().total_users == 5
+        assert service.admin.app_stats().total_users == 5
 
 
 @pytest.mark.parametrize("first", ["parent", "child"])
@@ -122,7 +124,7 @@ def test_nothing_is_lost_whoever_closes_first(tmp_path: Path, first: str) -> Non
         os.close(descriptor)
     assert os.waitstatus_to_exitcode(status) == 0
     with seconder.open(url) as again:
-        assert again.app_stats().total_users == 3
+        assert again.admin.app_stats().total_users == 3
     # The last one to close it has put the log into the database.
     left = {each.name for each in tmp_path.iterdir()}
     assert left == {"fork.db", "fork.db-mark", "fork.db.keys"}
@@ -136,7 +138,7 @@ def test_a_child_that_only_drops_its_copy_leaves_the_log(tmp_path: Path) -> None
     enrol(service, 2)
     service.close()
     with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as again:
-        assert again.app_stats().total_users == 2
+        assert again.admin.app_stats().total_users == 2
 
 
 def test_children_of_a_process_whose_threads_use_the_database(tmp_path: Path) -> None:
@@ -147,11 +149,11 @@ def test_children_of_a_process_whose_threads_use_the_database(tmp_path: Path) ->
 
         def use() -> None:
             while not stop.is_set():
-                service.app_stats()
+                service.admin.app_stats()
 
         def reopen() -> None:
             service.reopen()
-            service.app_stats()
+            service.admin.app_stats()
 
         threads = [threading.Thread(target=use) for _ in range(3)]
         for thread in threads:
@@ -174,7 +176,7 @@ service = seconder.open(sys.argv[1], deliver=lambda message: None)
 stop = False
 def use():
     while not stop:
-        service.app_stats()
+        service.admin.app_stats()
 threads = [threading.Thread(target=use) for _ in range(4)]
 for thread in threads:
     thread.start()
@@ -186,7 +188,7 @@ while time.monotonic() < until:
     if child == 0:
         try:
             service.reopen()
-            service.app_stats()
+            service.admin.app_stats()
             os._exit(0)
         except seconder.StorageError as error:
             os._exit(1 if "while a thread of its parent used" in str(error) else 2)
@@ -221,13 +223,13 @@ def slow(name):
         has_forked.wait()
     return get_logger(name)
 logging.getLogger = slow
-thread = threading.Thread(target=service.app_stats)
+thread = threading.Thread(target=service.admin.app_stats)
 thread.start()
 is_logging.wait()
 child = os.fork()
 if child == 0:
     service.reopen()
-    service.app_stats()
+    service.admin.app_stats()
     os._exit(0)
 has_forked.set()
 thread.join()
@@ -245,7 +247,7 @@ def test_a_service_in_use_can_be_reopened(tmp_path: Path) -> None:
     with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service:
         enrol(service, 1)
         service.reopen()
-        assert service.app_stats().total_users == 1
+        assert service.admin.app_stats().total_users == 1
     service.reopen()
-    assert service.app_stats().total_users == 1
+    assert service.admin.app_stats().total_users == 1
     service.close()

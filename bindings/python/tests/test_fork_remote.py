@@ -40,7 +40,9 @@ def test_a_forked_child_establishes_its_own_connection() -> None:
     with listening(socket.create_server(("127.0.0.1", 0))) as listener:
         threading.Thread(target=served, args=(listener, requests), daemon=True).start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with seconder.open(url, api_key="key", allow_loopback_http=True) as service:
+        with seconder.open(
+            url, api_key="key", client=seconder.ClientOptions(allow_loopback_http=True)
+        ) as service:
             began = time.monotonic()
             service.app_details()
             in_child(service.app_details)
@@ -57,7 +59,7 @@ def test_sigpipe_keeps_its_default() -> None:
         import signal, sys
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         import seconder
-        service = seconder.open(sys.argv[1], api_key="key", allow_loopback_http=True)
+        service = seconder.open(sys.argv[1], api_key="key", client=seconder.ClientOptions(allow_loopback_http=True))
         try:
             service.app_details()
         except seconder.Unavailable:

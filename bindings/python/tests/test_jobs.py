@@ -47,18 +47,20 @@ def world(*outcomes: Any) -> Iterator[tuple[Sandbox, seconder.Service, Gateway, 
 
 
 @pytest.mark.parametrize("outcome", [BUSY, LOST, LATER, THROTTLED])
-def test_a_message_is_sent_again_with_the_same_id_and_code(outcome: seconder.Outcome) -> None:
+def test_a_message_is_sent_again_with_the_same_id_and_code(
+    outcome: seconder.outcomes.Outcome,
+) -> None:
     with world(outcome, "SM-1") as (sandbox, service, gateway, ada):
         service.request_sms(ada)
-        assert service.run_jobs() == seconder.JobsRun()
+        assert service.run_jobs() == seconder.results.JobsRun()
         assert not sandbox.messages
         sandbox.advance(30)
-        assert service.run_jobs() == seconder.JobsRun(sent=1)
-        assert service.run_jobs() == seconder.JobsRun()
+        assert service.run_jobs() == seconder.results.JobsRun(sent=1)
+        assert service.run_jobs() == seconder.results.JobsRun()
         first, second = gateway.given
         assert (first.id, first.code) == (second.id, second.code) and len(first.id) == 16
         assert sandbox.messages == (second,)
-        service.verify(ada, sandbox.code(ada), force=True)
+        service.verify(ada, sandbox.code(ada))
 
 
 @pytest.mark.parametrize("outcome", [None, "", "SM-1", seconder.Sent(), seconder.Sent("SM-1")])
@@ -67,7 +69,7 @@ def test_a_message_was_sent(outcome: Any) -> None:
         service.request_sms(ada)
         assert len(sandbox.messages) == len(gateway.given) == 1
         sandbox.advance(60)
-        assert service.run_jobs() == seconder.JobsRun()
+        assert service.run_jobs() == seconder.results.JobsRun()
 
 
 def test_the_caller_learns_why_a_message_failed_for_good() -> None:
@@ -77,10 +79,10 @@ def test_the_caller_learns_why_a_message_failed_for_good() -> None:
         for reason, cause in (("such number", None), ("very busy", None), ("route", outcomes[2])):
             with pytest.raises(seconder.Unavailable, match=reason) as caught:
                 service.request_sms(ada)
-            assert caught.value.stage is seconder.Stage.DELIVERY
+            assert caught.value.stage is seconder.enums.Stage.DELIVERY
             assert caught.value.__cause__ is cause
         sandbox.advance(60)
-        assert service.run_jobs() == seconder.JobsRun()
+        assert service.run_jobs() == seconder.results.JobsRun()
 
 
 @pytest.mark.parametrize("wrong", [True, 7, b"SM-1", {"id": "SM-1"}, object()])
@@ -91,7 +93,7 @@ def test_what_deliver_must_not_return_is_an_error(wrong: Any) -> None:
         kind = type(wrong).__name__
         cause = caught.value.__cause__
         assert type(cause) is TypeError and str(cause) == (
-            f"deliver must return None, the provider's id as text, or a seconder.Outcome, not {kind}"
+            f"deliver must return None, the provider's id as text, or a seconder.outcomes.Outcome, not {kind}"
         )
 
 
@@ -120,7 +122,7 @@ def test_an_outcome_is_checked_where_it_is_made(make: Callable[[], object], para
 def test_outcomes_are_values() -> None:
     for outcome in (BUSY, LOST, THROTTLED, seconder.Sent("SM-1"), seconder.Permanent("gone")):
         assert pickle.loads(pickle.dumps(outcome)) == outcome and hash(outcome)
-        assert isinstance(outcome, seconder.Outcome)
+        assert isinstance(outcome, seconder.outcomes.Outcome)
         with pytest.raises(AttributeError):
             setattr(outcome, "reason", "other")  # noqa: B010
 
@@ -135,7 +137,7 @@ def test_a_provider_id_that_cannot_be_kept_is_an_error() -> None:
 def test_an_outcome_is_logged_without_the_code_and_the_number(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def deliver(message: seconder.Message) -> seconder.Outcome:
+    def deliver(message: seconder.Message) -> seconder.outcomes.Outcome:
         return seconder.Retry(reason=f"cannot send {message.code} to {message.to}")
 
     with Sandbox(run_deliver=True) as sandbox, caplog.at_level(logging.WARNING, "seconder"):
@@ -149,7 +151,7 @@ def test_an_outcome_is_logged_without_the_code_and_the_number(
 @pytest.mark.parametrize("budget", [0, 0.5, timedelta(seconds=3), timedelta(0)])
 def test_a_budget_is_seconds_or_a_timedelta(budget: Any) -> None:
     with world() as (_, service, _gateway, _ada):
-        assert service.run_jobs(budget) == seconder.JobsRun(more=not budget)
+        assert service.run_jobs(budget) == seconder.results.JobsRun(more=not budget)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_ctrl_c_ends_a_run_and_loses_no_message() -> None:
             service.run_jobs()
         assert len(gateway.given) == 3, "nothing else was begun"
         sandbox.advance(60)
-        assert service.run_jobs() == seconder.JobsRun(sent=2)
+        assert service.run_jobs() == seconder.results.JobsRun(sent=2)
         assert {message.to for message in gateway.given} == {"+15550100123", "+15550100124"}
         assert sandbox.code(ada) and sandbox.code(bob)
 
@@ -192,7 +194,7 @@ def test_a_cancelled_handle_begins_no_attempt() -> None:
         with pytest.raises(seconder.Cancelled):
             worker.run_jobs()
         assert len(gateway.given) == 1
-        assert sandbox.run_jobs() == seconder.JobsRun(sent=1)
+        assert sandbox.run_jobs() == seconder.results.JobsRun(sent=1)
 
 
 def approved(sandbox: Sandbox) -> Any:
@@ -207,9 +209,9 @@ def test_a_callback_is_posted_again_with_the_same_id(outcome: Any) -> None:
     with Sandbox(run_post=True) as sandbox:
         sandbox.open("sqlite:app.db", post=gateway)
         approved(sandbox)
-        assert sandbox.run_jobs() == seconder.JobsRun()
+        assert sandbox.run_jobs() == seconder.results.JobsRun()
         sandbox.advance(10)
-        assert sandbox.run_jobs() == seconder.JobsRun(sent=1)
+        assert sandbox.run_jobs() == seconder.results.JobsRun(sent=1)
         first, second = gateway.given
         assert first.body == second.body
         same = {name for name in first.headers if first.headers[name] == second.headers[name]}
@@ -237,16 +239,16 @@ def test_a_callback_that_is_done_is_not_posted_again(outcome: Any) -> None:
         sandbox.open("sqlite:app.db", post=gateway)
         approved(sandbox)
         sandbox.advance(3600)
-        assert sandbox.run_jobs() == seconder.JobsRun()
+        assert sandbox.run_jobs() == seconder.results.JobsRun()
         assert len(gateway.given) == 1
 
 
 def test_an_async_deliver_returns_an_outcome_too() -> None:
     gateway = Gateway(BUSY, "SM-1")
 
-    async def deliver(message: seconder.Message) -> seconder.Outcome | str | None:
+    async def deliver(message: seconder.Message) -> seconder.outcomes.Outcome | str | None:
         await asyncio.sleep(0)
-        outcome: seconder.Outcome | str | None = gateway(message)
+        outcome: seconder.outcomes.Outcome | str | None = gateway(message)
         return outcome
 
     async def log_in(sandbox: Sandbox) -> None:
@@ -255,8 +257,8 @@ def test_an_async_deliver_returns_an_outcome_too() -> None:
             await service.request_sms(ada)
             sandbox.advance(30)
             run = await service.run_jobs(timedelta(seconds=1))
-            assert run == seconder.JobsRun(sent=1)
-            await service.verify(ada, sandbox.code(ada), force=True)
+            assert run == seconder.results.JobsRun(sent=1)
+            await service.verify(ada, sandbox.code(ada))
 
     with Sandbox(run_deliver=True) as sandbox:
         asyncio.run(log_in(sandbox))
@@ -275,5 +277,5 @@ def test_a_message_is_sent_again_from_a_file_by_another_process_of_the_applicati
         while not second.given:
             run = service.run_jobs(1)
             assert run.waiting == run.failed == 0
-        service.verify(ada, second.given[0].code, force=True)
+        service.verify(ada, second.given[0].code)
     assert second.given[0].id == first.given[0].id

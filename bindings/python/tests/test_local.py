@@ -57,7 +57,9 @@ def local(tmp_path: Path) -> Iterator[Local]:
 
 
 def test_a_call_has_no_key(local: Local) -> None:
-    with seconder.open(local.url, service_uid=os.getuid() or None) as service:
+    with seconder.open(
+        local.url, client=seconder.ClientOptions(service_uid=os.getuid() or None)
+    ) as service:
         began = time.monotonic()
         assert service.app_details().name == "Test"
         assert service.app_details().name == "Test"
@@ -78,7 +80,9 @@ def test_a_forked_child_establishes_its_own_connection(local: Local) -> None:
 
 def test_asyncio(local: Local) -> None:
     async def name() -> str | None:
-        async with seconder.open_async(local.url, service_uid=os.getuid() or None) as service:
+        async with seconder.open_async(
+            local.url, client=seconder.ClientOptions(service_uid=os.getuid() or None)
+        ) as service:
             return (await service.app_details()).name
 
     assert asyncio.run(name()) == "Test"
@@ -106,5 +110,5 @@ def test_other_urls_are_rejected(url: str) -> None:
 @pytest.mark.parametrize("wrong", [-1, 2**32, "1000"])
 def test_service_uid_is_the_number_of_a_user(local: Local, wrong: object) -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
-        seconder.open(local.url, service_uid=wrong)  # type: ignore[arg-type]
+        seconder.open(local.url, client=seconder.ClientOptions(service_uid=wrong))  # type: ignore[arg-type]
     assert caught.value.parameter == "service_uid"

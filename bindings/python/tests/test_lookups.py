@@ -9,14 +9,15 @@ import pytest
 import seconder
 
 KNOWN = {
-    "1": seconder.PhoneLine(),
-    "2": seconder.PhoneLine("Acme", seconder.LineType.MOBILE, True),
-    "3": seconder.PhoneLine(kind="voip"),
+    "1": seconder.results.PhoneLine(),
+    "2": seconder.results.PhoneLine("Acme", seconder.enums.LineType.MOBILE, True),
+    "3": seconder.results.PhoneLine(kind="voip"),
 }
 
 
 def opened(lookup: Any, **settings: Any) -> seconder.Service:
-    return seconder.open("sandbox:?accept=right", lookup=lookup, **settings)
+    engine = seconder.EngineOptions(**settings)
+    return seconder.open("sandbox:?accept=right", lookup=lookup, engine=engine)
 
 
 def info(service: seconder.Service, last: int) -> tuple[str, str | None, bool | None]:
@@ -27,7 +28,7 @@ def info(service: seconder.Service, last: int) -> tuple[str, str | None, bool | 
 def test_what_a_function_returns_is_used_again() -> None:
     asked: list[str] = []
 
-    def lookup(number: str) -> seconder.PhoneLine | None:
+    def lookup(number: str) -> seconder.results.PhoneLine | None:
         asked.append(number)
         return KNOWN.get(number[-1])
 
@@ -50,7 +51,8 @@ def test_numbers_of_types_that_are_refused_are_not_enrolled() -> None:
 
 
 @pytest.mark.parametrize(
-    "returned", [ValueError("no +12025550122"), {"kind": "voip"}, seconder.PhoneLine(kind="fax")]  # type: ignore[arg-type]
+    "returned",
+    [ValueError("no +12025550122"), {"kind": "voip"}, seconder.results.PhoneLine(kind="fax")],  # type: ignore[arg-type]
 )
 def test_a_function_that_fails_changes_no_reply(returned: Any, caplog: Any) -> None:
     def lookup(number: str) -> Any:
@@ -82,7 +84,7 @@ def test_what_is_no_function_is_rejected() -> None:
 
 
 def test_an_async_function_runs_on_the_loop() -> None:
-    async def lookup(number: str) -> seconder.PhoneLine | None:
+    async def lookup(number: str) -> seconder.results.PhoneLine | None:
         await asyncio.sleep(0)
         return KNOWN[number[-1]]
 

@@ -143,7 +143,7 @@ def test_a_service_can_be_entered_with_or_without_await() -> None:
             async with seconder.open_async("seconder.db"):
                 raise AssertionError
         opening = seconder.open_async("sandbox:")
-        assert isinstance(opening, seconder.Opening)
+        assert isinstance(opening, seconder.aio.Opening)
         task = asyncio.create_task(opening)
         await (await task).close()
         return name

@@ -18,7 +18,7 @@ import pytest
 
 import seconder
 import seconder._opened
-from conftest import RETRIED_ONCE, Phone, RemoteService
+from conftest import Phone, RETRIED_ONCE, RemoteService, open_with
 
 NUMBER = "555-010-0123"
 
@@ -30,11 +30,11 @@ def enrolled(service: seconder.Service) -> int:
 
 def test_the_hook_gets_a_record_of_each_call(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    records: list[seconder.CallRecord] = []
+    records: list[seconder.results.CallRecord] = []
     with seconder.open("sandbox:?accept=right", on_call=records.append) as service:
         user = enrolled(service)
         with pytest.raises(seconder.TokenInvalid) as caught:
-            service.with_timeout(5).verify(user, "1234567", force=True)
+            service.with_timeout(5).verify(user, "1234567")
         with pytest.raises(seconder.UserNotFound) as unknown:
             service.with_repeats("none").user_status(12345)
         with pytest.raises(seconder.InvalidArgument) as malformed:
@@ -58,7 +58,7 @@ def test_the_hook_gets_a_record_of_each_call(caplog: pytest.LogCaptureFixture) -
 
 
 def test_the_hook_counts_retries(remote: RemoteService) -> None:
-    records: list[seconder.CallRecord] = []
+    records: list[seconder.results.CallRecord] = []
     remote.status, remote.body, remote.waits = 503, {}, RETRIED_ONCE.copy()
     with remote.open(on_call=records.append) as service:
         with pytest.raises(seconder.RateLimited):
@@ -67,7 +67,7 @@ def test_the_hook_counts_retries(remote: RemoteService) -> None:
 
 
 def test_a_hook_that_fails_is_logged_and_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    def fails(record: seconder.CallRecord) -> None:
+    def fails(record: seconder.results.CallRecord) -> None:
         raise RuntimeError("the hook fails")
 
     with seconder.open("sandbox:", on_call=fails) as service:
@@ -81,7 +81,7 @@ def test_a_hook_that_fails_is_logged_and_changes_nothing(caplog: pytest.LogCaptu
 def test_the_hook_is_called_for_the_calls_of_others_only() -> None:
     seen: list[str] = []
 
-    def calls(record: seconder.CallRecord) -> None:
+    def calls(record: seconder.results.CallRecord) -> None:
         seen.append(record.call)
         service.user_status(user)
 
@@ -94,7 +94,7 @@ def test_the_hook_is_called_for_the_calls_of_others_only() -> None:
 
 
 def test_ctrl_c_in_a_hook_is_not_lost() -> None:
-    def interrupted(record: seconder.CallRecord) -> None:
+    def interrupted(record: seconder.results.CallRecord) -> None:
         raise KeyboardInterrupt
 
     with seconder.open("sandbox:", on_call=interrupted) as service:
@@ -103,7 +103,7 @@ def test_ctrl_c_in_a_hook_is_not_lost() -> None:
 
 
 def test_the_hook_of_an_event_loop() -> None:
-    records: list[seconder.CallRecord] = []
+    records: list[seconder.results.CallRecord] = []
 
     async def ask() -> None:
         async with seconder.open_async("sandbox:", on_call=records.append) as service:
@@ -113,7 +113,11 @@ def test_the_hook_of_an_event_loop() -> None:
             await service.wait_for_approval(uuid, user, timeout=0.01)
 
     asyncio.run(ask())
-    assert [record.call for record in records][:3] == ["app_details", "create_user", "create_approval"]
+    assert [record.call for record in records][:3] == [
+        "app_details",
+        "create_user",
+        "create_approval",
+    ]
     assert {record.call for record in records[3:]} == {"wait_for_approval"}
 
 
@@ -125,28 +129,40 @@ def test_rejections_have_classes() -> None:
         request = service.create_approval(user, "Log in?").uuid
         service.respond_to_approval(request, **proof, response="deny")
         service.start_phone_verification("sms", "555-010-0199", 1)
-        calls: list[tuple[type[seconder.Rejected], seconder.Code, Callable[[], object]]] = [
-            (seconder.UserNotFound, seconder.Code.USER_NOT_FOUND, lambda: service.verify(99, "123456")),
-            (seconder.UserNotFound, seconder.Code.USER_NOT_FOUND, lambda: service.request_sms(99)),
-            (seconder.UserNotFound, seconder.Code.USER_NOT_FOUND, lambda: service.find_user("bob")),
+        calls: list[tuple[type[seconder.Rejected], seconder.enums.Code, Callable[[], object]]] = [
+            (
+                seconder.UserNotFound,
+                seconder.enums.Code.USER_NOT_FOUND,
+                lambda: service.verify(99, "123456"),
+            ),
+            (
+                seconder.UserNotFound,
+                seconder.enums.Code.USER_NOT_FOUND,
+                lambda: service.request_sms(99),
+            ),
+            (
+                seconder.UserNotFound,
+                seconder.enums.Code.USER_NOT_FOUND,
+                lambda: service.machines.find_user("bob"),
+            ),
             (
                 seconder.AlreadyEnrolled,
-                seconder.Code.INVALID_USER,
+                seconder.enums.Code.INVALID_USER,
                 lambda: service.create_user("eve@example.com", NUMBER, 1, new_only=True),
             ),
             (
                 seconder.ApprovalNotFound,
-                seconder.Code.APPROVAL_NOT_FOUND,
+                seconder.enums.Code.APPROVAL_NOT_FOUND,
                 lambda: service.check_approval("a-1"),
             ),
             (
                 seconder.ApprovalNotPending,
-                seconder.Code.APPROVAL_NOT_PENDING,
+                seconder.enums.Code.APPROVAL_NOT_PENDING,
                 lambda: service.respond_to_approval(request, **proof, response="approve"),
             ),
             (
                 seconder.VerificationNotFound,
-                seconder.Code.VERIFICATION_NOT_FOUND,
+                seconder.enums.Code.VERIFICATION_NOT_FOUND,
                 lambda: service.check_phone_verification("555-010-0198", 1, "0000"),
             ),
         ]
@@ -160,12 +176,12 @@ def test_a_wrong_code_is_the_same_error_for_a_number_as_for_a_user(phone: Phone)
     phone.service.start_phone_verification("sms", "555-010-0199", 1)
     for code, call in (
         (
-            seconder.Code.VERIFICATION_CODE_WRONG,
+            seconder.enums.Code.VERIFICATION_CODE_WRONG,
             lambda: phone.service.check_phone_verification("555-010-0199", 1, "12345678"),
         ),
         (
-            seconder.Code.TOKEN_WRONG,
-            lambda: phone.service.verify(phone.user_id, "12345678", force=True),
+            seconder.enums.Code.TOKEN_WRONG,
+            lambda: phone.service.verify(phone.user_id, "12345678"),
         ),
     ):
         with pytest.raises(seconder.TokenInvalid) as caught:
@@ -176,11 +192,11 @@ def test_a_wrong_code_is_the_same_error_for_a_number_as_for_a_user(phone: Phone)
 
 def test_a_code_that_was_used_has_a_class(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id)
-    phone.service.verify(phone.user_id, phone.code(), force=True)
+    phone.service.verify(phone.user_id, phone.code())
     with pytest.raises(seconder.TokenInvalid) as caught:
         phone.service.verify(phone.user_id, phone.code())
     assert type(caught.value) is seconder.AlreadyUsed and caught.value.reused
-    assert caught.value.code is not None and seconder.Code(caught.value.code)
+    assert caught.value.code is not None and seconder.enums.Code(caught.value.code)
 
 
 def test_an_unknown_code_stays_text(remote: RemoteService) -> None:
@@ -193,11 +209,11 @@ def test_an_unknown_code_stays_text(remote: RemoteService) -> None:
 READS: list[Callable[[seconder.Service], object]] = [
     lambda service: service.user_status(7),
     lambda service: service.app_details(),
-    lambda service: service.app_stats(),
+    lambda service: service.admin.app_stats(),
     lambda service: service.phone_info(NUMBER, 1),
     lambda service: service.phone_verification_status(phone_number=NUMBER, country_code=1),
     lambda service: service.check_approval("a-1"),
-    lambda service: service.find_user("ada"),
+    lambda service: service.machines.find_user("ada"),
 ]
 
 
@@ -230,7 +246,7 @@ def test_the_exception_of_deliver_is_the_cause(
         with pytest.raises(seconder.Unavailable, match="no credit left") as caught:
             service.request_sms(user)
         assert isinstance(caught.value.__cause__, Gateway)
-        assert caught.value.stage is seconder.Stage.DELIVERY
+        assert caught.value.stage is seconder.enums.Stage.DELIVERY
         with pytest.raises(seconder.UserNotFound) as other:
             service.request_sms(99)
     assert other.value.__cause__ is None
@@ -264,17 +280,21 @@ def test_no_code_and_no_number_is_logged_or_raised(
 
 
 def test_a_failing_post_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    def post(callback: seconder.SignedCallback) -> None:
+    def post(callback: seconder.results.SignedCallback) -> None:
         raise Gateway("the application is down")
 
-    with seconder.open("sandbox:", callback_url="https://app.example/", post=post) as service:
+    with seconder.open(
+        "sandbox:", post=post, engine=seconder.EngineOptions(callback_url="https://app.example/")
+    ) as service:
         user = enrolled(service)
         device = service.register_device(user, "ios")
         request = service.create_approval(user, "Log in?").uuid
         proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
         service.respond_to_approval(request, **proof, response="deny")
     (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert record.getMessage() == "post failed" and "the application is down" in str(record.exc_text)
+    assert record.getMessage() == "post failed" and "the application is down" in str(
+        record.exc_text
+    )
 
 
 async def async_deliver(message: seconder.Message) -> None: ...
@@ -297,7 +317,7 @@ class AsyncObject:
 def test_a_wrong_function_is_rejected_by_open(tmp_path: Path, wrong: Any, says: str) -> None:
     for name in ("deliver", "post", "on_call"):
         with pytest.raises(seconder.InvalidArgument, match=f"^{name} {says}") as caught:
-            seconder.open(f"sqlite:{tmp_path}/test.db", **{name: wrong})
+            open_with(f"sqlite:{tmp_path}/test.db", **{name: wrong})
         assert caught.value.parameter == name
     assert not list(tmp_path.iterdir()), "nothing is created"
 
@@ -406,7 +426,7 @@ def test_a_service_that_its_hook_refers_to_is_collected() -> None:
         def __init__(self) -> None:
             self.service = seconder.open("sandbox:", on_call=self.seen)
 
-        def seen(self, record: seconder.CallRecord) -> None: ...
+        def seen(self, record: seconder.results.CallRecord) -> None: ...
 
     application = weakref.ref(Application())
     gc.collect()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Phone, RemoteService
+from conftest import Phone, RemoteService, open_with
 
 SERVER = """
     import socket, sys, threading
@@ -46,7 +46,7 @@ def test_sixteen_threads_verify_at_the_same_time() -> None:
         url = f"http://127.0.0.1:{server.stdout.readline().strip()}"
         settings: Any = {"api_key": "key", "allow_loopback_http": True, "timeout": 60}
         try:
-            with seconder.open(url, **settings) as service:
+            with open_with(url, **settings) as service:
 
                 def verify(number: int) -> None:
                     for _ in range(20):
@@ -118,7 +118,7 @@ def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
         if attempt > 1 and took[-1] < 0.2:
             break
     assert min(took) < 0.2 and max(took) < 10, took
-    assert phone.service.check_approval(uuid).status is seconder.ApprovalStatus.PENDING
+    assert phone.service.check_approval(uuid).status is seconder.enums.ApprovalStatus.PENDING
 
 
 @pytest.mark.usefixtures("ctrl_c")
@@ -145,7 +145,7 @@ PREFORK = """
     def worker():
         try:
             with seconder.open(url) as own:
-                own.verify(user.user_id, messages[-1].code, force=True)
+                own.verify(user.user_id, messages[-1].code)
             return 10
         except (seconder.TokenInvalid, seconder.RateLimited):
             return 20

@@ -41,11 +41,24 @@ def server() -> Iterator[str]:
         os.chown(folder, user.pw_uid, user.pw_gid)
         account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     account |= {"cwd": folder, "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}}
-    initdb: list[str | Path] = [found[-1] / "initdb", "--no-sync", "--auth=trust", "--username=seconder"]
+    initdb: list[str | Path] = [
+        found[-1] / "initdb",
+        "--no-sync",
+        "--auth=trust",
+        "--username=seconder",
+    ]
     subprocess.run([*initdb, "-D", "data"], check=True, capture_output=True, **account)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command: list[str | Path] = [found[-1] / "postgres", "-D", "data", "-k", folder, "-p", str(port)]
+    command: list[str | Path] = [
+        found[-1] / "postgres",
+        "-D",
+        "data",
+        "-k",
+        folder,
+        "-p",
+        str(port),
+    ]
     command += ["-c", "listen_addresses="]
     with (folder / "log").open("wb") as log:
         running = subprocess.Popen(
@@ -79,15 +92,19 @@ def keyring(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_services_share_a_database(server: str, keyring: Path) -> None:
     sent: list[seconder.Message] = []
     with (
-        seconder.open(server, api_key=KEY, keyring=keyring, deliver=sent.append) as one,
-        seconder.open(server, api_key=KEY, keyring=keyring, deliver=sent.append) as other,
+        seconder.open(
+            server, api_key=KEY, deliver=sent.append, engine=seconder.EngineOptions(keyring=keyring)
+        ) as one,
+        seconder.open(
+            server, api_key=KEY, deliver=sent.append, engine=seconder.EngineOptions(keyring=keyring)
+        ) as other,
     ):
         user = one.create_user("ada@example.com", "555-010-0123", 1).user_id
         one.request_sms(user)
         code = sent[-1].code
-        other.verify(user, code, force=True)
+        other.verify(user, code)
         with pytest.raises(seconder.AlreadyUsed):
-            one.verify(user, code, force=True)
+            one.verify(user, code)
         shown = totp.code(other.enrol_authenticator(user).uri)
         one.verify(user, shown)
         with pytest.raises(seconder.AlreadyUsed):
@@ -107,19 +124,23 @@ def test_a_child_leaves_the_connections_of_its_parent_alone(server: str, keyring
     def url(name: str) -> str:
         return f"{server}?application_name={name}"
 
-    with seconder.open(url("parent"), api_key=KEY, keyring=keyring) as service:
+    with seconder.open(
+        url("parent"), api_key=KEY, engine=seconder.EngineOptions(keyring=keyring)
+    ) as service:
         user = service.create_user("fay@example.com", "555-010-0125", 1).user_id
         code = totp.code(service.enrol_authenticator(user).uri)
-        service.app_stats()
+        service.admin.app_stats()
         before = sessions(server, "parent")
         assert before
 
         def in_another() -> None:
-            for call in (lambda: service.verify(user, code, force=True), service.app_stats):
+            for call in (lambda: service.verify(user, code), service.admin.app_stats):
                 with pytest.raises(seconder.StorageError, match="after the fork"):
                     call()
-            with seconder.open(url("child"), api_key=KEY, keyring=keyring) as own:
-                own.verify(user, code, force=True)
+            with seconder.open(
+                url("child"), api_key=KEY, engine=seconder.EngineOptions(keyring=keyring)
+            ) as own:
+                own.verify(user, code)
                 assert sessions(server, "child")
             # Closing what was inherited does not end the parent's sessions.
             service.close()
@@ -128,20 +149,20 @@ def test_a_child_leaves_the_connections_of_its_parent_alone(server: str, keyring
         # The same sessions answer the parent, and see what the child did.
         assert sessions(server, "parent") == before
         with pytest.raises(seconder.AlreadyUsed):
-            service.verify(user, code, force=True)
-        service.app_stats()
+            service.verify(user, code)
+        service.admin.app_stats()
         assert sessions(server, "parent") == before
 
         def in_place() -> None:
             service.reopen()
             with pytest.raises(seconder.AlreadyUsed):
-                service.verify(user, code, force=True)
+                service.verify(user, code)
             # With sessions of its own.
             assert sessions(server, "parent") > before
             service.close()
 
         in_child(in_place)
-        service.app_stats()
+        service.admin.app_stats()
         assert before <= sessions(server, "parent")
 
 
@@ -158,7 +179,9 @@ def test_the_program_serves_a_shared_database(server: str, keyring: Path, tmp_pa
     command.append("--listen=127.0.0.1:0")
     command += [f"--certificate-out={certificate}", f"--database={server}", f"--keyring={keyring}"]
     command.append(f"--api-key-file={key}")
-    with seconder.open(server, api_key=KEY, keyring=keyring) as service:
+    with seconder.open(
+        server, api_key=KEY, engine=seconder.EngineOptions(keyring=keyring)
+    ) as service:
         user = service.create_user("eve@example.com", "555-010-0124", 1).user_id
         uri = service.enrol_authenticator(user).uri
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:

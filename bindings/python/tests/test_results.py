@@ -11,53 +11,61 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import RemoteService
+from conftest import RemoteService, method
 from seconder import results
 
-APPROVED = seconder.ApprovalStatus.APPROVED
+APPROVED = seconder.enums.ApprovalStatus.APPROVED
 SOON = datetime(2026, 5, 1, 12, 30, tzinfo=timezone.utc)
 SAMPLES: list[results.Result] = [
-    seconder.Application(name="Example", app_id=1, sms_enabled=True),
-    seconder.Approval(APPROVED, uuid="u", user_id=7, created_at=SOON),
-    seconder.ApprovalCreated("u"),
-    seconder.ApprovalRequest("u", "Log in?", {"city": "Oslo"}, SOON),
-    seconder.AuditEntry(SOON, "verify", "wrong", user_id=7, factor="code", times=3),
-    seconder.AuditPage((seconder.AuditEntry(SOON, "open", "created"),), "1.7.2"),
-    seconder.Authenticator("1", confirmed=True, label="ada", created_at=SOON),
-    seconder.AuthenticatorEnrolled(label="ada", uri="otpauth://hush", qr_code="data:hush"),
-    seconder.CodeRequested(message="sent", cellphone="+1-XXX-XXX-XX23", resend_after=30),
-    seconder.Device(id=1, city="Oslo", registration_date=SOON),
-    seconder.DeviceInvited(600, link="hush", code="hush", qr_code="data:hush"),
-    seconder.DeviceRegistered(1, "hush"),
-    seconder.Done("done", extra={"secret": "hush"}),
-    seconder.Event("u", APPROVED, 7, seconder.Device(id=1), {"uuid": "u", "list": ["hush"]}),
-    seconder.Factors(True, devices=(seconder.RegisteredDevice(1),), recovery_codes=9),
-    seconder.FoundUser(7, "ada", authenticator=True, devices=("ios",), recovery_codes_left=9),
-    seconder.CallRecord("verify", "token_wrong", 0.25, error="TokenInvalid", code="60020"),
-    seconder.Message("+15550100123", seconder.Channel.SMS, "Your code is hush", "hush", SOON),
-    seconder.JobsRun(sent=2, waiting=1, more=True),
-    seconder.MonthlyStatistic("May", 2026, sms_count=3),
-    seconder.OfflinePrepared(1, 6, 30, 9, 10, 1776000000, hash_key="hush", hashes="hush"),
-    seconder.PhoneInformation("found", seconder.PhoneType.VOIP),
-    seconder.PhoneLine("Example Mobile", "mobile", False),
-    seconder.PhoneVerificationStarted(carrier="Post", uuid="u"),
-    seconder.PhoneVerificationRecord(seconder.VerificationStatus.PENDING, 600),
-    seconder.RecoveryCodes(("hush",)),
-    seconder.RegisteredDevice(1, "ios", SOON),
-    seconder.RegisteredDevices((seconder.RegisteredDevice(1),)),
-    seconder.Remembered("hush", SOON),
-    seconder.SignedCallback("https://example.com/", b"{}", {"X-Svc-Signature-Nonce": "1"}),
-    seconder.Statistics(stats=(seconder.MonthlyStatistic("May", 2026),), count=1),
-    seconder.UserCreated(7),
-    seconder.UserStatus(7, devices=("ios", "sms"), factors=seconder.Factors(sms=True)),
-    seconder.Verification("right", seconder.Device(id=1), extra={"new": [1]}),
+    seconder.results.Application(name="Example", app_id=1, sms_enabled=True),
+    seconder.results.Approval(APPROVED, uuid="u", user_id=7, created_at=SOON),
+    seconder.results.ApprovalCreated("u"),
+    seconder.results.ApprovalRequest("u", "Log in?", {"city": "Oslo"}, SOON),
+    seconder.results.AuditEntry(SOON, "verify", "wrong", user_id=7, factor="code", times=3),
+    seconder.results.AuditPage((seconder.results.AuditEntry(SOON, "open", "created"),), "1.7.2"),
+    seconder.results.Authenticator("1", confirmed=True, label="ada", created_at=SOON),
+    seconder.results.AuthenticatorEnrolled(label="ada", uri="otpauth://hush", qr_code="data:hush"),
+    seconder.results.CodeRequested(message="sent", cellphone="+1-XXX-XXX-XX23", resend_after=30),
+    seconder.results.Device(id=1, city="Oslo", registration_date=SOON),
+    seconder.results.DeviceInvited(600, link="hush", code="hush", qr_code="data:hush"),
+    seconder.results.DeviceRegistered(1, "hush"),
+    seconder.results.Done("done", extra={"secret": "hush"}),
+    seconder.results.Event(
+        "u", APPROVED, 7, seconder.results.Device(id=1), {"uuid": "u", "list": ["hush"]}
+    ),
+    seconder.results.Factors(
+        True, devices=(seconder.results.RegisteredDevice(1),), recovery_codes=9
+    ),
+    seconder.results.FoundUser(
+        7, "ada", authenticator=True, devices=("ios",), recovery_codes_left=9
+    ),
+    seconder.results.CallRecord("verify", "token_wrong", 0.25, error="TokenInvalid", code="60020"),
+    seconder.Message("+15550100123", seconder.enums.Channel.SMS, "Your code is hush", "hush", SOON),
+    seconder.results.JobsRun(sent=2, waiting=1, more=True),
+    seconder.results.MonthlyStatistic("May", 2026, sms_count=3),
+    seconder.results.OfflinePrepared(1, 6, 30, 9, 10, 1776000000, hash_key="hush", hashes="hush"),
+    seconder.results.PhoneInformation("found", seconder.enums.PhoneType.VOIP),
+    seconder.results.PhoneLine("Example Mobile", "mobile", False),
+    seconder.results.PhoneVerificationStarted(carrier="Post", uuid="u"),
+    seconder.results.PhoneVerificationRecord(seconder.enums.VerificationStatus.PENDING, 600),
+    seconder.results.RecoveryCodes(("hush",)),
+    seconder.results.RegisteredDevice(1, "ios", SOON),
+    seconder.results.RegisteredDevices((seconder.results.RegisteredDevice(1),)),
+    seconder.results.Remembered("hush", SOON),
+    seconder.results.SignedCallback("https://example.com/", b"{}", {"X-Svc-Signature-Nonce": "1"}),
+    seconder.results.Statistics(stats=(seconder.results.MonthlyStatistic("May", 2026),), count=1),
+    seconder.results.UserCreated(7),
+    seconder.results.UserStatus(
+        7, devices=("ios", "sms"), factors=seconder.results.Factors(sms=True)
+    ),
+    seconder.results.Verification("right", seconder.results.Device(id=1), extra={"new": [1]}),
 ]
 
 
 def test_every_kind_has_a_sample() -> None:
     kinds = {*results.Result.__subclasses__(), *results.Reply.__subclasses__()} - {results.Reply}
     assert {type(sample) for sample in SAMPLES} == kinds
-    assert all(getattr(seconder, kind.__name__) is kind for kind in kinds)
+    assert all(getattr(results, kind.__name__) is kind for kind in kinds)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)
@@ -79,36 +87,38 @@ def test_every_result_is_a_value(sample: results.Result) -> None:
 
 
 def test_a_value_can_be_matched_and_shown() -> None:
-    match seconder.Approval(APPROVED, "u", 7):
-        case seconder.Approval(status=seconder.ApprovalStatus.APPROVED, user_id=8):
+    match seconder.results.Approval(APPROVED, "u", 7):
+        case seconder.results.Approval(status=seconder.enums.ApprovalStatus.APPROVED, user_id=8):
             pytest.fail("it is another user's")
-        case seconder.Approval(status, uuid, 7):
+        case seconder.results.Approval(status, uuid, 7):
             assert (status, uuid) == (APPROVED, "u")
         case _:
             pytest.fail("it matches nothing")
-    month = seconder.MonthlyStatistic("May", 2026, sms_count=3)
-    assert eval(repr(month), {"MonthlyStatistic": seconder.MonthlyStatistic}) == month
-    assert seconder.Approval(APPROVED, created_at=SOON).to_dict()["created_at"] == (
+    month = seconder.results.MonthlyStatistic("May", 2026, sms_count=3)
+    assert eval(repr(month), {"MonthlyStatistic": seconder.results.MonthlyStatistic}) == month
+    assert seconder.results.Approval(APPROVED, created_at=SOON).to_dict()["created_at"] == (
         "2026-05-01T12:30:00+00:00"
     )
-    assert month.__replace__(year=2027) == seconder.MonthlyStatistic("May", 2027, sms_count=3)
+    assert month.__replace__(year=2027) == seconder.results.MonthlyStatistic(
+        "May", 2027, sms_count=3
+    )
 
 
 def test_results_that_differ_are_not_equal() -> None:
-    assert seconder.UserCreated(7) != seconder.UserCreated(8)
+    assert seconder.results.UserCreated(7) != seconder.results.UserCreated(8)
     shown = "UserCreated(user_id=7, created=None, message=None, install_message=None)"
-    assert repr(seconder.UserCreated(7)) == shown
+    assert repr(seconder.results.UserCreated(7)) == shown
 
 
 def test_only_an_approval_is_true() -> None:
-    for status in seconder.ApprovalStatus:
-        approval = seconder.Approval(status, user_id=7)
-        event = seconder.Event("u", status, 7)
+    for status in seconder.enums.ApprovalStatus:
+        approval = seconder.results.Approval(status, user_id=7)
+        event = seconder.results.Event("u", status, 7)
         for each in (status, approval, event):
             assert bool(each) is (status is APPROVED)
         assert approval.approved_by(7) is event.approved_by(7) is (status is APPROVED)
         assert not approval.approved_by(8)
-    assert not seconder.Approval(APPROVED).approved_by(7)
+    assert not seconder.results.Approval(APPROVED).approved_by(7)
     assert str(APPROVED) == f"{APPROVED}" == "approved"
 
 
@@ -116,7 +126,7 @@ def test_an_unknown_status_lets_nobody_in(remote: RemoteService) -> None:
     remote.body = {"approval_request": {"status": "APPROVED!"}, "success": True}
     with remote.open() as service:
         found = service.check_approval("3f05a350")
-    assert found.status is seconder.ApprovalStatus.UNKNOWN and not found
+    assert found.status is seconder.enums.ApprovalStatus.UNKNOWN and not found
 
 
 def test_every_field_of_a_reply_is_read(remote: RemoteService) -> None:
@@ -137,9 +147,9 @@ def test_every_field_of_a_reply_is_read(remote: RemoteService) -> None:
     with remote.open() as service:
         found = service.verify(7, "1234567")
     registered = datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc)
-    assert found == seconder.Verification(
+    assert found == seconder.results.Verification(
         "Token is valid.",
-        seconder.Device(
+        seconder.results.Device(
             id=2**60,
             os_type="android",
             registration_date=registered,
@@ -169,14 +179,14 @@ def test_fields_beyond_the_interface_are_kept_in_extra(
     with remote.open() as service:
         given: dict[str, list[Any]] = {"request_sms": [7], "request_call": [7]}
         given["check_approval"] = ["3f05a350"]
-        assert getattr(service, name)(*given.get(name, [])).extra == extra
+        assert method(service, name)(*given.get(name, [])).extra == extra
 
 
 def test_each_month_has_its_own_extra(remote: RemoteService) -> None:
     month = {"month": "May", "year": 2026, "fax_count": 1}
     remote.body = {"stats": [month, {**month, "year": 2027}], "success": True}
     with remote.open() as service:
-        found = service.app_stats()
+        found = service.admin.app_stats()
     assert [each.extra for each in found.stats] == [{"fax_count": 1}] * 2 and not found.extra
 
 

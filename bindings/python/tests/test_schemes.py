@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import pytest
+from conftest import open_with
 
 import seconder
 
@@ -57,6 +58,9 @@ OF_AN_ENGINE: dict[str, Any] = {
 
 def test_every_setting_is_here() -> None:
     parameters = list(inspect.signature(seconder.open).parameters)
+    for name, kind in (("client", seconder.ClientOptions), ("engine", seconder.EngineOptions)):
+        parameters.remove(name)
+        parameters += kind._fields
     # The limit of `deliver` has no effect without it, and every service has calls.
     for of_python in ("deliver_timeout", "on_call"):
         parameters.remove(of_python)
@@ -73,7 +77,7 @@ def test_a_setting_without_effect_is_rejected(name: str) -> None:
         others += ["https://2fa.example" if name == "service_uid" else SOCKET]
     for url in others:
         with pytest.raises(seconder.InvalidArgument, match="has no effect with") as caught:
-            seconder.open(url, api_key=_key(url), **{name: value})
+            open_with(url, api_key=_key(url), **{name: value})
         assert caught.value.parameter == name
 
 
@@ -85,7 +89,7 @@ def test_a_service_on_this_machine_takes_no_key() -> None:
 
 @pytest.mark.parametrize("name", [*FOR_EVERY_CLIENT, "service_uid"])
 def test_what_a_service_on_this_machine_takes(name: str) -> None:
-    seconder.open(SOCKET, **{name: OF_THE_CLIENT[name]}).close()
+    open_with(SOCKET, **{name: OF_THE_CLIENT[name]}).close()
 
 
 def _key(url: str) -> str | None:
@@ -96,7 +100,7 @@ def _key(url: str) -> str | None:
 def test_a_setting_of_a_database_is_for_no_other_service(name: str) -> None:
     for url in "sandbox:", "https://2fa.example", SOCKET:
         with pytest.raises(seconder.InvalidArgument, match="has no effect with") as caught:
-            seconder.open(url, api_key=_key(url), **{name: OF_A_DATABASE[name]})
+            open_with(url, api_key=_key(url), **{name: OF_A_DATABASE[name]})
         assert caught.value.parameter == name
 
 
@@ -104,4 +108,4 @@ def test_what_was_not_given_is_not_rejected() -> None:
     for url in "sandbox:", "https://2fa.example", SOCKET:
         none: dict[str, Any] = dict.fromkeys(OF_THE_CLIENT | OF_AN_ENGINE | {"keyring": None})
         none |= {"pins": (), "name_servers": (), "allow_loopback_http": False, "must_exist": False}
-        seconder.open(url, api_key=_key(url), **(none | {"nested_as_json": False})).close()
+        open_with(url, api_key=_key(url), **(none | {"nested_as_json": False})).close()

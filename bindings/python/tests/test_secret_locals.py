@@ -14,7 +14,7 @@ import pytest
 import seconder
 import seconder.totp
 from seconder import _seconder
-from conftest import RemoteService
+from conftest import RemoteService, method
 from tracker import captured, without_tests
 
 KEY = "a-key-that-nobody-sees"
@@ -88,11 +88,11 @@ def test_the_arguments_of_a_call_are_not_sent(
     remote.status, remote.body = 401, {"message": "Invalid API key", "error_code": "60001"}
     wrong = {**options, "user_ip": "x"}
     with remote.open() as service:
-        captured(lambda: getattr(service, name)(*arguments, **options))
-        captured(lambda: getattr(service, name)(*arguments, **wrong))
+        captured(lambda: method(service, name)(*arguments, **options))
+        captured(lambda: method(service, name)(*arguments, **wrong))
 
         async def ask() -> None:
-            await getattr(seconder.AsyncService(service), name)(*arguments, **options)
+            await method(seconder.AsyncService(service), name)(*arguments, **options)
 
         captured(lambda: asyncio.run(ask()))
     assert len(sent) == 3
@@ -104,9 +104,9 @@ def test_wrong_codes_are_not_sent(tmp_path: Path, sent: list[dict[str, Any]], ty
     with seconder.open(f"sqlite:{tmp_path}/test.db", api_key=KEY, deliver=print) as service:
         user = service.create_user(EMAIL, PHONE, 1).user_id
         assert isinstance(
-            captured(lambda: service.verify(user, typed, force=True)), seconder.TokenInvalid
+            captured(lambda: service.verify(user, typed)), seconder.TokenInvalid
         )
-        captured(lambda: service.verify(user, typed + "x", force=True))
+        captured(lambda: service.verify(user, typed + "x"))
         captured(lambda: service.open_approvals(device_id=1, device_secret=DEVICE_SECRET))
         captured(
             lambda: service.respond_to_approval(
@@ -121,10 +121,10 @@ def test_the_arguments_of_an_iterator_are_not_sent(
     remote: RemoteService, sent: list[dict[str, Any]]
 ) -> None:
     with remote.open() as service:
-        captured(lambda: list(service.audit_pages(verdict=TEXT)))
+        captured(lambda: list(service.admin.audit_pages(verdict=TEXT)))
 
         async def ask() -> None:
-            async for page in seconder.AsyncService(service).audit_pages(verdict=TEXT):
+            async for page in seconder.AsyncService(service).admin.audit_pages(verdict=TEXT):
                 raise AssertionError(page)
 
         captured(lambda: asyncio.run(ask()))

@@ -39,10 +39,10 @@ def test_closing_twice_is_allowed_and_calls_then_raise(phone: Phone) -> None:
 def test_data_persists_when_the_database_is_opened_again(tmp_path: Path) -> None:
     url = f"sqlite:{tmp_path}/test.db"
     with seconder.open(url) as service:
-        key = service.api_key()
+        key = service.admin.api_key()
         user = service.create_user("ada@example.com", "555-010-0123", 1)
     with seconder.open(url) as service:
-        assert service.api_key() == key
+        assert service.admin.api_key() == key
         assert service.user_status(user.user_id).user_id == user.user_id
 
 
@@ -51,8 +51,8 @@ def test_other_threads_run_while_a_call_waits(remote: RemoteService) -> None:
     remote.body = {"token": "is valid", "success": "true", "message": "Token is valid."}
     with remote.open() as service:
         found = service.verify(7, "1234567")
-    assert found == seconder.Verification(message="Token is valid.")
-    assert [seen[:2] for seen in remote.seen] == [("GET", "/protected/json/verify/1234567/7")]
+    assert found == seconder.results.Verification(message="Token is valid.")
+    assert [seen[:2] for seen in remote.seen] == [("GET", "/protected/json/verify/1234567/7?force=true")]
 
 
 def test_a_slow_deliver_does_not_block_other_calls(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_ctrl_c_in_deliver_is_raised_by_the_call(tmp_path: Path) -> None:
 def present(phone: Phone, code: str, together: threading.Barrier) -> str:
     together.wait()
     try:
-        phone.service.verify(phone.user_id, code, force=True)
+        phone.service.verify(phone.user_id, code)
         return "in"
     except (seconder.TokenInvalid, seconder.RateLimited):
         return "out"
@@ -94,7 +94,7 @@ def present(phone: Phone, code: str, together: threading.Barrier) -> str:
 
 def test_one_code_lets_one_of_many_threads_in(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id)
-    phone.service.verify(phone.user_id, phone.code(), force=True)
+    phone.service.verify(phone.user_id, phone.code())
     app = phone.service.enrol_authenticator(phone.user_id)
     code, together = seconder.totp.code(app.uri), threading.Barrier(64)
     with concurrent.futures.ThreadPoolExecutor(64) as pool:

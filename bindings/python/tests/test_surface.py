@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import GROUPS, holder
 
 import seconder
-import seconder.aio
-from seconder import _seconder, enums, results, typed
+from seconder import _seconder, aio, enums, results, typed
 
 CAPTURED: Any = {"capture_output": True, "text": True, "timeout": 60}
 # For use without site, so that nothing else is imported before.
@@ -61,7 +61,7 @@ def test_every_call_of_the_interface_exists() -> None:
 
 @pytest.mark.parametrize("name", _seconder.CALLS)
 def test_required_parameters_come_first_and_options_are_keywords(name: str) -> None:
-    parameters = list(inspect.signature(getattr(seconder.Service, name)).parameters.values())[1:]
+    parameters = list(inspect.signature(getattr(holder(name), name)).parameters.values())[1:]
     required = [each.name for each in parameters if each.default is each.empty]
     assert required == REQUIRED[name]
     for each in parameters:
@@ -72,9 +72,12 @@ def test_required_parameters_come_first_and_options_are_keywords(name: str) -> N
 def functions() -> list[tuple[str, Callable[..., Any]]]:
     """All public functions, and the methods of all public classes."""
     places = [seconder, seconder.callback, seconder.totp]
+    parts = [seconder.admin.Admin, seconder.machines.Machines, aio.AsyncAdmin, aio.AsyncMachines]
     names: list[tuple[str, object, str]] = [
         (place.__name__, place, name) for place in places for name in list(place.__all__)
     ]
+    for part in parts:
+        names += [(part.__name__, part, own) for own in dir(part) if not own.startswith("_")]
     for _, place, name in list(names):
         each = getattr(place, name)
         if inspect.isclass(each):
@@ -108,21 +111,24 @@ def test_everything_public_is_documented() -> None:
 
 
 def test_async_methods_have_the_same_signatures() -> None:
-    def shown(kind: type) -> dict[str, inspect.Signature]:
+    def shown(kind: type) -> dict[str, Any]:
         own = {name: getattr(kind, name) for name in dir(kind) if not name.startswith("_")}
-        found = {name: inspect.signature(each) for name, each in own.items()}
-        pages = found["audit_pages"]
-        returned = pages.return_annotation
-        if returned == "AsyncGenerator[AuditPage, None]":
-            returned = "Iterator[AuditPage]"
-        return {**found, "audit_pages": pages.replace(return_annotation=returned)}
+        return {
+            name: str(inspect.signature(each)).replace(
+                "AsyncGenerator[AuditPage, None]", "Iterator[AuditPage]"
+            )
+            for name, each in own.items()
+            if not isinstance(each, property)
+        }
 
-    assert shown(seconder.AsyncService) == shown(seconder.Service)
-    assert inspect.isasyncgenfunction(seconder.AsyncService.audit_pages)
-    assert inspect.isgeneratorfunction(seconder.Service.audit_pages)
-    for name in shown(seconder.AsyncService).keys() - {"audit_pages"}:
-        awaited = inspect.iscoroutinefunction(getattr(seconder.AsyncService, name))
-        assert awaited is not (name.startswith("with_") or name == "cancel"), name
+    of_asyncio = (seconder.AsyncService, aio.AsyncAdmin, aio.AsyncMachines)
+    for kind, awaited_kind in zip(GROUPS, of_asyncio):
+        assert shown(awaited_kind) == shown(kind)
+        for name in shown(kind).keys() - {"audit_pages"}:
+            awaited = inspect.iscoroutinefunction(getattr(awaited_kind, name))
+            assert awaited is not (name.startswith("with_") or name == "cancel"), name
+    assert inspect.isasyncgenfunction(aio.AsyncAdmin.audit_pages)
+    assert inspect.isgeneratorfunction(seconder.admin.Admin.audit_pages)
     opened = inspect.signature(seconder.open_async)
     settings = [each for name, each in opened.parameters.items() if name != "threads"]
     assert settings == list(inspect.signature(seconder.open).parameters.values())
@@ -137,11 +143,21 @@ def test_options_are_keywords() -> None:
             assert not optional or each.kind is each.KEYWORD_ONLY, (name, each)
 
 
-def test_everything_generated_is_exported() -> None:
+def test_the_package_has_few_names() -> None:
+    public = [name for name in dir(seconder) if not name.startswith("__")]
+    assert set(public) == {*seconder.__all__, "open"} - {"__version__"} and len(public) <= 45
+    own: dict[str, Any] = {}
+    exec("from seconder import *", own)
+    assert "open" not in own and own["Service"] is seconder.Service
+    assert len(inspect.signature(seconder.open).parameters) <= 12
+    assert len(inspect.signature(seconder.open_async).parameters) <= 12
+
+
+def test_everything_generated_is_documented() -> None:
     for module in (enums, results, typed):
         own = [name for name, each in vars(module).items() if inspect.isclass(each)]
         names = {name for name in own if getattr(module, name).__module__ == module.__name__}
-        assert names and not names - set(seconder.__all__), module
+        assert names and all(getattr(module, name).__doc__ for name in names), module
 
 
 def test_the_package_imports_little() -> None:

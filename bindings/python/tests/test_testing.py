@@ -14,6 +14,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from conftest import open_with
 
 import seconder
 from seconder.testing import Callback, Fault, Sandbox
@@ -41,8 +42,8 @@ def remotely(sandbox: Sandbox, **settings: Any) -> seconder.Service:
     """A client of the URL, as applications in other processes have."""
     settings.setdefault("api_key", sandbox.api_key)
     if sandbox.ca_file is None:
-        return seconder.open(sandbox.url, allow_loopback_http=True, **settings)
-    return seconder.open(sandbox.url, ca_file=sandbox.ca_file, **settings)
+        return open_with(sandbox.url, **settings, allow_loopback_http=True)
+    return open_with(sandbox.url, **settings, ca_file=sandbox.ca_file)
 
 
 @pytest.fixture
@@ -86,8 +87,8 @@ def test_codes_are_checked_and_used_up(sandbox: Sandbox, ada: int) -> None:
     sandbox.service.request_sms(ada)
     code = sandbox.code(ada)
     with pytest.raises(seconder.NotChecked):
-        sandbox.service.verify(ada, code)
-    assert sandbox.service.verify(ada, code, force=True)
+        sandbox.service.verify(ada, code, force=False)
+    assert sandbox.service.verify(ada, code)
     with pytest.raises(seconder.TokenInvalid) as used:
         sandbox.service.verify(ada, code)
     assert used.value.reused
@@ -108,7 +109,7 @@ def test_time_passes_only_by_advance(sandbox: Sandbox, ada: int) -> None:
     sandbox.advance(timedelta(minutes=10))
     assert sandbox.now - before == timedelta(minutes=10, seconds=30)
     with pytest.raises(seconder.TokenInvalid):
-        sandbox.service.verify(ada, code, force=True)
+        sandbox.service.verify(ada, code)
     wrong: list[float | timedelta] = [-1, float("nan"), timedelta(seconds=-1)]
     for backwards in wrong:
         with pytest.raises(ValueError):
@@ -119,10 +120,10 @@ def test_the_initial_time_can_be_set(options: dict[str, Any]) -> None:
     start = datetime(2030, 2, 28, 23, 59, 59, tzinfo=timezone.utc)
     with Sandbox(**options, now=start) as sandbox:
         assert sandbox.now == start
-        statistics = sandbox.service.app_stats()
+        statistics = sandbox.service.admin.app_stats()
         assert (statistics.stats[-1].month, statistics.stats[-1].year) == ("February", 2030)
         sandbox.advance(1)
-        assert sandbox.service.app_stats().stats[-1].month == "March"
+        assert sandbox.service.admin.app_stats().stats[-1].month == "March"
     with pytest.raises(ValueError, match="time zone"):
         Sandbox(now=datetime(2030, 1, 1))
 
@@ -132,7 +133,7 @@ def test_an_authenticator_app(sandbox: Sandbox, ada: int) -> None:
         sandbox.authenticator_code(ada)
     sandbox.service.enrol_authenticator(ada)
     code = sandbox.authenticator_code(ada)
-    assert sandbox.service.verify(ada, code, force=True)
+    assert sandbox.service.verify(ada, code)
     with pytest.raises(seconder.TokenInvalid):
         sandbox.service.verify(ada, code)
     sandbox.advance(30)
@@ -182,7 +183,9 @@ def test_a_user_with_a_device_is_sent_codes_as_it_shows_none(sandbox: Sandbox, a
     sandbox.add_device(ada)
     assert not sandbox.service.request_sms(ada).ignored
     app = sandbox.service.enrol_authenticator(ada)
-    sandbox.service.confirm_authenticator(ada, seconder.totp.code(app.uri, at=sandbox.now.timestamp()))
+    sandbox.service.confirm_authenticator(
+        ada, seconder.totp.code(app.uri, at=sandbox.now.timestamp())
+    )
     ignored = sandbox.service.request_sms(ada)
     assert ignored.ignored and ignored.device == "android"
 
@@ -202,7 +205,9 @@ def test_one_of_several_requests(sandbox: Sandbox, ada: int) -> None:
             sandbox.approve(**both_or_none)  # type: ignore[arg-type]
 
 
-def verified(sandbox: Sandbox, callback: Callback, fresh: float | None = 300) -> seconder.Event:
+def verified(
+    sandbox: Sandbox, callback: Callback, fresh: float | None = 300
+) -> seconder.results.Event:
     return seconder.callback.verify(
         api_key=sandbox.api_key,
         url=sandbox.callback_url,
@@ -330,12 +335,16 @@ def test_faults_can_be_limited_to_calls_and_times(sandbox: Sandbox, ada: int) ->
         with pytest.raises(seconder.RateLimited):
             sandbox.service.user_status(ada)
         assert sandbox.add_device(ada), "a call that only an engine has is never affected"
-    with pytest.raises(ValueError, match="there is no call login"), sandbox.failing(
-        "lost", calls={"login"}
+    with (
+        pytest.raises(ValueError, match="there is no call login"),
+        sandbox.failing("lost", calls={"login"}),
     ):
         pass
-    with pytest.raises(ValueError, match="broken"), sandbox.failing(
-        "broken"  # type: ignore[arg-type]
+    with (
+        pytest.raises(ValueError, match="broken"),
+        sandbox.failing(
+            "broken"  # type: ignore[arg-type]
+        ),
     ):
         pass
 
@@ -348,15 +357,13 @@ def test_a_wait_continues_after_a_fault(sandbox: Sandbox, ada: int) -> None:
     assert approval.approved_by(ada)
 
 
-def test_every_call_works_remotely(
-    sandbox: Sandbox, remote: seconder.Service, ada: int
-) -> None:
+def test_every_call_works_remotely(sandbox: Sandbox, remote: seconder.Service, ada: int) -> None:
     again = remote.create_user("ada@example.org", "555-010-0123", 1)
     assert (again.user_id, again.created) == (ada, False)
     with pytest.raises(seconder.Rejected, match="cellphone belongs to a user"):
         remote.create_user("eve@example.org", "555-010-0123", 1, new_only=True)
     assert remote.request_sms(ada).cellphone == "+1-XXX-XXX-XX23"
-    assert remote.verify(ada, sandbox.code(ada), force=True)
+    assert remote.verify(ada, sandbox.code(ada))
     remote.enrol_authenticator(ada)
     assert remote.verify(ada, sandbox.authenticator_code(ada))
     uuid = remote.create_approval(ada, "Log in?", details={"city": "Zürich"}).uuid
@@ -430,7 +437,7 @@ def test_threads_can_share_a_sandbox(sandbox: Sandbox) -> None:
         cellphone = f"555-010-01{number}"
         user = sandbox.service.create_user(f"u{number}@example.com", cellphone, 1).user_id
         sandbox.service.request_sms(user)
-        sandbox.service.verify(user, sandbox.code(user), force=True)
+        sandbox.service.verify(user, sandbox.code(user))
         done.append(user)
 
     done: list[int] = []

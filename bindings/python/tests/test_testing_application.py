@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import GROUPS, open_with
 
 import seconder
 from seconder.testing import Call, Sandbox
@@ -29,9 +30,7 @@ def ada(seconder_sandbox: Sandbox) -> int:
 
 def remote(sandbox: Sandbox, **settings: Any) -> seconder.Service:
     settings = {"timeout": 5, **settings}
-    return seconder.open(
-        sandbox.url, api_key=sandbox.api_key, allow_loopback_http=True, **settings
-    )
+    return open_with(sandbox.url, api_key=sandbox.api_key, allow_loopback_http=True, **settings)
 
 
 # Closing of services.
@@ -124,10 +123,10 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((URL,), {"api_key": "key", "api_kee": "key"}),
     ((URL,), {"api_key": "key", "timeout": 0}),
     ((URL,), {"api_key": "key", "timeout": 3601}),
-    ((URL,), {"api_key": "key", "repeats": "some"}),
-    ((URL,), {"api_key": "key", "ca_file": "/there/is/none.pem"}),
-    ((URL,), {"api_key": "key", "pins": ["sha256/tooshort"]}),
-    ((URL,), {"api_key": "key", "token_length": 6}),
+    ((URL,), {"api_key": "key", "client": seconder.ClientOptions(repeats="some")}),  # type: ignore[arg-type]
+    ((URL,), {"api_key": "key", "client": seconder.ClientOptions(ca_file="/there/is/none.pem")}),
+    ((URL,), {"api_key": "key", "client": seconder.ClientOptions(pins=["sha256/tooshort"])}),
+    ((URL,), {"api_key": "key", "engine": seconder.EngineOptions(token_length=6)}),
     ((URL,), {"api_key": "key", "deliver": print}),
     ((URL,), {"api_key": "key", "names": {"word": "acme"}}),
     (("http://2fa.example.com",), {"api_key": "key"}),
@@ -140,18 +139,21 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (("sqlite::memory:",), {}),
     (("sqlite:app.db?mode=ro",), {}),
     (("sqlite:app.db",), {"timeout": 3}),
-    (("sqlite:app.db",), {"token_length": 5}),
-    (("sqlite:app.db",), {"token_length": "7"}),
-    (("sqlite:app.db",), {"must_exist": "yes"}),
-    (("sqlite:app.db",), {"callback_url": "ftp://app.example"}),
-    (("sqlite:app.db",), {"callback_ca_file": "/there/is/none.pem"}),
-    (("sqlite:app.db",), {"authenticator_period": 0}),
+    (("sqlite:app.db",), {"engine": seconder.EngineOptions(token_length=5)}),
+    (("sqlite:app.db",), {"engine": seconder.EngineOptions(token_length="7")}),  # type: ignore[arg-type]
+    (("sqlite:app.db",), {"engine": seconder.EngineOptions(must_exist="yes")}),  # type: ignore[arg-type]
+    (("sqlite:app.db",), {"engine": seconder.EngineOptions(callback_url="ftp://app.example")}),
+    (("sqlite:app.db",), {"engine": seconder.EngineOptions(callback_ca_file="/there/is/none.pem")}),
+    (("sqlite:app.db",), {"engine": seconder.EngineOptions(authenticator_period=0)}),
     (("sqlite:app.db",), {"deliver": "print"}),
     (("sqlite:app.db",), {"post": 7}),
     (("sandbox:?accept=12",), {}),
-    (("sandbox:",), {"must_exist": True}),
+    (("sandbox:",), {"engine": seconder.EngineOptions(must_exist=True)}),
     (("postgres://db",), {}),
-    (("postgres://seconder@db:5432/app",), {"keyring": "ring", "timeout": 3}),
+    (
+        ("postgres://seconder@db:5432/app",),
+        {"engine": seconder.EngineOptions(keyring="ring"), "timeout": 3},
+    ),
     (("mysql://db",), {}),
     (("app.db",), {}),
     ((7,), {}),
@@ -176,7 +178,7 @@ def test_wrong_settings_are_refused_as_in_production(
         text = str(caught.value) if not isinstance(caught.value, TypeError) else ""
         return type(caught.value), text, getattr(caught.value, "parameter", None)
 
-    async def await_(opening: seconder.Opening) -> None:
+    async def await_(opening: seconder.aio.Opening) -> None:
         await (await opening).close()
 
     expected = error_of(seconder.open)
@@ -188,12 +190,31 @@ def test_wrong_settings_are_refused_as_in_production(
 
 
 RIGHT: list[tuple[str, dict[str, Any]]] = [
-    (URL, {"api_key": "key", "timeout": 3, "repeats": seconder.Repeats.ALL}),
-    ("https://nowhere.invalid", {"api_key": "key", "name_servers": ["192.0.2.1"]}),
+    (
+        URL,
+        {
+            "api_key": "key",
+            "timeout": 3,
+            "client": seconder.ClientOptions(repeats=seconder.enums.Repeats.ALL),
+        },
+    ),
+    (
+        "https://nowhere.invalid",
+        {"api_key": "key", "client": seconder.ClientOptions(name_servers=["192.0.2.1"])},
+    ),
     ("unix:/there/is/none.sock", {"timeout": 2.5}),
-    ("sqlite:app.db", {"must_exist": True, "application_name": "Example", "deliver": print}),
+    (
+        "sqlite:app.db",
+        {
+            "engine": seconder.EngineOptions(must_exist=True, application_name="Example"),
+            "deliver": print,
+        },
+    ),
     ("sqlite://app.db", {}),
-    ("sqlite:/there/is/no/folder/app.db", {"token_length": 6, "post": print}),
+    (
+        "sqlite:/there/is/no/folder/app.db",
+        {"engine": seconder.EngineOptions(token_length=6), "post": print},
+    ),
     ("sandbox:?accept=0000000", {}),
 ]
 
@@ -272,9 +293,9 @@ def test_a_failure_of_the_own_deliver_is_that_of_production(tmp_path: Path) -> N
 
 
 def test_the_own_post_runs_when_asked() -> None:
-    posted: list[seconder.SignedCallback] = []
+    posted: list[seconder.results.SignedCallback] = []
 
-    def post(callback: seconder.SignedCallback) -> None:
+    def post(callback: seconder.results.SignedCallback) -> None:
         posted.append(callback)
         raise ConnectionError("the application is down")
 
@@ -300,9 +321,9 @@ def test_calls_are_recorded_in_order(seconder_sandbox: Sandbox, ada: int) -> Non
     code = sandbox.code(ada)
     asynchronous = seconder.AsyncService(service)
     attempts: list[Callable[[], object]] = [
+        lambda: service.verify(ada, code, force=False),
+        lambda: service.verify(ada, "000000"),
         lambda: service.verify(ada, code),
-        lambda: service.verify(ada, "000000", force=True),
-        lambda: service.verify(ada, code, force=True),
         lambda: service.verify(ada, code),
         lambda: asyncio.run(asynchronous.verify(ada, "12")),
         lambda: service.request_sms(ada + 1),
@@ -333,7 +354,11 @@ def test_calls_are_recorded_in_order(seconder_sandbox: Sandbox, ada: int) -> Non
         *[
             ("request_call", outcome)
             for outcome in (
-                "unavailable", "unavailable", "rate_limited", "unauthorized", "invalid_response"
+                "unavailable",
+                "unavailable",
+                "rate_limited",
+                "unauthorized",
+                "invalid_response",
             )
         ],
         ("create_approval", "ok"),
@@ -373,9 +398,9 @@ def use(service: seconder.Service, sandbox: Sandbox) -> None:
         lambda: service.request_sms(user),
         lambda: service.request_sms(user),
         lambda: service.verify(user, sandbox.code(user)),
-        lambda: service.verify(user, "1111111", force=True),
-        lambda: service.verify(user, sandbox.code(user), force=True),
-        lambda: service.verify(user, sandbox.code(user), force=True),
+        lambda: service.verify(user, "1111111"),
+        lambda: service.verify(user, sandbox.code(user)),
+        lambda: service.verify(user, sandbox.code(user)),
         lambda: service.user_status(user + 1),
         lambda: service.start_phone_verification("sms", "555-010-0177", 1),
         lambda: service.check_phone_verification("555-010-0177", 1, "0000"),
@@ -413,10 +438,11 @@ def test_calls_over_http_have_their_arguments(seconder_sandbox: Sandbox, ada: in
 def test_every_secret_argument_is_masked() -> None:
     no_secrets = {"country_code", "code_length"}
     words = {"token", "code", "secret", "key", "password"}
-    for name in dir(seconder.Service):
+    methods = [each for kind in GROUPS for each in inspect.getmembers(kind, inspect.isfunction)]
+    for name, function in methods:
         if name.startswith("_"):
             continue
-        parameters = inspect.signature(getattr(seconder.Service, name)).parameters
+        parameters = inspect.signature(function).parameters
         for parameter in parameters:
             secret = bool(words & set(parameter.split("_"))) and parameter not in no_secrets
             assert secret is (parameter in SECRETS), (name, parameter)

@@ -12,7 +12,7 @@ import seconder
 
 def login(service, user_id, typed):
     try:
-        service.verify(user_id, typed, force=True)
+        service.verify(user_id, typed)
     except seconder.TokenInvalid:
         return "wrong"
     except seconder.Unavailable:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import open_with
 
 import seconder
 from seconder import _seconder
@@ -78,7 +79,7 @@ def test_a_status_is_that_of_the_response(sandbox: Sandbox, ada: int) -> None:
 
 def test_calls_are_recorded_without_secrets(sandbox: Sandbox, ada: int) -> None:
     sandbox.service.request_sms(ada, force=True)
-    sandbox.service.verify(ada, sandbox.code(ada), force=True)
+    sandbox.service.verify(ada, sandbox.code(ada))
     with pytest.raises(seconder.TokenInvalid):
         sandbox.service.verify(ada, sandbox.code(ada))
     with sandbox.failing("storage"), pytest.raises(seconder.Unavailable):
@@ -108,7 +109,7 @@ def test_a_wait_passes_the_time_of_the_sandbox(sandbox: Sandbox, ada: int) -> No
 
 
 def test_an_application_that_awaits(sandbox: Sandbox, ada: int) -> None:
-    async def log_in() -> seconder.Approval:
+    async def log_in() -> seconder.results.Approval:
         async with sandbox.open_async("https://2fa.example.com", api_key="key") as service:
             uuid = (await service.create_approval(ada, "Log in?")).uuid
             sandbox.after(20, lambda: sandbox.approve(ada))
@@ -144,7 +145,7 @@ def test_an_application_in_another_process_meets_the_faults(
         settings: dict[str, Any] = {"ca_file": sandbox.ca_file}
         if sandbox.ca_file is None:
             settings = {"allow_loopback_http": True}
-        with seconder.open(sandbox.url, api_key=sandbox.api_key, **settings) as service:
+        with open_with(sandbox.url, api_key=sandbox.api_key, **settings) as service:
             try:
                 service.user_status(ada)
             except seconder.Unavailable as error:

@@ -39,16 +39,16 @@ def no_sleep(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def wait(service: seconder.Service, *args: Any, **options: Any) -> seconder.Approval:
+def wait(service: seconder.Service, *args: Any, **options: Any) -> seconder.results.Approval:
     return service.wait_for_approval(*args, **options)
 
 
-def wait_async(service: seconder.Service, *args: Any, **options: Any) -> seconder.Approval:
+def wait_async(service: seconder.Service, *args: Any, **options: Any) -> seconder.results.Approval:
     return asyncio.run(seconder.AsyncService(service).wait_for_approval(*args, **options))
 
 
 WAYS = pytest.mark.parametrize("wait", [wait, wait_async])
-Wait = Callable[..., seconder.Approval]
+Wait = Callable[..., seconder.results.Approval]
 
 
 @WAYS
@@ -60,10 +60,10 @@ def test_a_wait_passes_the_time_of_the_sandbox(
     uuid = sandbox.service.create_approval(ada, "Log in?", seconds_to_expire=3600).uuid
     began = sandbox.now
     approval = wait(sandbox.service, uuid, ada, timeout=600)
-    assert approval.status is seconder.ApprovalStatus.PENDING
+    assert approval.status is seconder.enums.ApprovalStatus.PENDING
     assert sandbox.now - began == timedelta(minutes=10)
     approval = wait(sandbox.service, uuid, ada, timeout=3600)
-    assert approval.status is seconder.ApprovalStatus.EXPIRED
+    assert approval.status is seconder.enums.ApprovalStatus.EXPIRED
     assert sandbox.now - began < timedelta(seconds=3606)
 
 
@@ -76,7 +76,7 @@ def test_a_wait_of_a_fraction_of_a_second_ends(
     # The rest after a pause is then often less than the step between two floats of the time.
     for number in range(1, 200):
         approval = wait(seconder_sandbox.service, uuid, ada, timeout=number / 997)
-        assert approval.status is seconder.ApprovalStatus.PENDING
+        assert approval.status is seconder.enums.ApprovalStatus.PENDING
 
 
 @WAYS
@@ -123,14 +123,14 @@ def test_a_call_is_retried_by_the_time_of_the_sandbox(seconder_sandbox: Sandbox,
         service.user_status(ada)
     assert not sandbox.unused_faults, "the third wait would end after the timeout"
     not_retried: list[Callable[[], object]] = [
-        lambda: service.set_login(ada, "ada"),
+        lambda: service.machines.set_login(ada, "ada"),
         lambda: service.with_repeats("none").user_status(ada),
     ]
     for call in not_retried:
         with sandbox.failing("rate_limited", retry_after=1), pytest.raises(seconder.RateLimited):
             call()
     with sandbox.failing("rate_limited", times=1, retry_after=1):
-        service.with_repeats(seconder.Repeats.ALL).set_login(ada, "ada")
+        service.with_repeats(seconder.enums.Repeats.ALL).machines.set_login(ada, "ada")
     with sandbox.failing("rate_limited", times=1, retry_after=20):
         assert service.with_timeout(30).user_status(ada)
     assert time.monotonic() - began < 20

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, Literal
 
 import pytest
+from conftest import open_with
 
 import seconder
 from seconder.testing import Callback, Sandbox
@@ -22,17 +23,17 @@ def test_other_names(format: Literal["json", "xml"]) -> None:
     settings: dict[str, Any] = {"allow_loopback_http": True, "names": names, "format": format}
     with (
         Sandbox(names=names) as sandbox,
-        seconder.open(sandbox.url, api_key=sandbox.api_key, **settings) as remote,
+        open_with(sandbox.url, api_key=sandbox.api_key, **settings) as remote,
     ):
         user = remote.create_user("ada@example.com", "555-010-0123", 1).user_id
         remote.enrol_authenticator(user)
-        assert remote.verify(user, sandbox.authenticator_code(user), force=True)
+        assert remote.verify(user, sandbox.authenticator_code(user))
         remote.create_approval(user, "Log in?")
         posted = sandbox.approve(user)
         for callback in [posted, sandbox.signed(posted.body)]:
             assert b'"acme_id"' in callback.body
 
-            def verified(callback: Callback) -> seconder.Event:
+            def verified(callback: Callback) -> seconder.results.Event:
                 return seconder.callback.verify(
                     api_key=sandbox.api_key,
                     url=sandbox.callback_url,
@@ -55,7 +56,7 @@ def test_a_service_with_another_timeout_belongs_to_the_sandbox(
 ) -> None:
     service = seconder_sandbox.service.with_timeout(3).with_repeats("none")
     service.request_sms(ada)
-    assert service.verify(ada, seconder_sandbox.code(ada), force=True)
+    assert service.verify(ada, seconder_sandbox.code(ada))
     with seconder_sandbox.failing("invalid_response"), pytest.raises(seconder.InvalidResponse):
         service.user_status(ada)
 
@@ -64,7 +65,7 @@ def test_an_application_can_use_asyncio(seconder_sandbox: Sandbox, ada: int) -> 
     async def log_in() -> None:
         async with seconder.AsyncService(seconder_sandbox.service) as service:
             await service.request_sms(ada)
-            await service.verify(ada, seconder_sandbox.code(ada), force=True)
+            await service.verify(ada, seconder_sandbox.code(ada))
             uuid = (await service.create_approval(ada, "Log in?")).uuid
             seconder_sandbox.approve(ada)
             approval = await service.wait_for_approval(uuid, ada, timeout=5)
@@ -87,6 +88,6 @@ def test_an_application_can_open_it_with_asyncio(
         async with seconder.open_async(url, api_key="key", threads=2) as service:
             await service.request_sms(ada)
         async with await seconder.open_async(url, api_key="key") as service:
-            assert await service.verify(ada, seconder_sandbox.code(ada), force=True)
+            assert await service.verify(ada, seconder_sandbox.code(ada))
 
     asyncio.run(log_in())

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import pytest
 
 import seconder
-from conftest import Phone
+from conftest import Phone, open_with
 from seconder.contrib.replay import SqlReplay
 from seconder.testing import Sandbox
 
@@ -66,9 +66,9 @@ def all_good(results: list[T | Exception]) -> list[T]:
     return [each for each in results if not isinstance(each, Exception)]
 
 
-def one_was_let_in(results: list[seconder.Verification | Exception]) -> bool:
+def one_was_let_in(results: list[seconder.results.Verification | Exception]) -> bool:
     """Returns whether exactly one was let in, and all others were rejected."""
-    let_in = [each for each in results if isinstance(each, seconder.Verification)]
+    let_in = [each for each in results if isinstance(each, seconder.results.Verification)]
     rejected = [each for each in results if isinstance(each, REJECTIONS)]
     assert len(let_in) + len(rejected) == THREADS, results
     return len(let_in) == 1
@@ -94,19 +94,19 @@ def test_one_code_lets_one_thread_in(phone: Phone, kind: str) -> None:
             code = phone.code()
         else:
             code = seconder.totp.code(phone.service.enrol_authenticator(user).uri)
-        assert one_was_let_in(at_once(lambda _: phone.service.verify(user, code, force=True)))
+        assert one_was_let_in(at_once(lambda _: phone.service.verify(user, code)))
 
 
 def test_one_code_lets_in_one_task_of_several_loops(phone: Phone) -> None:
     service = seconder.AsyncService(phone.service, threads=4)
 
     async def present(code: str) -> int:
-        tasks = (service.verify(phone.user_id, code, force=True) for _ in range(4))
+        tasks = (service.verify(phone.user_id, code) for _ in range(4))
         results = await asyncio.gather(*tasks, return_exceptions=True)
         for each in results:
-            if not isinstance(each, (seconder.Verification, *REJECTIONS)):
+            if not isinstance(each, (seconder.results.Verification, *REJECTIONS)):
                 raise AssertionError(each)
-        return sum(isinstance(each, seconder.Verification) for each in results)
+        return sum(isinstance(each, seconder.results.Verification) for each in results)
 
     phone.service.request_sms(phone.user_id)
     assert sum(all_good(at_once(lambda _: asyncio.run(present(phone.code()))))) == 1
@@ -153,7 +153,7 @@ def test_one_thread_closes_the_service_that_others_use(tmp_path: Path) -> None:
         all_good(at_once(use))
 
 
-def receiver(number: int, **settings: Any) -> Callable[[int], seconder.Event]:
+def receiver(number: int, **settings: Any) -> Callable[[int], seconder.results.Event]:
     """Returns a function that verifies a callback with this number."""
     body = f'{{"uuid":"a-{number}","status":"approved","svc_id":7}}'.encode()
     given: Any = {"api_key": "a-key", "url": "https://app.example/callback"}
@@ -170,7 +170,7 @@ def test_one_thread_accepts_a_callback(tmp_path: Path, kind: str) -> None:
         memory = SqlReplay.sqlite(tmp_path / "replay.db")
     for number in range(ROUNDS):
         results = at_once(receiver(number, fresh=300, replay=memory))
-        events = [each for each in results if isinstance(each, seconder.Event)]
+        events = [each for each in results if isinstance(each, seconder.results.Event)]
         assert [event.uuid for event in events] == [f"a-{number}"]
         rejected = [each for each in results if isinstance(each, seconder.InvalidCallback)]
         assert len(rejected) == THREADS - 1, results
@@ -216,14 +216,14 @@ def test_threads_can_share_a_totp() -> None:
 
 def test_threads_can_share_results() -> None:
     event = receiver(0)(0)
-    values: list[object] = [event, seconder.UserStatus(7, confirmed=True, devices=("ios",))]
-    values += [seconder.UserCreated(7, extra={"more": [1]}), seconder.Channel.SMS]
+    values: list[object] = [event, seconder.results.UserStatus(7, confirmed=True, devices=("ios",))]
+    values += [seconder.results.UserCreated(7, extra={"more": [1]}), seconder.enums.Channel.SMS]
 
     def look(_: int) -> str:
         for value in values * 50:
             again = pickle.loads(pickle.dumps(value))
             assert again == value and repr(again) == repr(value)
-            unhashed = isinstance(value, (seconder.Channel, seconder.Event))
+            unhashed = isinstance(value, (seconder.enums.Channel, seconder.results.Event))
             assert unhashed or hash(again) == hash(value)
         assert event.approved_by(7) and not event.approved_by(8)
         return str(event.to_dict())
@@ -268,7 +268,7 @@ def test_threads_can_share_a_sandbox() -> None:
             service = sandbox.open("https://2fa.example.com", api_key="ignored")
             user = service.create_user("ada@example.com", f"555-010-{1000 + number}", 1).user_id
             service.request_sms(user)
-            assert service.verify(user, sandbox.code(user), force=True)
+            assert service.verify(user, sandbox.code(user))
             request = service.create_approval(user, "Log in?")
             callback = sandbox.approve(user)
             assert request.uuid.encode() in callback.body
@@ -286,12 +286,13 @@ FIRST_USE = """
     def use(number):
         gate.wait()
         import seconder
-        kinds = [seconder.AsyncService, seconder.Logo, seconder.Opening, seconder.open_async]
+        kinds = [seconder.AsyncService, seconder.EngineOptions, seconder.open_async]
+        kinds.append(seconder.admin.Admin)
         kinds.append(seconder.callback.Replay)
         with seconder.open("sandbox:?accept=0000000") as service:
             user = service.create_user("ada@example.com", "555-010-0123", 1)
             try:
-                service.verify(user.user_id, "1111111", force=True)
+                service.verify(user.user_id, "1111111")
             except seconder.TokenInvalid:
                 results.append(tuple(map(id, kinds)))
 
@@ -320,11 +321,11 @@ def test_only_what_a_program_asks_for_starts_threads(tmp_path: Path) -> None:
     settings: tuple[dict[str, Any], ...] = ({}, {"deliver_timeout": 60})
     for number, given in enumerate(settings):
         url = f"sqlite:{tmp_path}/{number}.db"
-        with seconder.open(url, deliver=deliver, post=print, **given) as service:
+        with open_with(url, deliver=deliver, post=print, **given) as service:
             user = service.create_user("ada@example.com", "555-010-0123", 1).user_id
             service.request_sms(user)
             with pytest.raises(seconder.TokenInvalid):
-                service.verify(user, "0000000", force=True)
+                service.verify(user, "0000000")
     assert started == [0, 1]
     assert not set(threading.enumerate()) - before
 

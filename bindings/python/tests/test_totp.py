@@ -61,8 +61,8 @@ def test_a_code_is_right_once_and_steps_only_increase() -> None:
     assert totp.check(totp.code()) == pytest.approx(time.time() / 30, abs=2)
 
 
-@pytest.mark.parametrize("algorithm", list(seconder.Algorithm))
-def test_a_uri_carries_all_parameters(algorithm: seconder.Algorithm) -> None:
+@pytest.mark.parametrize("algorithm", list(seconder.enums.Algorithm))
+def test_a_uri_carries_all_parameters(algorithm: seconder.enums.Algorithm) -> None:
     totp = seconder.totp.Totp(SECRET * 2, algorithm=algorithm, digits=8, period=10)
     again = seconder.totp.Totp.from_uri(totp.uri("Ada & Co", "ada@example.com"))
     assert again == totp and hash(again) == hash(totp) and again != seconder.totp.Totp(SECRET)

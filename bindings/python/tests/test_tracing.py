@@ -37,12 +37,12 @@ def tracer(exporter: InMemorySpanExporter) -> Tracer:
 
 
 @pytest.fixture
-def traced(tracer: Tracer) -> Callable[[seconder.CallRecord], None]:
+def traced(tracer: Tracer) -> Callable[[seconder.results.CallRecord], None]:
     spec = importlib.util.spec_from_file_location("tracing", EXAMPLE)
     assert spec is not None and spec.loader is not None
     module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    hook: Callable[[seconder.CallRecord], None] = module.traced(tracer)
+    hook: Callable[[seconder.results.CallRecord], None] = module.traced(tracer)
     return hook
 
 
@@ -59,7 +59,7 @@ def test_each_call_is_a_span_in_the_current_one(
         with seconder.open("sandbox:?accept=0000000", on_call=traced) as service:
             user = service.create_user(EMAIL, NUMBER, 1).user_id
             with pytest.raises(seconder.TokenInvalid):
-                service.verify(user, WRONG, force=True)
+                service.verify(user, WRONG)
         remote.status, remote.body = 401, {"message": "Invalid API key", "error_code": "60001"}
         with remote.open(on_call=traced) as service, pytest.raises(seconder.Unauthorized):
             service.verify(user, WRONG)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import listening
+from conftest import listening, open_with
 
 REPLY = b'{"app": {"name": "Example"}, "success": true}'
 
@@ -91,7 +91,7 @@ def secure(tmp_path: Path) -> Iterator[Secure]:
 
 
 def app_name(url: str, **settings: Any) -> str:
-    with seconder.open(url, api_key="key", timeout=60, **settings) as service:
+    with open_with(url, api_key="key", timeout=60, **settings) as service:
         return service.app_details().name
 
 
@@ -101,7 +101,7 @@ def test_only_a_ca_file_or_a_pin_is_trusted(secure: Secure) -> None:
     for settings in ({}, {"pins": (pin(secure.client[0]),)}, {"ca_file": secure.client[0]}):
         with pytest.raises(seconder.Unavailable) as caught:
             app_name(secure.url(), **settings)
-        assert caught.value.stage is seconder.Stage.TLS and caught.value.retry_safe
+        assert caught.value.stage is seconder.enums.Stage.TLS and caught.value.retry_safe
     assert len(secure.presented) == 2
 
 

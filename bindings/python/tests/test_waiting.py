@@ -53,7 +53,7 @@ def test_waits_until_the_user_responds(phone: Phone) -> None:
 def test_is_still_pending_if_the_user_does_not_respond(phone: Phone, pauses: list[float]) -> None:
     uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
     approval = phone.service.wait_for_approval(uuid, phone.user_id, timeout=10)
-    assert not approval and approval.status is seconder.ApprovalStatus.PENDING
+    assert not approval and approval.status is seconder.enums.ApprovalStatus.PENDING
     # In short ones, so that the wait can be ended.
     assert sum(pauses) == pytest.approx(10) and max(pauses) <= 0.05
 
@@ -82,11 +82,11 @@ def test_a_request_of_another_or_unknown_user_is_rejected(
 
 
 def test_a_record_without_a_user_is_accepted_on_request(remote: RemoteService) -> None:
-    async def wait_async(service: seconder.Service) -> seconder.Approval:
+    async def wait_async(service: seconder.Service) -> seconder.results.Approval:
         asynchronous = seconder.AsyncService(service)
         return await asynchronous.wait_for_approval(UUID, 7, timeout=30, bound=False)
 
-    ways: list[Callable[[seconder.Service], seconder.Approval]] = [
+    ways: list[Callable[[seconder.Service], seconder.results.Approval]] = [
         lambda service: service.check_approval(UUID),
         lambda service: service.wait_for_approval(UUID, 7, timeout=30, bound=False),
         lambda service: asyncio.run(wait_async(service)),
@@ -142,4 +142,4 @@ def test_ctrl_c_ends_the_wait(phone: Phone) -> None:
         phone.service.wait_for_approval(uuid, phone.user_id, timeout=60)
     thread.join()
     assert time.monotonic() - began < 20
-    assert phone.service.check_approval(uuid).status is seconder.ApprovalStatus.PENDING
+    assert phone.service.check_approval(uuid).status is seconder.enums.ApprovalStatus.PENDING

@@ -30,7 +30,7 @@ import seconder
 assert seconder.__file__.startswith({home!r}), seconder.__file__
 with seconder.open("sandbox:") as service:
     user = service.create_user("ada@example.com", "555-010-0123", 1)
-    print(service.verify(user.user_id, "0000000", force=True))
+    print(service.verify(user.user_id, "0000000"))
 """
 # Modules that an application imports if it was installed with an extra.
 EXTRAS = {

@@ -238,7 +238,7 @@ impl<'a> Dialogue<'a> {
             return self.check_offline(&token);
         }
         self.report_offline();
-        let call = Verify { force: true, ..Verify::new(self.user, token) };
+        let call = Verify::new(self.user, token);
         match self.backend.verify(&call) {
             Ok(found) => match found.verdict {
                 Verdict::Right => {

@@ -116,7 +116,7 @@ impl World {
 
     pub(crate) fn verify(&self, code: &Token, at: u64) -> Verdict {
         self.clock.0.store(at, Ordering::Relaxed);
-        let check = Verify { force: true, ..Verify::new(self.user, code.clone()) };
+        let check = Verify::new(self.user, code.clone());
         self.service.handle(&check).unwrap().verdict
     }
 

@@ -295,7 +295,7 @@ impl World {
             }
             Event::Verify(of, wanted, guess) => {
                 let call = Verify::new(self.user(of), self.token(of, guess));
-                shown(self.engine.handle(&Verify { force: true, action: action(wanted), ..call }))
+                shown(self.engine.handle(&Verify { action: action(wanted), ..call }))
             }
             Event::EnrolApp(of) => {
                 shown(self.engine.handle(&EnrolAuthenticator::new(self.user(of))))

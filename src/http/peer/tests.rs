@@ -268,7 +268,7 @@ fn users_cannot_replace_what_protects_their_account() {
     let app = Totp::from_uri(uri.expose()).unwrap();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let code = app.code(now).expose().parse().unwrap();
-    let verify = Verify { force: true, ..Verify::new(user, code) };
+    let verify = Verify::new(user, code);
     assert_eq!(service.handle(&verify).unwrap().verdict, Verdict::Right);
     assert_eq!(enrol(), 403);
 }

@@ -22,7 +22,7 @@ const CPP: &str = "cpp";
 
 /// The overrides that this generator knows: `by_hand`, if the function that throws is written by hand, and
 /// `seconds`, if a number of seconds is a duration.
-const NOTES: [&str; 2] = ["by_hand", "seconds"];
+const NOTES: [&str; 3] = ["by_hand", "seconds", "yes"];
 
 const TEMPLATE: &str = "include/seconder.hpp.in";
 

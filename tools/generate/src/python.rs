@@ -5,6 +5,7 @@ mod docs;
 mod enums;
 mod examples;
 mod forwards;
+mod groups;
 mod kind;
 mod layout;
 mod native;
@@ -25,11 +26,13 @@ use std::path::Path;
 const PYTHON: &str = "python";
 
 /// The overrides that this generator knows, each with what it changes.
-const NOTES: [&str; 11] = [
+const NOTES: [&str; 13] = [
     // A hand-written class that the class has methods of.
     "base",
     // There is no class: the call returns a flag.
     "flag",
+    // The group of a call that the service has in an attribute.
+    "group",
     // The function of the extension module that decides what a reply means.
     "handled_by",
     // There is no attribute.
@@ -48,6 +51,8 @@ const NOTES: [&str; 11] = [
     "time",
     // The only value of an enum that is true.
     "truthy",
+    // A flag is true by default, though a request without it means no.
+    "yes",
 ];
 
 /// The folder of the package.
@@ -59,9 +64,9 @@ pub(crate) fn files(root: &Path, interface: &Interface) -> Result<BTreeMap<Strin
     let load = |path: &str| fs::read_to_string(root.join(path)).map_err(|e| format!("{path}: {e}"));
     let hand_written = |name: &str| load(&format!("{PACKAGE}/{name}"));
     let mut examples = Examples::parse(&load(examples::FILE)?);
-    let (service, aio) = (hand_written("service.py")?, hand_written("aio.py")?);
+    let aio = hand_written("aio.py")?;
     let modules = [
-        ("_async_calls.py", forwards::module(interface, &service, &aio)?),
+        ("_async_calls.py", forwards::module(interface, &hand_written, &aio)?),
         ("calls.py", calls::module(interface, &mut examples)?),
         ("enums.py", enums::module(interface, &mut examples)?),
         ("results.py", results::module(interface, &hand_written("records.py")?)?),
@@ -71,6 +76,7 @@ pub(crate) fn files(root: &Path, interface: &Interface) -> Result<BTreeMap<Strin
     let modules = modules.into_iter().chain([
         ("opening.py", opening::module(interface, "opening.py", &load)?),
         ("opening_async.py", opening::module(interface, "opening_async.py", &load)?),
+        ("options.py", opening::module(interface, "options.py", &load)?),
     ]);
     Ok(modules.map(|(name, text)| (format!("{PACKAGE}/{name}"), text)).collect())
 }
@@ -103,7 +109,7 @@ mod tests {
         let calls = &files["bindings/python/seconder/calls.py"];
         let verify = calls.split("    def ").find(|text| text.starts_with("verify(")).unwrap();
         assert!(verify.contains("        user_id: int,\n        token: str,\n        *,\n"));
-        assert!(verify.contains("force: bool = False,\n        action: str | None = None,\n"));
+        assert!(verify.contains("force: bool = True,\n        action: str | None = None,\n"));
         assert!(verify.contains("            user_id: The user to verify.\n"));
         assert!(verify.contains("token = _typed(\"token\", token)\n"));
         assert!(verify.ends_with("        return Verification._read(reply)\n\n"));

@@ -16,16 +16,20 @@ from typing import Any
 from seconder import opening
 from seconder.errors import InvalidArgument
 from seconder.names import Names
+from seconder.options import ClientOptions, EngineOptions
 from seconder.service import Service
+
 
 def options(
     mapping: Mapping[str, object], prefix: str = "", *, others: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Returns the arguments of :func:`seconder.open` that a mapping of settings holds.
 
-    Each argument is a key in capitals: ``URL``, ``API_KEY``. A value of None is as if the key were
-    missing. A function may be given by its dotted path, such as ``"shop.messages.deliver"``, and
-    ``NAMES`` as a mapping of the fields of :class:`seconder.Names`, or as the word alone.
+    Each argument is a key in capitals: ``URL``, ``API_KEY``. So is each field of
+    :class:`seconder.ClientOptions` and :class:`seconder.EngineOptions`: ``CA_FILE``, ``KEYRING``. A
+    value of None is as if the key were missing. A function may be given by its dotted path, such as
+    ``"shop.messages.deliver"``, which :func:`resolved` imports: the module may itself import the
+    application that is being set up here. ``NAMES`` may be given as a mapping of the fields of :class:`seconder.Names`, or as the word alone.
 
     Args:
         mapping: The settings. With a prefix, those without it are ignored.
@@ -52,13 +56,24 @@ def options(
             given[known[name]] = _value(key, known[name], value)
     if "url" not in given:
         raise InvalidArgument(f"{prefix}URL is not set", parameter=f"{prefix}URL")
+    for argument, kind in _OBJECTS.items():
+        fields = {name: given.pop(name) for name in kind._fields if name in given}
+        if fields:
+            given[argument] = kind(**fields)
     return given
 
 
+_OBJECTS = {"client": ClientOptions, "engine": EngineOptions}
+"""The arguments whose fields are keys of their own."""
+
+
 def option_names() -> dict[str, str]:
-    """Returns the arguments of :func:`seconder.open`, by their keys in settings."""
-    parameters = inspect.signature(opening.open).parameters
-    return {name.upper(): name for name in parameters}
+    """Returns the arguments of :func:`seconder.open` and the fields of its options, by their keys in
+    settings."""
+    names = [name for name in inspect.signature(opening.open).parameters if name not in _OBJECTS]
+    for kind in _OBJECTS.values():
+        names += kind._fields
+    return {name.upper(): name for name in names}
 
 
 def _functions() -> frozenset[str]:
@@ -77,13 +92,35 @@ def _value(key: str, name: str, value: object) -> object:
     if name == "url" and not isinstance(value, str):
         raise InvalidArgument(f"{key} must be text", parameter=key)
     if name in _functions():
-        return function(key, value)
+        return _Dotted(key, value) if isinstance(value, str) else function(key, value)
     if name == "names" and isinstance(value, (str, Mapping)):
         try:
             return Names(value) if isinstance(value, str) else Names(**value)
         except (TypeError, InvalidArgument) as error:
             raise InvalidArgument(f"{key}: {error}", parameter=key) from None
     return value
+
+
+class _Dotted:
+    """The dotted path of a function."""
+
+    def __init__(self, key: str, path: str) -> None:
+        if "." not in path:
+            raise InvalidArgument(f"{key} must be a function or its dotted path", parameter=key)
+        self.key = key
+        self.path = path
+
+
+def resolved(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what :func:`options` returned, with functions in place of their dotted paths.
+
+    Raises:
+        InvalidArgument: There is no such function; ``parameter`` is the key.
+    """
+    return {
+        name: function(value.key, value.path) if isinstance(value, _Dotted) else value
+        for name, value in given.items()
+    }
 
 
 def function(key: str, value: object) -> Any:

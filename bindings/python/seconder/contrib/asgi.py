@@ -6,7 +6,7 @@
 >>> app = fastapi.FastAPI()
 >>> @callback(api_key="the-application-key", url="https://app.example/seconder/callback",
 ...           replay=SqlReplay.sqlite("replay.db"))
-... async def answered(event: seconder.Event) -> None:
+... async def answered(event: seconder.results.Event) -> None:
 ...     print(f"approval {event.uuid}: {event.status} by user {event.user_id}")
 >>> app.add_route("/seconder/callback", answered, methods=["GET", "POST"])
 """

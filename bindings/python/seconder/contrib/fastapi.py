@@ -35,7 +35,7 @@ import seconder
 from seconder._frames import without
 from seconder.callback import Replay
 from seconder.contrib import FRESH_SECONDS, _visitor, is_fresh
-from seconder.contrib._configured import function, options
+from seconder.contrib._configured import function, options, resolved
 from seconder.contrib._digits import digits
 from seconder.contrib._receiver import Needs
 from seconder.contrib._tickets import Tickets
@@ -164,13 +164,14 @@ def lifespan(
     if threads is not None:
         given["threads"] = threads
     visitor = settings.get(prefix + "USER_IP")
-    if visitor is not None:
-        visitor = function(prefix + "USER_IP", visitor)
+    if visitor is not None and not isinstance(visitor, str):
+        function(prefix + "USER_IP", visitor)
 
     @contextlib.asynccontextmanager
     async def opened(app: FastAPI) -> AsyncIterator[None]:
-        async with seconder.open_async(**given) as opened:
-            app.state.seconder, app.state.seconder_user_ip = opened, visitor
+        by = None if visitor is None else function(prefix + "USER_IP", visitor)
+        async with seconder.open_async(**resolved(given)) as opened:
+            app.state.seconder, app.state.seconder_user_ip = opened, by
             try:
                 yield
             finally:
@@ -298,7 +299,7 @@ class SecondFactor(Generic[_L]):
             with refusing():
                 # Not by a local variable: error trackers send them.
                 await opened.verify(
-                    found.user_id, digits(code.code), force=True, user_ip=visitor
+                    found.user_id, digits(code.code), user_ip=visitor
                 )
             given: _L = found
             return given

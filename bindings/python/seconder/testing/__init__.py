@@ -7,7 +7,7 @@ faults under the control of the test.
 ...     user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
 ...     sent = sandbox.service.request_sms(user.user_id)
 ...     code = sandbox.code(user.user_id)
-...     right = sandbox.service.verify(user.user_id, code, force=True)
+...     right = sandbox.service.verify(user.user_id, code)
 ...     with sandbox.failing("rate_limited", retry_after=30):
 ...         try:
 ...             sandbox.service.verify(user.user_id, code)

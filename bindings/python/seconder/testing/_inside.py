@@ -8,6 +8,7 @@ import json
 import math
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable
 from os import urandom
 from time import sleep
@@ -18,6 +19,7 @@ from seconder.enums import DeviceType
 from seconder.names import Names, _given
 from seconder._functions import carrier
 from seconder.opening import open as open_remote
+from seconder.options import ClientOptions
 from seconder.records import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
@@ -61,7 +63,7 @@ class Inside(Waits):
         self.own_deliver: Callable[..., Any] | None = None
         self.sent: list[tuple[Message, int | None]] = []
         self.callbacks: list[Callback] = []
-        self.calls: list[Call] = []
+        self.calls: deque[Call] = deque(maxlen=10_000)
         # The users to whom messages go, because a later attempt is not part of a call about the user.
         self._receivers: dict[str, int | None] = {}
         self.uris: dict[int, str] = {}
@@ -324,9 +326,8 @@ class Inside(Waits):
             url,
             api_key=self.api_key,
             names=self.names,
-            allow_loopback_http=True,
             timeout=timeout,
-            repeats=repeats,
+            client=ClientOptions(allow_loopback_http=True, repeats=repeats),
         )
         client._hook = service._hook
         return client

@@ -18,6 +18,7 @@ from seconder._calling import _moment
 from seconder.enums import Channel, DeviceType
 from seconder.names import Names
 from seconder.opening import open as open_remote
+from seconder.options import ClientOptions
 from seconder.records import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
@@ -152,9 +153,8 @@ class Remote(Waits):
             self.url,
             api_key=self.api_key,
             names=self.names,
-            ca_file=self._ca_file,
             timeout=view.timeout,
-            repeats=repeats,
+            client=ClientOptions(ca_file=self._ca_file, repeats=repeats),
         )
         return service._native
 

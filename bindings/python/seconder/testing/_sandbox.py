@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from seconder import _seconder
 from seconder._functions import carrier, poster
 from seconder._hook import hook_of
+from seconder._opened import flat
 from seconder.callback import sign
 from seconder.enums import DeviceType
 from seconder.errors import InvalidArgument
 from seconder.names import Names
+from seconder.options import EngineOptions
 from seconder.records import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
@@ -32,7 +34,9 @@ from seconder.testing._shared import View
 from seconder.testing._time import Time
 
 if TYPE_CHECKING:
-    from seconder._awaited import Opening
+    from seconder import aio
+else:
+    from seconder._later import aio
 
 
 class Sandbox:
@@ -118,7 +122,8 @@ class Sandbox:
                 self._inside = Inside(where, clock, names, settings, real_waits=real_waits)
             except (TypeError, OverflowError, UnicodeError):
                 # The native module does not name the argument, as seconder.open does.
-                check(where, settings)
+                engine = {name: settings[name] for name in settings if name != "api_key"}
+                check(where, {"api_key": api_key, "engine": EngineOptions(**engine)})
                 raise
         else:
             for name, given in (("run_deliver", run_deliver), ("run_post", run_post)):
@@ -168,7 +173,7 @@ class Sandbox:
         check(url, settings, may_await=may_await)
         return self._inside.share(self._view(settings))
 
-    def open_async(self, url: str, *, threads: int = 16, **settings: Any) -> Opening:
+    def open_async(self, url: str, *, threads: int = 16, **settings: Any) -> aio.Opening:
         """Replaces :func:`seconder.open_async` in the same way."""
         from seconder._awaited import Opening
         from seconder.aio import AsyncService
@@ -185,7 +190,7 @@ class Sandbox:
 
     def _view(self, settings: dict[str, Any]) -> View:
         """Returns how a service with these settings makes calls."""
-        given = {name: value for name, value in settings.items() if value is not None}
+        given = {name: value for name, value in flat(settings).items() if value is not None}
         view = View()
         if "timeout" in given:
             view = replace(view, timeout=float(given["timeout"]))
@@ -208,9 +213,9 @@ class Sandbox:
 
         >>> import seconder
         >>> from seconder.testing import Sandbox
+        >>> client = seconder.ClientOptions(allow_loopback_http=True)
         >>> with Sandbox() as sandbox:
-        ...     settings = {"api_key": sandbox.api_key, "allow_loopback_http": True}
-        ...     with seconder.open(sandbox.url, **settings) as service:
+        ...     with seconder.open(sandbox.url, api_key=sandbox.api_key, client=client) as service:
         ...         service.app_details().name
         'Sandbox'
         """
@@ -281,7 +286,7 @@ class Sandbox:
         >>> import seconder
         >>> from seconder.testing import Sandbox
         >>> attempts = []
-        >>> def deliver(message: seconder.Message) -> seconder.Outcome | None:
+        >>> def deliver(message: seconder.Message) -> seconder.outcomes.Outcome | None:
         ...     attempts.append(message.id)
         ...     return seconder.Retry(after=30) if len(attempts) == 1 else None
         >>> with Sandbox(run_deliver=True) as sandbox:
@@ -482,7 +487,8 @@ class Sandbox:
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that the application made, in the order in which they ended, also those that
-        failed. Those by methods of the sandbox, such as :meth:`approve`, are not among them.
+        failed; the latest 10,000 of them. Those by methods of the sandbox, such as :meth:`approve`,
+        are not among them.
 
         >>> from seconder.testing import Sandbox
         >>> with Sandbox() as sandbox:

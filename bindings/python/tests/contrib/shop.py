@@ -26,7 +26,7 @@ class Shop:
 
     pending: dict[str, Login] = field(default_factory=dict)
     sessions: dict[str, str] = field(default_factory=dict)
-    events: list[seconder.Event] = field(default_factory=list)
+    events: list[seconder.results.Event] = field(default_factory=list)
 
     def hold(self, client: TestClient, name: str, user_id: int) -> str:
         """Returns the value of the cookie."""

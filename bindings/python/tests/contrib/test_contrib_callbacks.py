@@ -29,7 +29,7 @@ import seconder.contrib.flask
 from seconder.contrib._receiver import BODY_LIMIT, Receiver, RejectedRequest
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"]
-Function = Callable[[seconder.Event], object]
+Function = Callable[[seconder.results.Event], object]
 
 
 @dataclass
@@ -113,9 +113,9 @@ class FastapiSite(StarletteSite):
 class Received:
     """The events that the application's function received."""
 
-    events: list[seconder.Event] = field(default_factory=list)
+    events: list[seconder.results.Event] = field(default_factory=list)
 
-    def __call__(self, event: seconder.Event) -> str:
+    def __call__(self, event: seconder.results.Event) -> str:
         self.events.append(event)
         return "what is returned is ignored"
 
@@ -221,9 +221,9 @@ def test_a_full_or_failing_memory_is_answered_with_503(
 
 
 def test_a_retry_after_the_function_raised_is_accepted(kind: type[Site]) -> None:
-    events: list[seconder.Event] = []
+    events: list[seconder.results.Event] = []
 
-    def function(event: seconder.Event) -> None:
+    def function(event: seconder.results.Event) -> None:
         events.append(event)
         if len(events) == 1:
             raise RuntimeError("not today")
@@ -236,7 +236,7 @@ def test_a_retry_after_the_function_raised_is_accepted(kind: type[Site]) -> None
 
 
 def test_a_function_may_be_async(kind: type[Site], received: Received) -> None:
-    async def function(event: seconder.Event) -> None:
+    async def function(event: seconder.results.Event) -> None:
         await asyncio.sleep(0)
         received(event)
 
@@ -245,7 +245,7 @@ def test_a_function_may_be_async(kind: type[Site], received: Received) -> None:
 
 
 def test_an_awaitable_result_is_not_silently_lost(kind: type[Site], received: Received) -> None:
-    async def function(event: seconder.Event) -> None:
+    async def function(event: seconder.results.Event) -> None:
         received(event)
 
     site = kind(lambda event: function(event))
@@ -285,7 +285,7 @@ def test_a_plain_function_does_not_block_the_event_loop(received: Received) -> N
     site = StarletteSite(lambda event: threads.append(threading.current_thread()))
     looped: list[threading.Thread] = []
 
-    async def note(event: seconder.Event) -> None:
+    async def note(event: seconder.results.Event) -> None:
         looped.append(threading.current_thread())
 
     assert post(site).status == post(StarletteSite(note)).status == 200

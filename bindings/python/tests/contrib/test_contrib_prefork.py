@@ -158,7 +158,7 @@ def test_workers_with_separate_services_accept_a_code_once(name: str, tmp_path: 
         assert statuses == [303] + [401] * (VISITORS - 1), site.log.read_text()
 
         with seconder.open(f"sqlite:{tmp_path}/seconder.db") as service:
-            key = service.api_key()
+            key = service.admin.api_key()
         params, url = signing.parameters(), f"http://127.0.0.1:{site.port}/seconder/callback"
         body, headers = signing.body(params), signing.headers(params, key=key, url=url)
 
@@ -182,7 +182,9 @@ class Served:
         return {"SERVICE_URL": self.url, "API_KEY": self.key, "CA_FILE": str(self.ca_file)}
 
     def open(self) -> seconder.Service:
-        return seconder.open(self.url, api_key=self.key, ca_file=self.ca_file)
+        return seconder.open(
+            self.url, api_key=self.key, client=seconder.ClientOptions(ca_file=self.ca_file)
+        )
 
 
 @pytest.fixture

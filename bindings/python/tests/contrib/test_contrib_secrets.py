@@ -119,7 +119,7 @@ def test_signatures_of_callbacks(sent: Events, framework: str, method: str, fail
                 raise seconder.InvalidArgument("until is invalid", parameter="until")
             return super().first_time(key, until)
 
-    def failing(event: seconder.Event) -> None:
+    def failing(event: seconder.results.Event) -> None:
         raise OSError("the database of the application is gone")
 
     settings: dict[str, Any] = {"api_key": signing.KEY, "url": signing.URL, "replay": Memory()}

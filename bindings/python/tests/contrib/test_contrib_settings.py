@@ -12,17 +12,17 @@ import pytest
 import seconder
 from conftest import RemoteService, in_child
 from seconder.contrib import _visitor
-from seconder.contrib._configured import PerProcess, option_names, options
+from seconder.contrib._configured import PerProcess, option_names, options, resolved
 
 
 def deliver(message: seconder.Message) -> None:
     """A function that settings name by its path."""
 
 
-records: list[seconder.CallRecord] = []
+records: list[seconder.results.CallRecord] = []
 
 
-def record(call: seconder.CallRecord) -> None:
+def record(call: seconder.results.CallRecord) -> None:
     """Another one."""
     records.append(call)
 
@@ -43,10 +43,10 @@ def test_settings_are_the_arguments_of_open() -> None:
         "SECONDER_NAMES": {"word": "acme"},
         "SECONDER_PENDING": 60,
     }
-    got = options(settings, "SECONDER_", others=["PENDING"])
+    got = resolved(options(settings, "SECONDER_", others=["PENDING"]))
     assert got == {
         "url": "sandbox:",
-        "application_name": "Example",
+        "engine": seconder.EngineOptions(application_name="Example"),
         "deliver": deliver,
         "names": seconder.Names("acme"),
     }
@@ -65,8 +65,8 @@ def test_settings_that_observe_and_limit(tmp_path: Path, scheme: str) -> None:
             "ON_CALL": f"{__name__}.record",
         }
     )
-    with PerProcess(lambda: seconder.open(**got)).get() as service:
-        service.app_stats()
+    with PerProcess(lambda: seconder.open(**resolved(got))).get() as service:
+        service.admin.app_stats()
     assert [each.call for each in records] == ["app_stats"]
 
 
@@ -98,7 +98,7 @@ def test_a_scheme_may_be_in_capitals(url: str) -> None:
 )
 def test_a_wrong_setting_is_named(setting: dict[str, Any], message: str) -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
-        options({"URL": "sandbox:", **setting}, others=["PENDING"])
+        resolved(options({"URL": "sandbox:", **setting}, others=["PENDING"]))
     assert str(caught.value).startswith(message)
     assert caught.value.parameter == next(iter(setting))
 
@@ -126,7 +126,7 @@ def test_a_process_opens_one_service() -> None:
     holder.close()
     with pytest.raises(seconder.InvalidArgument):
         opened[0].app_details()
-    assert holder.get().app_stats().total_users == 0 and len(opened) == 2
+    assert holder.get().admin.app_stats().total_users == 0 and len(opened) == 2
     holder.close()
 
 
@@ -135,7 +135,7 @@ def test_a_service_that_cannot_be_opened_is_tried_again() -> None:
     holder = PerProcess(lambda: seconder.open(urls.pop(0)))
     with pytest.raises(seconder.InvalidArgument):
         holder.get()
-    assert holder.get().app_stats().total_users == 0
+    assert holder.get().admin.app_stats().total_users == 0
     holder.close()
 
 
@@ -173,13 +173,13 @@ def test_a_forked_child_opens_its_own_database(tmp_path: Path) -> None:
                 holder.close()
                 # The parent's own can also be opened again.
                 service.reopen()
-                service.app_stats()
+                service.admin.app_stats()
                 os._exit(0)
             finally:
                 os._exit(1)
         children.append(child)
     assert [os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in children] == [0, 0, 0]
-    assert holder.get() is service and service.app_stats().total_users == 4
+    assert holder.get() is service and service.admin.app_stats().total_users == 4
     holder.close()
 
 

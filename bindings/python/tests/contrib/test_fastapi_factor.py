@@ -76,7 +76,7 @@ def test_the_calls_have_the_visitors_address(
         assert client.post("/own", json={"code": sandbox.code(1)}).json() == "ada"
     wanted = proxied if by_header else default
     calls = ("request_sms", "request_call", "verify")
-    found = [sandbox.service.audit(call=each).entries[0].user_ip for each in calls]
+    found = [sandbox.service.admin.audit(call=each).entries[0].user_ip for each in calls]
     assert found == [wanted] * 3
     warned = [each for each in caplog.records if "USER_IP" in each.getMessage()]
     assert len(warned) == (0 if wanted else 1)
@@ -91,13 +91,15 @@ def test_a_proxy_in_front_is_noticed(
     with TestClient(app, client=("9.9.9.9", 50000), headers=headers) as client:
         shop.hold(client, "ada", 1)
         client.post("/sms")
-    assert sandbox.service.audit(call="request_sms").entries[0].user_ip == "9.9.9.9"
+    assert sandbox.service.admin.audit(call="request_sms").entries[0].user_ip == "9.9.9.9"
     assert "Set USER_IP" in caplog.text
 
 
 def test_a_function_for_addresses_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
-        lifespan({"SHOP_URL": "sandbox:", "SHOP_USER_IP": "nowhere.address"}, "SHOP_")
+        settings = {"SHOP_URL": "sandbox:", "SHOP_USER_IP": "nowhere.address"}
+        with TestClient(fastapi.FastAPI(lifespan=lifespan(settings, "SHOP_"))):
+            pass
     assert caught.value.parameter == "SHOP_USER_IP"
 
 

@@ -101,8 +101,8 @@ def test_the_configuration_is_that_of_open(tmp_path: Path) -> None:
         first = second.service
         second.close()
         with pytest.raises(seconder.InvalidArgument):
-            first.app_stats()
-        assert second.service.app_stats().total_users == 0
+            first.admin.app_stats()
+        assert second.service.admin.app_stats().total_users == 0
         second.close()
 
 
@@ -111,7 +111,8 @@ def test_the_configuration_is_that_of_open(tmp_path: Path) -> None:
     [
         ({"SECONDER_URL": None}, "SECONDER_URL"),
         ({"SECONDER_HOLD_SECOND": 3}, "SECONDER_HOLD_SECOND"),
-        ({"SECONDER_DELIVER": "there.is.none"}, "SECONDER_DELIVER"),
+        ({"SECONDER_DELIVER": "deliver"}, "SECONDER_DELIVER"),
+        ({"SECONDER_USER_IP": 5}, "SECONDER_USER_IP"),
         ({"SECONDER_PASSWORD_VIEW": 5}, "SECONDER_PASSWORD_VIEW"),
         ({"SECONDER_CODE_VIEW": b"code"}, "SECONDER_CODE_VIEW"),
         ({"SECONDER_CODE_VIEW": ""}, "SECONDER_CODE_VIEW"),
@@ -122,6 +123,19 @@ def test_the_configuration_is_that_of_open(tmp_path: Path) -> None:
 )
 def test_a_wrong_configuration_is_rejected_at_the_start(settings: dict[str, Any], key: str) -> None:
     rejects(settings, key)
+
+
+def test_a_dotted_path_is_imported_when_it_is_needed() -> None:
+    """Its module may import the application that is set up with it."""
+    app, extension = make(SECONDER_DELIVER="there.is.none", SECONDER_USER_IP="there.is.none")
+    with app.test_request_context():
+        for use, key in (
+            (lambda: extension.service, "SECONDER_DELIVER"),
+            (lambda: extension.user_ip, "SECONDER_USER_IP"),
+        ):
+            with pytest.raises(seconder.InvalidArgument, match="No module named") as caught:
+                use()
+            assert caught.value.parameter == key
 
 
 @pytest.mark.parametrize("seconds", ["600", math.inf, math.nan, -5, 0, 0.5, True, 1e300, []])
@@ -257,7 +271,7 @@ def test_the_calls_have_the_visitors_address(
         assert client.get("/home").text == "home"
         client.post("/confirm", data={"code": code(sandbox)}, **options)
     wanted = proxied if by_header else default
-    checked = sandbox.service.audit(call="verify").entries
+    checked = sandbox.service.admin.audit(call="verify").entries
     assert [each.user_ip for each in checked] == [wanted] * 2
     warned = [each for each in caplog.records if "SECONDER_USER_IP" in each.getMessage()]
     assert len(warned) == (0 if wanted else 1)

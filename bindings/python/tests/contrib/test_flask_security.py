@@ -36,9 +36,7 @@ SETTINGS: dict[str, Any] = {
     "SECURITY_PASSWORD_SCHEMES": ["plaintext"],
     "SECURITY_SEND_REGISTER_EMAIL": False,
     "SECURITY_TWO_FACTOR": True,
-    "SECURITY_TWO_FACTOR_IMPLEMENTATIONS": {
-        "code": "seconder.contrib.flask.security.SecondFactor"
-    },
+    "SECURITY_TWO_FACTOR_IMPLEMENTATIONS": {"code": "seconder.contrib.flask.security.SecondFactor"},
     "SECURITY_TWO_FACTOR_ENABLED_METHODS": ["email"],
     "SECURITY_TOTP_SECRETS": {"1": "at least sixteen characters"},
     "SECURITY_TOTP_ISSUER": "Example",
@@ -111,7 +109,9 @@ def test_the_calls_have_the_visitors_address(client: FlaskClient, sandbox: Sandb
     sandbox.advance(31)
     client.post("/tf-rescue", data={"help_setup": "call"})
     client.post("/tf-validate", data={"code": sandbox.code(1)})
-    calls = {each.call: each.user_ip for each in sandbox.service.audit(user_ip="9.9.9.9").entries}
+    calls = {
+        each.call: each.user_ip for each in sandbox.service.admin.audit(user_ip="9.9.9.9").entries
+    }
     assert set(calls) == {"request_sms", "request_call", "verify"}
 
 

@@ -168,7 +168,7 @@ def test_the_approval_of_another_user_lets_nobody_in(
     uuid, number = start_approval(site, site.after_password())
     site.app.phone.answer(uuid, yes=True, number=number)
     assert site.app.service().check_approval(uuid).status == "approved"
-    confused = seconder.ApprovalCreated(uuid=uuid)
+    confused = seconder.results.ApprovalCreated(uuid=uuid)
     replace(site, monkeypatch, create_approval=lambda *args, **options: confused)
     visitor = site.after_password(site.add_user())
     assert visitor.post("/second/push").location == "/second/push"
@@ -333,7 +333,7 @@ def test_behind_https_cookies_are_secure(name: str, tmp_path: Path) -> None:
 
 def test_the_callback_is_accepted_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     params = signing.parameters(svc_id=site.user.user_id)
-    key, url = site.app.service().api_key(), site.app.CALLBACK_URL
+    key, url = site.app.service().admin.api_key(), site.app.CALLBACK_URL
     head = signing.headers(params, "GET", key=key, url=url)
     client: Any = site.kind(site.app).client  # type: ignore[attr-defined]
     path = f"/seconder/callback?{signing.pairs(params)}"

@@ -141,8 +141,8 @@ def test_sending_again_begins_another_wait(site: Site, monkeypatch: pytest.Monke
     signing_up.get("/signup/code")
     for after, shown in [(1000, [None, 1000]), (0, [None, None]), (None, [None, None])]:
         now = time.time()
-        sent = seconder.CodeRequested(cellphone="+1-XXX-XXX-XX23", resend_after=after)
-        started = seconder.PhoneVerificationStarted(resend_after=after)
+        sent = seconder.results.CodeRequested(cellphone="+1-XXX-XXX-XX23", resend_after=after)
+        started = seconder.results.PhoneVerificationStarted(resend_after=after)
         with monkeypatch.context() as patched:
             replace(
                 site,
@@ -281,7 +281,7 @@ def test_a_service_that_is_unavailable_is_no_wrong_code(
     replace(
         site,
         monkeypatch,
-        create_approval=lambda *args, **options: seconder.ApprovalCreated(uuid=uuid),
+        create_approval=lambda *args, **options: seconder.results.ApprovalCreated(uuid=uuid),
     )
     assert pushing.post("/second/push").location == "/second/push"
     pushing.get("/second/push")

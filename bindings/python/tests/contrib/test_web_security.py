@@ -37,9 +37,9 @@ def removable(visitor: Visitor) -> list[str]:
     return re.findall(r'name="way" value="([^"]+)"', visitor.get("/").text)
 
 
-def factors(site: Site) -> seconder.Factors:
+def factors(site: Site) -> seconder.results.Factors:
     found = site.app.service().user_status(site.user.user_id).factors
-    assert isinstance(found, seconder.Factors)
+    assert isinstance(found, seconder.results.Factors)
     return found
 
 
@@ -48,7 +48,7 @@ def test_a_phone_is_invited_where_phones_reach_the_service(
 ) -> None:
     visitor = site.logged_in()
     link, code = "https://login.example/-/approver/#ABCDEFGHJK", "ABCDE-FGHJK"
-    invited = seconder.DeviceInvited(600, link, code, "data:image/svg+xml;base64,AA==")
+    invited = seconder.results.DeviceInvited(600, link, code, "data:image/svg+xml;base64,AA==")
     replace(site, monkeypatch, invite_device=lambda user_id: invited)
     page = visitor.post("/device")
     assert page.status == 200 and code in page.text
@@ -148,14 +148,14 @@ def test_the_last_way_to_log_in_is_not_removed(
     app, device = removable(visitor)
     real = site.app.service()
 
-    def status(user_id: int) -> seconder.UserStatus:
+    def status(user_id: int) -> seconder.results.UserStatus:
         found = real.user_status(user_id).factors
-        shown = seconder.Factors(
+        shown = seconder.results.Factors(
             authenticators=found.authenticators,
             devices=found.devices,
             recovery_codes=found.recovery_codes,
         )
-        return seconder.UserStatus(user_id=user_id, factors=shown)
+        return seconder.results.UserStatus(user_id=user_id, factors=shown)
 
     replace(site, monkeypatch, user_status=status)
     text = site.after_password().get("/second").text

@@ -22,7 +22,7 @@ OPTIONS["replay"] = (
 )
 
 
-def accepted(event: seconder.Event) -> None:
+def accepted(event: seconder.results.Event) -> None:
     with open(FOLDER / "accepted", "a") as file:
         file.write(f"{event.uuid}\n")
 

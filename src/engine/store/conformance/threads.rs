@@ -98,7 +98,7 @@ fn wrong(length: usize, right: &[Token]) -> Token {
 }
 
 pub(super) fn present(engine: &Engine, user: UserId, token: &Token) -> Observed {
-    let check = Verify { force: true, ..Verify::new(user, token.clone()) };
+    let check = Verify::new(user, token.clone());
     match engine.handle(&check) {
         Ok(checked) if checked.verdict == Verdict::Right => Observed::Right,
         Ok(checked) if checked.reused => Observed::Used,

@@ -1,6 +1,6 @@
 //! Structs that the caller fills in: the options of calls, and the values of their lists.
 
-use super::Cpp;
+use super::{CPP, Cpp};
 use crate::Result;
 use crate::c::call::options_of;
 use crate::c::parameter::{Kind, form, option_docs, variables};
@@ -84,7 +84,7 @@ fn option(cpp: &Cpp<'_>, field: &Field) -> Result<String> {
         Kind::Number => format!("std::uint64_t {name} = 0"),
         Kind::Signed => format!("std::int64_t {name} = 0"),
         Kind::Choice => format!("std::optional<bool> {name} = {{}}"),
-        Kind::Flag => format!("bool {name} = false"),
+        Kind::Flag => format!("bool {name} = {}", field.overrides.has(CPP, "yes")),
         Kind::List(_) => format!("std::vector<{}> {name} = {{}}", of_list(cpp, field)?),
         Kind::Count => return Err(format!("{name}: is the number of nothing")),
     })

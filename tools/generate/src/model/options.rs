@@ -19,6 +19,8 @@ pub(crate) struct OpenOption {
     /// Its sentences, the first of which says what it is.
     pub(crate) docs: String,
     pub(crate) kind: OptionKind,
+    /// Set if its value must not be shown.
+    pub(crate) is_secret: bool,
     /// The services that it is for, such as `Network`.
     pub(crate) scope: String,
 }
@@ -90,6 +92,7 @@ impl Parse for Options {
             let name = input.parse::<Ident>()?.to_string();
             input.parse::<Token![:]>()?;
             let kind = input.parse::<Ident>()?;
+            let is_secret = kind == "Secret";
             let kind = match kind.to_string().as_str() {
                 "Text" => OptionKind::Text,
                 "Secret" if name == "api_key" => OptionKind::Key,
@@ -113,7 +116,7 @@ impl Parse for Options {
             input.parse::<Token![=>]>()?;
             let scope = input.parse::<Ident>()?.to_string();
             input.parse::<Token![,]>()?;
-            options.push(OpenOption { name, docs, kind, scope });
+            options.push(OpenOption { name, docs, kind, is_secret, scope });
         }
         Ok(Options(options))
     }
@@ -133,7 +136,8 @@ impl Parse for Settings {
             let content;
             braced!(content in input);
             let kind = setting_kind(&content)?;
-            settings.push(OpenOption { name, docs, kind, scope: "Engine".to_owned() });
+            let scope = "Engine".to_owned();
+            settings.push(OpenOption { name, docs, kind, is_secret: false, scope });
         }
         Ok(Settings(settings))
     }

@@ -2,6 +2,7 @@
 
 use super::docs::{Within, exception};
 use super::examples::{Examples, FILE};
+use super::groups::{GROUPS, Group};
 use super::layout::{Docstring, bracketed, fits};
 use super::parameter::{Parameter, arguments, documented, malformed, parameters, part, signature};
 use super::source::Source;
@@ -11,26 +12,28 @@ use crate::docs::Translator;
 use crate::model::{Call, Interface, Type};
 use std::collections::BTreeSet;
 
-/// The class of which documentation refers to methods.
-const SERVICE: Within<'_> = Within { class: "Service" };
-
 /// The module with a method for each call.
 pub(super) fn module(interface: &Interface, examples: &mut Examples) -> Result<String> {
     let from = format!("src/calls/*.rs and {FILE}");
     let mut source = Source::new(&from, "The calls of the interface.");
-    source.import("seconder._calling", "Caller");
     source.import("seconder._frames", "guarded_class");
-    let mut text = secrets(interface);
-    text += "\n\n@guarded_class\nclass Calls(Caller):\n    \
-             \"\"\"The calls of the interface; :class:`seconder.Service` makes them.\"\"\"\n\n    \
-             __slots__ = ()\n";
-    for call in &interface.calls {
-        let at = |e: String| format!("{}: {e}", call.declared.path());
-        text += "\n";
-        text += &method(&mut source, interface, call, examples).map_err(at)?;
+    source.add(&secrets(interface));
+    for group in &GROUPS {
+        source.import("seconder._calling", group.base);
+        let mut text = class_of(group.class, group.base, group.docs);
+        for call in interface.calls.iter().filter(|call| group.has(call)) {
+            let at = |e: String| format!("{}: {e}", call.declared.path());
+            text += "\n";
+            text += &method(&mut source, interface, call, examples).map_err(at)?;
+        }
+        source.add(&text);
     }
-    source.add(&text);
     Ok(source.finish())
+}
+
+/// The beginning of a class of methods.
+pub(super) fn class_of(name: &str, base: &str, docs: &str) -> String {
+    format!("@guarded_class\nclass {name}({base}):\n    \"\"\"{docs}\"\"\"\n\n    __slots__ = ()\n")
 }
 
 /// The parameters that a record of a call must not show.
@@ -44,28 +47,14 @@ fn secrets(interface: &Interface) -> String {
 }
 
 /// Returns the type of a call's result, which the module imports.
-fn returned(
-    source: &mut Source,
-    interface: &Interface,
-    call: &Call,
-    at: Imported,
-) -> Result<String> {
+fn returned(source: &mut Source, interface: &Interface, call: &Call) -> Result<String> {
     let reply = interface.get(&call.reply)?;
     if reply.overrides.has(PYTHON, "flag") {
         return Ok("bool".to_owned());
     }
     let class = class(reply);
-    match at {
-        Imported::ForUse => source.import("seconder.results", class),
-        Imported::ForAnnotations => source.annotate("seconder.results", class),
-    }
+    source.import("seconder.results", class);
     Ok(class.to_owned())
-}
-
-/// The use of an imported name.
-enum Imported {
-    ForUse,
-    ForAnnotations,
 }
 
 fn method(
@@ -75,7 +64,7 @@ fn method(
     examples: &mut Examples,
 ) -> Result<String> {
     let parameters = parameters(source, interface, call)?;
-    let returned = returned(source, interface, call, Imported::ForUse)?;
+    let returned = returned(source, interface, call)?;
     let before = format!("def {}(", call.name);
     let text = bracketed(4, &before, &signature(&parameters), &format!(" -> {returned}:"));
     let docs = documentation(interface, call, &parameters, examples)?;
@@ -88,7 +77,8 @@ fn documentation(
     parameters: &[Parameter<'_>],
     examples: &mut Examples,
 ) -> Result<String> {
-    let translator = SERVICE.translator(interface);
+    let within = Within { interface, class: Group::of(call).holder };
+    let translator = within.translator();
     let paragraphs = translator.paragraphs(&call.declared.docs, &call.declared.overrides)?;
     let mut docs = Docstring::new(8, &paragraphs);
     let documented: Result<Vec<_>> =
@@ -180,15 +170,15 @@ fn body(
     text + &bracketed(8, "reply = self._call(", &given, "") + &read("reply")
 }
 
-/// Adds the methods for asyncio, which refer to those of the same name.
-pub(super) fn awaited(source: &mut Source, interface: &Interface) -> Result<String> {
+/// The methods of a group for asyncio, which refer to those of the same name.
+pub(super) fn awaited(source: &mut Source, interface: &Interface, group: &Group) -> Result<String> {
     let mut text = String::new();
-    for call in &interface.calls {
+    for call in interface.calls.iter().filter(|call| group.has(call)) {
         let parameters = parameters(source, interface, call)?;
-        let returned = returned(source, interface, call, Imported::ForAnnotations)?;
+        let returned = returned(source, interface, call)?;
         let signature = signature(&parameters);
-        text +=
-            &super::forwards::method(&call.name, &signature, &returned, &arguments(&parameters));
+        let arguments = arguments(&parameters);
+        text += &super::forwards::method(group, &call.name, &signature, &returned, &arguments);
     }
     Ok(text)
 }

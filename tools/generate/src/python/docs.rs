@@ -1,28 +1,34 @@
 //! Names of Python in documentation.
 
+use super::groups::Group;
 use super::{PYTHON, class};
 use crate::docs::{Language, Translator};
 use crate::model::{Call, Enum, Field, Interface, Struct, Variant};
 
 /// The text in a class of Python, whose members need no other name there.
 pub(super) struct Within<'a> {
+    pub(super) interface: &'a Interface,
     pub(super) class: &'a str,
 }
 
 impl<'a> Within<'a> {
-    pub(super) fn translator(&'a self, interface: &'a Interface) -> Translator<'a> {
-        Translator::without_names(interface, self)
+    pub(super) fn translator(&'a self) -> Translator<'a> {
+        Translator::without_names(self.interface, self)
     }
 
-    fn method(&self, name: &str) -> String {
-        self.member("meth", "Service", name)
-    }
-
-    fn member(&self, role: &str, class: &str, member: &str) -> String {
+    fn member(&self, role: &str, module: &str, class: &str, member: &str) -> String {
         match (role, self.class == class) {
             ("attr", true) => format!("``{member}``"),
             (_, true) => format!(":{role}:`{member}`"),
-            (_, false) => format!(":{role}:`seconder.{class}.{member}`"),
+            (_, false) => format!(":{role}:`{module}.{class}.{member}`"),
+        }
+    }
+
+    /// The module of a struct's class.
+    fn module(&self, declared: &Struct) -> &'static str {
+        match self.interface.is_input(&declared.name) {
+            true => "seconder.typed",
+            false => "seconder.results",
         }
     }
 }
@@ -50,15 +56,16 @@ impl Language for Within<'_> {
     }
 
     fn call(&self, call: &Call) -> String {
-        self.method(&call.name)
+        let group = Group::of(call);
+        self.member("meth", group.module, group.holder, &call.name)
     }
 
     fn parameter(&self, call: &Call, name: &str) -> String {
-        format!("``{name}`` of {}", self.method(&call.name))
+        format!("``{name}`` of {}", self.call(call))
     }
 
     fn type_of(&self, declared: &Struct) -> String {
-        format!(":class:`seconder.{}`", class(declared))
+        format!(":class:`{}.{}`", self.module(declared), class(declared))
     }
 
     fn accessor<'f>(&self, field: &'f Field) -> &'f str {
@@ -67,15 +74,16 @@ impl Language for Within<'_> {
 
     fn value(&self, declared: &Struct, accessor: &str) -> String {
         let is_field = declared.fields.iter().any(|field| field.name == accessor);
-        self.member(if is_field { "attr" } else { "meth" }, class(declared), accessor)
+        let role = if is_field { "attr" } else { "meth" };
+        self.member(role, self.module(declared), class(declared), accessor)
     }
 
     fn enumeration(&self, found: &Enum) -> Option<String> {
-        Some(format!(":class:`seconder.{}`", found.name))
+        Some(format!(":class:`seconder.enums.{}`", found.name))
     }
 
     fn variant(&self, found: &Enum, variant: &Variant) -> Option<String> {
-        Some(self.member("attr", &found.name, &variant.name.to_uppercase()))
+        Some(self.member("attr", "seconder.enums", &found.name, &variant.name.to_uppercase()))
     }
 
     fn code(&self, code: &str, _: bool) -> String {
@@ -124,25 +132,27 @@ mod tests {
     fn links_and_code_are_those_of_python() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let interface = model::read(&root).unwrap();
-        let within = Within { class: "Service" };
-        let translator = within.translator(&interface);
+        let within = Within { interface: &interface, class: "Service" };
+        let translator = within.translator();
         let translate = |text: &str| translator.translate(text).unwrap();
         assert_eq!(translate("See [`Verify`](super::Verify)."), "See :meth:`verify`.");
         assert_eq!(
             translate("[`Factors`], `de`, `None`"),
-            ":class:`seconder.Factors`, ``de``, None"
+            ":class:`seconder.results.Factors`, ``de``, None"
         );
         assert_eq!(translate("(interface 4.1)"), "(section 4.1)");
         assert_eq!(translate("[`Error::Storage`]"), ":class:`seconder.StorageError`");
         let install = translate("[`UserCreated::install_message`]");
-        assert_eq!(install, ":attr:`seconder.UserCreated.install_message`");
+        assert_eq!(install, ":attr:`seconder.results.UserCreated.install_message`");
         let data = translate("[`RegisterActivity::data`](super::RegisterActivity::data)");
         assert_eq!(data, "``data`` of :meth:`register_activity`");
-        assert_eq!(translate("[`Stage::Dns`]"), ":attr:`seconder.Stage.DNS`");
-        let within = Within { class: "Approval" };
-        let translator = within.translator(&interface);
+        assert_eq!(translate("[`Stage::Dns`]"), ":attr:`seconder.enums.Stage.DNS`");
+        let within = Within { interface: &interface, class: "Approval" };
+        let translator = within.translator();
         let translated = translator.translate("[`Approval::approved_by`], [`Verify`]").unwrap();
         assert_eq!(translated, ":meth:`approved_by`, :meth:`seconder.Service.verify`");
+        let translated = translator.translate("[`UnlockUser`]").unwrap();
+        assert_eq!(translated, ":meth:`seconder.admin.Admin.unlock_user`");
         assert!(translator.translate("[`Unknown`]").is_err());
     }
 }

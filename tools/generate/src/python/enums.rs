@@ -43,8 +43,8 @@ fn of_calls(interface: &Interface) -> Vec<&Enum> {
 }
 
 fn enumeration(interface: &Interface, found: &Enum, examples: &mut Examples) -> Result<String> {
-    let within = Within { class: &found.name };
-    let translator = within.translator(interface);
+    let within = Within { interface, class: &found.name };
+    let translator = within.translator();
     let paragraphs = translator.paragraphs(&found.docs, &found.overrides)?;
     let mut text = head(&found.name, &paragraphs, examples);
     for variant in &found.variants {
@@ -65,8 +65,8 @@ fn enumeration(interface: &Interface, found: &Enum, examples: &mut Examples) -> 
 
 fn codes(interface: &Interface, examples: &mut Examples) -> Result<String> {
     let (Docs(paragraphs), codes) = &interface.codes;
-    let within = Within { class: "Code" };
-    let translator = within.translator(interface);
+    let within = Within { interface, class: "Code" };
+    let translator = within.translator();
     let paragraphs: Result<Vec<String>> =
         paragraphs.iter().map(|paragraph| translator.translate(paragraph)).collect();
     let mut text = head("Code", &paragraphs?, examples);

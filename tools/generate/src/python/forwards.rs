@@ -1,44 +1,58 @@
 //! The methods for asyncio that only make the call of the same name: `_async_calls.py`.
 
 use super::calls;
+use super::groups::{GROUPS, Group};
 use super::layout::{bracketed, docstring};
-use super::source::Source;
+use super::source::{LATER, Source};
 use crate::Result;
 use crate::model::Interface;
 use std::collections::BTreeMap;
 
-/// The module. Beside the calls, it forwards the methods of `service`, a hand-written module, that
-/// `own`, the hand-written module for asyncio, does not have.
-pub(super) fn module(interface: &Interface, service: &str, own: &str) -> Result<String> {
-    let from = "src/calls/*.rs and bindings/python/seconder/service.py";
+/// The module. Beside the calls, it forwards the methods of the hand-written modules of the groups that `own`, the
+/// hand-written module for asyncio, does not have.
+pub(super) fn module(
+    interface: &Interface,
+    load: &dyn Fn(&str) -> Result<String>,
+    own: &str,
+) -> Result<String> {
+    let from = "src/calls/*.rs and bindings/python/seconder/{service,admin,machines}.py";
     let docs = "The calls as coroutines that make them in a thread.";
     let mut source = Source::new(from, docs);
     source.import("seconder._frames", "guarded_class");
-    source.import("seconder._threads", "Threaded");
-    let mut text = "@guarded_class\nclass AsyncCalls(Threaded):\n    \
-                    \"\"\"The calls of :class:`seconder.AsyncService`.\"\"\"\n\n    \
-                    __slots__ = ()\n"
-        .to_owned();
-    text += &calls::awaited(&mut source, interface)?;
-    let modules = imports(service);
-    for Definition { name, parameters, returned } in definitions(service)? {
-        if ["def ", "async def "].iter().any(|def| own.contains(&format!("    {def}{name}("))) {
-            continue;
-        }
+    for group in &GROUPS {
+        let (base, class) = (group.base.replace("Caller", "Threaded"), group.class);
+        source.import("seconder._threads", &base);
+        let docs = format!("The calls of :class:`seconder.aio.Async{}`.", group.holder);
+        let mut text = calls::class_of(&format!("Async{class}"), &base, &docs);
+        text += &calls::awaited(&mut source, interface, group)?;
+        let name = group.module.strip_prefix("seconder.").unwrap_or("service");
+        text += &forwarded(&mut source, group, &load(&format!("{name}.py"))?, own)?;
+        source.add(&text);
+    }
+    Ok(source.finish())
+}
+
+/// The methods of a hand-written module.
+fn forwarded(source: &mut Source, group: &Group, module: &str, own: &str) -> Result<String> {
+    let mut text = String::new();
+    let modules = imports(module);
+    for Definition { name, parameters, returned } in definitions(module, own)? {
         let types = parameters.iter().chain([&returned]).flat_map(|text| identifiers(text));
         for name in types {
             if let Some(module) = modules.get(name) {
-                source.annotate(module, name);
+                source.import(module, name);
+            } else if LATER.contains(&name) {
+                source.later(name, "");
             }
         }
-        text += &method(name, &parameters, &returned, &arguments(&parameters));
+        text += &method(group, name, &parameters, &returned, &arguments(&parameters));
     }
-    source.add(&text);
-    Ok(source.finish())
+    Ok(text)
 }
 
 /// A method that makes the call of this name in a thread.
 pub(super) fn method(
+    group: &Group,
     name: &str,
     parameters: &[String],
     returned: &str,
@@ -46,7 +60,8 @@ pub(super) fn method(
 ) -> String {
     let head = format!("async def {name}(");
     let mut text = format!("\n{}", bracketed(4, &head, parameters, &format!(" -> {returned}:")));
-    text += &docstring(8, &[format!("As :meth:`seconder.Service.{name}`.")]);
+    let of = format!("{}.{}", group.module, group.holder);
+    text += &docstring(8, &[format!("As :meth:`{of}.{name}`.")]);
     let mut given = vec![format!("self._service.{name}")];
     given.extend(arguments.iter().cloned());
     text + &bracketed(8, "return await self._run(", &given, "")
@@ -60,19 +75,21 @@ struct Definition<'a> {
     returned: String,
 }
 
-/// The public methods, by the lines that begin them. A property cannot be awaited like a method, and a method
+/// The public methods that `own` does not have, by the lines that begin them. A property cannot be awaited like a method, and a method
 /// that cannot be read would be missing for asyncio without a word: both are errors.
-fn definitions(module: &str) -> Result<Vec<Definition<'_>>> {
+fn definitions<'a>(module: &'a str, own: &str) -> Result<Vec<Definition<'a>>> {
     let mut found = Vec::new();
     let mut before = "";
     for (index, text) in module.split("\n    def ").enumerate() {
         let last = before.lines().next_back().unwrap_or_default();
         before = text;
         let name = text.split('(').next().unwrap_or_default();
-        if index == 0 || name.starts_with('_') {
+        let has_own =
+            ["def ", "async def "].iter().any(|def| own.contains(&format!("    {def}{name}(")));
+        if index == 0 || name.starts_with('_') || has_own {
             continue;
         }
-        let wrong = || format!("bindings/python/seconder/service.py: cannot forward `{name}`");
+        let wrong = || format!("bindings/python/seconder: cannot forward `{name}`");
         if last.starts_with("    @") {
             return Err(wrong());
         }
@@ -144,7 +161,8 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
 fn imports(module: &str) -> BTreeMap<&str, &str> {
     let mut found = BTreeMap::new();
     let statements = module.lines().filter_map(|line| line.trim_start().strip_prefix("from "));
-    for (module, names) in statements.filter_map(|line| line.split_once(" import ")) {
+    let pairs = statements.filter_map(|line| line.split_once(" import "));
+    for (module, names) in pairs.filter(|(module, _)| *module != "seconder._later") {
         found.extend(names.split(", ").map(|name| (name, module)));
     }
     found
@@ -161,7 +179,7 @@ mod tests {
 
     #[test]
     fn methods_are_read_from_their_lines() {
-        let found = definitions(MODULE).unwrap();
+        let found = definitions(MODULE, "").unwrap();
         assert_eq!(found.iter().map(|one| one.name).collect::<Vec<_>>(), ["audit", "operate"]);
         assert_eq!(found[0].returned, "tuple[int, ...]");
         assert_eq!(
@@ -177,7 +195,7 @@ mod tests {
     fn a_method_that_cannot_be_forwarded_is_an_error() {
         for method in ["def closed(self):\n", "@property\n    def closed(self) -> bool:\n"] {
             let module = format!("class Service:\n    x = 1\n\n    {method}        pass\n");
-            assert!(definitions(&module).is_err(), "{method}");
+            assert!(definitions(&module, "").is_err(), "{method}");
         }
     }
 
@@ -186,6 +204,6 @@ mod tests {
         let wanted = "\n    async def cancel(self) -> None:\n        \
             \"\"\"As :meth:`seconder.Service.cancel`.\"\"\"\n        \
             return await self._run(self._service.cancel)\n";
-        assert_eq!(method("cancel", &["self".into()], "None", &[]), wanted);
+        assert_eq!(method(&GROUPS[0], "cancel", &["self".into()], "None", &[]), wanted);
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn of_reply(
     field: &Field,
 ) -> Result<String> {
     if field.overrides.has(PYTHON, "time") {
-        return Ok(source.annotated("datetime", "datetime"));
+        return Ok(source.later("datetime", "datetime"));
     }
     Ok(match field.kind.given() {
         Type::Object => mapping(source),
@@ -36,10 +36,10 @@ pub(super) fn of_reply(
 /// The class of a struct inside a reply.
 fn declared(source: &mut Source, interface: &Interface, name: &str) -> Result<String> {
     let declared = interface.get(name)?;
-    if interface.is_input(name) {
-        source.annotate("seconder.typed", name);
+    match interface.is_input(name) {
+        true => Ok(source.later("seconder.typed", name)),
+        false => Ok(class(declared).to_owned()),
     }
-    Ok(class(declared).to_owned())
 }
 
 /// The type of a parameter, without `None`.
@@ -54,16 +54,15 @@ pub(super) fn of_parameter(
         Type::Value(Value::CountryCode) => "int | str".to_owned(),
         Type::List(inner) => match &**inner {
             Type::Declared(name) => {
-                source.annotate("collections.abc", "Sequence");
-                format!("Sequence[{}]", source.annotated("seconder.typed", name))
+                source.import("collections.abc", "Sequence");
+                format!("Sequence[{}]", source.later("seconder.typed", name))
             }
             _ => return unknown(field),
         },
         Type::Declared(name) => match interface.enums.get(name) {
             Some(found) => {
-                source.annotate("typing", "Literal");
-                let kind = source.annotated("seconder.enums", name);
-                format!("{kind} | Literal[{}]", values(found))
+                source.import("seconder.enums", name);
+                format!("{name} | {}[{}]", source.later("typing", "Literal"), values(found))
             }
             None => return unknown(field),
         },
@@ -76,9 +75,8 @@ fn unknown(field: &Field) -> Result<String> {
 }
 
 fn mapping(source: &mut Source) -> String {
-    source.annotate("collections.abc", "Mapping");
-    source.annotate("typing", "Any");
-    "Mapping[str, Any]".to_owned()
+    source.import("collections.abc", "Mapping");
+    format!("Mapping[str, {}]", source.later("typing", "Any"))
 }
 
 fn plain(kind: &Type) -> Option<String> {

@@ -53,6 +53,7 @@ fn parameter<'a>(
     let rest = match (is_required, &field.kind, field.default) {
         (true, ..) => "",
         (_, Type::Flag, Default::Yes) => " = True",
+        (_, Type::Flag, _) if field.overrides.has(PYTHON, "yes") => " = True",
         (_, Type::Flag, _) => " = False",
         _ => " | None = None",
     };

@@ -51,8 +51,8 @@ fn shown(declared: &Struct) -> impl Iterator<Item = &Field> {
 
 fn reply(source: &mut Source, interface: &Interface, declared: &Struct) -> Result<String> {
     let name = class(declared);
-    let within = Within { class: name };
-    let translator = within.translator(interface);
+    let within = Within { interface, class: name };
+    let translator = within.translator();
     let docs = translator.paragraphs(&declared.docs, &declared.overrides)?;
     let base = match declared.overrides.note(PYTHON, "base") {
         Some(base) => {
@@ -185,10 +185,10 @@ fn reading(source: &mut Source, interface: &Interface, declared: &Struct) -> Str
     if lines.is_empty() {
         return String::new();
     }
-    source.annotate("typing", "Any");
-    source.annotate("typing_extensions", "Self");
+    let any = source.later("typing", "Any");
+    let own = source.later("typing_extensions", "Self");
     format!(
-        "\n    @classmethod\n    def _read(cls, reply: dict[str, Any]) -> Self:\n\
+        "\n    @classmethod\n    def _read(cls, reply: dict[str, {any}]) -> {own}:\n\
          {lines}        return cls(**reply)\n"
     )
 }

@@ -11,8 +11,8 @@ pub(super) struct Source {
     first: String,
     docs: String,
     imports: Imports,
-    /// The names that only annotations need. Importing their modules takes time.
-    annotations: Imports,
+    /// The modules that only annotations need, which name their members after a dot. Importing them takes time.
+    later: BTreeSet<String>,
     body: String,
 }
 
@@ -23,7 +23,7 @@ impl Source {
             first: format!("# Written by tools/generate from {from}.\n"),
             docs: docs.to_owned(),
             imports: Imports::new(),
-            annotations: Imports::new(),
+            later: BTreeSet::new(),
             body: String::new(),
         }
     }
@@ -32,15 +32,10 @@ impl Source {
         self.imports.entry(module.to_owned()).or_default().insert(name.to_owned());
     }
 
-    /// Imports a name for type checkers alone.
-    pub(super) fn annotate(&mut self, module: &str, name: &str) {
-        self.annotations.entry(module.to_owned()).or_default().insert(name.to_owned());
-    }
-
-    /// Imports a class of the package for type checkers alone, and returns its name.
-    pub(super) fn annotated(&mut self, module: &str, name: &str) -> String {
-        self.annotate(module, name);
-        name.to_owned()
+    /// Imports a module when an annotation is evaluated, and returns the name of its member there.
+    pub(super) fn later(&mut self, module: &str, name: &str) -> String {
+        self.later.insert(module.to_owned());
+        format!("{}.{name}", last(module))
     }
 
     /// Adds lines of the module itself, after two empty lines.
@@ -48,22 +43,31 @@ impl Source {
         self.body += &format!("\n\n{text}");
     }
 
-    pub(super) fn finish(mut self) -> String {
-        for (module, names) in &self.imports {
-            if let Some(others) = self.annotations.get_mut(module) {
-                others.retain(|name| !names.contains(name));
-            }
-        }
-        self.annotations.retain(|_, names| !names.is_empty());
+    pub(super) fn finish(self) -> String {
         let docs = docstring(0, std::slice::from_ref(&self.docs));
         let mut text = format!("{}{docs}\nfrom __future__ import annotations\n", self.first);
+        // What the package imports anyway is imported at once.
         text += &statements(0, &self.imports);
-        if !self.annotations.is_empty() {
-            text += "\nTYPE_CHECKING = False\nif TYPE_CHECKING:";
-            text += &statements(4, &self.annotations);
+        if !self.later.is_empty() {
+            text += "\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n";
+            for module in &self.later {
+                text += &match module.rsplit_once('.') {
+                    Some((package, name)) => format!("    from {package} import {name}\n"),
+                    None => format!("    import {module}\n"),
+                };
+            }
+            let names: BTreeSet<String> = self.later.iter().map(|m| last(m).to_owned()).collect();
+            text += &format!("else:\n{}", statement(4, "seconder._later", &names));
         }
         text + &self.body
     }
+}
+
+/// The modules of which hand-written annotations name members after a dot.
+pub(super) const LATER: [&str; 3] = ["datetime", "typing", "typing_extensions"];
+
+fn last(module: &str) -> &str {
+    module.rsplit('.').next().unwrap_or(module)
 }
 
 /// Import statements, in groups with an empty line before each.
@@ -100,17 +104,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_annotations_alone_need_are_imported_for_type_checkers() {
+    fn modules_that_annotations_alone_need_are_imported_later() {
         let mut source = Source::new("src/calls.rs", "Things.");
         source.import("seconder.results", "Done");
-        source.annotate("seconder.results", "Done");
-        source.annotate("typing_extensions", "Self");
-        source.annotate("typing", "Any");
+        assert_eq!(source.later("typing", "Any"), "typing.Any");
+        assert_eq!(source.later("seconder.typed", "Logo"), "typed.Logo");
         source.add("x = 1\n");
         let wanted = "# Written by tools/generate from src/calls.rs.\n\"\"\"Things.\"\"\"\n\n\
              from __future__ import annotations\n\nfrom seconder.results import Done\n\n\
-             TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from typing import Any\n\n    \
-             from typing_extensions import Self\n\n\nx = 1\n";
+             TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from seconder import typed\n    \
+             import typing\nelse:\n    from seconder._later import typed, typing\n\n\nx = 1\n";
         assert_eq!(source.finish(), wanted);
     }
 }

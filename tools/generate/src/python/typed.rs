@@ -14,7 +14,7 @@ pub(super) fn module(interface: &Interface, examples: &mut Examples) -> Result<S
                 package imports it only on first use.";
     let mut source = Source::new("src/calls/*.rs", docs);
     source.import("seconder._replay", "Replay as Replay");
-    source.import("typing", "TypedDict");
+    source.import("seconder._replay", "TypedDict");
     for declared in interface.structs.values().filter(|one| interface.is_input(&one.name)) {
         let at = |e: String| format!("{}: {}: {e}", declared.path(), declared.name);
         let text = class(&mut source, interface, declared, examples).map_err(at)?;
@@ -30,8 +30,8 @@ fn class(
     examples: &mut Examples,
 ) -> Result<String> {
     let name = &declared.name;
-    let within = Within { class: name };
-    let translator = within.translator(interface);
+    let within = Within { interface, class: name };
+    let translator = within.translator();
     let paragraphs = translator.paragraphs(&declared.docs, &declared.overrides)?;
     let mut docs = Docstring::new(4, &paragraphs);
     docs.example(None, &examples.need(name)?.lines);

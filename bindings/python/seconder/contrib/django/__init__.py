@@ -8,7 +8,7 @@ write among the views::
     from seconder.contrib.django import callback
 
     @callback(api_key=settings.SECONDER_KEY, url="https://app.example/seconder/callback")
-    def answered(event: seconder.Event) -> None:
+    def answered(event: seconder.results.Event) -> None:
         logger.info("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
     urlpatterns = [path("seconder/callback", answered)]

@@ -74,7 +74,7 @@ def problems() -> list[Problem]:
             found.append(_unknown(key, [*known, *OWN]))
             continue
         try:
-            _configured.options({"URL": "sandbox:", key: value})
+            _configured.resolved(_configured.options({"URL": "sandbox:", key: value}))
         except seconder.InvalidArgument as error:
             if key != "URL":
                 found.append(Problem("seconder.E003", f"SECONDER: {error}"))
@@ -113,7 +113,7 @@ def arguments() -> tuple[str, dict[str, Any]]:
     found = problems()
     if found:
         raise ImproperlyConfigured(" ".join(_sentences(found)))
-    chosen = _configured.options(given() or {}, others=OWN)
+    chosen = _configured.resolved(_configured.options(given() or {}, others=OWN))
     return chosen.pop("url"), chosen
 
 

@@ -69,8 +69,8 @@ def enrolment(account: User) -> Enrolment | None:
 
 @guarded
 def start_enrolment(
-    cellphone: str, country_code: int | str, *, via: seconder.Channel | str = "sms"
-) -> seconder.PhoneVerificationStarted:
+    cellphone: str, country_code: int | str, *, via: seconder.enums.Channel | str = "sms"
+) -> seconder.results.PhoneVerificationStarted:
     """Sends a code to the number that somebody typed, to prove that they have it.
 
     Show the same page for every number: whether it belongs to an account must not show.
@@ -86,7 +86,7 @@ def start_enrolment(
         seconder.Rejected: The number cannot be reached that way.
     """
     return service().start_phone_verification(
-        seconder.Channel(via), cellphone, country_code, user_ip=user_ip()
+        seconder.enums.Channel(via), cellphone, country_code, user_ip=user_ip()
     )
 
 
@@ -182,8 +182,8 @@ def delete_user(user_id: int) -> None:
 
 
 def send_code(
-    account: User, *, via: seconder.Channel | str = "sms"
-) -> seconder.CodeRequested:
+    account: User, *, via: seconder.enums.Channel | str = "sms"
+) -> seconder.results.CodeRequested:
     """Sends a code to the account's phone, even if it has an app.
 
     Args:
@@ -201,18 +201,22 @@ def send_code(
     """
     found = _required(account)
     own = service()
-    send = own.request_call if seconder.Channel(via) is seconder.Channel.CALL else own.request_sms
+    send = (
+        own.request_call
+        if seconder.enums.Channel(via) is seconder.enums.Channel.CALL
+        else own.request_sms
+    )
     try:
         sent = send(found.user_id, force=True, user_ip=user_ip())
     except seconder.SecondFactorError as error:
         _record(found, Decision.Asked.SEND, error)
         raise
-    _record(found, Decision.Asked.SEND, None, str(seconder.Channel(via)))
+    _record(found, Decision.Asked.SEND, None, str(seconder.enums.Channel(via)))
     return sent
 
 
 @guarded
-def verify(account: User, code: str, *, action: str | None = None) -> seconder.Verification:
+def verify(account: User, code: str, *, action: str | None = None) -> seconder.results.Verification:
     """Checks a code of the account: by SMS, of its app, or a recovery code. It returns only if the
     code is right, and raises as :meth:`seconder.Service.verify` does.
 
@@ -228,9 +232,7 @@ def verify(account: User, code: str, *, action: str | None = None) -> seconder.V
     """
     found = _required(account)
     try:
-        right = service().verify(
-            found.user_id, digits(code), force=True, action=action, user_ip=user_ip()
-        )
+        right = service().verify(found.user_id, digits(code), action=action, user_ip=user_ip())
     except seconder.SecondFactorError as error:
         _record(found, Decision.Asked.CODE, error)
         raise
@@ -256,7 +258,7 @@ def confirm_authenticator(account: User, code: str) -> None:
     _record(found, Decision.Asked.CONFIRM, None)
 
 
-def factors(found: Enrolment) -> seconder.Factors | None:
+def factors(found: Enrolment) -> seconder.results.Factors | None:
     """Returns the factors of an enrolment, or None if the service does not list them.
 
     Raises:
@@ -266,7 +268,7 @@ def factors(found: Enrolment) -> seconder.Factors | None:
     return service().user_status(found.user_id).factors
 
 
-def lines(listed: seconder.Factors) -> list[str]:
+def lines(listed: seconder.results.Factors) -> list[str]:
     """Returns a line for each factor."""
     found = [gettext("codes by SMS")] if listed.sms else []
     for app in listed.authenticators:
@@ -328,7 +330,7 @@ def _required(account: User) -> Enrolment:
     return found
 
 
-def _source(verification: seconder.Verification) -> str:
+def _source(verification: seconder.results.Verification) -> str:
     return (verification.device.os_type if verification.device else None) or ""
 
 

@@ -65,8 +65,8 @@ def _opened_problem() -> _settings.Problem | None:
             return None
         if _scheme(url) == "sqlite":
             url = "sandbox:"
-            for of_a_file in ("must_exist", "keyring"):
-                options.pop(of_a_file, None)
+            if "engine" in options:
+                options["engine"] = options["engine"].__replace__(must_exist=False, keyring=None)
         seconder.open(url, **options).close()
     except seconder.InvalidArgument as error:
         key = error.parameter.upper() or "URL"

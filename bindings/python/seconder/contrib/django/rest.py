@@ -35,7 +35,7 @@ __all__ = [
 TYPED = ("email", "cellphone", "phone_number", "country_code")
 """The arguments that users type."""
 
-OPERATORS = (seconder.Code.USER_NOT_FOUND, seconder.Code.SMS_NOT_ENABLED)
+OPERATORS = (seconder.enums.Code.USER_NOT_FOUND, seconder.enums.Code.SMS_NOT_ENABLED)
 """Rejections that are no mistake of the user's."""
 
 

@@ -27,7 +27,7 @@ Callbacks, by which the service reports how users responded to approval requests
 >>> @app.route("/seconder/callback", methods=["GET", "POST"])
 ... @callback(api_key="the-application-key", url="https://app.example/seconder/callback",
 ...           replay=SqlReplay.sqlite("replay.db"))
-... def answered(event: seconder.Event) -> None:
+... def answered(event: seconder.results.Event) -> None:
 ...     print(f"approval {event.uuid}: {event.status} by user {event.user_id}")
 
 :mod:`seconder.contrib.flask.login` is for Flask-Login, and :mod:`seconder.contrib.flask.security`

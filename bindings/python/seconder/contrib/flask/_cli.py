@@ -48,7 +48,7 @@ def check() -> None:
     service = _service()
     name = service.app_details().name
     # An engine reads its database only here.
-    users = service.app_stats().total_users
+    users = service.admin.app_stats().total_users
     click.echo(f"The service accepts the application {name!r}, which has {users} users.")
 
 

@@ -27,7 +27,7 @@ import seconder
 from seconder._frames import guarded
 from seconder.callback import Replay
 from seconder.contrib import FRESH_SECONDS, _limits, _visitor
-from seconder.contrib._configured import PerProcess, function, options
+from seconder.contrib._configured import PerProcess, function, options, resolved
 from seconder.contrib._digits import digits
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._cli import commands
@@ -107,9 +107,9 @@ class Seconder:
                 app.config[PREFIX + name] = default
         _check_own(app.config)
         visitor = app.config[PREFIX + "USER_IP"]
-        if visitor is not None:
-            app.config[PREFIX + "USER_IP"] = function(PREFIX + "USER_IP", visitor)
-        services = PerProcess(lambda: seconder.open(**given))
+        if visitor is not None and not isinstance(visitor, str):
+            function(PREFIX + "USER_IP", visitor)
+        services = PerProcess(lambda: seconder.open(**resolved(given)))
         self._services[app] = services
         # Also runs at the end of the process.
         weakref.finalize(app, services.close)
@@ -139,11 +139,21 @@ class Seconder:
             return None
         return _visitor.of_request(
             request,
-            current_app.config[PREFIX + "USER_IP"],
+            self._visitor(),
             PREFIX + "USER_IP",
             address=request.remote_addr,
             header=request.headers.get,
         )
+
+    def _visitor(self) -> Callable[[Any], str | None] | None:
+        """The function ``SECONDER_USER_IP``. A dotted path is imported when it is first needed, as the
+        module may import the application that is set up with it."""
+        key = PREFIX + "USER_IP"
+        visitor = current_app.config[key]
+        if isinstance(visitor, str):
+            visitor = current_app.config[key] = function(key, visitor)
+        found: Callable[[Any], str | None] | None = visitor
+        return found
 
     def close(self, app: Flask | None = None) -> None:
         """Closes the service of an application in this process, if it is open. The next call opens
@@ -250,7 +260,7 @@ class Seconder:
             SecondFactorError: As :meth:`seconder.Service.verify`.
         """
         login = self.require_held()
-        self.service.verify(login.user_id, digits(code), force=True, user_ip=self.user_ip)
+        self.service.verify(login.user_id, digits(code), user_ip=self.user_ip)
         _held.mark(login.account, keep)
         return login
 
@@ -324,7 +334,7 @@ class Seconder:
             SecondFactorError: As :meth:`seconder.Service.verify`.
         """
         verification = self.service.verify(
-            user_id, digits(code), force=True, action=action, user_ip=self.user_ip
+            user_id, digits(code), action=action, user_ip=self.user_ip
         )
         _held.mark(str(account), keep=list(session))
         return verification

@@ -227,7 +227,7 @@ def _validate() -> Any:
 @guarded
 def _check(form: CodeForm, user_id: int) -> None:
     user_ip = _extension().user_ip
-    _extension().service.verify(user_id, digits(str(form.code.data)), force=True, user_ip=user_ip)
+    _extension().service.verify(user_id, digits(str(form.code.data)), user_ip=user_ip)
 
 
 def _complete(user: Any, form: CodeForm) -> Any:

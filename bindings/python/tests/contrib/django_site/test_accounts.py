@@ -60,7 +60,7 @@ def test_a_rollback_leaves_no_user_behind(sandbox: Sandbox) -> None:
     code = sandbox.code(NUMBER)
     with pytest.raises(TransactionManagementError, match="non_atomic_requests"), transaction.atomic():
         accounts.enrol(user, NUMBER, 1, code)
-    assert service().app_stats().total_users == 0
+    assert service().admin.app_stats().total_users == 0
     # Nothing was sent, so the code is still right.
     accounts.enrol(user, NUMBER, 1, code)
 
@@ -73,7 +73,7 @@ def test_a_race_leaves_no_user_behind(
     monkeypatch.setattr(accounts, "enrolment", lambda account: None)
     with pytest.raises(accounts.AlreadyEnrolled):
         accounts.enrol(bob.user, NUMBER, 1, sandbox.code(NUMBER))
-    assert service().app_stats().total_users == 0
+    assert service().admin.app_stats().total_users == 0
 
 
 def test_a_code_is_right_once_and_each_decision_is_recorded(ada: Person) -> None:
@@ -112,7 +112,7 @@ def test_a_failure_is_logged_and_recorded(
 
 def test_a_call_can_be_asked_for(ada: Person, sandbox: Sandbox) -> None:
     accounts.send_code(ada.user, via="call")
-    assert sandbox.messages[-1].via is seconder.Channel.CALL
+    assert sandbox.messages[-1].via is seconder.enums.Channel.CALL
     with pytest.raises(ValueError):
         accounts.send_code(ada.user, via="pigeon")
 
@@ -153,4 +153,4 @@ def test_removing_deletes_the_user_at_the_service_first(ada: Person, sandbox: Sa
     assert accounts.enrolment(ada.user) is not None
     service().delete_user(ada.user_id)
     accounts.remove(ada.user)
-    assert accounts.enrolment(ada.user) is None and service().app_stats().total_users == 0
+    assert accounts.enrolment(ada.user) is None and service().admin.app_stats().total_users == 0

@@ -193,7 +193,7 @@ def test_seconder_check_lists_and_repairs_what_an_enrolment_left(
     orphan = service().create_user("eve@example.com", "555-010-0177", 1, new_only=True).user_id
     used = service().create_user("eve@example.com", "555-010-0178", 1, new_only=True).user_id
     service().request_sms(used)
-    service().verify(used, ada.sandbox.code(used), force=True)
+    service().verify(used, ada.sandbox.code(used))
     Enrolment.objects.create(account=bob.user, user_id=999)
     text = run("seconder_check", "--repair", "--no-input")
     assert f"The user {orphan} (+1-XXX-XXX-XX77, " in text and "but is new" in text
@@ -202,7 +202,7 @@ def test_seconder_check_lists_and_repairs_what_an_enrolment_left(
     now = time.time()
     monkeypatch.setattr("time.time", lambda: now + 3601)
     assert "its number cannot be enrolled" in run("seconder_check")
-    assert service().app_stats().total_users == 3
+    assert service().admin.app_stats().total_users == 3
     questions: list[str] = []
 
     def answer(question: str) -> str:
@@ -212,12 +212,12 @@ def test_seconder_check_lists_and_repairs_what_an_enrolment_left(
     monkeypatch.setattr("builtins.input", answer)
     with pytest.raises(CommandError, match="Nothing was deleted"):
         run("seconder_check", "--repair")
-    assert service().app_stats().total_users == 3
+    assert service().admin.app_stats().total_users == 3
     text = run("seconder_check", "--repair")
     assert questions == [f"Delete the users {orphan} at the service? [y/N] "] * 2
     assert f"The user {orphan} was deleted." in text
     assert f"The user {used} (" in text and "has used a code" in text
-    assert service().app_stats().total_users == 2
+    assert service().admin.app_stats().total_users == 2
     assert service().create_user("eve@example.com", "555-010-0177", 1, new_only=True).created
 
 
@@ -226,7 +226,7 @@ def test_seconder_check_deletes_no_users_of_others(
 ) -> None:
     own = service()
     users = [own.create_user("e@example.com", f"555-010-018{n}", 1).user_id for n in range(4)]
-    own.set_login(users[0], "eve")
+    own.machines.set_login(users[0], "eve")
     own.enrol_authenticator(users[1])
     own.register_device(users[2], "ios")
     own.create_recovery_codes(users[3])
@@ -235,7 +235,7 @@ def test_seconder_check_deletes_no_users_of_others(
     text = run("seconder_check", "--repair", "--no-input")
     assert "has the login name 'eve'" in text
     assert text.count("has an app, a phone or recovery codes") == 3 and "deleted" not in text
-    assert own.app_stats().total_users == 5
+    assert own.admin.app_stats().total_users == 5
 
 
 def test_seconder_factors_lists_and_removes(ada: Person, bob: Person, sandbox: Sandbox) -> None:
@@ -266,7 +266,7 @@ def test_seconder_link_and_unlink(ada: Person, bob: Person, sandbox: Sandbox) ->
     with sandbox.failing("timeout"), pytest.raises(CommandError, match="Timeout"):
         run("seconder_unlink", "ada")
     assert "has no second factor" in run("seconder_unlink", "ada")
-    assert service().app_stats().total_users == 1
+    assert service().admin.app_stats().total_users == 1
 
 
 def test_seconder_prune_removes_old_decisions(ada: Person) -> None:
@@ -283,7 +283,12 @@ def test_seconder_prune_removes_old_decisions(ada: Person) -> None:
 def test_seconder_run_jobs_sends_again(
     sandbox: Sandbox, settings: Settings, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outcomes: list[seconder.Outcome | None] = [seconder.Retry(), None, seconder.Retry(), None]
+    outcomes: list[seconder.outcomes.Outcome | None] = [
+        seconder.Retry(),
+        None,
+        seconder.Retry(),
+        None,
+    ]
     settings.SECONDER = {"URL": "sqlite:app.db", "DELIVER": lambda message: outcomes.pop(0)}
     user = service().create_user("ada@example.com", "555-010-0123", 1).user_id
     service().request_sms(user)
@@ -336,7 +341,7 @@ def test_an_enrolment_is_removed_with_its_user_alone(
         act(ada, "remove_enrolments")
     assert Enrolment.objects.count() == 1 and not LogEntry.objects.exists()
     act(ada, "remove_enrolments")
-    assert not Enrolment.objects.exists() and service().app_stats().total_users == 0
+    assert not Enrolment.objects.exists() and service().admin.app_stats().total_users == 0
     (entry,) = LogEntry.objects.all()
     assert entry.is_deletion() and entry.object_repr == f"ada ({ada.user_id})"
 
@@ -357,9 +362,9 @@ def test_a_deleted_account_is_deleted_at_the_service(
         run("seconder_unlink", user_id=ada.user_id)
     for _ in range(2):
         assert "has no user" in run("seconder_unlink", f"--user-id={bob.user_id}")
-    assert service().app_stats().total_users == 1
+    assert service().admin.app_stats().total_users == 1
     ada.log_in_fully()
     with django_capture_on_commit_callbacks(execute=True):
         page = ada.client.post(f"/admin/auth/user/{ada.user.pk}/delete/", {"post": "yes"})
     assert page.status_code == 302 and not Enrolment.objects.exists()
-    assert service().app_stats().total_users == 0
+    assert service().admin.app_stats().total_users == 0

@@ -204,7 +204,7 @@ def test_the_calls_have_the_visitors_address(
     assert done["Location"] == "/secret/"
     wanted = proxied if by_header else default
     calls = ("request_sms", "verify")
-    found = [sandbox.service.audit(call=each).entries[0].user_ip for each in calls]
+    found = [sandbox.service.admin.audit(call=each).entries[0].user_ip for each in calls]
     assert found == [wanted] * 2
     warned = [each for each in caplog.records if 'SECONDER["USER_IP"]' in each.getMessage()]
     assert len(warned) == (0 if wanted else 1)

@@ -23,14 +23,14 @@ from seconder.contrib.django._service import close
 sent: list[seconder.Message] = []
 
 
-calls: list[seconder.CallRecord] = []
+calls: list[seconder.results.CallRecord] = []
 
 
 def deliver(message: seconder.Message) -> None:
     sent.append(message)
 
 
-def note(call: seconder.CallRecord) -> None:
+def note(call: seconder.results.CallRecord) -> None:
     calls.append(call)
 
 

@@ -49,7 +49,7 @@ class Command(BaseCommand):
         """Makes calls that change nothing, unless it repairs."""
         try:
             own = service()
-            app, stats = own.app_details(), own.app_stats()
+            app, stats = own.app_details(), own.admin.app_stats()
             users = "" if stats.total_users is None else f", {stats.total_users} users"
             self.stdout.write(f"The service of {app.name} can be reached{users}.")
             left = self._compare(own, stats.total_users, options["repair"])
@@ -125,7 +125,7 @@ class Command(BaseCommand):
 def _users(own: seconder.Service) -> Iterator[dict[str, Any]]:
     after = None
     while True:
-        page = own.operate("user.list", after=after, most=1000)
+        page = own.admin.operate("user.list", after=after, most=1000)
         yield from page["users"]
         after = page["next"]
         if after is None:

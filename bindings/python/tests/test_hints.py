@@ -1,0 +1,81 @@
+"""Annotations, as frameworks evaluate them."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from pydantic import TypeAdapter
+from test_results import SAMPLES
+
+import seconder
+from seconder import aio, options, records, testing, typed
+from seconder.results import Result
+
+MODULES = [
+    *(seconder, seconder.admin, aio, seconder.callback, seconder.enums, seconder.errors),
+    *(seconder.machines, options, seconder.outcomes, records, seconder.results, testing),
+    *(seconder.totp, typed),
+]
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """The public classes and functions of the modules, and the methods of the classes."""
+    for module in MODULES:
+        for name in dir(module):
+            each = getattr(module, name)
+            if name.startswith("_") or not callable(each):
+                continue
+            if not str(getattr(each, "__module__", "")).startswith("seconder"):
+                continue
+            yield f"{module.__name__}.{name}", each
+            for own in dir(each) if inspect.isclass(each) else ():
+                member = inspect.getattr_static(each, own)
+                member = member.fget if isinstance(member, property) else member
+                member = getattr(member, "__func__", member)
+                if not own.startswith("_") and inspect.isfunction(member):
+                    yield f"{module.__name__}.{name}.{own}", member
+
+
+def test_annotations_of_all_public_names_can_be_evaluated() -> None:
+    found = dict(public())
+    # Decorators of the package, which modules import.
+    own = [name for name in found if name.rpartition(".")[2] in ("guarded", "guarded_class", "opened")]
+    for name in found.keys() - set(own):
+        typing.get_type_hints(found[name])
+    assert len(found) > 250
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)
+def test_a_result_is_a_response_model(sample: Result) -> None:
+    adapter: TypeAdapter[Any] = TypeAdapter(type(sample))
+    assert adapter.validate_json(adapter.dump_json(sample)) == sample
+    assert adapter.json_schema()["title"] == type(sample).__name__
+    app = FastAPI()
+
+    @app.get("/", response_model=type(sample))
+    def get() -> Any:
+        return sample
+
+    assert TestClient(app).get("/").json() == adapter.dump_python(sample, mode="json")
+
+
+def test_an_endpoint_returns_what_a_call_returned() -> None:
+    app = FastAPI()
+    service = seconder.open("sandbox:")
+
+    @app.post("/users")
+    def enrol(email: str) -> seconder.results.UserCreated:
+        return service.create_user(email, "555-010-0123", 1)
+
+    client = TestClient(app)
+    reply = client.post("/users", params={"email": "ada@example.com"}).json()
+    assert reply["user_id"] == 1 and reply["created"] is True
+    shown = client.get("/openapi.json").json()["components"]["schemas"]["UserCreated"]
+    assert shown["properties"]["user_id"] == {"type": "integer", "title": "User Id"}
+    service.close()
