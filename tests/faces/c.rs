@@ -170,7 +170,6 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
     let service = [
         methods("src/service.rs", "Service", |_| true),
         methods("src/service/browsers.rs", "Service", |_| true),
-        methods("src/service/remote_settings.rs", "Service", |_| true),
         methods("src/service/waiting.rs", "Service", |_| true),
         methods("src/service/making.rs", "Service", |_| true),
         methods("src/service/operating.rs", "Service", |_| true),
