@@ -24,6 +24,8 @@ pub mod checks;
 mod decisions;
 pub mod deliver;
 pub mod engine;
+#[cfg(feature = "engine")]
+mod engine_only;
 pub mod error;
 mod ffi;
 pub mod generated;
@@ -51,8 +53,6 @@ pub mod totp;
 pub mod userdata;
 pub mod verifier;
 pub mod waiting;
-#[cfg(feature = "engine")]
-mod within;
 
 /// The types that the header lets many threads use, or read, at once. A type that stops being `Send
 /// + Sync` would break that promise silently, so this makes it a compile error.

@@ -1,7 +1,7 @@
 //! The audit of an engine: what it has decided.
 
 use super::error::seconder_error;
-use super::ffi::{self, Plain, Text, free, pointer, read_handle, with_out, within};
+use super::ffi::{self, Plain, Text, engine_only, free, pointer, read_handle, with_out};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use std::ffi::c_char;
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn seconder_audit(
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within!(audit::audit(service, &ffi::options(options, options_size)?))
+            engine_only!(audit::audit(service, &ffi::options(options, options_size)?))
         })
     }
 }

@@ -2,7 +2,7 @@
 //! list approval requests and answer them, and a sandbox is emptied.
 
 use super::error::seconder_error;
-use super::ffi::{self, Text, free, read_handle, with_optional_out, with_out, within};
+use super::ffi::{self, Text, engine_only, free, read_handle, with_optional_out, with_out};
 use super::generated::check_approval::seconder_approval;
 use super::open::seconder_service;
 use super::status::seconder_status;
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn seconder_register_device(
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within!(engine::register_device(service, user_id, device_type))
+            engine_only!(engine::register_device(service, user_id, device_type))
         })
     }
 }
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn seconder_open_approvals(
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within!(engine::open_approvals(service, device_id, device_secret))
+            engine_only!(engine::open_approvals(service, device_id, device_secret))
         })
     }
 }
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within!(engine::respond_to_approval(
+            engine_only!(engine::respond_to_approval(
                 service,
                 uuid,
                 device_id,
@@ -139,7 +139,9 @@ pub unsafe extern "C" fn seconder_clear_sandbox(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: as the header requires.
-    unsafe { ffi::run(error, || within!(engine::clear_sandbox(ffi::need("service", service)?))) }
+    unsafe {
+        ffi::run(error, || engine_only!(engine::clear_sandbox(ffi::need("service", service)?)))
+    }
 }
 
 /// Copies the database file of an engine in this process, as of one moment, into the new file `path`,
@@ -157,7 +159,9 @@ pub unsafe extern "C" fn seconder_backup(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: as the header requires.
-    unsafe { ffi::run(error, || within!(engine::backup(ffi::need("service", service)?, path))) }
+    unsafe {
+        ffi::run(error, || engine_only!(engine::backup(ffi::need("service", service)?, path)))
+    }
 }
 
 /// The device's id.

@@ -345,13 +345,13 @@ pub fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
     value.map_err(|error| error.of_parameter(name))
 }
 
-/// Calls a function of [`super::within`]. A build without the engine has none of them: it returns an error,
+/// Calls a function of [`super::engine_only`]. A build without the engine has none of them: it returns an error,
 /// so that both builds have one header.
-macro_rules! within {
+macro_rules! engine_only {
     ($module:ident::$function:ident($($argument:expr),*)) => {{
         #[cfg(feature = "engine")]
         {
-            $crate::capi::within::$module::$function($($argument),*)
+            $crate::capi::engine_only::$module::$function($($argument),*)
         }
         #[cfg(not(feature = "engine"))]
         {
@@ -362,7 +362,7 @@ macro_rules! within {
         }
     }};
 }
-pub(super) use within;
+pub(super) use engine_only;
 
 #[cfg(test)]
 mod tests {

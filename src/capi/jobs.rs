@@ -2,7 +2,7 @@
 //! attempt to send one.
 
 use super::error::seconder_error;
-use super::ffi::{self, free, read_handle, with_optional_out, within};
+use super::ffi::{self, engine_only, free, read_handle, with_optional_out};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use std::ffi::{CStr, c_char};
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn seconder_run_jobs(
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within!(jobs::run_jobs(service, Duration::from_millis(budget_ms.into())))
+            engine_only!(jobs::run_jobs(service, Duration::from_millis(budget_ms.into())))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::deliver;
 use super::error::seconder_error;
-use super::ffi::{self, Outcome, Text, free, run, with_out, within};
+use super::ffi::{self, Outcome, Text, engine_only, free, run, with_out};
 use super::generated::open_options::seconder_open_options;
 use super::log::Slot;
 use super::lookup;
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn seconder_api_key(
 ) -> *const c_char {
     let mut key = ptr::null();
     let find = || {
-        key = within!(open::own_key(ffi::need("service", service)?))?;
+        key = engine_only!(open::own_key(ffi::need("service", service)?))?;
         Ok(())
     };
     // SAFETY: as the header requires.

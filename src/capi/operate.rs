@@ -1,7 +1,7 @@
 //! Operations for operators of an engine in this process, called by name.
 
 use super::error::seconder_error;
-use super::ffi::{self, with_out, within};
+use super::ffi::{self, engine_only, with_out};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use super::text::seconder_text;
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn seconder_operate(
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within!(operate::operate(service, operation, parameters))
+            engine_only!(operate::operate(service, operation, parameters))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The parts of functions that work on an engine in this process. A build without the engine leaves them
+//! The parts of functions that need an engine in this process. A build without the engine leaves them
 //! out, and the macro of the same name in [`super::ffi`] returns an error instead.
 
 pub(super) mod audit;
