@@ -1661,7 +1661,7 @@ typedef struct seconder_audit_entry {
     /**
      * When, in milliseconds since the Unix epoch, by the clock of the process that decided.
      */
-    int64_t time;
+    int64_t time_ms;
     /**
      * Distinguishes the decisions of one user and millisecond.
      */
@@ -2025,7 +2025,7 @@ bool seconder_error_timed_out(const struct seconder_error *error);
  * The time to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
  * not known.
  */
-uint64_t seconder_error_retry_after_seconds(const struct seconder_error *error);
+uint64_t seconder_error_retry_after(const struct seconder_error *error);
 
 /**
  * Frees an error. NULL is fine.
@@ -2090,7 +2090,7 @@ void seconder_message_set_provider_id(const struct seconder_message *message,
  * For the deliver function, before it returns SECONDER_OUTCOME_RETRY or
  * SECONDER_OUTCOME_NOT_ATTEMPTED: no other attempt is made earlier than after so many milliseconds. A message whose code has expired by then has failed for good.
  */
-void seconder_message_set_retry_after(const struct seconder_message *message,
+void seconder_message_set_retry_after_ms(const struct seconder_message *message,
                                       uint64_t after_ms);
 
 /**
@@ -2150,7 +2150,7 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
  * For the post function, before it returns SECONDER_OUTCOME_RETRY or SECONDER_OUTCOME_NOT_ATTEMPTED:
  * the callback is not posted again earlier than after so many milliseconds.
  */
-void seconder_signed_callback_set_retry_after(const struct seconder_signed_callback *callback,
+void seconder_signed_callback_set_retry_after_ms(const struct seconder_signed_callback *callback,
                                               uint64_t after_ms);
 
 /**
@@ -3861,12 +3861,12 @@ void seconder_device_free(struct seconder_device *device);
 /**
  * The number of requests.
  */
-size_t seconder_approval_requests_count(const struct seconder_approval_requests *requests);
+size_t seconder_approval_requests_request_count(const struct seconder_approval_requests *requests);
 
 /**
  * The request at `index`, oldest first, owned by `requests`; NULL if `index` is out of range.
  */
-const struct seconder_approval_request *seconder_approval_requests_get(const struct seconder_approval_requests *requests,
+const struct seconder_approval_request *seconder_approval_requests_request(const struct seconder_approval_requests *requests,
                                                                        size_t index);
 
 /**
@@ -3921,7 +3921,7 @@ void seconder_audit_page_free(struct seconder_audit_page *page);
  * them. After `budget_ms` milliseconds, or once the handle is cancelled, no further attempt begins.
  *
  * A message is repeated until its code has expired, and never sent once the code is void: after 2, 4,
- * 8 and so on, at most 60 seconds, or later if seconder_message_set_retry_after() asks for it. A
+ * 8 and so on, at most 60 seconds, or later if seconder_message_set_retry_after_ms() asks for it. A
  * callback is posted again after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours. Each
  * of these waits is up to a quarter shorter or longer.
  *

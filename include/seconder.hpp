@@ -401,7 +401,7 @@ public:
     {
         using Count = std::chrono::seconds::rep;
         return std::chrono::seconds(
-            static_cast<Count>(seconder_error_retry_after_seconds(get())));
+            static_cast<Count>(seconder_error_retry_after(get())));
     }
 
     std::string_view message() const & noexcept { return what(); }
@@ -763,7 +763,7 @@ public:
         if (!provider_id_.empty())
             seconder_message_set_provider_id(message, provider_id_.c_str());
         if (after_)
-            seconder_message_set_retry_after(message, after_ms());
+            seconder_message_set_retry_after_ms(message, after_ms());
         if (!reason_.empty())
             seconder_message_set_reason(message, reason_.c_str());
         return number_;
@@ -771,7 +771,7 @@ public:
     std::int32_t report_to(const seconder_signed_callback *callback) const noexcept
     {
         if (after_)
-            seconder_signed_callback_set_retry_after(callback, after_ms());
+            seconder_signed_callback_set_retry_after_ms(callback, after_ms());
         if (!reason_.empty())
             seconder_signed_callback_set_reason(callback, reason_.c_str());
         return number_;
@@ -2126,8 +2126,8 @@ public:
     /// Oldest first.
     std::vector<const seconder_approval_request *> all() const &
     {
-        return detail::list(get(), seconder_approval_requests_count,
-                            seconder_approval_requests_get);
+        return detail::list(get(), seconder_approval_requests_request_count,
+                            seconder_approval_requests_request);
     }
     std::vector<const seconder_approval_request *> all() const && = delete;
 };

@@ -38,7 +38,7 @@ unsafe impl Plain for seconder_audit_options {}
 #[repr(C)]
 pub struct seconder_audit_entry {
     /// When, in milliseconds since the Unix epoch, by the clock of the process that decided.
-    pub time: i64,
+    pub time_ms: i64,
     /// Distinguishes the decisions of one user and millisecond.
     pub nonce: i64,
     /// The application.

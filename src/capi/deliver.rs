@@ -111,7 +111,7 @@ pub unsafe extern "C" fn seconder_message_set_provider_id(
 /// For the deliver function, before it returns SECONDER_OUTCOME_RETRY or
 /// SECONDER_OUTCOME_NOT_ATTEMPTED: no other attempt is made earlier than after so many milliseconds. A message whose code has expired by then has failed for good.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_message_set_retry_after(
+pub extern "C" fn seconder_message_set_retry_after_ms(
     message: Option<&seconder_message>,
     after_ms: u64,
 ) {

@@ -185,7 +185,7 @@ pub extern "C" fn seconder_device_free(device: Option<Box<seconder_device>>) {
 
 /// The number of requests.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_requests_count(
+pub extern "C" fn seconder_approval_requests_request_count(
     requests: Option<&seconder_approval_requests>,
 ) -> usize {
     read_handle(requests, |requests| requests.shown.len())
@@ -193,7 +193,7 @@ pub extern "C" fn seconder_approval_requests_count(
 
 /// The request at `index`, oldest first, owned by `requests`; NULL if `index` is out of range.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_requests_get(
+pub extern "C" fn seconder_approval_requests_request(
     requests: Option<&seconder_approval_requests>,
     index: usize,
 ) -> *const seconder_approval_request {

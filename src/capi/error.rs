@@ -231,7 +231,7 @@ pub extern "C" fn seconder_error_timed_out(error: Option<&seconder_error>) -> bo
 /// The time to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
 /// not known.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_retry_after_seconds(error: Option<&seconder_error>) -> u64 {
+pub extern "C" fn seconder_error_retry_after(error: Option<&seconder_error>) -> u64 {
     read_handle(error, |error| error.retry_after_seconds)
 }
 

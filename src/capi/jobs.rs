@@ -26,7 +26,7 @@ pub struct seconder_jobs_run {
 /// them. After `budget_ms` milliseconds, or once the handle is cancelled, no further attempt begins.
 ///
 /// A message is repeated until its code has expired, and never sent once the code is void: after 2, 4,
-/// 8 and so on, at most 60 seconds, or later if seconder_message_set_retry_after() asks for it. A
+/// 8 and so on, at most 60 seconds, or later if seconder_message_set_retry_after_ms() asks for it. A
 /// callback is posted again after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours. Each
 /// of these waits is up to a quarter shorter or longer.
 ///

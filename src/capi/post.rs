@@ -126,7 +126,7 @@ pub extern "C" fn seconder_signed_callback_header_value(
 /// For the post function, before it returns SECONDER_OUTCOME_RETRY or SECONDER_OUTCOME_NOT_ATTEMPTED:
 /// the callback is not posted again earlier than after so many milliseconds.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_signed_callback_set_retry_after(
+pub extern "C" fn seconder_signed_callback_set_retry_after_ms(
     callback: Option<&seconder_signed_callback>,
     after_ms: u64,
 ) {

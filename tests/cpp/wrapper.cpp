@@ -402,7 +402,7 @@ static void the_audit_is_read_page_by_page(const std::string &folder)
     do {
         const AuditPage page = service.audit(options);
         for (const seconder_audit_entry *entry : page.entries()) {
-            CHECK(entry->user_id == id && entry->time > 0 && entry->times == 1);
+            CHECK(entry->user_id == id && entry->time_ms > 0 && entry->times == 1);
             verdicts.emplace_back(entry->verdict);
         }
         options.after = page.next();

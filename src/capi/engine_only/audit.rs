@@ -55,7 +55,7 @@ fn show(entry: &AuditEntry, texts: &mut Vec<Text>) -> seconder_audit_entry {
         start
     };
     seconder_audit_entry {
-        time: entry.time,
+        time_ms: entry.time,
         nonce: entry.nonce,
         app_id: entry.app_id,
         user_id: entry.user_id.unwrap_or_default(),
