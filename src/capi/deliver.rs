@@ -2,7 +2,6 @@
 
 use super::ffi::{Text, read_handle};
 use super::jobs::{self, Details};
-use super::userdata::Userdata;
 use std::ffi::{c_char, c_void};
 
 /// A message to a phone. It is valid until the deliver function returns.
@@ -35,23 +34,6 @@ pub struct seconder_message {
 pub type seconder_deliver = Option<
     unsafe extern "C" fn(message: *const seconder_message, deliver_userdata: *mut c_void) -> i32,
 >;
-
-/// A deliver function with its userdata.
-pub(super) struct ByFunction {
-    pub(super) deliver: seconder_deliver,
-    pub(super) userdata: Userdata,
-}
-
-impl ByFunction {
-    pub(super) fn new(deliver: seconder_deliver, userdata: Userdata) -> ByFunction {
-        ByFunction { deliver, userdata }
-    }
-
-    /// This, unless the function is NULL.
-    pub(super) fn given(self) -> Option<ByFunction> {
-        self.deliver.is_some().then_some(self)
-    }
-}
 
 /// Identifies the message: 16 hexadecimal digits. It is the same in each attempt to send the message,
 /// so that a provider can recognise one that it has accepted before. NULL only for a NULL argument.

@@ -1,15 +1,12 @@
 //! Opening a service, and the version and the parts of the library.
 
-use super::deliver;
 use super::error::seconder_error;
 use super::ffi::{self, Outcome, Text, engine_only, free, run, with_out};
 use super::generated::open_options::seconder_open_options;
 use super::log::Slot;
-use super::lookup;
-use super::post;
 use super::settings;
 use super::status::{SECONDER_OK, seconder_status};
-use super::userdata::Userdata;
+use super::userdata::ByFunction;
 use crate::model::ApiKey;
 use crate::{Canceller, Scheme, Service};
 use std::ffi::{CStr, c_char};
@@ -104,15 +101,15 @@ pub unsafe extern "C" fn seconder_open(
     // fail, so that it is freed exactly once in any case.
     unsafe {
         let (options, rest) = ffi::sized_and_rest("options_size", options, options_size);
-        let userdata = Userdata::new(options.deliver_userdata, options.deliver_userdata_free);
-        let deliver = deliver::ByFunction::new(options.deliver, userdata);
-        let userdata = Userdata::new(options.post_userdata, options.post_userdata_free);
-        let post = post::ByFunction::new(options.post, userdata);
-        let userdata = Userdata::new(options.lookup_userdata, options.lookup_userdata_free);
-        let lookup = lookup::ByFunction::new(options.lookup, userdata);
+        let o = &options;
+        let functions = (
+            ByFunction::new(o.deliver, o.deliver_userdata, o.deliver_userdata_free),
+            ByFunction::new(o.post, o.post_userdata, o.post_userdata_free),
+            ByFunction::new(o.lookup, o.lookup_userdata, o.lookup_userdata_free),
+        );
         with_out(out, error, move || {
             rest?;
-            let service = settings::open(url, api_key, &options, (deliver, post, lookup))?;
+            let service = settings::open(url, api_key, &options, functions)?;
             seconder_service::opened(url, &service)
         })
     }

@@ -2,7 +2,6 @@
 
 use super::ffi::{Text, read_handle};
 use super::jobs::{self, Details};
-use super::userdata::Userdata;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
@@ -32,23 +31,6 @@ pub type seconder_post = Option<
         post_userdata: *mut c_void,
     ) -> i32,
 >;
-
-/// A post function with its userdata.
-pub(super) struct ByFunction {
-    pub(super) post: seconder_post,
-    pub(super) userdata: Userdata,
-}
-
-impl ByFunction {
-    pub(super) fn new(post: seconder_post, userdata: Userdata) -> ByFunction {
-        ByFunction { post, userdata }
-    }
-
-    /// This, unless the function is NULL.
-    pub(super) fn given(self) -> Option<ByFunction> {
-        self.post.is_some().then_some(self)
-    }
-}
 
 /// The method to send the callback by, "POST" or "GET" (the option `callback_method`). NULL only for a
 /// NULL argument.
