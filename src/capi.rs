@@ -2,12 +2,13 @@
 //!
 //! A function here reads C's arguments, builds the call of [`crate::calls`] from them and leaves
 //! the rest to the library. [`generated`] holds the functions of the calls, which tools/generate
-//! writes. [`ffi`] holds what they all share: one wrapper that catches panics and reports errors,
+//! writes. `ffi` holds what they all share: one wrapper that catches panics and reports errors,
 //! and one conversion for each kind of argument. Whole logins are in the crate `seconder-c`, which uses [`shared`].
 
 #![allow(unsafe_code, reason = "the header states what Rust's types cannot express")]
 #![allow(non_camel_case_types, reason = "types are named as C programs see them")]
 #![allow(clippy::missing_safety_doc, reason = "the header states the requirements on callers once")]
+#![allow(rustdoc::broken_intra_doc_links, reason = "what C has in brackets is no link")]
 #![allow(
     clippy::too_many_arguments,
     reason = "the interface's parameters, options and out arguments"

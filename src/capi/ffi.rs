@@ -198,7 +198,7 @@ pub(super) unsafe fn inputs<T: Input>(
 /// The texts of a list.
 ///
 /// # Safety
-/// As for [`list`], and each is as for [`text_if`].
+/// As for `list`, and each is as for [`text_if`].
 pub unsafe fn texts<'a>(
     names: [&'static str; 2],
     texts: *const *const c_char,
