@@ -4,6 +4,9 @@
 //! the rest to the library. [`generated`] holds the functions of the calls, which tools/generate
 //! writes. `ffi` holds what they all share: one wrapper that catches panics and reports errors,
 //! and one conversion for each kind of argument. Whole logins are in the crate `seconder-c`, which uses [`shared`].
+//!
+//! A field of a handle that has documentation is read by a function of its name, which is generated too, in C and
+//! C++; so is the function that frees a handle with the attribute `c(freed = "…")`.
 
 #![allow(unsafe_code, reason = "the header states what Rust's types cannot express")]
 #![allow(non_camel_case_types, reason = "types are named as C programs see them")]

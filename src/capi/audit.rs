@@ -1,11 +1,11 @@
 //! The audit of an engine: what it has decided.
 
 use super::error::seconder_error;
-use super::ffi::{self, Plain, Text, engine_only, free, pointer, read_handle, with_out};
+use super::ffi::{self, Plain, Text, engine_only, with_out};
+use super::items::{Item, Items};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use std::ffi::c_char;
-use std::ptr;
 
 /// Options of seconder_audit(): which decisions to read.
 #[derive(Clone, Copy)]
@@ -67,18 +67,18 @@ pub struct seconder_audit_entry {
     pub operator_name: *const c_char,
 }
 
+// SAFETY: its pointers come from `keep`.
+unsafe impl Item for seconder_audit_entry {}
+
 /// A page of decisions, the latest first.
+#[cfg_attr(false, c(freed = "a page of seconder_audit()"))]
 pub struct seconder_audit_page {
-    pub(super) entries: Vec<seconder_audit_entry>,
-    /// Owns the texts that the pointers of `entries` point into.
-    pub(super) _texts: Vec<Text>,
+    /// The decisions, the latest first. There may be none although more follow.
+    pub(super) entries: Items<seconder_audit_entry>,
+    /// The value to pass as `after` to read on. `None` at the end.
+    #[cfg_attr(false, cpp(by_hand))]
     pub(super) next: Option<Text>,
 }
-
-// SAFETY: the pointers point into the texts beside them, which never change.
-unsafe impl Send for seconder_audit_page {}
-// SAFETY: as above.
-unsafe impl Sync for seconder_audit_page {}
 
 /// Reads what an engine in this process has decided, the latest first, page by page: the audit.
 ///
@@ -103,31 +103,4 @@ pub unsafe extern "C" fn seconder_audit(
             engine_only!(audit::audit(service, &ffi::options(options, options_size)?))
         })
     }
-}
-
-/// The number of decisions on the page.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_audit_page_entry_count(page: Option<&seconder_audit_page>) -> usize {
-    read_handle(page, |page| page.entries.len())
-}
-
-/// The decision at `index`, the latest first, owned by `page`; NULL if `index` is out of range.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_audit_page_entry(
-    page: Option<&seconder_audit_page>,
-    index: usize,
-) -> *const seconder_audit_entry {
-    read_handle(page, |page| page.entries.get(index).map_or(ptr::null(), ptr::from_ref))
-}
-
-/// The value to pass as `after` to read on, owned by `page`. NULL at the end.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_audit_page_next(page: Option<&seconder_audit_page>) -> *const c_char {
-    read_handle(page, |page| pointer(&page.next))
-}
-
-/// Frees a page of seconder_audit(). NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_audit_page_free(page: Option<Box<seconder_audit_page>>) {
-    free(page);
 }

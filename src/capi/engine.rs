@@ -2,16 +2,19 @@
 //! list approval requests and answer them, and a sandbox is emptied.
 
 use super::error::seconder_error;
-use super::ffi::{self, Text, engine_only, free, read_handle, with_optional_out, with_out};
+use super::ffi::{self, Text, engine_only, with_optional_out, with_out};
 use super::generated::check_approval::seconder_approval;
+use super::items::{Item, Items};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use std::ffi::c_char;
-use std::ptr;
 
 /// A device that was registered for a user, with what it needs to answer approval requests.
+#[cfg_attr(false, c(freed = "the reply of seconder_register_device(), and wipes the secret"))]
 pub struct seconder_device {
+    /// The device's id.
     pub(super) id: u64,
+    /// The secret that authenticates the device. It is provided only once: store it on the device.
     pub(super) secret: Text,
 }
 
@@ -30,17 +33,15 @@ pub struct seconder_approval_request {
     pub number_digits: u32,
 }
 
-/// The requests that a device's user can still answer.
-pub struct seconder_approval_requests {
-    pub(super) shown: Vec<seconder_approval_request>,
-    /// Owns the texts that the pointers of `shown` point into.
-    pub(super) _texts: Vec<Text>,
-}
+// SAFETY: its pointers come from `keep`.
+unsafe impl Item for seconder_approval_request {}
 
-// SAFETY: the pointers point into the texts beside them, which never change.
-unsafe impl Send for seconder_approval_requests {}
-// SAFETY: as above.
-unsafe impl Sync for seconder_approval_requests {}
+/// The requests that a device's user can still answer.
+#[cfg_attr(false, c(freed = "the reply of seconder_open_approvals()"))]
+pub struct seconder_approval_requests {
+    /// The requests, oldest first.
+    pub(super) requests: Items<seconder_approval_request>,
+}
 
 /// Registers a device for a user, with an engine in this process (interface 2.2).
 ///
@@ -162,48 +163,4 @@ pub unsafe extern "C" fn seconder_backup(
     unsafe {
         ffi::run(error, || engine_only!(engine::backup(ffi::need("service", service)?, path)))
     }
-}
-
-/// The device's id.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_id(device: Option<&seconder_device>) -> u64 {
-    read_handle(device, |device| device.id)
-}
-
-/// The secret that authenticates the device, owned by `device`. It is provided only once: store it
-/// on the device. NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_secret(device: Option<&seconder_device>) -> *const c_char {
-    read_handle(device, |device| device.secret.as_ptr())
-}
-
-/// Frees the reply of seconder_register_device(), and wipes the secret. NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_free(device: Option<Box<seconder_device>>) {
-    free(device);
-}
-
-/// The number of requests.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_requests_request_count(
-    requests: Option<&seconder_approval_requests>,
-) -> usize {
-    read_handle(requests, |requests| requests.shown.len())
-}
-
-/// The request at `index`, oldest first, owned by `requests`; NULL if `index` is out of range.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_requests_request(
-    requests: Option<&seconder_approval_requests>,
-    index: usize,
-) -> *const seconder_approval_request {
-    read_handle(requests, |requests| requests.shown.get(index).map_or(ptr::null(), ptr::from_ref))
-}
-
-/// Frees the reply of seconder_open_approvals(). NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_requests_free(
-    requests: Option<Box<seconder_approval_requests>>,
-) {
-    free(requests);
 }

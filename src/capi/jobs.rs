@@ -2,7 +2,7 @@
 //! attempt to send one.
 
 use super::error::seconder_error;
-use super::ffi::{self, engine_only, free, read_handle, with_optional_out};
+use super::ffi::{self, engine_only, with_optional_out};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use std::ffi::{CStr, c_char};
@@ -10,10 +10,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The result of seconder_run_jobs().
+#[cfg_attr(false, c(freed = "the reply of seconder_run_jobs()"))]
 pub struct seconder_jobs_run {
+    /// The number of messages and callbacks that were sent.
     pub(super) sent: u32,
+    /// The number of messages and callbacks that have to wait for another attempt.
     pub(super) waiting: u32,
+    /// The number of messages and callbacks that failed for good.
     pub(super) failed: u32,
+    /// True if the budget was used up, or the handle was cancelled, so that there may be more to send at
+    /// once.
     pub(super) more: bool,
 }
 
@@ -48,37 +54,6 @@ pub unsafe extern "C" fn seconder_run_jobs(
             engine_only!(jobs::run_jobs(service, Duration::from_millis(budget_ms.into())))
         })
     }
-}
-
-/// The number of messages and callbacks that were sent.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_sent(run: Option<&seconder_jobs_run>) -> u32 {
-    read_handle(run, |run| run.sent)
-}
-
-/// The number of messages and callbacks that have to wait for another attempt.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_waiting(run: Option<&seconder_jobs_run>) -> u32 {
-    read_handle(run, |run| run.waiting)
-}
-
-/// The number of messages and callbacks that failed for good.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_failed(run: Option<&seconder_jobs_run>) -> u32 {
-    read_handle(run, |run| run.failed)
-}
-
-/// Returns whether the budget was used up, or the handle was cancelled, so that there may be more to send at
-/// once.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_more(run: Option<&seconder_jobs_run>) -> bool {
-    read_handle(run, |run| run.more)
-}
-
-/// Frees the reply of seconder_run_jobs(). NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_free(run: Option<Box<seconder_jobs_run>>) {
-    free(run);
 }
 
 /// Details of an attempt that a function of the program reports, besides the number that it returns.

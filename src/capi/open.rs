@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 pub struct seconder_service {
     pub(super) service: Service,
     canceller: Canceller,
-    /// The URL of a remote service, to which offline logins belong.
+    // The URL of a remote service, to which offline logins belong.
     remote_url: Option<Arc<str>>,
     pub(super) log: Arc<Slot>,
     // NUL-terminated copies of an engine's keys, made on first use: most programs never read any. Those that

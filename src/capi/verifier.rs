@@ -2,7 +2,7 @@
 
 use super::callback::{self, seconder_callback, seconder_event};
 use super::error::seconder_error;
-use super::ffi::{self, Outcome, Plain, Text, free, with_out};
+use super::ffi::{self, Outcome, Plain, Text, with_out};
 use super::names::{self, seconder_names};
 use super::status::{SECONDER_NO, SECONDER_YES, seconder_status};
 use super::text::seconder_text;
@@ -82,6 +82,7 @@ pub struct seconder_verifier_options {
 unsafe impl Plain for seconder_verifier_options {}
 
 /// Verifies callbacks. Create one, keep it, and share it between threads.
+#[cfg_attr(false, c(freed = "a verifier. The last call with it must have returned"))]
 pub struct seconder_verifier {
     verifier: Verifier,
 }
@@ -225,10 +226,4 @@ pub unsafe extern "C" fn seconder_verifier_parameters(
             Ok(seconder_text::new(&Value::Object(parameters).to_string()))
         })
     }
-}
-
-/// Frees a verifier. The last call with it must have returned. NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_verifier_free(verifier: Option<Box<seconder_verifier>>) {
-    free(verifier);
 }

@@ -27,7 +27,7 @@ static_assert(is_owner<ApprovalCreated>() && is_owner<Approval>() && is_owner<Ev
 static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>());
 static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
 static_assert(is_owner<ApprovalRequests>() && is_owner<Verifier>() && is_owner<Totp>());
-static_assert(is_owner<AuditPage>());
+static_assert(is_owner<AuditPage>() && is_owner<JobsRun>());
 static_assert(std::is_nothrow_copy_constructible_v<Error>);
 static_assert(!std::is_constructible_v<bool, Approval>, "an approval must not convert to bool");
 
@@ -372,11 +372,12 @@ static void messages_are_sent_again(const std::string &folder)
     ids.clear();
     outcomes = {Outcome::sent("SM-1"), Outcome::ambiguous("the connection was lost")};
     service.request_sms(id);
-    CHECK(service.run_jobs(std::chrono::milliseconds(0)).more);
+    CHECK(service.run_jobs(std::chrono::milliseconds(0)).more());
     for (int tries = 0; !outcomes.empty(); ++tries) {
         CHECK(tries < 1200);
         const JobsRun run = service.run_jobs();
-        CHECK(run.sent == (outcomes.empty() ? 1 : 0) && run.waiting == 0 && run.failed == 0);
+        CHECK(run.sent() == (outcomes.empty() ? 1 : 0));
+        CHECK(run.waiting() == 0 && run.failed() == 0);
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     CHECK(ids.size() == 2 && ids[0] == ids[1]);
@@ -552,7 +553,7 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     CHECK(pending.seconds_to_expire() == 86400 && !pending.created_at().empty());
 
     const ApprovalRequests open = service.open_approvals(device.id(), device.secret());
-    CHECK(open.all().size() == 1 && open.all()[0]->uuid == created.uuid());
+    CHECK(open.requests().size() == 1 && open.requests()[0]->uuid == created.uuid());
     const Approval answered =
         service.respond_to_approval(created.uuid(), device.id(), device.secret(), "approve");
     CHECK(answered.approved_by(id) && !answered.approved_by(id + 1) && !answered.approved_by(0));

@@ -2,6 +2,7 @@
 
 use crate::capi::audit::{seconder_audit_entry, seconder_audit_options, seconder_audit_page};
 use crate::capi::ffi::{self, Outcome, Text, named, number_if};
+use crate::capi::items::{Items, MadeOf, Texts};
 use crate::capi::open::seconder_service;
 use crate::engine::{AuditEntry, AuditFilter, Engine};
 use crate::model::UserId;
@@ -41,32 +42,26 @@ pub(crate) unsafe fn audit(
     let most = most.map_or(MOST, |most| u32::try_from(most).unwrap_or(u32::MAX));
     let read = |engine: &Engine| engine.audit(&filter, after, most);
     let page = service.service.with_engine("audit", user_id, read)?;
-    let mut texts = Vec::new();
-    let entries = page.entries.iter().map(|entry| show(entry, &mut texts)).collect();
-    let next = Text::of(page.next.as_deref());
-    Ok(seconder_audit_page { entries, _texts: texts, next })
+    let (entries, next) = (Items::new(&page.entries), Text::of(page.next.as_deref()));
+    Ok(seconder_audit_page { entries, next })
 }
 
-fn show(entry: &AuditEntry, texts: &mut Vec<Text>) -> seconder_audit_entry {
-    let mut keep = |text: Option<&str>| {
-        let Some(text) = text.map(Text::new) else { return std::ptr::null() };
-        let start = text.as_ptr();
-        texts.push(text);
-        start
-    };
-    seconder_audit_entry {
-        time_ms: entry.time,
-        nonce: entry.nonce,
-        app_id: entry.app_id,
-        user_id: entry.user_id.unwrap_or_default(),
-        times: entry.times.into(),
-        call: keep(Some(&entry.call)),
-        verdict: keep(Some(&entry.verdict)),
-        reason: keep(entry.reason.as_deref()),
-        factor: keep(entry.factor.as_deref()),
-        number: keep(entry.number.as_deref()),
-        user_ip: keep(entry.user_ip.as_deref()),
-        over_limit: keep(entry.over_limit.as_deref()),
-        operator_name: keep(entry.operator_name.as_deref()),
+impl MadeOf<AuditEntry> for seconder_audit_entry {
+    fn new(entry: &AuditEntry, texts: &mut Texts) -> seconder_audit_entry {
+        seconder_audit_entry {
+            time_ms: entry.time,
+            nonce: entry.nonce,
+            app_id: entry.app_id,
+            user_id: entry.user_id.unwrap_or_default(),
+            times: entry.times.into(),
+            call: texts.keep(Some(&entry.call)),
+            verdict: texts.keep(Some(&entry.verdict)),
+            reason: texts.keep(entry.reason.as_deref()),
+            factor: texts.keep(entry.factor.as_deref()),
+            number: texts.keep(entry.number.as_deref()),
+            user_ip: texts.keep(entry.user_ip.as_deref()),
+            over_limit: texts.keep(entry.over_limit.as_deref()),
+            operator_name: texts.keep(entry.operator_name.as_deref()),
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::capi::engine::{seconder_approval_request, seconder_approval_requests, seconder_device};
 use crate::capi::ffi::{self, Outcome, Text, named};
 use crate::capi::generated::check_approval::seconder_approval;
+use crate::capi::items::{Items, MadeOf, Texts};
 use crate::capi::open::seconder_service;
 use crate::capi::status::SECONDER_FOREVER;
 use crate::engine::{ApprovalRequest, DeviceType, Engine, RespondToApproval};
@@ -42,26 +43,21 @@ pub(crate) unsafe fn open_approvals(
     let secret = unsafe { ffi::value("device_secret", device_secret) }?;
     let list = |engine: &Engine| engine.open_approvals(device_id, &secret);
     let open = service.service.with_engine("open_approvals", None, list)?;
-    let mut texts = Vec::new();
-    let shown = open.iter().map(|request| show(request, &mut texts)).collect();
-    Ok(seconder_approval_requests { shown, _texts: texts })
+    Ok(seconder_approval_requests { requests: Items::new(&open) })
 }
 
-fn show(request: &ApprovalRequest, texts: &mut Vec<Text>) -> seconder_approval_request {
-    let mut keep = |text: &str| {
-        let text = Text::new(text);
-        let start = text.as_ptr();
-        texts.push(text);
-        start
-    };
-    seconder_approval_request {
-        uuid: keep(request.uuid.as_str()),
-        message: keep(&request.message),
-        details: keep(&Value::Object(request.details.clone()).to_string()),
-        expires_at: request
-            .expires_at
-            .map_or(SECONDER_FOREVER, |at| i64::try_from(at).unwrap_or(i64::MAX)),
-        number_digits: u32::try_from(request.number_digits).unwrap_or(u32::MAX),
+impl MadeOf<ApprovalRequest> for seconder_approval_request {
+    fn new(request: &ApprovalRequest, texts: &mut Texts) -> seconder_approval_request {
+        let details = Value::Object(request.details.clone()).to_string();
+        seconder_approval_request {
+            uuid: texts.keep(Some(request.uuid.as_str())),
+            message: texts.keep(Some(&request.message)),
+            details: texts.keep(Some(&details)),
+            expires_at: request
+                .expires_at
+                .map_or(SECONDER_FOREVER, |at| i64::try_from(at).unwrap_or(i64::MAX)),
+            number_digits: u32::try_from(request.number_digits).unwrap_or(u32::MAX),
+        }
     }
 }
 
