@@ -18,7 +18,12 @@
 )]
 #![cfg_attr(
     not(feature = "engine"),
-    allow(dead_code, reason = "what only an engine uses stays in the header")
+    allow(
+        dead_code,
+        unused_imports,
+        unused_variables,
+        reason = "what only an engine uses stays in the header"
+    )
 )]
 
 pub mod approvals;

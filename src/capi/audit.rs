@@ -2,10 +2,21 @@
 
 use super::error::seconder_error;
 use super::ffi::{self, Plain, Text, engine_only, with_out};
+#[cfg(feature = "engine")]
+use super::ffi::{named, number_if};
 use super::items::{Item, Items};
+#[cfg(feature = "engine")]
+use super::items::{MadeOf, Texts};
 use super::open::seconder_service;
 use super::status::seconder_status;
+#[cfg(feature = "engine")]
+use crate::engine::{AuditEntry, AuditFilter, Engine};
+#[cfg(feature = "engine")]
+use crate::model::UserId;
 use std::ffi::c_char;
+
+/// The most decisions of a page, by default.
+const MOST: u32 = 100;
 
 /// Options of seconder_audit(): which decisions to read.
 #[derive(Clone, Copy)]
@@ -70,6 +81,27 @@ pub struct seconder_audit_entry {
 // SAFETY: its pointers come from `keep`.
 unsafe impl Item for seconder_audit_entry {}
 
+#[cfg(feature = "engine")]
+impl MadeOf<AuditEntry> for seconder_audit_entry {
+    fn new(entry: &AuditEntry, texts: &mut Texts) -> seconder_audit_entry {
+        seconder_audit_entry {
+            time_ms: entry.time,
+            nonce: entry.nonce,
+            app_id: entry.app_id,
+            user_id: entry.user_id.unwrap_or_default(),
+            times: entry.times.into(),
+            call: texts.keep(Some(&entry.call)),
+            verdict: texts.keep(Some(&entry.verdict)),
+            reason: texts.keep(entry.reason.as_deref()),
+            factor: texts.keep(entry.factor.as_deref()),
+            number: texts.keep(entry.number.as_deref()),
+            user_ip: texts.keep(entry.user_ip.as_deref()),
+            over_limit: texts.keep(entry.over_limit.as_deref()),
+            operator_name: texts.keep(entry.operator_name.as_deref()),
+        }
+    }
+}
+
 /// A page of decisions, the latest first.
 #[cfg_attr(false, c(freed = "a page of seconder_audit()"))]
 pub struct seconder_audit_page {
@@ -99,8 +131,29 @@ pub unsafe extern "C" fn seconder_audit(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            engine_only!(audit::audit(service, &ffi::options(options, options_size)?))
+            engine_only!(service, |handle| {
+                let options = ffi::options(options, options_size)?;
+                handle.service.require_engine()?;
+                let user_id = number_if(options.user_id).map(UserId::try_from).transpose();
+                let user_id = named("user_id", user_id)?;
+                let filter = AuditFilter {
+                    user_id,
+                    since: number_if(options.since),
+                    until: number_if(options.until),
+                    verdict: ffi::text_if("verdict", options.verdict)?.map(str::to_owned),
+                    call: ffi::text_if("call", options.call)?.map(str::to_owned),
+                    user_ip: ffi::address("user_ip", options.user_ip)?,
+                    operator_name: ffi::text_if("operator_name", options.operator_name)?
+                        .map(str::to_owned),
+                };
+                let after = ffi::text_if("after", options.after)?;
+                let most = number_if(options.most)
+                    .map_or(MOST, |most| most.try_into().unwrap_or(u32::MAX));
+                let read = |engine: &Engine| engine.audit(&filter, after, most);
+                let page = handle.service.with_engine("audit", user_id, read)?;
+                let (entries, next) = (Items::new(&page.entries), Text::of(page.next.as_deref()));
+                Ok(seconder_audit_page { entries, next })
+            })
         })
     }
 }

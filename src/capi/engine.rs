@@ -2,12 +2,24 @@
 //! list approval requests and answer them, and a sandbox is emptied.
 
 use super::error::seconder_error;
+#[cfg(feature = "engine")]
+use super::ffi::named;
 use super::ffi::{self, Text, engine_only, with_optional_out, with_out};
 use super::generated::check_approval::seconder_approval;
 use super::items::{Item, Items};
+#[cfg(feature = "engine")]
+use super::items::{MadeOf, Texts};
 use super::open::seconder_service;
-use super::status::seconder_status;
+use super::status::{SECONDER_FOREVER, seconder_status};
+#[cfg(feature = "engine")]
+use crate::engine::{ApprovalRequest, DeviceType, Engine, RespondToApproval};
+#[cfg(feature = "engine")]
+use crate::model::{DeviceId, Secret, UserId};
+#[cfg(feature = "engine")]
+use serde_json::Value;
 use std::ffi::c_char;
+#[cfg(feature = "engine")]
+use std::path::Path;
 
 /// A device that was registered for a user, with what it needs to answer approval requests.
 #[cfg_attr(false, c(freed = "the reply of seconder_register_device(), and wipes the secret"))]
@@ -36,6 +48,22 @@ pub struct seconder_approval_request {
 // SAFETY: its pointers come from `keep`.
 unsafe impl Item for seconder_approval_request {}
 
+#[cfg(feature = "engine")]
+impl MadeOf<ApprovalRequest> for seconder_approval_request {
+    fn new(request: &ApprovalRequest, texts: &mut Texts) -> seconder_approval_request {
+        let details = Value::Object(request.details.clone()).to_string();
+        seconder_approval_request {
+            uuid: texts.keep(Some(request.uuid.as_str())),
+            message: texts.keep(Some(&request.message)),
+            details: texts.keep(Some(&details)),
+            expires_at: request
+                .expires_at
+                .map_or(SECONDER_FOREVER, |at| i64::try_from(at).unwrap_or(i64::MAX)),
+            number_digits: u32::try_from(request.number_digits).unwrap_or(u32::MAX),
+        }
+    }
+}
+
 /// The requests that a device's user can still answer.
 #[cfg_attr(false, c(freed = "the reply of seconder_open_approvals()"))]
 pub struct seconder_approval_requests {
@@ -60,8 +88,18 @@ pub unsafe extern "C" fn seconder_register_device(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            engine_only!(engine::register_device(service, user_id, device_type))
+            engine_only!(service, |handle| {
+                handle.service.require_engine()?;
+                let user_id = named("user_id", UserId::try_from(user_id))?;
+                let kind = ffi::text("device_type", device_type)?;
+                let register = |engine: &Engine| {
+                    engine.register_device(user_id, DeviceType::named(kind, engine.names())?)
+                };
+                let service = &handle.service;
+                let device = service.with_engine("register_device", Some(user_id), register)?;
+                let secret = Text::new(device.secret.expose());
+                Ok(seconder_device { id: device.device_id.get(), secret })
+            })
         })
     }
 }
@@ -84,8 +122,14 @@ pub unsafe extern "C" fn seconder_open_approvals(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            engine_only!(engine::open_approvals(service, device_id, device_secret))
+            engine_only!(service, |handle| {
+                handle.service.require_engine()?;
+                let device_id = named("device_id", DeviceId::try_from(device_id))?;
+                let secret = ffi::value("device_secret", device_secret)?;
+                let list = |engine: &Engine| engine.open_approvals(device_id, &secret);
+                let open = handle.service.with_engine("open_approvals", None, list)?;
+                Ok(seconder_approval_requests { requests: Items::new(&open) })
+            })
         })
     }
 }
@@ -116,15 +160,18 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
     // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            engine_only!(engine::respond_to_approval(
-                service,
-                uuid,
-                device_id,
-                device_secret,
-                response,
-                number
-            ))
+            engine_only!(service, |handle| {
+                handle.service.require_engine()?;
+                let response = RespondToApproval {
+                    uuid: ffi::value("uuid", uuid)?,
+                    device_id: named("device_id", DeviceId::try_from(device_id))?,
+                    device_secret: ffi::value("device_secret", device_secret)?,
+                    response: ffi::value("response", response)?,
+                    number: ffi::text_if("number", number)?.map(Secret::new),
+                };
+                let respond = |engine: &Engine| engine.respond_to_approval(&response);
+                Ok(handle.service.with_engine("respond_to_approval", None, respond)?.into())
+            })
         })
     }
 }
@@ -141,7 +188,11 @@ pub unsafe extern "C" fn seconder_clear_sandbox(
 ) -> seconder_status {
     // SAFETY: as the header requires.
     unsafe {
-        ffi::run(error, || engine_only!(engine::clear_sandbox(ffi::need("service", service)?)))
+        ffi::run(error, || {
+            engine_only!(service, |handle| {
+                Ok(handle.service.with_engine("clear_sandbox", None, Engine::clear_sandbox)?)
+            })
+        })
     }
 }
 
@@ -161,6 +212,13 @@ pub unsafe extern "C" fn seconder_backup(
 ) -> seconder_status {
     // SAFETY: as the header requires.
     unsafe {
-        ffi::run(error, || engine_only!(engine::backup(ffi::need("service", service)?, path)))
+        ffi::run(error, || {
+            engine_only!(service, |handle| {
+                handle.service.require_engine()?;
+                let path = Path::new(ffi::text("path", path)?);
+                let copy = |engine: &Engine| engine.backup(path, |_, _| {});
+                Ok(handle.service.with_engine("backup", None, copy)?)
+            })
+        })
     }
 }

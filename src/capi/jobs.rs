@@ -2,9 +2,11 @@
 //! attempt to send one.
 
 use super::error::seconder_error;
-use super::ffi::{self, engine_only, with_optional_out};
+use super::ffi::{engine_only, with_optional_out};
 use super::open::seconder_service;
 use super::status::seconder_status;
+#[cfg(feature = "engine")]
+use crate::engine::Engine;
 use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -50,8 +52,13 @@ pub unsafe extern "C" fn seconder_run_jobs(
     // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            engine_only!(jobs::run_jobs(service, Duration::from_millis(budget_ms.into())))
+            engine_only!(service, |handle| {
+                let budget = Duration::from_millis(budget_ms.into());
+                let run = |engine: &Engine| engine.run_jobs(budget);
+                let run = handle.service.with_engine("run_jobs", None, run)?;
+                let (sent, waiting, failed) = (run.sent, run.waiting, run.failed);
+                Ok(seconder_jobs_run { sent, waiting, failed, more: run.more })
+            })
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::model::ApiKey;
 use crate::{Canceller, Scheme, Service};
 use std::ffi::{CStr, c_char};
 use std::ptr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A service: an engine in this process, or a client of a remote service.
 pub struct seconder_service {
@@ -22,7 +22,7 @@ pub struct seconder_service {
     pub(super) log: Arc<Slot>,
     // NUL-terminated copies of an engine's keys, made on first use: most programs never read any. Those that
     // were replaced stay, because a caller may have the text.
-    pub(super) api_keys: Mutex<Vec<(ApiKey, Text)>>,
+    api_keys: Mutex<Vec<(ApiKey, Text)>>,
 }
 
 impl seconder_service {
@@ -43,6 +43,22 @@ impl seconder_service {
         let service =
             service.with_interrupt(Arc::new(canceller.clone())).with_log(Arc::clone(&log) as _);
         seconder_service { service, canceller, remote_url, log, api_keys: Mutex::default() }
+    }
+
+    /// The API key of the engine's application.
+    #[cfg(feature = "engine")]
+    fn own_key(&self) -> Outcome<*const c_char> {
+        let key = self.service.require_engine()?.api_key();
+        let mut keys = self.api_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, text)) = keys.last()
+            && *known == key
+        {
+            return Ok(text.as_ptr());
+        }
+        let text = Text::new(key.expose());
+        let pointer = text.as_ptr();
+        keys.push((key, text));
+        Ok(pointer)
     }
 
     /// The service, with calls that the handle cancels and logs.
@@ -216,7 +232,7 @@ pub unsafe extern "C" fn seconder_api_key(
 ) -> *const c_char {
     let mut key = ptr::null();
     let find = || {
-        key = engine_only!(open::own_key(ffi::need("service", service)?))?;
+        key = engine_only!(service, seconder_service::own_key)?;
         Ok(())
     };
     // SAFETY: as the header requires.
