@@ -144,7 +144,7 @@ static void check(const seconder_service *service, const char *user, const char 
         snprintf(reply, size, "UNCONFIRMED\n");
         break;
     case SECONDER_RATE_LIMITED:
-        seconds = seconder_error_retry_after_seconds(error);
+        seconds = seconder_error_retry_after(error);
         if (seconder_error_is_operator_limit(error)) /* The user cannot do anything about it. */
             fprintf(stderr, "limit %s: %s\n", seconder_error_limit(error),
                     seconder_error_message(error));

@@ -57,7 +57,7 @@ static void report_to_operator(const char *while_doing, const seconder_error *er
  * send for theirs, the service is busy or does not accept the API key: no fault of the user's. */
 static void wait_please(const char *while_doing, seconder_error *error)
 {
-    unsigned long long seconds = seconder_error_retry_after_seconds(error);
+    unsigned long long seconds = seconder_error_retry_after(error);
     const char *code = seconder_error_service_code(error);
     report_to_operator(while_doing, error);
     if (seconder_error_limit(error) == NULL &&

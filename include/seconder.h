@@ -1661,7 +1661,7 @@ typedef struct seconder_audit_entry {
     /**
      * When, in milliseconds since the Unix epoch, by the clock of the process that decided.
      */
-    int64_t time;
+    int64_t time_ms;
     /**
      * Distinguishes the decisions of one user and millisecond.
      */
@@ -1951,52 +1951,6 @@ seconder_status seconder_error_status(const struct seconder_error *error);
 const char *seconder_error_message(const struct seconder_error *error);
 
 /**
- * The HTTP status of a rejection (interface 7), otherwise 0.
- */
-int32_t seconder_error_http_status(const struct seconder_error *error);
-
-/**
- * The service's own error code, such as "60026" (interface 7), for SECONDER_REJECTED,
- * SECONDER_RATE_LIMITED, SECONDER_UNAUTHORIZED, SECONDER_TOKEN_WRONG and SECONDER_TOKEN_REUSED;
- * otherwise NULL, and if the service sent none. An engine in this process has the codes that a
- * remote service sends.
- */
-const char *seconder_error_service_code(const struct seconder_error *error);
-
-/**
- * The name of the limit that was reached, such as "cool_down", "wrong_codes" or "country_day", if the
- * status is SECONDER_RATE_LIMITED and the service says which: interface 8 lists them. Otherwise NULL.
- * Services of other projects do not say it, and a later version may have more names.
- */
-const char *seconder_error_limit(const struct seconder_error *error);
-
-/**
- * Returns whether the limit that was reached is one of the whole application: "country_day",
- * "application_day" or "key_rate". Its users cannot do anything about it, but the operator can raise
- * it.
- */
-bool seconder_error_is_operator_limit(const struct seconder_error *error);
-
-/**
- * The service's own message, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and
- * SECONDER_UNAUTHORIZED; otherwise NULL. Its wording changes over the years, so decide on the
- * status and on seconder_error_service_code() instead.
- */
-const char *seconder_error_service_message(const struct seconder_error *error);
-
-/**
- * The stage at which the call failed, if the status is SECONDER_UNAVAILABLE: one of
- * SECONDER_STAGE_...; otherwise SECONDER_STAGE_NONE.
- */
-int32_t seconder_error_stage(const struct seconder_error *error);
-
-/**
- * The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT or
- * SECONDER_TOKEN_MALFORMED; otherwise NULL.
- */
-const char *seconder_error_parameter(const struct seconder_error *error);
-
-/**
  * The number of invalid fields, as found by the service or by the check of the arguments.
  */
 size_t seconder_error_field_count(const struct seconder_error *error);
@@ -2012,6 +1966,52 @@ const char *seconder_error_field_name(const struct seconder_error *error, size_t
 const char *seconder_error_field_text(const struct seconder_error *error, size_t index);
 
 /**
+ * The HTTP status of a rejection (interface 7), otherwise 0.
+ */
+int32_t seconder_error_http_status(const struct seconder_error *error);
+
+/**
+ * The service's own error code, such as "60026" (interface 7), for SECONDER_REJECTED,
+ * SECONDER_RATE_LIMITED, SECONDER_UNAUTHORIZED, SECONDER_TOKEN_WRONG and SECONDER_TOKEN_REUSED.
+ * NULL for others, and if the service sent none. An engine in this process has the codes that a
+ * remote service sends.
+ */
+const char *seconder_error_service_code(const struct seconder_error *error);
+
+/**
+ * The name of the limit that was reached, such as "cool_down", "wrong_codes" or "country_day", if
+ * the status is SECONDER_RATE_LIMITED and the service says which: interface 8 lists them. NULL if
+ * not. Services of other projects do not say it, and a later version may have more names.
+ */
+const char *seconder_error_limit(const struct seconder_error *error);
+
+/**
+ * Returns whether the limit that was reached is one of the whole application: "country_day",
+ * "application_day" or "key_rate". Its users cannot do anything about it, but the operator can
+ * raise it.
+ */
+bool seconder_error_is_operator_limit(const struct seconder_error *error);
+
+/**
+ * The service's own message, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and
+ * SECONDER_UNAUTHORIZED. NULL for others. Its wording changes over the years, so decide on the
+ * status and on the service's code instead.
+ */
+const char *seconder_error_service_message(const struct seconder_error *error);
+
+/**
+ * The stage at which the call failed, if the status is SECONDER_UNAVAILABLE: one of
+ * SECONDER_STAGE_...; otherwise SECONDER_STAGE_NONE.
+ */
+int32_t seconder_error_stage(const struct seconder_error *error);
+
+/**
+ * The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT or
+ * SECONDER_TOKEN_MALFORMED. NULL for others.
+ */
+const char *seconder_error_parameter(const struct seconder_error *error);
+
+/**
  * Returns whether the same call can be retried without the risk that it takes effect twice.
  */
 bool seconder_error_retry_safe(const struct seconder_error *error);
@@ -2025,7 +2025,7 @@ bool seconder_error_timed_out(const struct seconder_error *error);
  * The time to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
  * not known.
  */
-uint64_t seconder_error_retry_after_seconds(const struct seconder_error *error);
+uint64_t seconder_error_retry_after(const struct seconder_error *error);
 
 /**
  * Frees an error. NULL is fine.
@@ -2033,7 +2033,7 @@ uint64_t seconder_error_retry_after_seconds(const struct seconder_error *error);
 void seconder_error_free(struct seconder_error *error);
 
 /**
- * The characters of the text, owned by the text. NULL only for a NULL argument.
+ * The characters of the text. NULL only for a NULL argument.
  */
 const char *seconder_text_value(const struct seconder_text *text);
 
@@ -2043,8 +2043,9 @@ const char *seconder_text_value(const struct seconder_text *text);
 void seconder_text_free(struct seconder_text *text);
 
 /**
- * Identifies the message: 16 hexadecimal digits. It is the same in each attempt to send the message,
- * so that a provider can recognise one that it has accepted before. NULL only for a NULL argument.
+ * Identifies the message: 16 hexadecimal digits. It is the same in each attempt to send the
+ * message, so that a provider can recognise one that it has accepted before. NULL only for a NULL
+ * argument.
  */
 const char *seconder_message_id(const struct seconder_message *message);
 
@@ -2090,8 +2091,8 @@ void seconder_message_set_provider_id(const struct seconder_message *message,
  * For the deliver function, before it returns SECONDER_OUTCOME_RETRY or
  * SECONDER_OUTCOME_NOT_ATTEMPTED: no other attempt is made earlier than after so many milliseconds. A message whose code has expired by then has failed for good.
  */
-void seconder_message_set_retry_after(const struct seconder_message *message,
-                                      uint64_t after_ms);
+void seconder_message_set_retry_after_ms(const struct seconder_message *message,
+                                         uint64_t after_ms);
 
 /**
  * For the deliver function, before it returns anything but SECONDER_OUTCOME_SENT: what went wrong, in
@@ -2102,20 +2103,21 @@ void seconder_message_set_reason(const struct seconder_message *message,
                                  const char *reason);
 
 /**
- * The method to send the callback by, "POST" or "GET" (the option `callback_method`). NULL only for a
- * NULL argument.
+ * The method to send the callback by, "POST" or "GET" (the option `callback_method`). NULL only
+ * for a NULL argument.
  */
-const char *seconder_signed_callback_method(const struct seconder_signed_callback *callback);
-
-/**
- * The query to send by GET, without the question mark; "" for a POST. NULL only for a NULL argument.
- */
-const char *seconder_signed_callback_query(const struct seconder_signed_callback *callback);
+const char *seconder_signed_callback_method(const struct seconder_signed_callback *signed_callback);
 
 /**
  * The URL to send the callback to, without the query. NULL only for a NULL argument.
  */
-const char *seconder_signed_callback_url(const struct seconder_signed_callback *callback);
+const char *seconder_signed_callback_url(const struct seconder_signed_callback *signed_callback);
+
+/**
+ * The query to send by GET, without the question mark; empty for a POST. NULL only for a NULL
+ * argument.
+ */
+const char *seconder_signed_callback_query(const struct seconder_signed_callback *signed_callback);
 
 /**
  * The JSON body, owned by the callback. It is not NUL-terminated, and empty for a GET. NULL only for a
@@ -2150,8 +2152,8 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
  * For the post function, before it returns SECONDER_OUTCOME_RETRY or SECONDER_OUTCOME_NOT_ATTEMPTED:
  * the callback is not posted again earlier than after so many milliseconds.
  */
-void seconder_signed_callback_set_retry_after(const struct seconder_signed_callback *callback,
-                                              uint64_t after_ms);
+void seconder_signed_callback_set_retry_after_ms(const struct seconder_signed_callback *callback,
+                                                 uint64_t after_ms);
 
 /**
  * For the post function, before it returns anything but SECONDER_OUTCOME_SENT: what went wrong, in
@@ -3848,8 +3850,8 @@ seconder_status seconder_backup(const struct seconder_service *service,
 uint64_t seconder_device_id(const struct seconder_device *device);
 
 /**
- * The secret that authenticates the device, owned by `device`. It is provided only once: store it
- * on the device. NULL only for a NULL argument.
+ * The secret that authenticates the device. It is provided only once: store it on the device. NULL
+ * only for a NULL argument.
  */
 const char *seconder_device_secret(const struct seconder_device *device);
 
@@ -3859,20 +3861,21 @@ const char *seconder_device_secret(const struct seconder_device *device);
 void seconder_device_free(struct seconder_device *device);
 
 /**
- * The number of requests.
+ * The number of values that seconder_approval_requests_request() returns.
  */
-size_t seconder_approval_requests_count(const struct seconder_approval_requests *requests);
+size_t seconder_approval_requests_request_count(const struct seconder_approval_requests *approval_requests);
 
 /**
- * The request at `index`, oldest first, owned by `requests`; NULL if `index` is out of range.
+ * The requests, oldest first. Returns the one at `index`, owned by the handle; NULL if `index` is
+ * out of range.
  */
-const struct seconder_approval_request *seconder_approval_requests_get(const struct seconder_approval_requests *requests,
-                                                                       size_t index);
+const struct seconder_approval_request *seconder_approval_requests_request(const struct seconder_approval_requests *approval_requests,
+                                                                           size_t index);
 
 /**
  * Frees the reply of seconder_open_approvals(). NULL is fine.
  */
-void seconder_approval_requests_free(struct seconder_approval_requests *requests);
+void seconder_approval_requests_free(struct seconder_approval_requests *approval_requests);
 
 /**
  * Reads what an engine in this process has decided, the latest first, page by page: the audit.
@@ -3891,25 +3894,26 @@ seconder_status seconder_audit(const struct seconder_service *service,
                                struct seconder_error **error);
 
 /**
- * The number of decisions on the page.
+ * The number of values that seconder_audit_page_entry() returns.
  */
-size_t seconder_audit_page_entry_count(const struct seconder_audit_page *page);
+size_t seconder_audit_page_entry_count(const struct seconder_audit_page *audit_page);
 
 /**
- * The decision at `index`, the latest first, owned by `page`; NULL if `index` is out of range.
+ * The decisions, the latest first. There may be none although more follow. Returns the one at
+ * `index`, owned by the handle; NULL if `index` is out of range.
  */
-const struct seconder_audit_entry *seconder_audit_page_entry(const struct seconder_audit_page *page,
+const struct seconder_audit_entry *seconder_audit_page_entry(const struct seconder_audit_page *audit_page,
                                                              size_t index);
 
 /**
- * The value to pass as `after` to read on, owned by `page`. NULL at the end.
+ * The value to pass as `after` to read on. NULL at the end.
  */
-const char *seconder_audit_page_next(const struct seconder_audit_page *page);
+const char *seconder_audit_page_next(const struct seconder_audit_page *audit_page);
 
 /**
  * Frees a page of seconder_audit(). NULL is fine.
  */
-void seconder_audit_page_free(struct seconder_audit_page *page);
+void seconder_audit_page_free(struct seconder_audit_page *audit_page);
 
 /**
  * Sends messages and posts callbacks whose next attempt is due, with an engine in this process: jobs
@@ -3921,7 +3925,7 @@ void seconder_audit_page_free(struct seconder_audit_page *page);
  * them. After `budget_ms` milliseconds, or once the handle is cancelled, no further attempt begins.
  *
  * A message is repeated until its code has expired, and never sent once the code is void: after 2, 4,
- * 8 and so on, at most 60 seconds, or later if seconder_message_set_retry_after() asks for it. A
+ * 8 and so on, at most 60 seconds, or later if seconder_message_set_retry_after_ms() asks for it. A
  * callback is posted again after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours. Each
  * of these waits is up to a quarter shorter or longer.
  *
@@ -3938,28 +3942,28 @@ seconder_status seconder_run_jobs(const struct seconder_service *service,
 /**
  * The number of messages and callbacks that were sent.
  */
-uint32_t seconder_jobs_run_sent(const struct seconder_jobs_run *run);
+uint32_t seconder_jobs_run_sent(const struct seconder_jobs_run *jobs_run);
 
 /**
  * The number of messages and callbacks that have to wait for another attempt.
  */
-uint32_t seconder_jobs_run_waiting(const struct seconder_jobs_run *run);
+uint32_t seconder_jobs_run_waiting(const struct seconder_jobs_run *jobs_run);
 
 /**
  * The number of messages and callbacks that failed for good.
  */
-uint32_t seconder_jobs_run_failed(const struct seconder_jobs_run *run);
+uint32_t seconder_jobs_run_failed(const struct seconder_jobs_run *jobs_run);
 
 /**
- * Returns whether the budget was used up, or the handle was cancelled, so that there may be more to send at
- * once.
+ * Returns whether the budget was used up, or the handle was cancelled, so that there may be more
+ * to send at once.
  */
-bool seconder_jobs_run_more(const struct seconder_jobs_run *run);
+bool seconder_jobs_run_more(const struct seconder_jobs_run *jobs_run);
 
 /**
  * Frees the reply of seconder_run_jobs(). NULL is fine.
  */
-void seconder_jobs_run_free(struct seconder_jobs_run *run);
+void seconder_jobs_run_free(struct seconder_jobs_run *jobs_run);
 
 /**
  * Carries out an operation of an operator, with an engine in this process.
@@ -4064,26 +4068,26 @@ bool seconder_event_approved_by(const struct seconder_event *event,
                                 uint64_t user_id);
 
 /**
+ * The device that answered, owned by the event; NULL if the service does not provide it.
+ */
+const struct seconder_device_info *seconder_event_device(const struct seconder_event *event);
+
+/**
  * The approval request's uuid. NULL only for a NULL argument.
  */
 const char *seconder_event_uuid(const struct seconder_event *event);
 
 /**
- * The user's answer: one of SECONDER_APPROVAL_..., and only SECONDER_APPROVAL_APPROVED lets
- * anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
+ * The user's answer: one of SECONDER_APPROVAL_..., and only SECONDER_APPROVAL_APPROVED lets anyone
+ * in. SECONDER_APPROVAL_UNKNOWN for an answer that this library does not know.
  */
 int32_t seconder_event_status(const struct seconder_event *event);
 
 /**
  * The id of the user who answered; 0 if the service does not provide it. Compare it with the user
- * who is logging in, or call seconder_event_approved_by().
+ * who is logging in, or ask whether that user approved.
  */
 uint64_t seconder_event_user_id(const struct seconder_event *event);
-
-/**
- * The device that answered, owned by the event; NULL if the service does not provide it.
- */
-const struct seconder_device_info *seconder_event_device(const struct seconder_event *event);
 
 /**
  * All parameters that were received and signed, as the text of a JSON object. Empty objects and
@@ -4237,7 +4241,7 @@ const void *seconder_totp_secret(const struct seconder_totp *totp);
 size_t seconder_totp_secret_size(const struct seconder_totp *totp);
 
 /**
- * The hash with which codes are generated: one of SECONDER_ALGORITHM_...; 0 for NULL.
+ * The hash with which codes are generated: one of SECONDER_ALGORITHM_....
  */
 int32_t seconder_totp_algorithm(const struct seconder_totp *totp);
 

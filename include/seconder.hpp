@@ -1,4 +1,4 @@
-/* Written by tools/generate from include/seconder.hpp.in and src/calls/. */
+/* Written by tools/generate from include/seconder.hpp.in, src/calls/ and src/capi/. */
 /* Seconder in C++17: the C interface of seconder.h with owners, options and exceptions.
  *
  * The rules at the top of seconder.h hold here too. The differences in C++ are:
@@ -68,29 +68,71 @@ inline namespace SECONDER_MODE {
 
 /// The outcome of a call. New values may be added; ok is the only success.
 enum class Status : std::int32_t {
+    /// The call succeeded. From seconder_verify(), seconder_confirm_authenticator(),
+    /// seconder_check_phone_verification() and seconder_totp_check() it means that the code was
+    /// checked and is correct, from seconder_recognise() that the browser is recognised, and from
+    /// seconder_login() that a code is correct or the user approved the login.
     ok = SECONDER_OK,
+    /// The code is wrong, or is no longer valid: of a user, or of a number that
+    /// seconder_check_phone_verification() checks.
     token_wrong = SECONDER_TOKEN_WRONG,
+    /// The code was correct but has already been used.
     token_reused = SECONDER_TOKEN_REUSED,
+    /// The code was not checked, because the user was never confirmed and `force` was not set.
     token_not_checked = SECONDER_TOKEN_NOT_CHECKED,
+    /// The user typed something that cannot be a code: it has other characters than digits, or the
+    /// wrong length. Nothing was sent and no code was compared, so it does not count as a wrong
+    /// code: ask the user to type it again.
     token_malformed = SECONDER_TOKEN_MALFORMED,
+    /// From seconder_recognise(): the browser is not recognised, so ask the user for the second
+    /// factor.
     not_recognised = SECONDER_NOT_RECOGNISED,
+    /// An argument is invalid, which is for the caller to fix. Nothing was sent and nothing was
+    /// changed.
     invalid_argument = SECONDER_INVALID_ARGUMENT,
+    /// The service does not accept the API key, which is for the operator to fix. It says nothing
+    /// about the user, so a lock-out must not count it.
     unauthorized = SECONDER_UNAUTHORIZED,
+    /// The service understood the call and rejected it.
     rejected = SECONDER_REJECTED,
+    /// The call was rate limited: wait, then retry.
     rate_limited = SECONDER_RATE_LIMITED,
+    /// The network or the service failed: there was no response in time.
     unavailable = SECONDER_UNAVAILABLE,
+    /// The service's response could not be parsed, or contradicts itself. The URL may be wrong.
     invalid_response = SECONDER_INVALID_RESPONSE,
+    /// A callback must not be trusted: it was not signed by the service with this API key, or a
+    /// verifier found it stale or received before. No action is needed.
     invalid_callback = SECONDER_INVALID_CALLBACK,
+    /// The database cannot be opened, read or written, or was removed or replaced while it was
+    /// open, which is for the operator to fix. In the latter case, open the service again.
     storage = SECONDER_STORAGE,
+    /// An internal error, for the developers of this library to fix.
     internal = SECONDER_INTERNAL,
+    /// The stop function that was passed to seconder_wait_for_approval() ended that one wait.
     stopped = SECONDER_STOPPED,
+    /// seconder_service_cancel() ended the call, as it does every call of the handle.
+    /// seconder_error_retry_safe() says whether the request may have been sent.
     cancelled = SECONDER_CANCELLED,
+    /// From seconder_login(): the user did not give a right code or approve the login, or the
+    /// service or a limit of the application rejected the user.
     login_denied = SECONDER_LOGIN_DENIED,
+    /// From seconder_login(): the user has too many wrong attempts, and may try again later.
     login_locked = SECONDER_LOGIN_LOCKED,
+    /// From seconder_login(): the service does not know the user.
     login_unenrolled = SECONDER_LOGIN_UNENROLLED,
+    /// From seconder_login(): the user cannot be asked, or has not answered.
     login_no_answer = SECONDER_LOGIN_NO_ANSWER,
+    /// From seconder_login(): the configuration excepts the user or the network from the second
+    /// factor. Nothing was checked.
     login_excepted = SECONDER_LOGIN_EXCEPTED,
+    /// From seconder_login(): the user is unknown to the service, and the configuration says
+    /// `unenrolled=ignore`; or the service could not be asked, and it says `on_trouble=ignore`.
+    /// Nothing was checked.
     login_ignored = SECONDER_LOGIN_IGNORED,
+    /// From seconder_login(): the configuration, the map of users or a file of theirs has errors,
+    /// or the service does not accept the API key or this process, which is for the operator to
+    /// fix.
     login_misconfigured = SECONDER_LOGIN_MISCONFIGURED,
 };
 
@@ -103,93 +145,141 @@ inline std::string_view name(Status status) noexcept
 
 /// The user's answer. Only approved lets anyone in.
 enum class ApprovalStatus : std::int32_t {
+    /// A status of an approval request that this library does not know. It does not let the user
+    /// in.
     unknown = SECONDER_APPROVAL_UNKNOWN,
+    /// Not answered yet.
     pending = SECONDER_APPROVAL_PENDING,
+    /// The user approved the request. The only status that lets anyone in.
     approved = SECONDER_APPROVAL_APPROVED,
+    /// The user denied the request.
     denied = SECONDER_APPROVAL_DENIED,
+    /// The request expired before the user answered.
     expired = SECONDER_APPROVAL_EXPIRED,
 };
 
 /// The stage at which a call failed.
 enum class Stage : std::int32_t {
+    /// No stage: the error is not Status::unavailable.
     none = SECONDER_STAGE_NONE,
+    /// The host name was being resolved.
     dns = SECONDER_STAGE_DNS,
+    /// The connection was being established.
     connect = SECONDER_STAGE_CONNECT,
+    /// The TLS handshake was under way and the service's certificate was being verified.
     tls = SECONDER_STAGE_TLS,
+    /// The request may have been sent, in whole or in part.
     response = SECONDER_STAGE_RESPONSE,
+    /// A code was being handed to the gateway or function that delivers it.
     delivery = SECONDER_STAGE_DELIVERY,
+    /// The socket of a `unix:` URL may not be used by this process, or does not belong to a trusted
+    /// service. Nothing was sent. Waiting does not help: an operator has to act.
     access = SECONDER_STAGE_ACCESS,
 };
 
 /// The kind of line behind a number.
 enum class LineType : std::int32_t {
     unknown = SECONDER_DEFAULT,
+    /// From a lookup function: the number is a mobile phone's.
     mobile = SECONDER_LINE_TYPE_MOBILE,
+    /// From a lookup function: it is a landline's, which receives calls and no SMS.
     landline = SECONDER_LINE_TYPE_LANDLINE,
+    /// From a lookup function: it is a VoIP number.
     voip = SECONDER_LINE_TYPE_VOIP,
+    /// From a lookup function: anybody can use it for a while, such as one on a website that shows
+    /// its messages.
     disposable = SECONDER_LINE_TYPE_DISPOSABLE,
 };
 
 /// The format of a remote service's responses.
 enum class Format : std::int32_t {
     standard = SECONDER_DEFAULT,
+    /// The remote service responds in JSON.
     json = SECONDER_FORMAT_JSON,
+    /// The remote service responds in XML.
     xml = SECONDER_FORMAT_XML,
 };
 
 /// The generation of the interface to use with a remote service.
 enum class Generation : std::int32_t {
     standard = SECONDER_DEFAULT,
+    /// The current generation of the interface: the API key is sent in a header (interface 9).
     current = SECONDER_GENERATION_CURRENT,
+    /// The older generation: the API key is sent as a parameter, and some replies use other names.
     older = SECONDER_GENERATION_OLDER,
 };
 
 /// The HTTP method with which an engine sends callbacks.
 enum class CallbackMethod : std::int32_t {
     standard = SECONDER_DEFAULT,
+    /// Callbacks are sent by POST, with a JSON body (interface 6).
     post = SECONDER_CALLBACK_METHOD_POST,
+    /// Callbacks are sent by GET, with their parameters as the query of the URL.
     get = SECONDER_CALLBACK_METHOD_GET,
 };
 
 /// The calls that are retried if a remote service asks to wait.
 enum class Repeats : std::int32_t {
     standard = SECONDER_DEFAULT,
+    /// No call is retried: every request to wait is returned as Status::rate_limited.
     none = SECONDER_REPEATS_NONE,
+    /// Calls that change nothing are retried: seconder_app_details(), seconder_user_status(),
+    /// seconder_app_stats(), seconder_phone_info(), seconder_phone_verification_status(),
+    /// seconder_check_approval(), seconder_find_user(), seconder_devices() and
+    /// seconder_recognise().
     questions = SECONDER_REPEATS_QUESTIONS,
+    /// Every call is retried. If a service asks to wait after it has already sent an SMS, it then
+    /// sends a second one.
     all = SECONDER_REPEATS_ALL,
 };
 
 /// The hash with which an authenticator app's codes are generated.
 enum class Algorithm : std::int32_t {
     standard = SECONDER_DEFAULT,
+    /// HMAC-SHA-1, which every authenticator app supports (RFC 6238).
     sha1 = SECONDER_ALGORITHM_SHA1,
+    /// HMAC-SHA-256.
     sha256 = SECONDER_ALGORITHM_SHA256,
+    /// HMAC-SHA-512.
     sha512 = SECONDER_ALGORITHM_SHA512,
 };
 
 /// The kind of a Prompt, by which a Converse function shows it, asks or waits.
 enum class PromptKind : std::int32_t {
+    /// The kind of a prompt: a question. What the user types must not be seen.
     echo_off = SECONDER_PROMPT_ECHO_OFF,
+    /// A question. What the user types may be seen.
     echo_on = SECONDER_PROMPT_ECHO_ON,
+    /// A text that informs the user.
     info = SECONDER_PROMPT_INFO,
+    /// A text about something that failed.
     error = SECONDER_PROMPT_ERROR,
+    /// No text: the user is waited for, who may press Enter to give up an approval request.
     wait = SECONDER_PROMPT_WAIT,
+    /// The password that the user typed in one field with the code (`first_pass=with_code`), for
+    /// the program to check. It is not to be shown, and comes last, only if the second factor is
+    /// right or not required.
     password = SECONDER_PROMPT_PASSWORD,
 };
 
 /// The result of a Converse function.
 enum class Conversed : std::int32_t {
-    /// The user can no longer answer: the login ends.
+    /// From a converse function: the user can no longer answer. The login ends.
     no_answer = SECONDER_CONVERSE_NO_ANSWER,
-    /// The text was shown, or the question answered by Prompt::answer(), or Enter pressed.
+    /// From a converse function: the text was shown, or the question was answered by
+    /// seconder_prompt_set_answer(), or the user who is waited for has pressed Enter, or the
+    /// program has taken the password.
     done = SECONDER_CONVERSE_DONE,
-    /// Not yet: the function is called again.
+    /// From a converse function: the user has not answered yet, or not pressed Enter. The function
+    /// is called again with the same prompt.
     not_yet = SECONDER_CONVERSE_NOT_YET,
 };
 
 /// The kind of a line for the operator.
 enum class JournalKind : std::int32_t {
+    /// To a journal function: the decision about a login and its reason.
     notice = SECONDER_JOURNAL_NOTICE,
+    /// To a journal function: something that the operator has to mend.
     error = SECONDER_JOURNAL_ERROR,
 };
 
@@ -329,6 +419,19 @@ private:
     const Raw *handle_;
 };
 
+/// Refers to a handle of C that is valid while a function of the program runs.
+template <class Raw> class Passed {
+public:
+    explicit Passed(const Raw *handle) noexcept : handle_(handle) {}
+    Passed(const Passed &) = delete;
+    Passed &operator=(const Passed &) = delete;
+
+    const Raw *get() const noexcept { return handle_; }
+
+private:
+    const Raw *handle_;
+};
+
 } // namespace detail
 
 /// A text argument: a literal, a string or a view. Only for parameters, because it does not keep
@@ -384,63 +487,67 @@ public:
 
     Status status() const noexcept { return status_; }
 
-    /// The HTTP status of a rejection, otherwise 0.
-    std::int32_t http_status() const noexcept { return seconder_error_http_status(get()); }
-
-    /// The stage at which the call failed, if the status is unavailable.
-    Stage stage() const noexcept { return static_cast<Stage>(seconder_error_stage(get())); }
-
-    /// Returns whether the call's time limit was reached, if the status is unavailable.
-    bool timed_out() const noexcept { return seconder_error_timed_out(get()); }
-
-    /// Returns whether the same call can be retried without the risk that it takes effect twice.
-    bool retry_safe() const noexcept { return seconder_error_retry_safe(get()); }
-
-    /// The time to wait before a retry; 0 if that is not known.
-    std::chrono::seconds retry_after() const noexcept
-    {
-        using Count = std::chrono::seconds::rep;
-        return std::chrono::seconds(
-            static_cast<Count>(seconder_error_retry_after_seconds(get())));
-    }
-
     std::string_view message() const & noexcept { return what(); }
     std::string_view message() const && = delete;
 
-    /// The service's own error code, such as "60026": for a rejection, a wrong or used token, a
-    /// wrong API key, and a rate limit. Empty if there is no code.
+    /// The HTTP status of a rejection (interface 7), otherwise 0.
+    std::int32_t http_status() const noexcept { return seconder_error_http_status(get()); }
+
+    /// The service's own error code, such as "60026" (interface 7), for Status::rejected,
+    /// Status::rate_limited, Status::unauthorized, Status::token_wrong and Status::token_reused.
+    /// Empty for others, and if the service sent none. An engine in this process has the codes that
+    /// a remote service sends.
     std::string_view service_code() const & noexcept
     {
         return detail::view(seconder_error_service_code(get()));
     }
     std::string_view service_code() const && = delete;
 
-    /// The name of the limit that was reached, such as "cool_down", "wrong_codes" or
-    /// "country_day", if the status is rate_limited and the service says which; interface 8 lists
-    /// them. Otherwise empty.
-    std::string_view limit() const & noexcept
-    {
-        return detail::view(seconder_error_limit(get()));
-    }
+    /// The name of the limit that was reached, such as "cool_down", "wrong_codes" or "country_day",
+    /// if the status is Status::rate_limited and the service says which: interface 8 lists them.
+    /// Empty if not. Services of other projects do not say it, and a later version may have more
+    /// names.
+    std::string_view limit() const & noexcept { return detail::view(seconder_error_limit(get())); }
     std::string_view limit() const && = delete;
 
-    /// True if that limit is one of the whole application: "country_day", "application_day" or
-    /// "key_rate". Its users cannot do anything about it, but the operator can raise it.
+    /// Returns whether the limit that was reached is one of the whole application: "country_day",
+    /// "application_day" or "key_rate". Its users cannot do anything about it, but the operator can
+    /// raise it.
     bool is_operator_limit() const noexcept { return seconder_error_is_operator_limit(get()); }
 
-    /// The service's own message. Do not base decisions on its wording.
+    /// The service's own message, for Status::rejected, Status::rate_limited and
+    /// Status::unauthorized. Empty for others. Its wording changes over the years, so decide on the
+    /// status and on the service's code instead.
     std::string_view service_message() const & noexcept
     {
         return detail::view(seconder_error_service_message(get()));
     }
     std::string_view service_message() const && = delete;
 
-    /// The name of the invalid argument or option.
+    /// The stage at which the call failed, if the status is Status::unavailable: one of Stage;
+    /// otherwise Stage::none.
+    Stage stage() const noexcept { return static_cast<Stage>(seconder_error_stage(get())); }
+
+    /// The name of the invalid argument or option, if the status is Status::invalid_argument or
+    /// Status::token_malformed. Empty for others.
     std::string_view parameter() const & noexcept
     {
         return detail::view(seconder_error_parameter(get()));
     }
     std::string_view parameter() const && = delete;
+
+    /// Returns whether the same call can be retried without the risk that it takes effect twice.
+    bool retry_safe() const noexcept { return seconder_error_retry_safe(get()); }
+
+    /// Returns whether the call failed because its time limit was reached.
+    bool timed_out() const noexcept { return seconder_error_timed_out(get()); }
+
+    /// The time to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that
+    /// is not known.
+    std::chrono::seconds retry_after() const noexcept
+    {
+        return detail::seconds(seconder_error_retry_after(get()));
+    }
 
     std::vector<FaultyField> fields() const &
     {
@@ -614,6 +721,7 @@ class OwnedText : public detail::Handle<seconder_text, seconder_text_free> {
 public:
     using Handle::Handle;
 
+    /// The characters of the text.
     std::string_view value() const & noexcept { return detail::view(seconder_text_value(get())); }
     std::string_view value() const && = delete;
 
@@ -622,85 +730,76 @@ public:
 };
 
 /// A message to a phone, valid while the Deliver function runs.
-class Message {
+class Message : public detail::Passed<seconder_message> {
 public:
-    explicit Message(const seconder_message *message) noexcept : message_(message) {}
-    Message(const Message &) = delete;
-    Message &operator=(const Message &) = delete;
+    using Passed::Passed;
 
-    /// The same in each attempt to send the message: 16 hexadecimal digits.
-    std::string_view id() const noexcept { return detail::view(seconder_message_id(message_)); }
-    /// The phone number, in E.164 format.
-    std::string_view to() const noexcept { return detail::view(seconder_message_to(message_)); }
-    /// "sms" or "call".
-    std::string_view via() const noexcept { return detail::view(seconder_message_via(message_)); }
+    /// Identifies the message: 16 hexadecimal digits. It is the same in each attempt to send the
+    /// message, so that a provider can recognise one that it has accepted before.
+    std::string_view id() const noexcept { return detail::view(seconder_message_id(get())); }
+
+    /// The phone number, in E.164 format: +15550100123.
+    std::string_view to() const noexcept { return detail::view(seconder_message_to(get())); }
+
+    /// The channel: "sms" or "call".
+    std::string_view via() const noexcept { return detail::view(seconder_message_via(get())); }
+
     /// The text to be read or heard.
-    std::string_view text() const noexcept
-    {
-        return detail::view(seconder_message_text(message_));
-    }
+    std::string_view text() const noexcept { return detail::view(seconder_message_text(get())); }
+
     /// The language of the text, with its region if it is known: "en-GB", "ar".
     std::string_view language() const noexcept
     {
-        return detail::view(seconder_message_language(message_));
+        return detail::view(seconder_message_language(get()));
     }
-    /// The code on its own, empty for the install message to a new user.
-    std::string_view code() const noexcept
-    {
-        return detail::view(seconder_message_code(message_));
-    }
-    /// When the code expires, in Unix seconds; 0 if there is no code.
-    std::uint64_t expires_at() const noexcept { return seconder_message_expires_at(message_); }
 
-private:
-    const seconder_message *message_;
+    /// The code on its own, empty for the install message to a new user.
+    std::string_view code() const noexcept { return detail::view(seconder_message_code(get())); }
+
+    /// When the code expires, in Unix seconds; 0 if there is no code.
+    std::uint64_t expires_at() const noexcept { return seconder_message_expires_at(get()); }
 };
 
 /// A callback on its way to the application, valid while the Post function runs.
-class SignedCallback {
+class SignedCallback : public detail::Passed<seconder_signed_callback> {
 public:
-    explicit SignedCallback(const seconder_signed_callback *callback) noexcept
-        : callback_(callback)
-    {
-    }
-    SignedCallback(const SignedCallback &) = delete;
-    SignedCallback &operator=(const SignedCallback &) = delete;
+    using Passed::Passed;
 
-    /// "POST" or "GET".
+    /// The method to send the callback by, "POST" or "GET" (the option `callback_method`).
     std::string_view method() const noexcept
     {
-        return detail::view(seconder_signed_callback_method(callback_));
+        return detail::view(seconder_signed_callback_method(get()));
     }
-    /// Without the query.
+
+    /// The URL to send the callback to, without the query.
     std::string_view url() const noexcept
     {
-        return detail::view(seconder_signed_callback_url(callback_));
+        return detail::view(seconder_signed_callback_url(get()));
     }
+
     /// The query to send by GET, without the question mark; empty for a POST.
     std::string_view query() const noexcept
     {
-        return detail::view(seconder_signed_callback_query(callback_));
+        return detail::view(seconder_signed_callback_query(get()));
     }
+
     /// The bytes of the JSON body; empty for a GET.
     std::string_view body() const noexcept
     {
-        return {static_cast<const char *>(seconder_signed_callback_body(callback_)),
-                seconder_signed_callback_body_size(callback_)};
+        return {static_cast<const char *>(seconder_signed_callback_body(get())),
+                seconder_signed_callback_body_size(get())};
     }
     /// The names and values of the headers: the signature and its nonce, which are new in each
     /// attempt, and Seconder-Delivery with an id that is the same in all of them.
     std::vector<std::pair<std::string_view, std::string_view>> headers() const
     {
         std::vector<std::pair<std::string_view, std::string_view>> headers;
-        for (std::size_t i = 0; i < seconder_signed_callback_header_count(callback_); ++i)
+        for (std::size_t i = 0; i < seconder_signed_callback_header_count(get()); ++i)
             headers.emplace_back(
-                detail::view(seconder_signed_callback_header_name(callback_, i)),
-                detail::view(seconder_signed_callback_header_value(callback_, i)));
+                detail::view(seconder_signed_callback_header_name(get(), i)),
+                detail::view(seconder_signed_callback_header_value(get(), i)));
         return headers;
     }
-
-private:
-    const seconder_signed_callback *callback_;
 };
 
 /// A callback whose signature was verified, as passed to a Replay function.
@@ -763,7 +862,7 @@ public:
         if (!provider_id_.empty())
             seconder_message_set_provider_id(message, provider_id_.c_str());
         if (after_)
-            seconder_message_set_retry_after(message, after_ms());
+            seconder_message_set_retry_after_ms(message, after_ms());
         if (!reason_.empty())
             seconder_message_set_reason(message, reason_.c_str());
         return number_;
@@ -771,7 +870,7 @@ public:
     std::int32_t report_to(const seconder_signed_callback *callback) const noexcept
     {
         if (after_)
-            seconder_signed_callback_set_retry_after(callback, after_ms());
+            seconder_signed_callback_set_retry_after_ms(callback, after_ms());
         if (!reason_.empty())
             seconder_signed_callback_set_reason(callback, reason_.c_str());
         return number_;
@@ -810,17 +909,6 @@ struct PhoneLine {
 /// Looks up a number, in E.164. std::nullopt, or an exception, if the look-up failed. Many threads
 /// may run it at once.
 using Lookup = std::function<std::optional<PhoneLine>(std::string_view number)>;
-/// The result of Service::run_jobs().
-struct JobsRun {
-    /// The number of messages and callbacks that were sent.
-    std::uint32_t sent;
-    /// The number of messages and callbacks that have to wait for another attempt.
-    std::uint32_t waiting;
-    /// The number of messages and callbacks that failed for good.
-    std::uint32_t failed;
-    /// True if the budget was used up, or the handle was cancelled, so that there may be more.
-    bool more;
-};
 
 /// Atomically remembers a callback and returns whether it was received for the first time;
 /// std::nullopt if that cannot be determined. Many threads may run it at once.
@@ -840,34 +928,29 @@ struct CallRecord {
 using Log = std::function<void(const CallRecord &)>;
 
 /// A text for a user who logs in, valid while the Converse function runs.
-class Prompt {
+class Prompt : public detail::Passed<seconder_prompt> {
 public:
-    explicit Prompt(const seconder_prompt *prompt) noexcept : prompt_(prompt) {}
-    Prompt(const Prompt &) = delete;
-    Prompt &operator=(const Prompt &) = delete;
+    using Passed::Passed;
 
     PromptKind kind() const noexcept
     {
-        return static_cast<PromptKind>(seconder_prompt_kind(prompt_));
+        return static_cast<PromptKind>(seconder_prompt_kind(get()));
     }
     /// The text to show, in English. A question ends with a space.
-    std::string_view text() const noexcept { return detail::view(seconder_prompt_text(prompt_)); }
+    std::string_view text() const noexcept { return detail::view(seconder_prompt_text(get())); }
     /// The longest time to wait for the user to press Enter, for PromptKind::wait.
     std::chrono::milliseconds wait() const noexcept
     {
-        return std::chrono::milliseconds(seconder_prompt_wait_ms(prompt_));
+        return std::chrono::milliseconds(seconder_prompt_wait_ms(get()));
     }
     /// Returns whether the function was called with it before, so that its text was shown.
-    bool repeated() const noexcept { return seconder_prompt_repeated(prompt_); }
+    bool repeated() const noexcept { return seconder_prompt_repeated(get()); }
     /// Answers the question with what the user typed. The function then returns this result.
     [[nodiscard]] Conversed answer(const Text &typed) const noexcept
     {
-        seconder_prompt_set_answer(prompt_, typed.c_str());
+        seconder_prompt_set_answer(get(), typed.c_str());
         return Conversed::done;
     }
-
-private:
-    const seconder_prompt *prompt_;
 };
 
 /// Reaches the user who logs in: see seconder_converse. An exception is no answer, which ends the
@@ -885,12 +968,6 @@ struct JournalLine {
 using Journal = std::function<void(const JournalLine &)>;
 
 namespace detail {
-
-/// Owns the reply of seconder_run_jobs() until it is read.
-class JobsRunHandle : public Handle<seconder_jobs_run, seconder_jobs_run_free> {
-public:
-    using Handle::Handle;
-};
 
 inline std::int32_t run_deliver(const seconder_message *message, void *function) noexcept
 {
@@ -2108,9 +2185,10 @@ class Device : public detail::Handle<seconder_device, seconder_device_free> {
 public:
     using Handle::Handle;
 
+    /// The device's id.
     std::uint64_t id() const noexcept { return seconder_device_id(get()); }
 
-    /// The secret that authenticates the device. It is provided only once.
+    /// The secret that authenticates the device. It is provided only once: store it on the device.
     std::string_view secret() const & noexcept
     {
         return detail::view(seconder_device_secret(get()));
@@ -2124,13 +2202,13 @@ class ApprovalRequests
 public:
     using Handle::Handle;
 
-    /// Oldest first.
-    std::vector<const seconder_approval_request *> all() const &
+    /// The requests, oldest first.
+    std::vector<const seconder_approval_request *> requests() const &
     {
-        return detail::list(get(), seconder_approval_requests_count,
-                            seconder_approval_requests_get);
+        return detail::list(get(), seconder_approval_requests_request_count,
+                            seconder_approval_requests_request);
     }
-    std::vector<const seconder_approval_request *> all() const && = delete;
+    std::vector<const seconder_approval_request *> requests() const && = delete;
 };
 
 /// A page of what an engine in this process has decided.
@@ -2138,7 +2216,7 @@ class AuditPage : public detail::Handle<seconder_audit_page, seconder_audit_page
 public:
     using Handle::Handle;
 
-    /// The latest first. There may be none although more follow.
+    /// The decisions, the latest first. There may be none although more follow.
     std::vector<const seconder_audit_entry *> entries() const &
     {
         return detail::list(get(), seconder_audit_page_entry_count, seconder_audit_page_entry);
@@ -2153,6 +2231,25 @@ public:
     }
 };
 
+/// The result of Service::run_jobs().
+class JobsRun : public detail::Handle<seconder_jobs_run, seconder_jobs_run_free> {
+public:
+    using Handle::Handle;
+
+    /// The number of messages and callbacks that were sent.
+    std::uint32_t sent() const noexcept { return seconder_jobs_run_sent(get()); }
+
+    /// The number of messages and callbacks that have to wait for another attempt.
+    std::uint32_t waiting() const noexcept { return seconder_jobs_run_waiting(get()); }
+
+    /// The number of messages and callbacks that failed for good.
+    std::uint32_t failed() const noexcept { return seconder_jobs_run_failed(get()); }
+
+    /// Returns whether the budget was used up, or the handle was cancelled, so that there may be
+    /// more to send at once.
+    bool more() const noexcept { return seconder_jobs_run_more(get()); }
+};
+
 /// An answer to an approval request, sent by the service itself.
 class Event : public detail::Handle<seconder_event, seconder_event_free> {
 public:
@@ -2165,26 +2262,33 @@ public:
         return seconder_event_approved_by(get(), user_id);
     }
 
+    /// The approval request's uuid.
+    std::string_view uuid() const & noexcept { return detail::view(seconder_event_uuid(get())); }
+    std::string_view uuid() const && = delete;
+
+    /// The user's answer: one of ApprovalStatus, and only ApprovalStatus::approved lets anyone in.
+    /// ApprovalStatus::unknown for an answer that this library does not know.
     ApprovalStatus status() const noexcept
     {
         return static_cast<ApprovalStatus>(seconder_event_status(get()));
     }
-    /// The id of the user who answered.
+
+    /// The id of the user who answered; 0 if the service does not provide it. Compare it with the
+    /// user who is logging in, or ask whether that user approved.
     std::uint64_t user_id() const noexcept { return seconder_event_user_id(get()); }
 
-    std::string_view uuid() const & noexcept { return detail::view(seconder_event_uuid(get())); }
-    std::string_view uuid() const && = delete;
-
-    /// The device that answered; nullptr if the service does not provide it.
-    const seconder_device_info *device() const & noexcept { return seconder_event_device(get()); }
-    const seconder_device_info *device() const && = delete;
-
-    /// All parameters that were received and signed, as the text of a JSON object.
+    /// All parameters that were received and signed, as the text of a JSON object. Empty objects
+    /// and lists are omitted, because the signature does not cover them. It does not distinguish a
+    /// number from its text, or null from an empty text either: do not rely on these differences.
     std::string_view parameters() const & noexcept
     {
         return detail::view(seconder_event_parameters(get()));
     }
     std::string_view parameters() const && = delete;
+
+    /// The device that answered; nullptr if the service does not provide it.
+    const seconder_device_info *device() const & noexcept { return seconder_event_device(get()); }
+    const seconder_device_info *device() const && = delete;
 };
 
 #if defined(__cpp_lib_jthread)
@@ -2816,13 +2920,7 @@ public:
     /// seconder_run_jobs(). Call it every few seconds.
     Result<JobsRun> try_run_jobs(std::chrono::milliseconds budget = std::chrono::seconds(5)) const
     {
-        const auto made = detail::call<detail::JobsRunHandle>(seconder_run_jobs, get(),
-                                                              detail::from_now(budget));
-        if (!made)
-            return *made.error();
-        const seconder_jobs_run *run = made.value().get();
-        return JobsRun{seconder_jobs_run_sent(run), seconder_jobs_run_waiting(run),
-                       seconder_jobs_run_failed(run), seconder_jobs_run_more(run)};
+        return detail::call<JobsRun>(seconder_run_jobs, get(), detail::from_now(budget));
     }
 
     /// Reads what an engine in this process has decided, page by page: see seconder_audit().
@@ -3522,11 +3620,16 @@ public:
         return detail::run(seconder_totp_check, get(), token.c_str(), unix_seconds, &last_step);
     }
 
+    /// The hash with which codes are generated: one of Algorithm.
     Algorithm algorithm() const noexcept
     {
         return static_cast<Algorithm>(seconder_totp_algorithm(get()));
     }
+
+    /// The number of digits of a code.
     std::uint32_t digits() const noexcept { return seconder_totp_digits(get()); }
+
+    /// The time for which a code is shown, in seconds.
     std::uint64_t period() const noexcept { return seconder_totp_period(get()); }
 
     /// The bytes of the secret, for storage.

@@ -14,8 +14,6 @@ mod making;
 mod operating;
 mod options;
 mod phones;
-#[cfg(feature = "remote")]
-mod remote_settings;
 mod scheme;
 mod waiting;
 #[cfg(feature = "remote")]

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// second factor of the user who has the number becomes the one of the person who typed it.
 ///
 /// # Errors
-/// [`Error::Rejected`](crate::Error::Rejected) if the service rejects a value, which
+/// [`Error::Rejected`] if the service rejects a value, which
 /// [`Rejection::fields`](crate::Rejection::fields) names; with `new_only`, that is `cellphone` if a
 /// user has the number already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,22 @@
 //! The audit of an engine: what it has decided.
 
 use super::error::seconder_error;
-use super::ffi::{self, Plain, Text, free, pointer, read_handle, with_out, within};
+use super::ffi::{self, Plain, Text, engine_only, with_out};
+#[cfg(feature = "engine")]
+use super::ffi::{named, number_if};
+use super::items::{Item, Items};
+#[cfg(feature = "engine")]
+use super::items::{MadeOf, Texts};
 use super::open::seconder_service;
 use super::status::seconder_status;
+#[cfg(feature = "engine")]
+use crate::engine::{AuditEntry, AuditFilter, Engine};
+#[cfg(feature = "engine")]
+use crate::model::UserId;
 use std::ffi::c_char;
-use std::ptr;
+
+/// The most decisions of a page, by default.
+const MOST: u32 = 100;
 
 /// Options of seconder_audit(): which decisions to read.
 #[derive(Clone, Copy)]
@@ -38,7 +49,7 @@ unsafe impl Plain for seconder_audit_options {}
 #[repr(C)]
 pub struct seconder_audit_entry {
     /// When, in milliseconds since the Unix epoch, by the clock of the process that decided.
-    pub time: i64,
+    pub time_ms: i64,
     /// Distinguishes the decisions of one user and millisecond.
     pub nonce: i64,
     /// The application.
@@ -67,18 +78,39 @@ pub struct seconder_audit_entry {
     pub operator_name: *const c_char,
 }
 
-/// A page of decisions, the latest first.
-pub struct seconder_audit_page {
-    pub(super) entries: Vec<seconder_audit_entry>,
-    /// Owns the texts that the pointers of `entries` point into.
-    pub(super) _texts: Vec<Text>,
-    pub(super) next: Option<Text>,
+// SAFETY: its pointers come from `keep`.
+unsafe impl Item for seconder_audit_entry {}
+
+#[cfg(feature = "engine")]
+impl MadeOf<AuditEntry> for seconder_audit_entry {
+    fn new(entry: &AuditEntry, texts: &mut Texts) -> seconder_audit_entry {
+        seconder_audit_entry {
+            time_ms: entry.time,
+            nonce: entry.nonce,
+            app_id: entry.app_id,
+            user_id: entry.user_id.unwrap_or_default(),
+            times: entry.times.into(),
+            call: texts.keep(Some(&entry.call)),
+            verdict: texts.keep(Some(&entry.verdict)),
+            reason: texts.keep(entry.reason.as_deref()),
+            factor: texts.keep(entry.factor.as_deref()),
+            number: texts.keep(entry.number.as_deref()),
+            user_ip: texts.keep(entry.user_ip.as_deref()),
+            over_limit: texts.keep(entry.over_limit.as_deref()),
+            operator_name: texts.keep(entry.operator_name.as_deref()),
+        }
+    }
 }
 
-// SAFETY: the pointers point into the texts beside them, which never change.
-unsafe impl Send for seconder_audit_page {}
-// SAFETY: as above.
-unsafe impl Sync for seconder_audit_page {}
+/// A page of decisions, the latest first.
+#[cfg_attr(false, c(freed = "a page of seconder_audit()"))]
+pub struct seconder_audit_page {
+    /// The decisions, the latest first. There may be none although more follow.
+    pub(super) entries: Items<seconder_audit_entry>,
+    /// The value to pass as `after` to read on. `None` at the end.
+    #[cfg_attr(false, cpp(by_hand))]
+    pub(super) next: Option<Text>,
+}
 
 /// Reads what an engine in this process has decided, the latest first, page by page: the audit.
 ///
@@ -99,35 +131,29 @@ pub unsafe extern "C" fn seconder_audit(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            within!(audit::audit(service, &ffi::options(options, options_size)?))
+            engine_only!(service, |handle| {
+                let options = ffi::options(options, options_size)?;
+                handle.service.require_engine()?;
+                let user_id = number_if(options.user_id).map(UserId::try_from).transpose();
+                let user_id = named("user_id", user_id)?;
+                let filter = AuditFilter {
+                    user_id,
+                    since: number_if(options.since),
+                    until: number_if(options.until),
+                    verdict: ffi::text_if("verdict", options.verdict)?.map(str::to_owned),
+                    call: ffi::text_if("call", options.call)?.map(str::to_owned),
+                    user_ip: ffi::address("user_ip", options.user_ip)?,
+                    operator_name: ffi::text_if("operator_name", options.operator_name)?
+                        .map(str::to_owned),
+                };
+                let after = ffi::text_if("after", options.after)?;
+                let most = number_if(options.most)
+                    .map_or(MOST, |most| most.try_into().unwrap_or(u32::MAX));
+                let read = |engine: &Engine| engine.audit(&filter, after, most);
+                let page = handle.service.with_engine("audit", user_id, read)?;
+                let (entries, next) = (Items::new(&page.entries), Text::of(page.next.as_deref()));
+                Ok(seconder_audit_page { entries, next })
+            })
         })
     }
-}
-
-/// The number of decisions on the page.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_audit_page_entry_count(page: Option<&seconder_audit_page>) -> usize {
-    read_handle(page, |page| page.entries.len())
-}
-
-/// The decision at `index`, the latest first, owned by `page`; NULL if `index` is out of range.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_audit_page_entry(
-    page: Option<&seconder_audit_page>,
-    index: usize,
-) -> *const seconder_audit_entry {
-    read_handle(page, |page| page.entries.get(index).map_or(ptr::null(), ptr::from_ref))
-}
-
-/// The value to pass as `after` to read on, owned by `page`. NULL at the end.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_audit_page_next(page: Option<&seconder_audit_page>) -> *const c_char {
-    read_handle(page, |page| pointer(&page.next))
-}
-
-/// Frees a page of seconder_audit(). NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_audit_page_free(page: Option<Box<seconder_audit_page>>) {
-    free(page);
 }

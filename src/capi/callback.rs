@@ -2,17 +2,15 @@
 //! verified.
 
 use super::error::seconder_error;
-use super::ffi::{self, Outcome, Plain, Text, free, read_handle, with_out};
+use super::ffi::{self, Outcome, Plain, Text, read_handle, with_out};
 use super::generated::verify::seconder_device_info;
 use super::items::Items;
-use super::status::{of_approval, seconder_status};
+use super::status::{SECONDER_APPROVAL_APPROVED, of_approval, seconder_status};
 use super::text::seconder_text;
 use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
-use crate::calls::ApprovalStatus;
 use crate::model::{ApiKey, UserId};
 use serde_json::Value;
 use std::ffi::{c_char, c_void};
-use std::sync::OnceLock;
 
 /// A callback as it was received (interface 5.5). A text that is missing may be NULL.
 #[derive(Clone, Copy)]
@@ -40,31 +38,37 @@ pub struct seconder_callback {
 unsafe impl Plain for seconder_callback {}
 
 /// An answer to an approval request, sent by the service itself.
+#[cfg_attr(
+    false,
+    c(freed = "the event of seconder_callback_verify() or seconder_verifier_verify()")
+)]
 pub struct seconder_event {
-    uuid: Text,
-    status: ApprovalStatus,
-    user_id: u64,
-    event: Event,
-    // Few programs read these, so they are built on first use. Many threads may read one event.
-    device: OnceLock<Items<seconder_device_info>>,
-    parameters: OnceLock<Text>,
+    /// The approval request's uuid.
+    pub(super) uuid: Text,
+    /// The user's answer: one of SECONDER_APPROVAL_..., and only SECONDER_APPROVAL_APPROVED lets anyone in.
+    /// SECONDER_APPROVAL_UNKNOWN for an answer that this library does not know.
+    #[cfg_attr(false, cpp(kind = "ApprovalStatus"))]
+    pub(super) status: i32,
+    /// The id of the user who answered; 0 if the service does not provide it. Compare it with the user who
+    /// is logging in, or ask whether that user approved.
+    pub(super) user_id: u64,
+    device: Items<seconder_device_info>,
+    /// All parameters that were received and signed, as the text of a JSON object. Empty objects and lists
+    /// are omitted, because the signature does not cover them. It does not distinguish a number from its
+    /// text, or null from an empty text either: do not rely on these differences.
+    pub(super) parameters: Text,
 }
 
 impl From<Event> for seconder_event {
     fn from(event: Event) -> seconder_event {
         seconder_event {
             uuid: Text::new(event.uuid.as_str()),
-            status: event.status,
+            status: of_approval(event.status),
             user_id: event.user_id.map_or(0, UserId::get),
-            event,
-            device: OnceLock::new(),
-            parameters: OnceLock::new(),
+            device: Items::new(event.device().as_slice()),
+            parameters: Text::of_object(&event.parameters()),
         }
     }
-}
-
-fn as_json(event: &Event) -> Text {
-    Text::new(&Value::Object(event.parameters()).to_string())
 }
 
 /// Verifies a callback's signature and parses it (interface 5.5). `api_key` is the application's
@@ -230,28 +234,8 @@ pub unsafe extern "C" fn seconder_callback_query(
 /// answered.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_approved_by(event: Option<&seconder_event>, user_id: u64) -> bool {
-    let yes = |event: &seconder_event| event.status == ApprovalStatus::Approved;
+    let yes = |event: &seconder_event| event.status == SECONDER_APPROVAL_APPROVED;
     read_handle(event, |event| user_id != 0 && event.user_id == user_id && yes(event))
-}
-
-/// The approval request's uuid. NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_event_uuid(event: Option<&seconder_event>) -> *const c_char {
-    read_handle(event, |event| event.uuid.as_ptr())
-}
-
-/// The user's answer: one of SECONDER_APPROVAL_..., and only SECONDER_APPROVAL_APPROVED lets
-/// anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_event_status(event: Option<&seconder_event>) -> i32 {
-    read_handle(event, |event| of_approval(event.status))
-}
-
-/// The id of the user who answered; 0 if the service does not provide it. Compare it with the user
-/// who is logging in, or call seconder_event_approved_by().
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_event_user_id(event: Option<&seconder_event>) -> u64 {
-    read_handle(event, |event| event.user_id)
 }
 
 /// The device that answered, owned by the event; NULL if the service does not provide it.
@@ -259,22 +243,5 @@ pub extern "C" fn seconder_event_user_id(event: Option<&seconder_event>) -> u64 
 pub extern "C" fn seconder_event_device(
     event: Option<&seconder_event>,
 ) -> *const seconder_device_info {
-    read_handle(event, |event| {
-        event.device.get_or_init(|| Items::new(event.event.device().as_slice())).get(0)
-    })
-}
-
-/// All parameters that were received and signed, as the text of a JSON object. Empty objects and
-/// lists are omitted, because the signature does not cover them. It does not distinguish a number
-/// from its text, or null from an empty text either: do not rely on these differences. NULL only
-/// for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_event_parameters(event: Option<&seconder_event>) -> *const c_char {
-    read_handle(event, |event| event.parameters.get_or_init(|| as_json(&event.event)).as_ptr())
-}
-
-/// Frees the event of seconder_callback_verify() or seconder_verifier_verify(). NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_event_free(event: Option<Box<seconder_event>>) {
-    free(event);
+    read_handle(event, |event| event.device.get(0))
 }

@@ -2,17 +2,24 @@
 
 use super::ffi::{Text, read_handle};
 use super::jobs::{self, Details};
-use super::userdata::Userdata;
 use std::ffi::{c_char, c_void};
 
 /// A message to a phone. It is valid until the deliver function returns.
 pub struct seconder_message {
+    /// Identifies the message: 16 hexadecimal digits. It is the same in each attempt to send the message,
+    /// so that a provider can recognise one that it has accepted before.
     pub(super) id: Text,
+    /// The phone number, in E.164 format: +15550100123.
     pub(super) to: Text,
+    /// The channel: "sms" or "call".
     pub(super) via: Text,
+    /// The text to be read or heard.
     pub(super) text: Text,
+    /// The language of the text, with its region if it is known: "en-GB", "ar".
     pub(super) language: Text,
+    /// The code on its own, empty for the install message to a new user.
     pub(super) code: Text,
+    /// When the code expires, in Unix seconds; 0 if there is no code.
     pub(super) expires_at: u64,
     pub(super) details: Details,
 }
@@ -36,67 +43,6 @@ pub type seconder_deliver = Option<
     unsafe extern "C" fn(message: *const seconder_message, deliver_userdata: *mut c_void) -> i32,
 >;
 
-/// A deliver function with its userdata.
-pub(super) struct ByFunction {
-    pub(super) deliver: seconder_deliver,
-    pub(super) userdata: Userdata,
-}
-
-impl ByFunction {
-    pub(super) fn new(deliver: seconder_deliver, userdata: Userdata) -> ByFunction {
-        ByFunction { deliver, userdata }
-    }
-
-    /// This, unless the function is NULL.
-    pub(super) fn given(self) -> Option<ByFunction> {
-        self.deliver.is_some().then_some(self)
-    }
-}
-
-/// Identifies the message: 16 hexadecimal digits. It is the same in each attempt to send the message,
-/// so that a provider can recognise one that it has accepted before. NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_message_id(message: Option<&seconder_message>) -> *const c_char {
-    read_handle(message, |message| message.id.as_ptr())
-}
-
-/// The phone number, in E.164 format: +15550100123. NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_message_to(message: Option<&seconder_message>) -> *const c_char {
-    read_handle(message, |message| message.to.as_ptr())
-}
-
-/// The channel: "sms" or "call". NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_message_via(message: Option<&seconder_message>) -> *const c_char {
-    read_handle(message, |message| message.via.as_ptr())
-}
-
-/// The text to be read or heard. NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_message_text(message: Option<&seconder_message>) -> *const c_char {
-    read_handle(message, |message| message.text.as_ptr())
-}
-
-/// The language of the text, with its region if it is known: "en-GB", "ar". NULL only for a NULL
-/// argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_message_language(message: Option<&seconder_message>) -> *const c_char {
-    read_handle(message, |message| message.language.as_ptr())
-}
-
-/// The code on its own, empty for the install message to a new user. NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_message_code(message: Option<&seconder_message>) -> *const c_char {
-    read_handle(message, |message| message.code.as_ptr())
-}
-
-/// When the code expires, in Unix seconds; 0 if there is no code.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_message_expires_at(message: Option<&seconder_message>) -> u64 {
-    read_handle(message, |message| message.expires_at)
-}
-
 /// For the deliver function, before it returns SECONDER_OUTCOME_SENT: the id that the provider gave to
 /// the message, which is kept with it. NULL or an empty text: none.
 #[unsafe(no_mangle)]
@@ -111,7 +57,7 @@ pub unsafe extern "C" fn seconder_message_set_provider_id(
 /// For the deliver function, before it returns SECONDER_OUTCOME_RETRY or
 /// SECONDER_OUTCOME_NOT_ATTEMPTED: no other attempt is made earlier than after so many milliseconds. A message whose code has expired by then has failed for good.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_message_set_retry_after(
+pub extern "C" fn seconder_message_set_retry_after_ms(
     message: Option<&seconder_message>,
     after_ms: u64,
 ) {

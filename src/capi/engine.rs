@@ -2,16 +2,31 @@
 //! list approval requests and answer them, and a sandbox is emptied.
 
 use super::error::seconder_error;
-use super::ffi::{self, Text, free, read_handle, with_optional_out, with_out, within};
+#[cfg(feature = "engine")]
+use super::ffi::named;
+use super::ffi::{self, Text, engine_only, with_optional_out, with_out};
 use super::generated::check_approval::seconder_approval;
+use super::items::{Item, Items};
+#[cfg(feature = "engine")]
+use super::items::{MadeOf, Texts};
 use super::open::seconder_service;
-use super::status::seconder_status;
+use super::status::{SECONDER_FOREVER, seconder_status};
+#[cfg(feature = "engine")]
+use crate::engine::{ApprovalRequest, DeviceType, Engine, RespondToApproval};
+#[cfg(feature = "engine")]
+use crate::model::{DeviceId, Secret, UserId};
+#[cfg(feature = "engine")]
+use serde_json::Value;
 use std::ffi::c_char;
-use std::ptr;
+#[cfg(feature = "engine")]
+use std::path::Path;
 
 /// A device that was registered for a user, with what it needs to answer approval requests.
+#[cfg_attr(false, c(freed = "the reply of seconder_register_device(), and wipes the secret"))]
 pub struct seconder_device {
+    /// The device's id.
     pub(super) id: u64,
+    /// The secret that authenticates the device. It is provided only once: store it on the device.
     pub(super) secret: Text,
 }
 
@@ -30,17 +45,31 @@ pub struct seconder_approval_request {
     pub number_digits: u32,
 }
 
-/// The requests that a device's user can still answer.
-pub struct seconder_approval_requests {
-    pub(super) shown: Vec<seconder_approval_request>,
-    /// Owns the texts that the pointers of `shown` point into.
-    pub(super) _texts: Vec<Text>,
+// SAFETY: its pointers come from `keep`.
+unsafe impl Item for seconder_approval_request {}
+
+#[cfg(feature = "engine")]
+impl MadeOf<ApprovalRequest> for seconder_approval_request {
+    fn new(request: &ApprovalRequest, texts: &mut Texts) -> seconder_approval_request {
+        let details = Value::Object(request.details.clone()).to_string();
+        seconder_approval_request {
+            uuid: texts.keep(Some(request.uuid.as_str())),
+            message: texts.keep(Some(&request.message)),
+            details: texts.keep(Some(&details)),
+            expires_at: request
+                .expires_at
+                .map_or(SECONDER_FOREVER, |at| i64::try_from(at).unwrap_or(i64::MAX)),
+            number_digits: u32::try_from(request.number_digits).unwrap_or(u32::MAX),
+        }
+    }
 }
 
-// SAFETY: the pointers point into the texts beside them, which never change.
-unsafe impl Send for seconder_approval_requests {}
-// SAFETY: as above.
-unsafe impl Sync for seconder_approval_requests {}
+/// The requests that a device's user can still answer.
+#[cfg_attr(false, c(freed = "the reply of seconder_open_approvals()"))]
+pub struct seconder_approval_requests {
+    /// The requests, oldest first.
+    pub(super) requests: Items<seconder_approval_request>,
+}
 
 /// Registers a device for a user, with an engine in this process (interface 2.2).
 ///
@@ -59,8 +88,18 @@ pub unsafe extern "C" fn seconder_register_device(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            within!(engine::register_device(service, user_id, device_type))
+            engine_only!(service, |handle| {
+                handle.service.require_engine()?;
+                let user_id = named("user_id", UserId::try_from(user_id))?;
+                let kind = ffi::text("device_type", device_type)?;
+                let register = |engine: &Engine| {
+                    engine.register_device(user_id, DeviceType::named(kind, engine.names())?)
+                };
+                let service = &handle.service;
+                let device = service.with_engine("register_device", Some(user_id), register)?;
+                let secret = Text::new(device.secret.expose());
+                Ok(seconder_device { id: device.device_id.get(), secret })
+            })
         })
     }
 }
@@ -83,8 +122,14 @@ pub unsafe extern "C" fn seconder_open_approvals(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            within!(engine::open_approvals(service, device_id, device_secret))
+            engine_only!(service, |handle| {
+                handle.service.require_engine()?;
+                let device_id = named("device_id", DeviceId::try_from(device_id))?;
+                let secret = ffi::value("device_secret", device_secret)?;
+                let list = |engine: &Engine| engine.open_approvals(device_id, &secret);
+                let open = handle.service.with_engine("open_approvals", None, list)?;
+                Ok(seconder_approval_requests { requests: Items::new(&open) })
+            })
         })
     }
 }
@@ -115,15 +160,18 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
     // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            within!(engine::respond_to_approval(
-                service,
-                uuid,
-                device_id,
-                device_secret,
-                response,
-                number
-            ))
+            engine_only!(service, |handle| {
+                handle.service.require_engine()?;
+                let response = RespondToApproval {
+                    uuid: ffi::value("uuid", uuid)?,
+                    device_id: named("device_id", DeviceId::try_from(device_id))?,
+                    device_secret: ffi::value("device_secret", device_secret)?,
+                    response: ffi::value("response", response)?,
+                    number: ffi::text_if("number", number)?.map(Secret::new),
+                };
+                let respond = |engine: &Engine| engine.respond_to_approval(&response);
+                Ok(handle.service.with_engine("respond_to_approval", None, respond)?.into())
+            })
         })
     }
 }
@@ -139,7 +187,13 @@ pub unsafe extern "C" fn seconder_clear_sandbox(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: as the header requires.
-    unsafe { ffi::run(error, || within!(engine::clear_sandbox(ffi::need("service", service)?))) }
+    unsafe {
+        ffi::run(error, || {
+            engine_only!(service, |handle| {
+                Ok(handle.service.with_engine("clear_sandbox", None, Engine::clear_sandbox)?)
+            })
+        })
+    }
 }
 
 /// Copies the database file of an engine in this process, as of one moment, into the new file `path`,
@@ -157,49 +211,14 @@ pub unsafe extern "C" fn seconder_backup(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: as the header requires.
-    unsafe { ffi::run(error, || within!(engine::backup(ffi::need("service", service)?, path))) }
-}
-
-/// The device's id.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_id(device: Option<&seconder_device>) -> u64 {
-    read_handle(device, |device| device.id)
-}
-
-/// The secret that authenticates the device, owned by `device`. It is provided only once: store it
-/// on the device. NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_secret(device: Option<&seconder_device>) -> *const c_char {
-    read_handle(device, |device| device.secret.as_ptr())
-}
-
-/// Frees the reply of seconder_register_device(), and wipes the secret. NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_free(device: Option<Box<seconder_device>>) {
-    free(device);
-}
-
-/// The number of requests.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_requests_count(
-    requests: Option<&seconder_approval_requests>,
-) -> usize {
-    read_handle(requests, |requests| requests.shown.len())
-}
-
-/// The request at `index`, oldest first, owned by `requests`; NULL if `index` is out of range.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_requests_get(
-    requests: Option<&seconder_approval_requests>,
-    index: usize,
-) -> *const seconder_approval_request {
-    read_handle(requests, |requests| requests.shown.get(index).map_or(ptr::null(), ptr::from_ref))
-}
-
-/// Frees the reply of seconder_open_approvals(). NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_requests_free(
-    requests: Option<Box<seconder_approval_requests>>,
-) {
-    free(requests);
+    unsafe {
+        ffi::run(error, || {
+            engine_only!(service, |handle| {
+                handle.service.require_engine()?;
+                let path = Path::new(ffi::text("path", path)?);
+                let copy = |engine: &Engine| engine.backup(path, |_, _| {});
+                Ok(handle.service.with_engine("backup", None, copy)?)
+            })
+        })
+    }
 }

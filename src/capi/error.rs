@@ -1,6 +1,6 @@
 //! Errors as C sees them: why a status is not `SECONDER_OK`.
 
-use super::ffi::{Text, free, pointer, read_handle};
+use super::ffi::{Text, read_handle};
 use super::panics;
 use super::status::{
     SECONDER_INVALID_ARGUMENT, SECONDER_STAGE_NONE, of_error, of_stage, seconder_status,
@@ -11,20 +11,44 @@ use std::ffi::c_char;
 use std::ptr;
 
 /// The reason that a call failed. It never contains an API key, a token, a code or a secret.
+#[cfg_attr(false, c(freed = "an error"))]
 pub struct seconder_error {
     pub(super) status: seconder_status,
     message: Text,
-    http_status: u16,
-    service_code: Option<Text>,
-    limit: Option<Text>,
-    is_operator_limit: bool,
-    service_message: Option<Text>,
-    stage: i32,
+    /// The HTTP status of a rejection (interface 7), otherwise 0.
+    pub(super) http_status: i32,
+    /// The service's own error code, such as "60026" (interface 7), for SECONDER_REJECTED,
+    /// SECONDER_RATE_LIMITED, SECONDER_UNAUTHORIZED, SECONDER_TOKEN_WRONG and SECONDER_TOKEN_REUSED.
+    /// `None` for others, and if the service sent none. An engine in this process has the codes that a
+    /// remote service sends.
+    pub(super) service_code: Option<Text>,
+    /// The name of the limit that was reached, such as "cool_down", "wrong_codes" or "country_day", if the
+    /// status is SECONDER_RATE_LIMITED and the service says which: interface 8 lists them. `None` if not.
+    /// Services of other projects do not say it, and a later version may have more names.
+    pub(super) limit: Option<Text>,
+    /// True if the limit that was reached is one of the whole application: "country_day", "application_day"
+    /// or "key_rate". Its users cannot do anything about it, but the operator can raise it.
+    pub(super) is_operator_limit: bool,
+    /// The service's own message, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and SECONDER_UNAUTHORIZED.
+    /// `None` for others. Its wording changes over the years, so decide on the status and on the service's
+    /// code instead.
+    pub(super) service_message: Option<Text>,
+    /// The stage at which the call failed, if the status is SECONDER_UNAVAILABLE: one of
+    /// SECONDER_STAGE_...; otherwise SECONDER_STAGE_NONE.
+    #[cfg_attr(false, cpp(kind = "Stage"))]
+    pub(super) stage: i32,
+    /// The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT or
+    /// SECONDER_TOKEN_MALFORMED. `None` for others.
+    pub(super) parameter: Option<Text>,
     fields: Vec<(Text, Text)>,
-    names_parameter: bool,
-    retry_safe: bool,
-    timed_out: bool,
-    retry_after_seconds: u64,
+    /// True if the same call can be retried without the risk that it takes effect twice.
+    pub(super) retry_safe: bool,
+    /// True if the call failed because its time limit was reached.
+    pub(super) timed_out: bool,
+    /// The time to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is not
+    /// known.
+    #[cfg_attr(false, cpp(seconds))]
+    pub(super) retry_after: u64,
 }
 
 impl seconder_error {
@@ -58,10 +82,10 @@ impl seconder_error {
             service_message: None,
             stage: SECONDER_STAGE_NONE,
             fields: Vec::new(),
-            names_parameter: false,
+            parameter: None,
             retry_safe: false,
             timed_out: false,
-            retry_after_seconds: 0,
+            retry_after: 0,
         }
     }
 
@@ -69,7 +93,7 @@ impl seconder_error {
         // Replies repeat the message among `errors`. C has seconder_error_service_message() for it.
         let fields = rejection.fields.iter().filter(|(name, _)| *name != "message");
         self.fields = fields.map(|(name, text)| (short(name), short(text))).collect();
-        self.http_status = rejection.status;
+        self.http_status = rejection.status.into();
         self.service_message = Some(short(&rejection.message));
         self
     }
@@ -96,7 +120,7 @@ impl From<Error> for Box<seconder_error> {
             Error::InvalidArgument { parameter, reason }
             | Error::TokenMalformed { parameter, reason } => seconder_error {
                 fields: vec![(short(parameter), short(reason))],
-                names_parameter: true,
+                parameter: Some(short(parameter)),
                 ..bare
             },
             Error::TokenWrong { parameter, .. } => {
@@ -105,7 +129,7 @@ impl From<Error> for Box<seconder_error> {
             Error::Rejected(rejection) => bare.rejected(rejection),
             Error::RateLimited { message, retry_after, .. } => seconder_error {
                 service_message: Some(short(message)),
-                retry_after_seconds: retry_after.map_or(0, whole_seconds),
+                retry_after: retry_after.map_or(0, whole_seconds),
                 ..bare
             },
             Error::Unauthorized { message, .. } => {
@@ -130,62 +154,6 @@ pub extern "C" fn seconder_error_status(error: Option<&seconder_error>) -> secon
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_message(error: Option<&seconder_error>) -> *const c_char {
     error.map_or(c"no error".as_ptr(), |error| error.message.as_ptr())
-}
-
-/// The HTTP status of a rejection (interface 7), otherwise 0.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_http_status(error: Option<&seconder_error>) -> i32 {
-    read_handle(error, |error| error.http_status.into())
-}
-
-/// The service's own error code, such as "60026" (interface 7), for SECONDER_REJECTED,
-/// SECONDER_RATE_LIMITED, SECONDER_UNAUTHORIZED, SECONDER_TOKEN_WRONG and SECONDER_TOKEN_REUSED;
-/// otherwise NULL, and if the service sent none. An engine in this process has the codes that a
-/// remote service sends.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_service_code(error: Option<&seconder_error>) -> *const c_char {
-    read_handle(error, |error| pointer(&error.service_code))
-}
-
-/// The name of the limit that was reached, such as "cool_down", "wrong_codes" or "country_day", if the
-/// status is SECONDER_RATE_LIMITED and the service says which: interface 8 lists them. Otherwise NULL.
-/// Services of other projects do not say it, and a later version may have more names.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_limit(error: Option<&seconder_error>) -> *const c_char {
-    read_handle(error, |error| pointer(&error.limit))
-}
-
-/// Returns whether the limit that was reached is one of the whole application: "country_day",
-/// "application_day" or "key_rate". Its users cannot do anything about it, but the operator can raise
-/// it.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_is_operator_limit(error: Option<&seconder_error>) -> bool {
-    read_handle(error, |error| error.is_operator_limit)
-}
-
-/// The service's own message, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and
-/// SECONDER_UNAUTHORIZED; otherwise NULL. Its wording changes over the years, so decide on the
-/// status and on seconder_error_service_code() instead.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_service_message(error: Option<&seconder_error>) -> *const c_char {
-    read_handle(error, |error| pointer(&error.service_message))
-}
-
-/// The stage at which the call failed, if the status is SECONDER_UNAVAILABLE: one of
-/// SECONDER_STAGE_...; otherwise SECONDER_STAGE_NONE.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_stage(error: Option<&seconder_error>) -> i32 {
-    read_handle(error, |error| error.stage)
-}
-
-/// The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT or
-/// SECONDER_TOKEN_MALFORMED; otherwise NULL.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_parameter(error: Option<&seconder_error>) -> *const c_char {
-    read_handle(error, |error| match error.names_parameter {
-        true => error.fields.first().map_or(ptr::null(), |(name, _)| name.as_ptr()),
-        false => ptr::null(),
-    })
 }
 
 /// The number of invalid fields, as found by the service or by the check of the arguments.
@@ -214,29 +182,4 @@ pub extern "C" fn seconder_error_field_text(
     read_handle(error, |error| {
         error.fields.get(index).map_or(ptr::null(), |(_, text)| text.as_ptr())
     })
-}
-
-/// Returns whether the same call can be retried without the risk that it takes effect twice.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_retry_safe(error: Option<&seconder_error>) -> bool {
-    read_handle(error, |error| error.retry_safe)
-}
-
-/// Returns whether the call failed because its time limit was reached.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_timed_out(error: Option<&seconder_error>) -> bool {
-    read_handle(error, |error| error.timed_out)
-}
-
-/// The time to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
-/// not known.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_retry_after_seconds(error: Option<&seconder_error>) -> u64 {
-    read_handle(error, |error| error.retry_after_seconds)
-}
-
-/// Frees an error. NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_error_free(error: Option<Box<seconder_error>>) {
-    free(error);
 }

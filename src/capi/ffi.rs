@@ -198,7 +198,7 @@ pub(super) unsafe fn inputs<T: Input>(
 /// The texts of a list.
 ///
 /// # Safety
-/// As for [`list`], and each is as for [`text_if`].
+/// As for `list`, and each is as for [`text_if`].
 pub unsafe fn texts<'a>(
     names: [&'static str; 2],
     texts: *const *const c_char,
@@ -345,24 +345,28 @@ pub fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
     value.map_err(|error| error.of_parameter(name))
 }
 
-/// Calls a function of [`super::within`]. A build without the engine has none of them: it returns an error,
-/// so that both builds have one header.
-macro_rules! within {
-    ($module:ident::$function:ident($($argument:expr),*)) => {{
+/// Does work that needs an engine, with the handle of the service. A build without the engine leaves the work out and
+/// returns an error instead, so that both builds have one header.
+macro_rules! engine_only {
+    ($service:expr, $work:expr) => {{
+        let service = $crate::capi::ffi::need("service", $service);
         #[cfg(feature = "engine")]
         {
-            $crate::capi::within::$module::$function($($argument),*)
+            service.and_then($work)
         }
         #[cfg(not(feature = "engine"))]
         {
-            $(let _ = $argument;)*
-            let reason = "is not an engine: this build of the library has no engine";
-            let error = $crate::Error::invalid_argument("service", reason);
-            Err(Box::<$crate::capi::error::seconder_error>::from(error))
+            service.and_then(|_| $crate::capi::ffi::no_engine())
         }
     }};
 }
-pub(super) use within;
+pub(super) use engine_only;
+
+#[cfg(not(feature = "engine"))]
+pub(super) fn no_engine<T>() -> Outcome<T> {
+    let reason = "is not an engine: this build of the library has no engine";
+    Err(Error::invalid_argument("service", reason).into())
+}
 
 #[cfg(test)]
 mod tests {

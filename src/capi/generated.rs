@@ -2,6 +2,8 @@
 
 pub mod app_details;
 pub mod app_stats;
+pub mod audit;
+pub mod callback;
 pub mod check_approval;
 pub mod check_phone_verification;
 pub mod confirm_authenticator;
@@ -9,16 +11,21 @@ pub mod create_approval;
 pub mod create_recovery_codes;
 pub mod create_user;
 pub mod delete_user;
+pub mod deliver;
 pub mod devices;
 pub mod done;
+pub mod engine;
 pub mod enrol_authenticator;
+pub mod error;
 pub mod factors;
 pub mod find_user;
 pub mod forget;
 pub mod invite_device;
+pub mod jobs;
 pub mod open_options;
 pub mod phone_info;
 pub mod phone_verification_status;
+pub mod post;
 pub mod prepare_offline;
 pub mod recognise;
 pub mod register_activity;
@@ -30,8 +37,12 @@ pub mod report_offline;
 pub mod request_code;
 pub mod set_login;
 pub mod start_phone_verification;
+pub mod status_names;
+pub mod text;
+pub mod totp;
 pub mod unlock_user;
 pub mod user_status;
+pub mod verifier;
 pub mod verify;
 
 /// The handles that many threads may read at once.

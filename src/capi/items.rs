@@ -40,15 +40,15 @@ pub(super) fn pointer(text: &Option<Text>) -> *const c_char {
     text.as_ref().map_or(ptr::null(), Text::as_ptr)
 }
 
-/// A struct that C reads, made of a value of Rust.
+/// A struct that C reads.
 ///
 /// # Safety
-/// Each pointer of what `new` returns comes from [`Texts::keep`] of the texts that it was given.
-pub(super) unsafe trait Item: Sized {
-    /// The value of Rust.
-    type Of;
+/// Each pointer of what [`MadeOf::new`] returns comes from [`Texts::keep`] of the texts that it was given.
+pub(super) unsafe trait Item: Sized {}
 
-    fn new(of: &Self::Of, texts: &mut Texts) -> Self;
+/// A struct that C reads, made of a value of Rust.
+pub(super) trait MadeOf<T>: Item {
+    fn new(of: &T, texts: &mut Texts) -> Self;
 }
 
 /// The texts that structs point to.
@@ -77,7 +77,10 @@ unsafe impl<T: Item> Send for Items<T> {}
 unsafe impl<T: Item> Sync for Items<T> {}
 
 impl<T: Item> Items<T> {
-    pub(super) fn new(of: &[T::Of]) -> Items<T> {
+    pub(super) fn new<Of>(of: &[Of]) -> Items<T>
+    where
+        T: MadeOf<Of>,
+    {
         let mut texts = Texts::default();
         let list = of.iter().map(|one| T::new(one, &mut texts)).collect();
         Items { list, _texts: texts }

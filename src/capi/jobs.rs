@@ -2,18 +2,26 @@
 //! attempt to send one.
 
 use super::error::seconder_error;
-use super::ffi::{self, free, read_handle, with_optional_out, within};
+use super::ffi::{engine_only, with_optional_out};
 use super::open::seconder_service;
 use super::status::seconder_status;
+#[cfg(feature = "engine")]
+use crate::engine::Engine;
 use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The result of seconder_run_jobs().
+#[cfg_attr(false, c(freed = "the reply of seconder_run_jobs()"))]
 pub struct seconder_jobs_run {
+    /// The number of messages and callbacks that were sent.
     pub(super) sent: u32,
+    /// The number of messages and callbacks that have to wait for another attempt.
     pub(super) waiting: u32,
+    /// The number of messages and callbacks that failed for good.
     pub(super) failed: u32,
+    /// True if the budget was used up, or the handle was cancelled, so that there may be more to send at
+    /// once.
     pub(super) more: bool,
 }
 
@@ -26,7 +34,7 @@ pub struct seconder_jobs_run {
 /// them. After `budget_ms` milliseconds, or once the handle is cancelled, no further attempt begins.
 ///
 /// A message is repeated until its code has expired, and never sent once the code is void: after 2, 4,
-/// 8 and so on, at most 60 seconds, or later if seconder_message_set_retry_after() asks for it. A
+/// 8 and so on, at most 60 seconds, or later if seconder_message_set_retry_after_ms() asks for it. A
 /// callback is posted again after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and 10 hours. Each
 /// of these waits is up to a quarter shorter or longer.
 ///
@@ -44,41 +52,15 @@ pub unsafe extern "C" fn seconder_run_jobs(
     // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            within!(jobs::run_jobs(service, Duration::from_millis(budget_ms.into())))
+            engine_only!(service, |handle| {
+                let budget = Duration::from_millis(budget_ms.into());
+                let run = |engine: &Engine| engine.run_jobs(budget);
+                let run = handle.service.with_engine("run_jobs", None, run)?;
+                let (sent, waiting, failed) = (run.sent, run.waiting, run.failed);
+                Ok(seconder_jobs_run { sent, waiting, failed, more: run.more })
+            })
         })
     }
-}
-
-/// The number of messages and callbacks that were sent.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_sent(run: Option<&seconder_jobs_run>) -> u32 {
-    read_handle(run, |run| run.sent)
-}
-
-/// The number of messages and callbacks that have to wait for another attempt.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_waiting(run: Option<&seconder_jobs_run>) -> u32 {
-    read_handle(run, |run| run.waiting)
-}
-
-/// The number of messages and callbacks that failed for good.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_failed(run: Option<&seconder_jobs_run>) -> u32 {
-    read_handle(run, |run| run.failed)
-}
-
-/// Returns whether the budget was used up, or the handle was cancelled, so that there may be more to send at
-/// once.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_more(run: Option<&seconder_jobs_run>) -> bool {
-    read_handle(run, |run| run.more)
-}
-
-/// Frees the reply of seconder_run_jobs(). NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_jobs_run_free(run: Option<Box<seconder_jobs_run>>) {
-    free(run);
 }
 
 /// Details of an attempt that a function of the program reports, besides the number that it returns.

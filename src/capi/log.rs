@@ -4,7 +4,7 @@ use super::error::seconder_error;
 use super::ffi::{self, Outcome, Text};
 use super::open::seconder_service;
 use super::status::{of_outcome, seconder_status};
-use super::userdata::{Userdata, seconder_userdata_free};
+use super::userdata::{self, seconder_userdata_free};
 use crate::{CallRecord, Error, Log};
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, RwLock, TryLockError, TryLockResult};
@@ -62,21 +62,13 @@ pub unsafe extern "C" fn seconder_set_log(
 ) -> seconder_status {
     // The owner of the userdata is created before anything can fail, so that it is freed exactly
     // once in any case.
-    let userdata = Userdata::new(log_userdata, log_userdata_free);
-    let function = ByFunction { log: function, userdata };
-    let set = move || {
-        let function = function.log.is_some().then(|| Arc::new(function));
-        ffi::need("service", service)?.log.set(function)
-    };
+    let function = ByFunction::new(function, log_userdata, log_userdata_free);
+    let set = move || ffi::need("service", service)?.log.set(function.given().map(Arc::new));
     // SAFETY: as the header requires.
     unsafe { ffi::run(error, set) }
 }
 
-/// A log function with its userdata.
-struct ByFunction {
-    log: seconder_log,
-    userdata: Userdata,
-}
+type ByFunction = userdata::ByFunction<seconder_log>;
 
 /// The log function of a handle, which can be replaced while other threads make calls. Nothing here
 /// waits for a lock without end: after a fork, the thread that would release it may not exist.
@@ -133,7 +125,7 @@ impl Log for Slot {
 
     fn log(&self, record: &CallRecord) {
         let Some(function) = self.get(PATIENCE_OF_CALLS) else { return };
-        let Some(log) = function.log else { return };
+        let Some(log) = function.function else { return };
         let line = Text::new(&record.to_string());
         let micros = u64::try_from(record.duration.as_micros()).unwrap_or(u64::MAX);
         let status = of_outcome(record.outcome);
@@ -152,8 +144,8 @@ mod tests {
     unsafe extern "C" fn ignore(_: seconder_status, _: *const c_char, _: u64, _: *mut c_void) {}
 
     fn function() -> Option<Arc<ByFunction>> {
-        let userdata = Userdata::new(std::ptr::null_mut(), None);
-        Some(Arc::new(ByFunction { log: Some(ignore), userdata }))
+        let ignore: seconder_log = Some(ignore);
+        Some(Arc::new(ByFunction::new(ignore, std::ptr::null_mut(), None)))
     }
 
     #[test]

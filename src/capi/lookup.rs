@@ -2,7 +2,6 @@
 
 use super::ffi::read_handle;
 use super::jobs;
-use super::userdata::Userdata;
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -32,23 +31,6 @@ pub type seconder_lookup = Option<
         lookup_userdata: *mut c_void,
     ) -> i32,
 >;
-
-/// A lookup function with its userdata.
-pub(super) struct ByFunction {
-    pub(super) lookup: seconder_lookup,
-    pub(super) userdata: Userdata,
-}
-
-impl ByFunction {
-    pub(super) fn new(lookup: seconder_lookup, userdata: Userdata) -> ByFunction {
-        ByFunction { lookup, userdata }
-    }
-
-    /// This, unless the function is NULL.
-    pub(super) fn given(self) -> Option<ByFunction> {
-        self.lookup.is_some().then_some(self)
-    }
-}
 
 impl seconder_phone_line {
     pub(super) fn said(&self) -> MutexGuard<'_, Said> {

@@ -1,31 +1,28 @@
 //! Opening a service, and the version and the parts of the library.
 
-use super::deliver;
 use super::error::seconder_error;
-use super::ffi::{self, Outcome, Text, free, run, with_out, within};
+use super::ffi::{self, Outcome, Text, engine_only, free, run, with_out};
 use super::generated::open_options::seconder_open_options;
 use super::log::Slot;
-use super::lookup;
-use super::post;
 use super::settings;
 use super::status::{SECONDER_OK, seconder_status};
-use super::userdata::Userdata;
+use super::userdata::ByFunction;
 use crate::model::ApiKey;
 use crate::{Canceller, Scheme, Service};
 use std::ffi::{CStr, c_char};
 use std::ptr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A service: an engine in this process, or a client of a remote service.
 pub struct seconder_service {
     pub(super) service: Service,
     canceller: Canceller,
-    /// The URL of a remote service, to which offline logins belong.
+    // The URL of a remote service, to which offline logins belong.
     remote_url: Option<Arc<str>>,
     pub(super) log: Arc<Slot>,
     // NUL-terminated copies of an engine's keys, made on first use: most programs never read any. Those that
     // were replaced stay, because a caller may have the text.
-    pub(super) api_keys: Mutex<Vec<(ApiKey, Text)>>,
+    api_keys: Mutex<Vec<(ApiKey, Text)>>,
 }
 
 impl seconder_service {
@@ -46,6 +43,22 @@ impl seconder_service {
         let service =
             service.with_interrupt(Arc::new(canceller.clone())).with_log(Arc::clone(&log) as _);
         seconder_service { service, canceller, remote_url, log, api_keys: Mutex::default() }
+    }
+
+    /// The API key of the engine's application.
+    #[cfg(feature = "engine")]
+    fn own_key(&self) -> Outcome<*const c_char> {
+        let key = self.service.require_engine()?.api_key();
+        let mut keys = self.api_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, text)) = keys.last()
+            && *known == key
+        {
+            return Ok(text.as_ptr());
+        }
+        let text = Text::new(key.expose());
+        let pointer = text.as_ptr();
+        keys.push((key, text));
+        Ok(pointer)
     }
 
     /// The service, with calls that the handle cancels and logs.
@@ -104,15 +117,15 @@ pub unsafe extern "C" fn seconder_open(
     // fail, so that it is freed exactly once in any case.
     unsafe {
         let (options, rest) = ffi::sized_and_rest("options_size", options, options_size);
-        let userdata = Userdata::new(options.deliver_userdata, options.deliver_userdata_free);
-        let deliver = deliver::ByFunction::new(options.deliver, userdata);
-        let userdata = Userdata::new(options.post_userdata, options.post_userdata_free);
-        let post = post::ByFunction::new(options.post, userdata);
-        let userdata = Userdata::new(options.lookup_userdata, options.lookup_userdata_free);
-        let lookup = lookup::ByFunction::new(options.lookup, userdata);
+        let o = &options;
+        let functions = (
+            ByFunction::new(o.deliver, o.deliver_userdata, o.deliver_userdata_free),
+            ByFunction::new(o.post, o.post_userdata, o.post_userdata_free),
+            ByFunction::new(o.lookup, o.lookup_userdata, o.lookup_userdata_free),
+        );
         with_out(out, error, move || {
             rest?;
-            let service = settings::open(url, api_key, &options, (deliver, post, lookup))?;
+            let service = settings::open(url, api_key, &options, functions)?;
             seconder_service::opened(url, &service)
         })
     }
@@ -219,7 +232,7 @@ pub unsafe extern "C" fn seconder_api_key(
 ) -> *const c_char {
     let mut key = ptr::null();
     let find = || {
-        key = within!(open::own_key(ffi::need("service", service)?))?;
+        key = engine_only!(service, seconder_service::own_key)?;
         Ok(())
     };
     // SAFETY: as the header requires.

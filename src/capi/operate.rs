@@ -1,11 +1,15 @@
 //! Operations for operators of an engine in this process, called by name.
 
 use super::error::seconder_error;
-use super::ffi::{self, with_out, within};
+use super::ffi::{self, engine_only, with_out};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use super::text::seconder_text;
+#[cfg(feature = "engine")]
+use crate::wire::Wiping;
 use std::ffi::c_char;
+#[cfg(feature = "engine")]
+use zeroize::Zeroizing;
 
 /// Carries out an operation of an operator, with an engine in this process.
 ///
@@ -26,8 +30,12 @@ pub unsafe extern "C" fn seconder_operate(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let service = ffi::need("service", service)?;
-            within!(operate::operate(service, operation, parameters))
+            engine_only!(service, |handle| {
+                let operation = ffi::text("operation", operation)?;
+                let parameters = ffi::object("parameters", parameters)?;
+                let reply = Wiping(handle.service.operate_json(operation, parameters)?);
+                Ok(seconder_text::new(&Zeroizing::new(reply.0.to_string())))
+            })
         })
     }
 }

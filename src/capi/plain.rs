@@ -110,7 +110,7 @@ pub(super) unsafe fn sized<T: Plain>(
 /// The options behind a pointer.
 ///
 /// # Safety
-/// As for [`sized_and_rest`].
+/// As for `sized_and_rest`.
 pub unsafe fn options<T: Plain>(given: *const T, size: usize) -> Outcome<T> {
     // SAFETY: promised by the caller.
     unsafe { sized("options_size", given, size) }

@@ -2,15 +2,17 @@
 
 use super::ffi::{Text, read_handle};
 use super::jobs::{self, Details};
-use super::userdata::Userdata;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
 /// A callback on its way to the application (interface 6). It is valid until the post function
 /// returns.
 pub struct seconder_signed_callback {
+    /// The method to send the callback by, "POST" or "GET" (the option `callback_method`).
     pub(super) method: Text,
+    /// The URL to send the callback to, without the query.
     pub(super) url: Text,
+    /// The query to send by GET, without the question mark; empty for a POST.
     pub(super) query: Text,
     pub(super) body: Vec<u8>,
     pub(super) headers: Vec<(Text, Text)>,
@@ -32,48 +34,6 @@ pub type seconder_post = Option<
         post_userdata: *mut c_void,
     ) -> i32,
 >;
-
-/// A post function with its userdata.
-pub(super) struct ByFunction {
-    pub(super) post: seconder_post,
-    pub(super) userdata: Userdata,
-}
-
-impl ByFunction {
-    pub(super) fn new(post: seconder_post, userdata: Userdata) -> ByFunction {
-        ByFunction { post, userdata }
-    }
-
-    /// This, unless the function is NULL.
-    pub(super) fn given(self) -> Option<ByFunction> {
-        self.post.is_some().then_some(self)
-    }
-}
-
-/// The method to send the callback by, "POST" or "GET" (the option `callback_method`). NULL only for a
-/// NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_signed_callback_method(
-    callback: Option<&seconder_signed_callback>,
-) -> *const c_char {
-    read_handle(callback, |callback| callback.method.as_ptr())
-}
-
-/// The query to send by GET, without the question mark; "" for a POST. NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_signed_callback_query(
-    callback: Option<&seconder_signed_callback>,
-) -> *const c_char {
-    read_handle(callback, |callback| callback.query.as_ptr())
-}
-
-/// The URL to send the callback to, without the query. NULL only for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_signed_callback_url(
-    callback: Option<&seconder_signed_callback>,
-) -> *const c_char {
-    read_handle(callback, |callback| callback.url.as_ptr())
-}
 
 /// The JSON body, owned by the callback. It is not NUL-terminated, and empty for a GET. NULL only for a
 /// NULL argument.
@@ -126,7 +86,7 @@ pub extern "C" fn seconder_signed_callback_header_value(
 /// For the post function, before it returns SECONDER_OUTCOME_RETRY or SECONDER_OUTCOME_NOT_ATTEMPTED:
 /// the callback is not posted again earlier than after so many milliseconds.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_signed_callback_set_retry_after(
+pub extern "C" fn seconder_signed_callback_set_retry_after_ms(
     callback: Option<&seconder_signed_callback>,
     after_ms: u64,
 ) {

@@ -1,9 +1,13 @@
 //! The options of `seconder_open` as [`Settings`].
 
+use super::deliver::seconder_deliver;
 use super::ffi::{self, Flag, Outcome};
 use super::generated::open_options::seconder_open_options;
+use super::lookup::seconder_lookup;
+use super::names;
+use super::post::seconder_post;
 use super::status::*;
-use super::{deliver, lookup, names, post};
+use super::userdata::ByFunction;
 use crate::app_settings::{APP_SETTINGS, SettingKind};
 use crate::open_options::OPEN_OPTIONS;
 use crate::{Error, Service, Settings};
@@ -12,7 +16,8 @@ use std::ffi::c_char;
 use std::time::Duration;
 
 /// The functions of the program that an engine calls.
-type Functions = (deliver::ByFunction, post::ByFunction, lookup::ByFunction);
+type Functions =
+    (ByFunction<seconder_deliver>, ByFunction<seconder_post>, ByFunction<seconder_lookup>);
 
 /// The longest time limit of a call, the same as in [`Settings::timeout`].
 const LONGEST_MS: u32 = 3_600_000;

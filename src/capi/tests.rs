@@ -4,8 +4,11 @@
 use super::callback::*;
 use super::checks::*;
 use super::error::*;
+use super::generated::callback::*;
+use super::generated::error::*;
+use super::generated::text::*;
+use super::generated::totp::*;
 use super::status::*;
-use super::text::*;
 use super::totp::*;
 use std::ffi::{CStr, c_char};
 use std::{mem, ptr};

@@ -1,7 +1,7 @@
 //! Codes of authenticator apps (RFC 6238), without a service.
 
 use super::error::seconder_error;
-use super::ffi::{self, Outcome, Plain, free, read_handle, run, with_out};
+use super::ffi::{self, Outcome, Plain, read_handle, run, with_out};
 use super::status::*;
 use super::text::seconder_text;
 use crate::otp::{Algorithm, Match, Totp};
@@ -25,8 +25,23 @@ unsafe impl Plain for seconder_totp_options {}
 
 /// A secret that an authenticator app and a service share, with the parameters for generating codes
 /// from it. It may be used by many threads at once.
+#[cfg_attr(false, c(freed = "a secret, and wipes it"))]
 pub struct seconder_totp {
     totp: Totp,
+    /// The hash with which codes are generated: one of SECONDER_ALGORITHM_....
+    #[cfg_attr(false, cpp(kind = "Algorithm"))]
+    pub(super) algorithm: i32,
+    /// The number of digits of a code.
+    pub(super) digits: u32,
+    /// The time for which a code is shown, in seconds.
+    pub(super) period: u64,
+}
+
+impl From<Totp> for seconder_totp {
+    fn from(totp: Totp) -> seconder_totp {
+        let (digits, period) = (totp.digits().into(), totp.period());
+        seconder_totp { algorithm: of_algorithm(totp.algorithm()), digits, period, totp }
+    }
 }
 
 /// Creates a totp from the bytes of a secret, 10 to 128 of them, which are copied. A new secret should
@@ -57,8 +72,7 @@ pub unsafe extern "C" fn seconder_totp_new(
             let algorithm = chosen("algorithm", options.algorithm, &ALGORITHMS)?;
             let digits = or(options.digits, DIGITS).try_into().unwrap_or(u8::MAX);
             let period = or(options.period, PERIOD).into();
-            let totp = Totp::new(secret, algorithm.unwrap_or_default(), digits, period)?;
-            Ok(seconder_totp { totp })
+            Ok(Totp::new(secret, algorithm.unwrap_or_default(), digits, period)?.into())
         })
     }
 }
@@ -84,9 +98,7 @@ pub unsafe extern "C" fn seconder_totp_from_uri(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: as the header requires.
-    unsafe {
-        with_out(out, error, || Ok(seconder_totp { totp: Totp::from_uri(ffi::text("uri", uri)?)? }))
-    }
+    unsafe { with_out(out, error, || Ok(Totp::from_uri(ffi::text("uri", uri)?)?.into())) }
 }
 
 /// Returns the otpauth: URI that transfers the secret to an app, which then shows `issuer` and
@@ -190,28 +202,4 @@ pub extern "C" fn seconder_totp_secret(totp: Option<&seconder_totp>) -> *const c
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_secret_size(totp: Option<&seconder_totp>) -> usize {
     read_handle(totp, |totp| totp.totp.secret().len())
-}
-
-/// The hash with which codes are generated: one of SECONDER_ALGORITHM_...; 0 for NULL.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_totp_algorithm(totp: Option<&seconder_totp>) -> i32 {
-    read_handle(totp, |totp| of_algorithm(totp.totp.algorithm()))
-}
-
-/// The number of digits of a code.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_totp_digits(totp: Option<&seconder_totp>) -> u32 {
-    read_handle(totp, |totp| totp.totp.digits().into())
-}
-
-/// The time for which a code is shown, in seconds.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_totp_period(totp: Option<&seconder_totp>) -> u64 {
-    read_handle(totp, |totp| totp.totp.period())
-}
-
-/// Frees a secret, and wipes it. NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_totp_free(totp: Option<Box<seconder_totp>>) {
-    free(totp);
 }

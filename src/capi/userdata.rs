@@ -1,4 +1,4 @@
-//! The userdata of a function of the C program, freed exactly once.
+//! Functions of the C program, and their userdata, which is freed exactly once.
 
 use std::ffi::c_void;
 
@@ -6,6 +6,27 @@ use std::ffi::c_void;
 /// was passed along with, on whichever thread ends its use. It must not be left by longjmp() or a
 /// C++ exception.
 pub type seconder_userdata_free = Option<unsafe extern "C" fn(userdata: *mut c_void)>;
+
+/// A function of the program with its userdata. `F` is the type of the function, which may be NULL.
+pub(super) struct ByFunction<F> {
+    pub(super) function: F,
+    pub(super) userdata: Userdata,
+}
+
+impl<F> ByFunction<Option<F>> {
+    pub(super) fn new(
+        function: Option<F>,
+        data: *mut c_void,
+        free: seconder_userdata_free,
+    ) -> ByFunction<Option<F>> {
+        ByFunction { function, userdata: Userdata { data, free } }
+    }
+
+    /// This, unless the function is NULL.
+    pub(super) fn given(self) -> Option<ByFunction<Option<F>>> {
+        self.function.is_some().then_some(self)
+    }
+}
 
 /// The userdata of a function, freed when this is dropped.
 pub(super) struct Userdata {
@@ -19,10 +40,6 @@ unsafe impl Send for Userdata {}
 unsafe impl Sync for Userdata {}
 
 impl Userdata {
-    pub(super) fn new(data: *mut c_void, free: seconder_userdata_free) -> Userdata {
-        Userdata { data, free }
-    }
-
     pub(super) fn as_ptr(&self) -> *mut c_void {
         self.data
     }

@@ -2,11 +2,11 @@
 
 use super::callback::{self, seconder_callback, seconder_event};
 use super::error::seconder_error;
-use super::ffi::{self, Outcome, Plain, Text, free, with_out};
+use super::ffi::{self, Outcome, Plain, Text, with_out};
 use super::names::{self, seconder_names};
 use super::status::{SECONDER_NO, SECONDER_YES, seconder_status};
 use super::text::seconder_text;
-use super::userdata::{Userdata, seconder_userdata_free};
+use super::userdata::{ByFunction, seconder_userdata_free};
 use crate::callback::Verifier;
 use crate::callback::replay::{Memory, Replay, ReplayEntry};
 use crate::model::ApiKey;
@@ -82,6 +82,7 @@ pub struct seconder_verifier_options {
 unsafe impl Plain for seconder_verifier_options {}
 
 /// Verifies callbacks. Create one, keep it, and share it between threads.
+#[cfg_attr(false, c(freed = "a verifier. The last call with it must have returned"))]
 pub struct seconder_verifier {
     verifier: Verifier,
 }
@@ -103,8 +104,8 @@ pub unsafe extern "C" fn seconder_verifier_new(
     // fail, so that it is freed exactly once in any case.
     unsafe {
         let (options, rest) = ffi::sized_and_rest("options_size", options, options_size);
-        let userdata = Userdata::new(options.replay_userdata, options.replay_userdata_free);
-        let replay = ByFunction { replay: options.replay, userdata };
+        let o = &options;
+        let replay = ByFunction::new(o.replay, o.replay_userdata, o.replay_userdata_free);
         with_out(out, error, move || {
             rest?;
             let key: ApiKey = ffi::value("api_key", api_key)?;
@@ -135,9 +136,9 @@ unsafe fn verifier(key: ApiKey, options: &seconder_verifier_options) -> Outcome<
 fn remembering(
     verifier: Verifier,
     options: &seconder_verifier_options,
-    replay: ByFunction,
+    replay: ByFunction<seconder_replay>,
 ) -> Outcome<Verifier> {
-    match (replay.replay.is_some(), options.replay_capacity) {
+    match (replay.function.is_some(), options.replay_capacity) {
         (false, 0) => Ok(verifier),
         (true, 0) => Ok(verifier.replay(replay)),
         (false, _) if options.fresh_seconds == 0 => Err(Error::invalid_argument(
@@ -153,16 +154,10 @@ fn remembering(
     }
 }
 
-/// A replay function with its userdata.
-struct ByFunction {
-    replay: seconder_replay,
-    userdata: Userdata,
-}
-
-impl Replay for ByFunction {
+impl Replay for ByFunction<seconder_replay> {
     fn first_time(&self, callback: &ReplayEntry<'_>) -> Result<bool> {
         let unknown = |message| Err(Error::Storage { message });
-        let Some(replay) = self.replay else {
+        let Some(replay) = self.function else {
             return unknown("there is no replay function".into());
         };
         let key = Text::new(callback.key);
@@ -231,10 +226,4 @@ pub unsafe extern "C" fn seconder_verifier_parameters(
             Ok(seconder_text::new(&Value::Object(parameters).to_string()))
         })
     }
-}
-
-/// Frees a verifier. The last call with it must have returned. NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_verifier_free(verifier: Option<Box<seconder_verifier>>) {
-    free(verifier);
 }

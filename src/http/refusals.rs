@@ -9,8 +9,8 @@ use std::time::Duration;
 
 impl RoutedRequest {
     /// Checks the API key in a header or in the query, for a server that is about to read a body of more than
-    /// [`UNKNOWN_BODY_LIMIT`], so that no client without a key fills its memory. A key in the body comes too late for
-    /// that. [`RoutedRequest::respond`] checks the key in any case.
+    /// [`UNKNOWN_BODY_LIMIT`](super::UNKNOWN_BODY_LIMIT), so that no client without a key fills its memory. A key in
+    /// the body comes too late for that. [`RoutedRequest::respond`] checks the key in any case.
     ///
     /// # Errors
     /// The reply to send, if the request has no such key here, or no application has the key. Only in the latter case,

@@ -1,16 +1,59 @@
-//! Wraps each call with cancellation and logging.
+//! Handles of a service that make their calls otherwise: with other time limits or retries, a flag that ends them, or a log.
 
+#[cfg(feature = "remote")]
+use super::Backend;
 use super::Service;
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
+#[cfg(doc)]
+use crate::Settings;
 use crate::call_log::{Log, Logged, Replied};
 use crate::calls::Call;
 #[cfg(feature = "engine")]
 use crate::engine::Engine;
 use crate::interrupt::{self, Interrupt};
 use crate::model::UserId;
+#[cfg(feature = "remote")]
+use crate::remote::{Remote, Repeats};
 use std::sync::Arc;
+#[cfg(feature = "remote")]
+use std::time::Duration;
+
+#[cfg(feature = "remote")]
+impl Service {
+    /// Returns the same service, using the same connections, with another timeout for each call:
+    /// see [`Settings::timeout`]. It has no effect on an engine in this process, which has no
+    /// timeout.
+    ///
+    /// ```no_run
+    /// # fn f(service: seconder::Service, user: seconder::model::UserId) -> seconder::Result<()> {
+    /// let quick = service.with_timeout(std::time::Duration::from_secs(2));
+    /// quick.user_status(user)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// A timeout of 0 or over an hour makes each call return [`crate::Error::InvalidArgument`].
+    pub fn with_timeout(&self, timeout: Duration) -> Service {
+        self.remote(|remote| remote.timeout = timeout)
+    }
+
+    /// Returns the same service, using the same connections, with another choice of the calls that
+    /// are retried when the service asks to wait. It has no effect on an engine in this process.
+    pub fn with_repeats(&self, repeats: Repeats) -> Service {
+        self.remote(|remote| remote.repeats = repeats)
+    }
+
+    pub(super) fn remote(&self, change: impl FnOnce(&mut Remote)) -> Service {
+        let mut service = self.clone();
+        match &mut service.backend {
+            #[cfg(feature = "engine")]
+            Backend::Engine(_) => {}
+            Backend::Remote(remote) => change(remote),
+        }
+        service
+    }
+}
 
 impl Service {
     /// Returns the same service, with calls that `interrupt` may end: they fail with [`Error::Cancelled`] within 100

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 
     options.verdict = "sent";
     entry = only(service, &options, &page);
-    CHECK(entry->user_id == id && entry->app_id > 0 && entry->time > 0 && entry->nonce >= 0);
+    CHECK(entry->user_id == id && entry->app_id > 0 && entry->time_ms > 0 && entry->nonce >= 0);
     CHECK(same(entry->call, "request_sms") && same(entry->verdict, "sent"));
     CHECK(same(entry->factor, "code") && same(entry->number, "+1-XXX-XXX-XX23"));
     CHECK(same(entry->user_ip, "192.0.2.7") && entry->times == 1);

@@ -71,7 +71,7 @@ static void rejections(seconder_service *service)
     CHECK(same(seconder_error_service_code(error), "60026"));
     CHECK(seconder_error_parameter(error) == NULL);
     CHECK(seconder_error_field_count(error) == 0);
-    CHECK(!seconder_error_retry_safe(error) && seconder_error_retry_after_seconds(error) == 0);
+    CHECK(!seconder_error_retry_safe(error) && seconder_error_retry_after(error) == 0);
     CHECK(seconder_error_limit(error) == NULL && !seconder_error_is_operator_limit(error));
     CHECK(seconder_error_message(error) != NULL);
     seconder_error_free(error);
@@ -106,8 +106,8 @@ static void codes(seconder_service *service, struct phone *phone)
     CHECK(seconder_request_sms(service, id, &sms, sizeof sms, NULL, &error) ==
           SECONDER_RATE_LIMITED);
     CHECK(seconder_error_retry_safe(error));
-    CHECK(seconder_error_retry_after_seconds(error) > 0);
-    CHECK(seconder_error_retry_after_seconds(error) <= 30);
+    CHECK(seconder_error_retry_after(error) > 0);
+    CHECK(seconder_error_retry_after(error) <= 30);
     CHECK(same(seconder_error_service_code(error), "60003"));
     CHECK(same(seconder_error_limit(error), "cool_down"));
     CHECK(!seconder_error_is_operator_limit(error));
@@ -260,11 +260,11 @@ static void open_approvals(seconder_service *service, seconder_device *device, c
     const seconder_approval_request *request;
     EXPECT(SECONDER_OK, seconder_open_approvals(service, seconder_device_id(device),
                                                 seconder_device_secret(device), &requests, &error));
-    CHECK(seconder_approval_requests_count(requests) == 1);
-    request = seconder_approval_requests_get(requests, 0);
+    CHECK(seconder_approval_requests_request_count(requests) == 1);
+    request = seconder_approval_requests_request(requests, 0);
     CHECK(same(request->uuid, uuid) && same(request->message, "Log in?"));
     CHECK(same(request->details, details) && request->expires_at == SECONDER_FOREVER);
-    CHECK(seconder_approval_requests_get(requests, 1) == NULL);
+    CHECK(seconder_approval_requests_request(requests, 1) == NULL);
     seconder_approval_requests_free(requests);
     requests = GARBAGE(seconder_approval_requests);
     EXPECT_INVALID("device_secret", seconder_open_approvals(service, seconder_device_id(device),

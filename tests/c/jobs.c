@@ -31,7 +31,7 @@ static int32_t deliver(const seconder_message *message, void *userdata)
     }
     switch (kind) {
     case BUSY:
-        seconder_message_set_retry_after(message, 0);
+        seconder_message_set_retry_after_ms(message, 0);
         seconder_message_set_reason(message, NULL);
         return SECONDER_OUTCOME_NOT_ATTEMPTED;
     case LOST:
@@ -40,7 +40,7 @@ static int32_t deliver(const seconder_message *message, void *userdata)
         seconder_message_set_reason(message, "the number is not in service");
         return SECONDER_OUTCOME_PERMANENT;
     case LATE:
-        seconder_message_set_retry_after(message, 3600000);
+        seconder_message_set_retry_after_ms(message, 3600000);
         seconder_message_set_reason(message, "the gateway is busy \xff");
         return SECONDER_OUTCOME_RETRY;
     default:

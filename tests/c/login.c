@@ -213,10 +213,10 @@ static void responds(void)
     EXPECT(SECONDER_OK,
            seconder_open_approvals(service, seconder_device_id(phone),
                                    seconder_device_secret(phone), &requests, &error));
-    if (seconder_approval_requests_count(requests) > 0)
+    if (seconder_approval_requests_request_count(requests) > 0)
         EXPECT(SECONDER_OK,
                seconder_respond_to_approval(
-                   service, seconder_approval_requests_get(requests, 0)->uuid,
+                   service, seconder_approval_requests_request(requests, 0)->uuid,
                    seconder_device_id(phone), seconder_device_secret(phone), response, NULL, NULL,
                    &error));
     seconder_approval_requests_free(requests);

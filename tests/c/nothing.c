@@ -181,7 +181,7 @@ static void missing_handles(void)
     CHECK(seconder_error_service_message(NULL) == NULL);
     CHECK(!seconder_error_timed_out(NULL));
     CHECK(seconder_error_limit(NULL) == NULL && !seconder_error_is_operator_limit(NULL));
-    CHECK(!seconder_error_retry_safe(NULL) && seconder_error_retry_after_seconds(NULL) == 0);
+    CHECK(!seconder_error_retry_safe(NULL) && seconder_error_retry_after(NULL) == 0);
     CHECK(seconder_approval_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
     CHECK(seconder_event_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
     CHECK(seconder_user_created_user_id(NULL) == 0 && seconder_verification_device(NULL) == NULL);
@@ -191,9 +191,9 @@ static void missing_handles(void)
     CHECK(seconder_statistics_stat(NULL, 0) == NULL && seconder_message_code(NULL) == NULL);
     CHECK(seconder_message_id(NULL) == NULL);
     seconder_message_set_provider_id(NULL, "a-1");
-    seconder_message_set_retry_after(NULL, 1);
+    seconder_message_set_retry_after_ms(NULL, 1);
     seconder_message_set_reason(NULL, "busy");
-    seconder_signed_callback_set_retry_after(NULL, 1);
+    seconder_signed_callback_set_retry_after_ms(NULL, 1);
     seconder_signed_callback_set_reason(NULL, NULL);
 
     seconder_error_free(NULL);

@@ -44,7 +44,7 @@ static void repeats(const char *url)
     seconder_error_free(error);
     CHECK(seconder_verify(service, 7, "123456", NULL, 0, NULL, &error) == SECONDER_RATE_LIMITED);
     CHECK(same(seconder_error_service_message(error), "busy") && seconder_error_retry_safe(error));
-    CHECK(seconder_error_retry_after_seconds(error) == 1);
+    CHECK(seconder_error_retry_after(error) == 1);
     seconder_error_free(error);
     EXPECT(SECONDER_OK, seconder_service_with(service, 0, SECONDER_REPEATS_ALL, &patient, &error));
     EXPECT(SECONDER_OK, seconder_verify(patient, 7, "123456", NULL, 0, NULL, &error));

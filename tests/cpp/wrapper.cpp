@@ -27,7 +27,7 @@ static_assert(is_owner<ApprovalCreated>() && is_owner<Approval>() && is_owner<Ev
 static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>());
 static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
 static_assert(is_owner<ApprovalRequests>() && is_owner<Verifier>() && is_owner<Totp>());
-static_assert(is_owner<AuditPage>());
+static_assert(is_owner<AuditPage>() && is_owner<JobsRun>());
 static_assert(std::is_nothrow_copy_constructible_v<Error>);
 static_assert(!std::is_constructible_v<bool, Approval>, "an approval must not convert to bool");
 
@@ -371,11 +371,12 @@ static void messages_are_sent_again(const std::string &folder)
     ids.clear();
     outcomes = {Outcome::sent("SM-1"), Outcome::ambiguous("the connection was lost")};
     service.request_sms(id);
-    CHECK(service.run_jobs(std::chrono::milliseconds(0)).more);
+    CHECK(service.run_jobs(std::chrono::milliseconds(0)).more());
     for (int tries = 0; !outcomes.empty(); ++tries) {
         CHECK(tries < 1200);
         const JobsRun run = service.run_jobs();
-        CHECK(run.sent == (outcomes.empty() ? 1 : 0) && run.waiting == 0 && run.failed == 0);
+        CHECK(run.sent() == (outcomes.empty() ? 1 : 0));
+        CHECK(run.waiting() == 0 && run.failed() == 0);
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     CHECK(ids.size() == 2 && ids[0] == ids[1]);
@@ -401,7 +402,7 @@ static void the_audit_is_read_page_by_page(const std::string &folder)
     do {
         const AuditPage page = service.audit(options);
         for (const seconder_audit_entry *entry : page.entries()) {
-            CHECK(entry->user_id == id && entry->time > 0 && entry->times == 1);
+            CHECK(entry->user_id == id && entry->time_ms > 0 && entry->times == 1);
             verdicts.emplace_back(entry->verdict);
         }
         options.after = page.next();
@@ -551,7 +552,7 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     CHECK(pending.seconds_to_expire() == 86400 && !pending.created_at().empty());
 
     const ApprovalRequests open = service.open_approvals(device.id(), device.secret());
-    CHECK(open.all().size() == 1 && open.all()[0]->uuid == created.uuid());
+    CHECK(open.requests().size() == 1 && open.requests()[0]->uuid == created.uuid());
     const Approval answered =
         service.respond_to_approval(created.uuid(), device.id(), device.secret(), "approve");
     CHECK(answered.approved_by(id) && !answered.approved_by(id + 1) && !answered.approved_by(0));

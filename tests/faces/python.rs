@@ -80,7 +80,6 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         "src/service.rs",
         "src/service/making.rs",
         "src/service/operating.rs",
-        "src/service/remote_settings.rs",
         "src/service/waiting.rs",
     ] {
         rust.extend(methods(file, "Service"));

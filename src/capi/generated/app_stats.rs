@@ -4,7 +4,7 @@ use super::delete_user::seconder_call_options;
 use crate::calls::{AppStats, Handle, MonthlyStatistic, Statistics};
 use crate::capi::error::seconder_error;
 use crate::capi::ffi::{self, Text, free, pointer, read_handle, with_out};
-use crate::capi::items::{Item, Items, Texts};
+use crate::capi::items::{Item, Items, MadeOf, Texts};
 use crate::capi::open::seconder_service;
 use crate::capi::status::seconder_status;
 use std::ffi::c_char;
@@ -29,9 +29,9 @@ pub struct seconder_monthly_statistic {
 }
 
 // SAFETY: its pointers come from `keep`.
-unsafe impl Item for seconder_monthly_statistic {
-    type Of = MonthlyStatistic;
+unsafe impl Item for seconder_monthly_statistic {}
 
+impl MadeOf<MonthlyStatistic> for seconder_monthly_statistic {
     fn new(of: &MonthlyStatistic, texts: &mut Texts) -> seconder_monthly_statistic {
         seconder_monthly_statistic {
             month: texts.keep(Some(&of.month)),

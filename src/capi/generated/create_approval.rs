@@ -5,7 +5,7 @@ use crate::capi::error::seconder_error;
 use crate::capi::ffi::{
     self, Input, Outcome, Plain, Text, free, named, pointer, read_handle, with_out,
 };
-use crate::capi::items::{Item, Texts};
+use crate::capi::items::{Item, MadeOf, Texts};
 use crate::capi::open::seconder_service;
 use crate::capi::status::seconder_status;
 use crate::model::UserId;
@@ -49,9 +49,9 @@ pub struct seconder_logo {
 }
 
 // SAFETY: its pointers come from `keep`.
-unsafe impl Item for seconder_logo {
-    type Of = Logo;
+unsafe impl Item for seconder_logo {}
 
+impl MadeOf<Logo> for seconder_logo {
     fn new(of: &Logo, texts: &mut Texts) -> seconder_logo {
         seconder_logo { res: texts.keep(Some(&of.res)), url: texts.keep(Some(&of.url)) }
     }

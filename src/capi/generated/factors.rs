@@ -2,7 +2,7 @@
 
 use crate::calls::{Authenticator, Factors, RegisteredDevice};
 use crate::capi::ffi::read_handle;
-use crate::capi::items::{Item, Items, Texts};
+use crate::capi::items::{Item, Items, MadeOf, Texts};
 use std::ffi::c_char;
 
 /// An authenticator app of a user.
@@ -20,9 +20,9 @@ pub struct seconder_authenticator {
 }
 
 // SAFETY: its pointers come from `keep`.
-unsafe impl Item for seconder_authenticator {
-    type Of = Authenticator;
+unsafe impl Item for seconder_authenticator {}
 
+impl MadeOf<Authenticator> for seconder_authenticator {
     fn new(of: &Authenticator, texts: &mut Texts) -> seconder_authenticator {
         seconder_authenticator {
             id: texts.keep(Some(of.id.as_str())),
@@ -45,9 +45,9 @@ pub struct seconder_registered_device {
 }
 
 // SAFETY: its pointers come from `keep`.
-unsafe impl Item for seconder_registered_device {
-    type Of = RegisteredDevice;
+unsafe impl Item for seconder_registered_device {}
 
+impl MadeOf<RegisteredDevice> for seconder_registered_device {
     fn new(of: &RegisteredDevice, texts: &mut Texts) -> seconder_registered_device {
         seconder_registered_device {
             id: of.id.get(),

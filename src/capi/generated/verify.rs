@@ -6,7 +6,7 @@ use crate::capi::error::seconder_error;
 use crate::capi::ffi::{
     self, Flag, Plain, Text, free, named, pointer, read_handle, with_optional_out,
 };
-use crate::capi::items::{Item, Items, Texts};
+use crate::capi::items::{Item, Items, MadeOf, Texts};
 use crate::capi::open::seconder_service;
 use crate::capi::status::seconder_status;
 use crate::model::UserId;
@@ -65,9 +65,9 @@ pub struct seconder_device_info {
 }
 
 // SAFETY: its pointers come from `keep`.
-unsafe impl Item for seconder_device_info {
-    type Of = Device;
+unsafe impl Item for seconder_device_info {}
 
+impl MadeOf<Device> for seconder_device_info {
     fn new(of: &Device, texts: &mut Texts) -> seconder_device_info {
         seconder_device_info {
             id: of.id.unwrap_or_default(),

@@ -1,6 +1,8 @@
 //! Worker threads of a server, which send instead of the calls.
 
 use super::{Delivered, delivered};
+#[cfg(doc)]
+use crate::Error;
 use crate::Result;
 use crate::engine::operations::jobs::{self, Claimed, Ended};
 use crate::engine::{Engine, JobKind, Outcome};

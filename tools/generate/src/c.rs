@@ -10,7 +10,7 @@ mod source;
 
 use crate::Result;
 use crate::docs::Translator;
-use crate::model::{Interface, Struct, Type};
+use crate::model::{Constant, Interface, Struct, Type};
 use crate::text::snake;
 use source::Source;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const C: &str = "c";
 
 /// The overrides that this generator knows, each with what it changes.
-const NOTES: [&str; 12] = [
+const NOTES: [&str; 13] = [
     // A parameter that could be left out is an argument, and not an option.
     "argument",
     // A flag is SECONDER_DEFAULT, SECONDER_YES or SECONDER_NO, though its default is no.
@@ -28,6 +28,8 @@ const NOTES: [&str; 12] = [
     "constant",
     // A function of `capi::decisions` makes the status of what a reply says.
     "decided",
+    // What the function frees that frees a handle of the C layer.
+    "freed",
     // There is no accessor.
     "hidden",
     // The handle keeps the whole reply, for accessors written by hand.
@@ -70,20 +72,23 @@ pub(crate) fn files(interface: &Interface) -> Result<BTreeMap<String, String>> {
     for declared in interface.structs.values().filter(|one| plan.handles.contains(&one.name)) {
         reply::accessors(source(&mut sources, declared), &plan, declared)?;
     }
+    for declared in &interface.records {
+        reply::accessors(source(&mut sources, declared), &plan, declared)?;
+    }
     for (module, source) in sources {
         files.insert(format!("src/capi/generated/{module}.rs"), source.finish());
         modules.insert(module);
     }
     files.insert("src/capi/generated/open_options.rs".to_owned(), opening::file(&plan)?);
-    modules.insert("open_options".to_owned());
+    files.insert("src/capi/generated/status_names.rs".to_owned(), status_names(interface));
+    modules.extend(["open_options".to_owned(), "status_names".to_owned()]);
     files.insert("src/capi/generated.rs".to_owned(), root(&modules, &handles));
     Ok(files)
 }
 
 fn source<'a>(sources: &'a mut BTreeMap<String, Source>, declared: &Struct) -> &'a mut Source {
     let module = module(declared);
-    let path = declared.path();
-    sources.entry(module.clone()).or_insert_with(|| Source::new(&path, &module))
+    sources.entry(module.clone()).or_insert_with(|| Source::new(declared.path(), &module))
 }
 
 /// The module of `src/capi/generated` that a declaration leads to.
@@ -92,6 +97,21 @@ fn module(declared: &Struct) -> String {
         "" => snake(&declared.name),
         module => module.to_owned(),
     }
+}
+
+/// The names of the statuses, for a log.
+fn status_names(interface: &Interface) -> String {
+    let statuses = interface.constants.iter().filter(|constant| constant.is_status);
+    let each = statuses.map(|Constant { name, .. }| format!("({name}, c\"{name}\"),\n"));
+    let mut source = Source::new("src/capi/status.rs", "status_names");
+    source.import("std::ffi", "CStr");
+    source.import("crate::capi::status", "*");
+    source.add(&format!(
+        "/// Every status with its name.\n\
+         pub(in crate::capi) const STATUS_NAMES: &[(seconder_status, &CStr)] = &[\n{}];\n",
+        each.collect::<String>()
+    ));
+    source.finish()
 }
 
 fn root(modules: &BTreeSet<String>, handles: &[(String, String)]) -> String {
@@ -159,9 +179,9 @@ impl<'a> Plan<'a> {
 
     /// The name of a type in C, without `seconder_`.
     fn short_name(&self, declared: &Struct) -> String {
-        match declared.overrides.note(C, "name") {
-            Some(name) => name.to_owned(),
-            None => snake(&declared.name),
+        match (declared.overrides.note(C, "name"), declared.name.strip_prefix("seconder_")) {
+            (Some(name), _) | (None, Some(name)) => name.to_owned(),
+            (None, None) => snake(&declared.name),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The C++ header: `include/seconder.hpp`, of its template and the declarations of the calls.
 
 mod call;
+mod enums;
 mod layout;
 mod names;
 mod opening;
@@ -13,6 +14,7 @@ use crate::c::Plan;
 use crate::docs::Translator;
 use crate::model::{Interface, Struct};
 use crate::template::fill;
+use enums::Enums;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -20,9 +22,10 @@ use std::path::Path;
 /// The name of this language in overrides.
 const CPP: &str = "cpp";
 
-/// The overrides that this generator knows: `by_hand`, if the function that throws is written by hand, and
-/// `seconds`, if a number of seconds is a duration.
-const NOTES: [&str; 3] = ["by_hand", "seconds", "yes"];
+/// The overrides that this generator knows: `by_hand`, if the function that throws or reads is written by hand;
+/// `kind`, the enum of a number of the C layer; `seconds`, if a number of seconds is a duration; and `yes`, if a flag is
+/// true by default.
+const NOTES: [&str; 4] = ["by_hand", "kind", "seconds", "yes"];
 
 const TEMPLATE: &str = "include/seconder.hpp.in";
 
@@ -32,16 +35,22 @@ pub(crate) fn file(root: &Path, interface: &Interface) -> Result<(String, String
     let plan = Plan::new(interface)?;
     let at = |e: String| format!("{TEMPLATE}: {e}");
     let template = fs::read_to_string(root.join(TEMPLATE)).map_err(|e| at(e.to_string()))?;
-    let mut parts = parts(&Cpp { plan: &plan })?;
+    let enums = Enums::read(&template, &interface.constants).map_err(at)?;
+    let cpp = Cpp { plan: &plan, enums: &enums };
+    let mut parts = parts(&cpp)?;
+    parts.append(&mut enums.parts());
     parts.append(&mut template::throwing(&template));
     let text = fill(&template, parts).map_err(at)?;
-    let text = format!("/* Written by tools/generate from {TEMPLATE} and src/calls/. */\n{text}");
+    let text = format!(
+        "/* Written by tools/generate from {TEMPLATE}, src/calls/ and src/capi/. */\n{text}"
+    );
     Ok(("include/seconder.hpp".to_owned(), text))
 }
 
 /// The types that C++ has: owners of C's handles, and structs for what the caller fills in.
 struct Cpp<'a> {
     plan: &'a Plan<'a>,
+    enums: &'a Enums<'a>,
 }
 
 impl Cpp<'_> {
@@ -65,6 +74,9 @@ fn parts(cpp: &Cpp<'_>) -> Result<BTreeMap<String, String>> {
         ("calls that throw".to_owned(), throwing),
     ]);
     for declared in reply::all(cpp)?.into_iter().filter(|one| reply::has_own_functions(one)) {
+        parts.insert(format!("accessors of {}", declared.name), reply::accessors(cpp, declared)?);
+    }
+    for declared in cpp.plan.interface.records.iter().filter(|one| !one.fields.is_empty()) {
         parts.insert(format!("accessors of {}", declared.name), reply::accessors(cpp, declared)?);
     }
     Ok(parts)

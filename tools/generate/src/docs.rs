@@ -67,6 +67,8 @@ pub(crate) struct Translator<'a> {
     language: &'a dyn Language,
     /// Names that the language has too, so that they stay code.
     names: BTreeSet<&'a str>,
+    /// All of it has the names of the language, because the C layer declares it.
+    is_of_c: bool,
 }
 
 impl<'a> Translator<'a> {
@@ -84,7 +86,7 @@ impl<'a> Translator<'a> {
                 names.extend(inner.fields.iter().map(|field| field.name.as_str()));
             }
         }
-        Translator { interface, language, names }
+        Translator { interface, language, names, is_of_c: declared.is_of_c() }
     }
 
     /// A translator of text in which no name needs to stay code.
@@ -92,7 +94,7 @@ impl<'a> Translator<'a> {
         interface: &'a Interface,
         language: &'a dyn Language,
     ) -> Translator<'a> {
-        Translator { interface, language, names: BTreeSet::new() }
+        Translator { interface, language, names: BTreeSet::new(), is_of_c: false }
     }
 
     /// A translator of the options of opening, which refer to each other and to parameters of calls.
@@ -104,7 +106,7 @@ impl<'a> Translator<'a> {
         let mut names: BTreeSet<&str> = calls.map(|field| field.name.as_str()).collect();
         names.extend(interface.options.iter().map(|option| option.name.as_str()));
         names.extend(["sqlite:", "postgres:"]);
-        Translator { interface, language, names }
+        Translator { interface, language, names, is_of_c: false }
     }
 
     /// The words of the language in place of the documentation, if it has any.
@@ -165,7 +167,7 @@ impl<'a> Translator<'a> {
                 rest = after;
             } else if let Some(after) = rest.strip_prefix('`') {
                 let (code, after) = split(after, "`")?;
-                translated += &self.language.code(code, self.names.contains(code));
+                translated += &self.language.code(code, self.is_of_c || self.names.contains(code));
                 rest = after;
             } else {
                 translated += &rest[..1];

@@ -1,6 +1,7 @@
 //! The declarations of the calls, as the generators of all languages use them.
 
 mod attributes;
+mod layer;
 mod options;
 mod read;
 mod types;
@@ -31,6 +32,10 @@ pub(crate) struct Interface {
     pub(crate) codes: (Docs, Vec<Code>),
     /// The options of opening a service.
     pub(crate) options: Vec<OpenOption>,
+    /// The handles that the C layer declares itself, with the values that functions read.
+    pub(crate) records: Vec<Struct>,
+    /// The constants of C.
+    pub(crate) constants: Vec<Constant>,
 }
 
 /// A call: the struct that declares it, and its `Call` implementation.
@@ -50,6 +55,8 @@ pub(crate) struct Call {
 #[derive(Clone, Debug)]
 pub(crate) struct Struct {
     pub(crate) name: String,
+    /// The file that declares it, such as `src/calls/create_user.rs`.
+    pub(crate) file: String,
     /// The module that declares it, such as `create_user`.
     pub(crate) module: String,
     pub(crate) docs: Docs,
@@ -113,6 +120,15 @@ pub(crate) struct Variant {
     pub(crate) docs: Docs,
 }
 
+/// A number that C programs compare with.
+#[derive(Debug)]
+pub(crate) struct Constant {
+    /// Its name, such as `SECONDER_OK`.
+    pub(crate) name: String,
+    pub(crate) docs: Docs,
+    pub(crate) is_status: bool,
+}
+
 /// An error code of services.
 #[derive(Debug)]
 pub(crate) struct Code {
@@ -173,7 +189,7 @@ impl Interface {
     /// Fails for an override that a language does not know: a misspelt one would change nothing.
     pub(crate) fn check_notes(&self, language: &str, known: &[&str]) -> Result<()> {
         let calls = self.calls.iter().map(|call| &call.declared);
-        for declared in calls.chain(self.structs.values()) {
+        for declared in calls.chain(self.structs.values()).chain(&self.records) {
             let fields = declared.fields.iter().map(|field| &field.overrides);
             let all = fields.chain([&declared.overrides]).filter_map(|all| all.0.get(language));
             let mut notes = all.flat_map(|given| given.notes.keys());
@@ -217,11 +233,13 @@ impl Call {
 }
 
 impl Struct {
-    pub(crate) fn path(&self) -> String {
-        match self.module.as_str() {
-            "" => "src/calls.rs".to_owned(),
-            module => format!("src/calls/{module}.rs"),
-        }
+    pub(crate) fn path(&self) -> &str {
+        &self.file
+    }
+
+    /// Returns whether it is a handle that the C layer declares itself.
+    pub(crate) fn is_of_c(&self) -> bool {
+        self.file.starts_with("src/capi/")
     }
 }
 

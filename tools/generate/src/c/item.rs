@@ -100,12 +100,13 @@ pub(super) fn write(source: &mut Source, plan: &Plan<'_>, declared: &Struct) -> 
 
 /// Writes how a struct is made of a value of a reply.
 fn write_output(source: &mut Source, name: &str, rust: &str, made: &str, has_texts: bool) {
-    source.import("crate::capi::items", "Item");
-    source.import("crate::capi::items", "Texts");
+    for used in ["Item", "MadeOf", "Texts"] {
+        source.import("crate::capi::items", used);
+    }
     let texts = if has_texts { "texts" } else { "_" };
     source.add(&format!(
-        "// SAFETY: its pointers come from `keep`.\nunsafe impl Item for {name} {{\n\
-         type Of = {rust};\n\n\
+        "// SAFETY: its pointers come from `keep`.\nunsafe impl Item for {name} {{}}\n\n\
+         impl MadeOf<{rust}> for {name} {{\n\
          fn new(of: &{rust}, {texts}: &mut Texts) -> {name} {{\n{name} {{\n{made}}}\n}}\n}}\n"
     ));
 }

@@ -21,12 +21,16 @@ pub(crate) enum Shape {
     MaybeSigned,
     /// A constant of `capi::status`.
     Constant(String),
+    /// A number of this type, in a handle of the C layer.
+    Plain(String),
     Text,
     MaybeText,
     Texts,
     /// A struct of this name that the service may not provide.
     Item(String),
     Items(String),
+    /// Structs of this name, of the module of the handle.
+    Structs(String),
     /// A handle of this name that the service may not provide.
     Handle(String),
 }
@@ -49,6 +53,7 @@ impl Member<'_> {
 /// The name of the function that reads a field, without its type.
 pub(crate) fn accessor(field: &Field) -> &str {
     match field.kind {
+        Type::List(_) if field.name.ends_with("entries") => "entry",
         Type::List(_) => field.name.strip_suffix('s').unwrap_or(&field.name),
         _ => &field.name,
     }
@@ -81,6 +86,9 @@ fn member<'a>(plan: &Plan<'_>, field: &'a Field) -> Result<Member<'a>> {
         (Type::Optional(_), Type::Declared(name)) => {
             (Shape::Handle(name.clone()), format!("{from}.map(Into::into)"))
         }
+        (Type::Declared(name), _) if ["i32", "u32"].contains(&name.as_str()) => {
+            (Shape::Plain(name.clone()), from)
+        }
         (Type::Flag, _) => (Shape::Flag, from),
         (Type::Number, _) => (Shape::Number, from),
         (Type::Text, _) => (Shape::Text, format!("Text::new(&{from})")),
@@ -104,6 +112,9 @@ fn member<'a>(plan: &Plan<'_>, field: &'a Field) -> Result<Member<'a>> {
             Type::Value(value) if !value.is_number() => {
                 let text = format!("Text::new(text.{}())", value.accessor());
                 (Shape::Texts, format!("{from}.iter().map(|text| {text}).collect()"))
+            }
+            Type::Declared(name) if name.starts_with("seconder_") => {
+                (Shape::Structs(name.clone()), from)
             }
             Type::Declared(name) => (Shape::Items(name.clone()), format!("Items::new(&{from})")),
             _ => return Err(format!("{rust}: C has no such list")),
@@ -132,6 +143,9 @@ fn kept(source: &mut Source, plan: &Plan<'_>, shape: &Shape) -> Result<String> {
         Shape::Constant(function) => {
             source.import("crate::capi::status", function);
             "i32".to_owned()
+        }
+        Shape::Plain(kind) | Shape::Structs(kind) => {
+            return Err(format!("{kind}: only a handle of the C layer keeps it"));
         }
         Shape::Text => {
             text(source);
@@ -192,11 +206,22 @@ pub(super) fn accessors(source: &mut Source, plan: &Plan<'_>, declared: &Struct)
     let translator = plan.translator(declared);
     let mut functions =
         Functions { source, handle: plan.type_name(declared), variable: plan.short_name(declared) };
+    let hand_written = format!("crate::capi::{}", declared.module);
+    if declared.is_of_c() {
+        functions.source.import(&hand_written, &declared.name);
+    }
     for member in members(plan, declared)? {
+        if let Shape::Structs(name) = &member.shape {
+            functions.source.import(&hand_written, name);
+        }
         functions.member(plan, &translator, &member).map_err(at)?;
     }
-    if plan.interface.returning(&declared.name).next().is_some() {
-        functions.free(plan, declared);
+    match declared.overrides.note(C, "freed") {
+        Some(what) => functions.free(what),
+        None if plan.interface.returning(&declared.name).next().is_some() => {
+            functions.free_reply(plan, declared);
+        }
+        None => {}
     }
     Ok(())
 }
@@ -289,6 +314,7 @@ impl Functions<'_> {
                 self.add(docs, name, "", "i64", &format!("reply.{rust}.unwrap_or_default()"));
             }
             Shape::Constant(_) => self.add(docs, name, "", "i32", &format!("reply.{rust}")),
+            Shape::Plain(kind) => self.add(docs, name, "", kind, &format!("reply.{rust}")),
             Shape::Text => {
                 self.add(docs, name, "", "*const c_char", &format!("reply.{rust}.as_ptr()"));
             }
@@ -310,6 +336,10 @@ impl Functions<'_> {
                 let returns = format!("*const {}", imported(self.source, plan, inner)?);
                 self.list(docs, field, &returns, &format!("reply.{rust}.get(index)"));
             }
+            Shape::Structs(inner) => {
+                let returns = format!("*const {inner}");
+                self.list(docs, field, &returns, &format!("reply.{rust}.get(index)"));
+            }
             Shape::Texts => {
                 self.source.import("std", "ptr");
                 let read = format!("reply.{rust}.get(index).map_or(ptr::null(), Text::as_ptr)");
@@ -327,7 +357,7 @@ impl Functions<'_> {
         self.add(docs, name, "\nindex: usize,", returns, read);
     }
 
-    fn free(&mut self, plan: &Plan<'_>, declared: &Struct) {
+    fn free_reply(&mut self, plan: &Plan<'_>, declared: &Struct) {
         let calls = plan.interface.returning(&declared.name);
         let mut calls: Vec<String> =
             calls.map(|call| format!("seconder_{}()", call.name)).collect();
@@ -342,8 +372,12 @@ impl Functions<'_> {
             true => ", and wipes it",
             false => "",
         };
+        self.free(&format!("the reply of {of}{wipes}"));
+    }
+
+    fn free(&mut self, what: &str) {
         let Functions { handle, variable, .. } = self;
-        let docs = doc_comment(&[format!("Frees the reply of {of}{wipes}. NULL is fine.")], 0);
+        let docs = doc_comment(&[format!("Frees {what}. NULL is fine.")], 0);
         let text = format!(
             "{docs}#[unsafe(no_mangle)]\npub extern \"C\" fn {handle}_free(\
              {variable}: Option<Box<{handle}>>) {{\nfree({variable});\n}}\n"
@@ -356,7 +390,7 @@ impl Functions<'_> {
 /// The documentation of a field, with what its type says in C.
 fn describe(plan: &Plan<'_>, member: &Member<'_>, documented: &str) -> String {
     let more = match member.shape {
-        Shape::Texts | Shape::Items(_) => {
+        Shape::Texts | Shape::Items(_) | Shape::Structs(_) => {
             " Returns the one at `index`, owned by the handle; NULL if `index` is out of range."
         }
         Shape::Item(_) | Shape::Handle(_) => " Owned by the handle.",

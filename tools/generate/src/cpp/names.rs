@@ -52,6 +52,10 @@ impl Language for Cpp<'_> {
         &field.name
     }
 
+    fn finish(&self, text: String) -> String {
+        self.enums.name_in(&text)
+    }
+
     fn value(&self, declared: &Struct, accessor: &str) -> String {
         format!("{}::{accessor}()", declared.name)
     }

@@ -45,7 +45,8 @@ pub(super) fn classes(cpp: &Cpp<'_>) -> Result<String> {
 }
 
 fn is_owner(cpp: &Cpp<'_>, declared: &Struct) -> bool {
-    cpp.plan.interface.returning(&declared.name).next().is_some()
+    let is_freed = declared.overrides.has(C, "freed");
+    is_freed || cpp.plan.interface.returning(&declared.name).next().is_some()
 }
 
 fn reply(cpp: &Cpp<'_>, declared: &Struct) -> Result<String> {
@@ -76,7 +77,8 @@ pub(super) fn accessors(cpp: &Cpp<'_>, declared: &Struct) -> Result<String> {
     let raw = cpp.plan.type_name(declared);
     let translator = cpp.translator(declared);
     let mut all = Vec::new();
-    for member in members(cpp.plan, declared)? {
+    let members = members(cpp.plan, declared)?.into_iter();
+    for member in members.filter(|member| !member.field.overrides.has(CPP, "by_hand")) {
         let docs = documentation(cpp, &translator, &member).map_err(at)?;
         let value = value(cpp, &raw, &member).map_err(at)?;
         let text = value.function(&member.field.name, is_owner(cpp, declared));
@@ -186,12 +188,18 @@ fn value(cpp: &Cpp<'_>, raw: &str, member: &Member<'_>) -> Result<Value> {
             Type::Declared(kind) => Value::of(kind, &format!("static_cast<{kind}>("), read),
             _ => return Err(format!("{}: C++ has no such constant", field.rust)),
         },
+        Shape::Plain(number) => match field.overrides.note(CPP, "kind") {
+            Some(kind) => Value::of(kind, &format!("static_cast<{kind}>("), read),
+            None if number == "u32" => Value::of("std::uint32_t", "", read),
+            None => Value::of("std::int32_t", "", read),
+        },
         Shape::Text | Shape::MaybeText => {
             Value::borrowed("std::string_view", "detail::view(", read)
         }
         Shape::Texts => Value::list("std::string_view", &name),
         Shape::Item(inner) => Value::borrowed(&c_type(inner)?, "", read),
         Shape::Items(inner) => Value::list(&c_type(inner)?, &name),
+        Shape::Structs(inner) => Value::list(&format!("const {inner} *"), &name),
         Shape::Handle(inner) => Value::borrowed(
             &format!("std::optional<{inner}>"),
             &format!("detail::part<{inner}>("),

@@ -1,7 +1,7 @@
 //! Reads the declarations from `src/calls`.
 
 use super::attributes::{self, Serde};
-use super::{Call, Enum, Field, Interface, Overrides, Struct, Type, Value, options, words};
+use super::{Call, Enum, Field, Interface, Overrides, Struct, Type, Value, layer, options, words};
 use crate::Result;
 use crate::text::Docs;
 use std::collections::BTreeMap;
@@ -32,7 +32,9 @@ pub(crate) fn read(root: &Path) -> Result<Interface> {
     }
     let (structs, enums) = (found.structs, found.enums);
     let (words, codes) = (words::read(root)?, words::codes(root)?);
-    Ok(Interface { calls, structs, enums, words, codes, options: options::read(root)? })
+    let options = options::read(root)?;
+    let (records, constants) = (layer::records(root)?, layer::constants(root)?);
+    Ok(Interface { calls, structs, enums, words, codes, options, records, constants })
 }
 
 pub(super) fn load(root: &Path, path: &str) -> Result<String> {
@@ -80,6 +82,10 @@ impl Declarations {
     fn file(&mut self, module: &str, text: &str) -> Result<()> {
         let items = syn::parse_file(text).map_err(|e| e.to_string())?.items;
         let names = words::names(&items);
+        let file = match module {
+            "" => "src/calls.rs".to_owned(),
+            module => format!("src/calls/{module}.rs"),
+        };
         for item in items {
             match item {
                 Item::Struct(item) if is_declaration(&item.vis, &item.attrs) => {
@@ -92,6 +98,7 @@ impl Declarations {
                     let (name, module) = (name.clone(), module.to_owned());
                     let found = Struct {
                         name,
+                        file: file.clone(),
                         module,
                         docs,
                         fields,
@@ -103,8 +110,7 @@ impl Declarations {
                     self.structs.insert(found.name.clone(), found);
                 }
                 Item::Enum(item) if is_declaration(&item.vis, &item.attrs) => {
-                    let path = format!("src/calls/{module}.rs");
-                    let found = words::enumeration(&item, &path, &names)?;
+                    let found = words::enumeration(&item, &file, &names)?;
                     self.enums.insert(found.name.clone(), found);
                 }
                 Item::Impl(item) => self.implementation(&item)?,
@@ -209,7 +215,7 @@ fn fields(all: syn::Fields) -> Result<(Vec<Field>, Vec<String>)> {
     Ok((fields, skipped))
 }
 
-fn field(field: syn::Field, serde: Serde) -> Result<Field> {
+pub(super) fn field(field: syn::Field, serde: Serde) -> Result<Field> {
     let Some(ident) = &field.ident else { return Err("a field has no name".to_owned()) };
     let rust = ident.to_string();
     let at = |e: String| format!("{rust}: {e}");

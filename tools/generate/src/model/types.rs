@@ -49,7 +49,7 @@ impl Type {
             "IpAddr" => Type::Address,
             "Map" => Type::Object,
             "Option" => Type::Optional(inner()?),
-            "Vec" => Type::List(inner()?),
+            "Vec" | "Items" => Type::List(inner()?),
             other => match Value::named(other) {
                 Some(value) => Type::Value(value),
                 None => Type::Declared(other.to_owned()),

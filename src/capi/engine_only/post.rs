@@ -2,10 +2,11 @@
 
 use crate::capi::ffi::Text;
 use crate::capi::jobs::Details;
-use crate::capi::post::{ByFunction, seconder_signed_callback};
+use crate::capi::post::{seconder_post, seconder_signed_callback};
+use crate::capi::userdata::ByFunction;
 use crate::engine::{Outcome, Post, SignedCallback};
 
-impl Post for ByFunction {
+impl Post for ByFunction<seconder_post> {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
         let outcome = self.attempt(callback);
         outcome.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
@@ -13,7 +14,7 @@ impl Post for ByFunction {
 
     fn attempt(&self, callback: &SignedCallback) -> Outcome {
         let again = |reason| Outcome::Retry { after: None, reason };
-        let Some(post) = self.post else { return again("there is no post function".into()) };
+        let Some(post) = self.function else { return again("there is no post function".into()) };
         let header = |(name, value): &(String, String)| (Text::new(name), Text::new(value));
         let callback = seconder_signed_callback {
             method: Text::new(callback.method.verb()),

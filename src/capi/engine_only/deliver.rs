@@ -1,18 +1,19 @@
 //! Messages of an engine, passed to the program's function.
 
-use crate::capi::deliver::{ByFunction, seconder_message};
+use crate::capi::deliver::{seconder_deliver, seconder_message};
 use crate::capi::ffi::Text;
 use crate::capi::jobs::Details;
+use crate::capi::userdata::ByFunction;
 use crate::engine::{Deliver, Message, Outcome};
 
-impl Deliver for ByFunction {
+impl Deliver for ByFunction<seconder_deliver> {
     fn deliver(&self, message: &Message) -> Result<(), String> {
         let outcome = self.attempt(message, "");
         outcome.reason().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
     fn attempt(&self, message: &Message, _route: &str) -> Outcome {
-        let Some(deliver) = self.deliver else {
+        let Some(deliver) = self.function else {
             return Outcome::Permanent("there is no deliver function".into());
         };
         let message = seconder_message {

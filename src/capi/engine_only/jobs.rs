@@ -1,24 +1,11 @@
-//! Jobs of an engine, and the outcome of an attempt as the program's functions report it.
+//! The outcome of an attempt as the program's functions report it.
 
-use crate::capi::ffi;
-use crate::capi::jobs::{Details, Said, seconder_jobs_run};
-use crate::capi::open::seconder_service;
+use crate::capi::jobs::{Details, Said};
 use crate::capi::status::{
     SECONDER_OUTCOME_AMBIGUOUS, SECONDER_OUTCOME_NOT_ATTEMPTED, SECONDER_OUTCOME_PERMANENT,
     SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_SENT,
 };
-use crate::engine::{Engine, Outcome};
-use std::time::Duration;
-
-pub(crate) fn run_jobs(
-    service: &seconder_service,
-    budget: Duration,
-) -> ffi::Outcome<seconder_jobs_run> {
-    let run = |engine: &Engine| engine.run_jobs(budget);
-    let run = service.service.with_engine("run_jobs", None, run)?;
-    let (sent, waiting, failed) = (run.sent, run.waiting, run.failed);
-    Ok(seconder_jobs_run { sent, waiting, failed, more: run.more })
-}
+use crate::engine::Outcome;
 
 impl Details {
     /// Returns the outcome of the attempt. `other` is for a number that is not one of the constants.
@@ -46,6 +33,7 @@ impl Details {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn again(reason: String) -> Outcome {
         Outcome::Retry { after: None, reason }
