@@ -448,7 +448,7 @@ fn after_a_restore_no_invitation_is_of_use_and_phones_go_on_with_new_codes() {
     let verdict = |time: u64| {
         world.clock.set(time);
         let code = phone.code(time).parse().unwrap();
-        world.service.handle(&seconder::Verify::new(world.ada, code)).unwrap().verdict
+        world.service.verify(world.ada, &code).unwrap()
     };
     assert_eq!(verdict(NOW), Verdict::Wrong);
     assert_eq!(verdict(NOW + 60), Verdict::Right);

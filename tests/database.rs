@@ -4,7 +4,7 @@
 
 use crate::fresh::{ada, open, url};
 use seconder::engine::Delivery;
-use seconder::{Error, Handle, Service, Settings, Verdict};
+use seconder::{Error, Service, Settings, Verdict};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
@@ -285,8 +285,7 @@ fn files_with_secrets_are_accessible_to_their_owner_only() {
     let text = std::fs::read_to_string(message).unwrap();
     let code = text.lines().find_map(|line| line.strip_prefix("Code: ")).unwrap();
     assert!(text.starts_with("To: +15550100123\nVia: sms\n"), "{text}");
-    let verdict =
-        service.handle(&seconder::Verify::new(user, code.parse().unwrap())).unwrap().verdict;
+    let verdict = service.verify(user, &code.parse().unwrap()).unwrap();
     assert_eq!(verdict, Verdict::Right);
     let shown = format!("{service:?} {:?}", service.engine());
     assert!(!shown.contains(service.engine().unwrap().api_key().expose()), "{shown}");

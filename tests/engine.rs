@@ -46,7 +46,7 @@ fn users_codes_and_limits_survive_a_restart() {
         "the failed attempts must be remembered: {early:?}"
     );
     clock.set(1_000_002);
-    assert_eq!(service.handle(&Verify::new(user, code.clone())).unwrap().verdict, Verdict::Right);
+    assert_eq!(service.verify(user, &code.clone()).unwrap(), Verdict::Right);
     drop(service);
 
     let (service, _) = open_at(&path, &clock);
@@ -164,7 +164,7 @@ fn a_failed_delivery_gives_no_tries_back() {
     assert!(service.request_sms(user).is_err());
     let code = last();
     let wrong = if code == "0000000" { "0000001" } else { "0000000" };
-    let guess = || service.handle(&Verify::new(user, wrong.parse().unwrap())).unwrap().verdict;
+    let guess = || service.verify(user, &wrong.parse().unwrap()).unwrap();
     assert_eq!([guess(), guess(), guess()], [Verdict::Wrong; 3]);
     service.request_sms(user).unwrap();
     assert!(service.request_call(user).is_err());

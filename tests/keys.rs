@@ -111,7 +111,7 @@ fn child_that_logs_users_in() {
         service.request_sms(user).unwrap();
         let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
         let code: Token = sent.lock().unwrap().pop().unwrap().code.parse().unwrap();
-        let verdict = service.handle(&seconder::Verify::new(user, code)).unwrap().verdict;
+        let verdict = service.verify(user, &code).unwrap();
         assert_eq!(verdict, Verdict::Right, "user {number}");
         let shown: Token = app.code(now()).expose().parse().unwrap();
         assert_eq!(service.confirm_authenticator(user, &shown).unwrap(), Verdict::Right);

@@ -256,7 +256,7 @@ fn a_real_engine_in_memory_keeps_its_limits() {
     let right = sent.lock().unwrap().pop().unwrap();
     let wrong = token(if right == "0000000" { "0000001" } else { "0000000" });
     for _ in 0..4 {
-        let verdict = service.handle(&Verify::new(user, wrong.clone())).unwrap().verdict;
+        let verdict = service.verify(user, &wrong.clone()).unwrap();
         assert_eq!(verdict, Verdict::Wrong);
     }
     let limited = service.handle(&Verify::new(user, token(&right)));

@@ -113,7 +113,7 @@ fn lively_with(settings: Settings) -> (Service, Vec<Vec<u8>>) {
     let user = ada(&service);
     service.request_sms(user).unwrap();
     let code: Token = sent.lock().unwrap()[0].parse().unwrap();
-    assert_eq!(service.handle(&seconder::Verify::new(user, code)).unwrap().verdict, Verdict::Right);
+    assert_eq!(service.verify(user, &code).unwrap(), Verdict::Right);
     service.request_sms(user).unwrap();
     let call = StartPhoneVerification::new(
         Channel::Sms,
@@ -359,10 +359,7 @@ fn a_damaged_value_fails_the_call_that_needs_it_alone() {
     assert!(matches!(failed, Error::Storage { .. }), "{failed}");
     assert!(failed.to_string().contains("damaged"), "{failed}");
     assert!(service.user_status(ada).is_ok(), "what does not need the code goes on");
-    assert_eq!(
-        service.handle(&seconder::Verify::new(ben, codes[1].clone())).unwrap().verdict,
-        Verdict::Right
-    );
+    assert_eq!(service.verify(ben, &codes[1].clone()).unwrap(), Verdict::Right);
     // It can be deleted, too.
     service.delete_user(ada).unwrap();
 }

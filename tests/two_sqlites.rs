@@ -67,7 +67,7 @@ fn child_that_checks_a_code() {
     let user: u64 = parts.next().unwrap().parse().unwrap();
     let token: Token = parts.next().unwrap().parse().unwrap();
     let user = UserId::try_from(user).unwrap();
-    println!("result: {:?}", service.handle(&seconder::Verify::new(user, token)).unwrap().verdict);
+    println!("result: {:?}", service.verify(user, &token).unwrap());
 }
 
 #[test]
@@ -89,8 +89,7 @@ fn a_code_opens_one_door_even_if_another_copy_of_sqlite_dropped_the_locks() {
     assert_eq!(log(), before);
 
     let code = sent.lock().unwrap()[0].code.clone();
-    let verdict =
-        service.handle(&seconder::Verify::new(user, code.parse().unwrap())).unwrap().verdict;
+    let verdict = service.verify(user, &code.parse().unwrap()).unwrap();
     assert_eq!(verdict, Verdict::Right);
     let second = child("child_that_checks_a_code", &format!("{} {user} {code}", path.display()));
     assert_eq!(second, "Wrong", "the code was used");

@@ -67,7 +67,7 @@ impl User {
     }
 
     pub(crate) fn check(&self, service: &Service, code: &str) -> Verdict {
-        service.handle(&seconder::Verify::new(self.id, code.parse().unwrap())).unwrap().verdict
+        service.verify(self.id, &code.parse().unwrap()).unwrap()
     }
 
     pub(crate) fn recognised(&self, service: &Service) -> Recognition {

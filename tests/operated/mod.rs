@@ -161,10 +161,7 @@ impl Operated {
     }
 
     pub(crate) fn verify(&self) -> Verdict {
-        self.service
-            .handle(&seconder::Verify::new(self.user, self.code().parse().unwrap()))
-            .unwrap()
-            .verdict
+        self.service.verify(self.user, &self.code().parse().unwrap()).unwrap()
     }
 
     pub(crate) fn audit(&self) -> Vec<AuditEntry> {
