@@ -1150,9 +1150,10 @@ struct CreateUserOptions {
     /// Sends a new user a text message with a link to the app. Its outcome is
     /// UserCreated::install_message(). Default: true.
     std::optional<bool> send_install_link_via_sms = {};
-    /// Rejects a number that a user has already, and then changes nothing. If a service does not
-    /// say whether the user is new, the call fails with Status::invalid_response, though the
-    /// service may have enrolled the user. Default: false, which returns that user.
+    /// Rejects a number that a user has already, or an address that a user without a number has if
+    /// none is given, and then changes nothing. If a service does not say whether the user is new,
+    /// the call fails with Status::invalid_response, though the service may have enrolled the user.
+    /// Default: false, which returns that user.
     std::optional<bool> new_only = {};
 };
 
@@ -2342,28 +2343,34 @@ public:
     Result<std::string_view> try_api_key() const && = delete;
 
     /// Enrols a user, or adds an e-mail address to the user who already has this cellphone
-    /// (interface 4.1).
+    /// (interface 4.1). Without a number, enrols a user by the e-mail address, or returns the user
+    /// without a number who has it: for an application that has authenticator apps only.
     ///
-    /// The person who typed the number need not have it. Verify it first, with
-    /// start_phone_verification() and check_phone_verification(), and set `new_only`. Otherwise the
-    /// second factor of the user who has the number becomes the one of the person who typed it.
+    /// The person who typed the number or the address need not have it. Verify the number first,
+    /// with start_phone_verification() and check_phone_verification(), or the address by an e-mail,
+    /// and set `new_only`. Otherwise the second factor of the user who has it becomes the one of
+    /// the person who typed it.
     ///
-    /// `email` is one of the user's e-mail addresses: name@example.com, at most 254 bytes.
-    /// `cellphone` is the phone number, which identifies the user: 4 to 15 digits in groups that
-    /// dashes, periods or spaces may separate. Two calls with the same number return the same user.
+    /// `email` is one of the user's e-mail addresses: name@example.com, at most 254 bytes. It
+    /// identifies a user without a phone number. `cellphone` is the phone number, which identifies
+    /// the user: 4 to 15 digits in groups that dashes, periods or spaces may separate. Two calls
+    /// with the same number return the same user. A user without one is sent no codes.
     /// `country_code` is the calling code of the number: "1" to "999".
     ///
     /// Status::rejected if the service rejects a value, which Error::fields() names; with
-    /// `new_only`, that is `cellphone` if a user has the number already.
-    Result<UserCreated> try_create_user(const Text &email, const Text &cellphone,
-                                        const Text &country_code,
+    /// `new_only`, that is `cellphone` if a user has the number already, and without a number
+    /// `email` if a user without one has the address.
+    Result<UserCreated> try_create_user(const Text &email,
+                                        const std::optional<std::string> &cellphone = {},
+                                        const std::optional<std::string> &country_code = {},
                                         const CreateUserOptions &options = {}) const
     {
         seconder_create_user_options c = {};
         c.send_install_link_via_sms = detail::choice(options.send_install_link_via_sms);
         c.new_only = detail::choice(options.new_only);
         return detail::call<UserCreated>(seconder_create_user, get(), email.c_str(),
-                                         cellphone.c_str(), country_code.c_str(), &c, sizeof c);
+                                         detail::text(cellphone), detail::text(country_code), &c,
+                                         sizeof c);
     }
 
     /// Sends a code by SMS (interface 4.2).
@@ -3022,12 +3029,15 @@ public:
 #endif
 
     /// Enrols a user, or adds an e-mail address to the user who already has this cellphone
-    /// (interface 4.1).
+    /// (interface 4.1). Without a number, enrols a user by the e-mail address, or returns the user
+    /// without a number who has it: for an application that has authenticator apps only.
     ///
-    /// The person who typed the number need not have it. Verify it first, with
-    /// start_phone_verification() and check_phone_verification(), and set `new_only`. Otherwise the
-    /// second factor of the user who has the number becomes the one of the person who typed it.
-    UserCreated create_user(const Text &email, const Text &cellphone, const Text &country_code,
+    /// The person who typed the number or the address need not have it. Verify the number first,
+    /// with start_phone_verification() and check_phone_verification(), or the address by an e-mail,
+    /// and set `new_only`. Otherwise the second factor of the user who has it becomes the one of
+    /// the person who typed it.
+    UserCreated create_user(const Text &email, const std::optional<std::string> &cellphone = {},
+                            const std::optional<std::string> &country_code = {},
                             const CreateUserOptions &options = {}) const
     {
         return try_create_user(email, cellphone, country_code, options).value();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::fresh::{ManualClock, ada, url};
-use seconder::calls::{AppDetails, CreateApproval, DeleteUser, UserStatus};
+use seconder::calls::{AppDetails, CreateApproval, CreateUser, DeleteUser, UserStatus};
 use seconder::engine::operator::{
     AppKey, AppSettings, CreateApp, DeleteApp, EndOverlap, ListApprovals, ListApps, Operation,
     RotateAppKey, SetApp, ShowApp, ShowAppKey,
@@ -305,13 +305,15 @@ fn an_application_is_removed_with_its_users_and_nothing_of_another() {
     for number in 0..70 {
         let number = format!("555-010-{:04}", 1000 + number);
         second.create_user("ada@example.com", &number, "1").unwrap();
+        let email = format!("user{number}@example.com").parse().unwrap();
+        second.handle(&CreateUser::without_phone(email)).unwrap();
     }
     let with = |users| DeleteApp { app_id: key.app_id, users };
     let kept = refused(&first, &with(false));
     assert!(kept.contains("users must be set for an application that has users"), "{kept}");
     let own = refused(&second, &with(true));
     assert!(own.contains("app_id is that of this service"), "{own}");
-    assert_eq!(second.app_stats().unwrap().total_users, Some(70));
+    assert_eq!(second.app_stats().unwrap().total_users, Some(140));
     drop(second);
     first.operate(&with(true)).unwrap();
     assert!(refused(&first, &with(true)).contains("is not that of an application"));

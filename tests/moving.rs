@@ -6,7 +6,7 @@ use crate::fresh::{ManualClock, open_at};
 use crate::phone::world::World;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use seconder::calls::EnrolAuthenticator;
+use seconder::calls::{CreateUser, EnrolAuthenticator};
 use seconder::engine::{AuditFilter, AuthenticatorRecord, Engine, Imported, UserRecord};
 use seconder::model::UserId;
 use seconder::otp::{Algorithm, Totp};
@@ -17,7 +17,8 @@ const SECRET: [u8; 20] = [7; 20];
 
 fn user(id: u64, number: &str) -> UserRecord {
     let email = format!("user{id}@example.com").parse().unwrap();
-    UserRecord::new(UserId::try_from(id).unwrap(), None, &number.parse().unwrap(), email).unwrap()
+    let (id, number) = (UserId::try_from(id).unwrap(), number.parse().unwrap());
+    UserRecord::new(Some(id), None, &number, Some(email)).unwrap()
 }
 
 fn with_app(id: u64, number: &str) -> UserRecord {
@@ -151,7 +152,7 @@ fn every_user_is_on_one_page() {
     let (mut ids, mut after, mut pages) = (Vec::new(), None, 0);
     loop {
         let page = engine.export_users(after, 10, true).unwrap();
-        ids.extend(page.users.iter().map(|user| user.user_id.get()));
+        ids.extend(page.users.iter().map(|user| user.user_id.unwrap().get()));
         (after, pages) = (page.next, pages + 1);
         if after.is_none() {
             break;
@@ -164,7 +165,7 @@ fn every_user_is_on_one_page() {
 fn a_line_again_is_judged_alike_in_one_transaction_and_in_two() {
     let (again, less) = (with_app(1, "15550100101"), user(1, "15550100101"));
     let mut other = with_app(1, "15550100101");
-    other.email = "other@example.com".parse().unwrap();
+    other.email = Some("other@example.com".parse().unwrap());
     let users = [again.clone(), again, less, other];
     let shown = |outcomes: Vec<Imported>| {
         let unchanged = |outcome: &Imported| *outcome == Imported::Unchanged;
@@ -203,7 +204,7 @@ fn phones_stay_when_users_leave_and_all_else_of_them_is_exported() {
     let phone = world.phone();
     let page = world.engine().export_users(None, 10, true).unwrap();
     assert_eq!((page.users.len(), page.devices_left_out), (1, 1));
-    assert_eq!(page.users[0].user_id, world.ada);
+    assert_eq!(page.users[0].user_id, Some(world.ada));
     assert!(page.users[0].devices.is_empty() && page.users[0].authenticators.is_empty());
     let without = world.engine().export_users(None, 10, false).unwrap();
     assert_eq!(without.apps_left_out, page.apps_left_out);
@@ -218,4 +219,88 @@ fn phones_stay_when_users_leave_and_all_else_of_them_is_exported() {
     );
     let outcomes = world.engine().import_users(vec![ada], false).unwrap();
     assert!(matches!(outcomes[0], Imported::Conflict { field: "authenticators", .. }));
+}
+
+/// A user without a number, by the address or the login name.
+fn without_phone(id: Option<u64>, email: &str, login: &str) -> UserRecord {
+    let email = (!email.is_empty()).then(|| email.parse().unwrap());
+    let mut user = UserRecord::without_phone(id.map(|id| UserId::try_from(id).unwrap()), email);
+    user.login = (!login.is_empty()).then(|| login.parse().unwrap());
+    user.authenticators.push(AuthenticatorRecord::new(SECRET.to_vec().into(), 6, 30).unwrap());
+    user
+}
+
+#[test]
+fn users_without_a_number_come_by_their_address_or_login_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, clock) = open(&folder);
+    let engine = service.engine().unwrap();
+    let users = || {
+        vec![
+            without_phone(Some(7), "ada@example.com", ""),
+            without_phone(None, "bob@example.com", "bob"),
+            without_phone(None, "", "cy"),
+            without_phone(None, "bob@example.com", "bob"),
+            without_phone(None, "ada@example.com", "other"),
+            without_phone(Some(8), "ada@example.com", ""),
+            without_phone(Some(9), "", "cy"),
+        ]
+    };
+    let shown = |outcome: &Imported| match outcome {
+        Imported::Created => "created".to_owned(),
+        Imported::Unchanged => "unchanged".to_owned(),
+        Imported::Conflict { field, reason } => format!("{field} {reason}"),
+        _ => unreachable!("there are no others"),
+    };
+    let expected = [
+        "created",
+        "created",
+        "created",
+        "unchanged",
+        "login is another one than that of the user with this id here",
+        "email belongs to user 7, who comes earlier",
+        "login belongs to a user without an id, who comes earlier",
+    ];
+    for dry_run in [true, false] {
+        let outcomes = engine.import_users(users(), dry_run).unwrap();
+        assert_eq!(outcomes.iter().map(shown).collect::<Vec<_>>(), expected, "{dry_run}");
+    }
+    let again = engine.import_users(users()[..4].to_vec(), false).unwrap();
+    assert!(again.iter().all(|outcome| *outcome == Imported::Unchanged), "{again:?}");
+    // The application finds them by the same names, and they log in with their apps.
+    let call = CreateUser::without_phone("bob@example.com".parse().unwrap());
+    let bob = service.handle(&call).unwrap();
+    assert_eq!((bob.user_id.get(), bob.created), (8, Some(false)));
+    let cy = service.find_user(&"cy".parse().unwrap()).unwrap().user_id;
+    assert_eq!(cy.get(), 9);
+    clock.set(NOW + 60);
+    let totp = Totp::new(&SECRET, Algorithm::Sha1, 6, 30).unwrap();
+    let code: seconder::model::Token = totp.code(NOW + 60).expose().parse().unwrap();
+    for user in [7, 8, 9].map(|id| UserId::try_from(id).unwrap()) {
+        let checked = service.handle(&Verify { force: true, ..Verify::new(user, code.clone()) });
+        assert_eq!(checked.unwrap().verdict, Verdict::Right, "{user}");
+    }
+    // A new app of a user without an address has the login name as its label.
+    let label = service.handle(&EnrolAuthenticator::new(cy)).unwrap().label;
+    assert_eq!(label.as_deref(), Some("cy"));
+    let only = service.remove_login(&"cy".parse().unwrap());
+    assert!(matches!(only, Err(Error::Rejected(why)) if why.status == 409));
+    // What is exported is imported to the same users in another database.
+    let page = engine.export_users(None, 10, true).unwrap();
+    let another = tempfile::tempdir().unwrap();
+    let other = open(&another).0;
+    let moved = other.engine().unwrap().import_users(page.users, false).unwrap();
+    assert_eq!(moved, [Imported::Created, Imported::Created, Imported::Created]);
+    assert_eq!(other.find_user(&"cy".parse().unwrap()).unwrap().user_id, cy);
+    service.delete_user(cy).unwrap();
+    assert!(service.find_user(&"cy".parse().unwrap()).is_err());
+}
+
+#[test]
+fn a_user_whom_nothing_identifies_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, _) = open(&folder);
+    let engine = service.engine().unwrap();
+    let rejected = engine.import_users(vec![without_phone(Some(7), "", "")], false);
+    assert!(rejected.unwrap_err().to_string().contains("email is missing"));
 }

@@ -10,7 +10,7 @@ mod trust;
 
 use crate::fresh::at_once;
 use crate::postgres_server::Server;
-use seconder::calls::Verify;
+use seconder::calls::{CreateUser, Verify};
 use seconder::engine::{Delivery, Message};
 use seconder::keyring::Keyring;
 use seconder::model::{Token, UserId};
@@ -143,6 +143,15 @@ fn two_nodes_decide_as_one() {
     });
     assert_eq!(set.iter().filter(|done| **done).count(), 1);
 
+    // So is the address of a user without a number.
+    let created = at_once(both, |service, _| {
+        let call = CreateUser::without_phone("eve@example.com".parse().unwrap());
+        let user = service.handle(&call).unwrap();
+        (user.user_id, user.created)
+    });
+    assert!(created.iter().all(|(user, _)| *user == created[0].0));
+    assert_eq!(created.iter().filter(|(_, new)| *new == Some(true)).count(), 1);
+
     // A right code is accepted once, of each kind.
     let user = users[0];
     let shown = shown(both[0], user);
@@ -166,7 +175,7 @@ fn two_nodes_decide_as_one() {
 
     // Counts of both arrive, each in a row of its node.
     let stats = both[0].app_stats().unwrap();
-    assert_eq!(stats.total_users, Some(34));
+    assert_eq!(stats.total_users, Some(35));
 }
 
 /// Each has a ring of its own, and the database is new.

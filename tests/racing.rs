@@ -279,3 +279,25 @@ fn an_address_gets_no_more_wrong_codes_by_racing() {
     let limited = results.iter().filter(|result| *result == "address_wrong_hour").count();
     assert_eq!((wrong, limited), (10, 54));
 }
+
+/// An address is the name of one user without a number.
+#[test]
+fn a_user_without_a_number_is_created_once_when_64_threads_race() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("race.db");
+    let (service, _) = open(&path);
+    let (second, _) = open(&path);
+    let call = calls::CreateUser::without_phone("ada@example.com".parse().unwrap());
+    let new_only = calls::CreateUser { new_only: true, ..call.clone() };
+    let results = at_once((&service, &second), |service, number| {
+        let call = if number % 3 == 0 { &new_only } else { &call };
+        match service.handle(call) {
+            Ok(user) => (user.user_id.get(), user.created),
+            Err(Error::Rejected(why)) if why.status == 409 => (1, Some(false)),
+            Err(other) => panic!("{other}"),
+        }
+    });
+    assert!(results.iter().all(|(user, _)| *user == 1), "{results:?}");
+    assert_eq!(results.iter().filter(|(_, new)| *new == Some(true)).count(), 1);
+    assert_eq!(service.app_stats().unwrap().total_users, Some(1));
+}

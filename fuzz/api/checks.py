@@ -72,8 +72,9 @@ class Checks(logging.Handler):
         """Checks the reply to a call that began at that time, by the clock of its service."""
         if name == "create_user":
             self.keep("user_id", reply.user_id)
-            number = _digits(arguments["country_code"], arguments["cellphone"])
-            self._numbers[str(reply.user_id)] = number
+            if arguments.get("cellphone") is not None:
+                number = _digits(arguments["country_code"], arguments["cellphone"])
+                self._numbers[str(reply.user_id)] = number
         elif name == "enrol_authenticator":
             self._uris.setdefault(str(arguments["user_id"]), []).append(reply.uri)
             self.secret(re.findall(r"secret=(\w+)", reply.uri)[0])

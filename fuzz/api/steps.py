@@ -118,7 +118,7 @@ class Steps:
                 value = self._values.one(0.001, 0.01, 0.02, "1", -1)
             if parameter.default is parameter.empty:
                 args.append(value)
-            elif self._random.random() < 0.5:
+            elif self._random.random() < (0.5 if parameter.kind is parameter.KEYWORD_ONLY else 0.9):
                 options[parameter.name] = value
         if self._random.random() < 0.02:
             options[self._values.one("user", "tokens", "self")] = 1

@@ -34,8 +34,9 @@ pub(crate) struct Enrol {
     /// E-mail address of a user whom the service does not know yet; without it, the command asks.
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
-    /// Phone number of such a user, without the calling code.
-    #[arg(long, value_name = "NUMBER")]
+    /// Phone number of such a user, without the calling code. A user without one is sent no codes:
+    /// leave it empty when the command asks, and for programs leave both options out.
+    #[arg(long, value_name = "NUMBER", requires = "country_code")]
     cellphone: Option<String>,
     /// Calling code of the number, such as 1 or 44.
     #[arg(long, value_name = "CODE")]
@@ -117,28 +118,42 @@ fn new_user(options: &Enrol, service: &Service, login: &LoginName) -> Result<Fou
         print(&format!("The service does not know {login} yet."))?;
     }
     let email = given_or_asked(options, &options.email, "email", "E-mail address: ")?;
+    let number = number(options)?;
+    let plain =
+        number.as_ref().map(|(number, code)| (number.as_str(), code.trim_start_matches('+')));
+    let user_id = user::create(service, &email, plain, Some(login), options.use_known)?;
+    let found = service.find_user(login)?;
+    if is_protected(&found) && !options.json {
+        let what = if number.is_some() { "phone number" } else { "e-mail address" };
+        print(&format!(
+            "The {what} is that of user {user_id}, who has a second factor already: an app that \
+             is enrolled now is added, or takes the place of the one before."
+        ))?;
+    }
+    Ok(found)
+}
+
+/// Returns the number of a new user with its calling code; `None` for a user without one.
+fn number(options: &Enrol) -> Result<Option<(String, String)>> {
+    if options.json && options.country_code.is_none() {
+        return Ok(None);
+    }
     let country_code = given_or_asked(
         options,
         &options.country_code,
         "country-code",
-        "Calling code of the phone number, such as 44: ",
+        "Calling code of the phone number, such as 44; empty for none: ",
     )?;
+    if country_code.is_empty() {
+        return Ok(None);
+    }
     let cellphone = given_or_asked(
         options,
         &options.cellphone,
         "cellphone",
         "Phone number without the calling code: ",
     )?;
-    let number = (cellphone.as_str(), country_code.trim_start_matches('+'));
-    let user_id = user::create(service, &email, number, Some(login), options.use_known)?;
-    let found = service.find_user(login)?;
-    if is_protected(&found) && !options.json {
-        print(&format!(
-            "The phone number is that of user {user_id}, who has a second factor already: an app that \
-             is enrolled now is added, or takes the place of the one before."
-        ))?;
-    }
-    Ok(found)
+    Ok(Some((cellphone, country_code)))
 }
 
 fn given_or_asked(

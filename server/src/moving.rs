@@ -65,5 +65,5 @@ const FIELDS: [&str; 11] = [
 ];
 
 /// The fields that others may write instead: the number of a country, and the one authenticator app of a user.
-const OTHER_FIELDS: [&str; 7] =
-    ["country_code", "secret", "digits", "period", "algorithm", "last_step", "label"];
+const OTHER_FIELDS: [&str; 8] =
+    ["country_code", "secret", "secret_hex", "digits", "period", "algorithm", "last_step", "label"];

@@ -1,41 +1,46 @@
 //! The commands for users: enrolment, login names, the factors of their accounts, and remembered
 //! browsers.
 
+mod creating;
 mod lists;
+
+pub(crate) use creating::create;
 
 use crate::arguments::Database;
 use crate::commands::invalid;
 use crate::table::Json;
 use crate::target::Target;
 use clap::{Args, Subcommand};
-use seconder::calls::{CreateUser, Factors, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
+use seconder::calls::{Factors, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::engine::DeviceType;
 use seconder::engine::operator::UnlockUser;
-use seconder::model::{AuthenticatorId, DeviceId, LoginName, PhoneNumber, UserId};
-use seconder::{Error, Handle, Result, Service};
+use seconder::model::{AuthenticatorId, DeviceId, LoginName, UserId};
+use seconder::{Result, Service};
 use serde_json::{Value, json};
 
 #[derive(Subcommand)]
 pub(crate) enum User {
     /// Create a user, and print the id. A phone number that a user has already is an error, unless
-    /// that user is meant: see `--use-known`.
+    /// that user is meant: see `--use-known`. Without a number, so is an e-mail address that a user
+    /// without a number has.
     Create {
         #[command(flatten)]
         target: Target,
         /// E-mail address of the user.
         #[arg(long, value_name = "ADDRESS")]
         email: String,
-        /// Phone number of the user, without the calling code.
-        #[arg(long, value_name = "NUMBER")]
-        cellphone: String,
+        /// Phone number of the user, without the calling code. A user without one is sent no codes,
+        /// and has an authenticator app or a phone with the approver.
+        #[arg(long, value_name = "NUMBER", requires = "country_code")]
+        cellphone: Option<String>,
         /// Calling code of the number, such as 1 or 44.
-        #[arg(long, value_name = "CODE")]
-        country_code: String,
+        #[arg(long, value_name = "CODE", requires = "cellphone")]
+        country_code: Option<String>,
         /// Login name to give to the user: see `seconder user set-login`.
         #[arg(long, value_name = "NAME")]
         login: Option<LoginName>,
         /// If a user has the phone number already, print that user's id, and give the e-mail address
-        /// and the login name to that user. Make sure that it is the person whom you mean.
+        /// and the login name to that user; the same without a number, by the e-mail address. Make sure that it is the person whom you mean.
         #[arg(long)]
         use_known: bool,
         #[command(flatten)]
@@ -232,7 +237,7 @@ pub(crate) fn run(command: User) -> Result<()> {
     match command {
         User::Create { target, email, cellphone, country_code, login, use_known, json } => {
             let service = target.open_to_call()?;
-            let number = (cellphone.as_str(), country_code.as_str());
+            let number = cellphone.as_deref().zip(country_code.as_deref());
             let user_id = create(&service, &email, number, login.as_ref(), use_known)?;
             json.print(&json!({ "user_id": user_id.get() }), &format!("user_id {user_id}"))
         }
@@ -296,62 +301,6 @@ pub(crate) fn run(command: User) -> Result<()> {
             service.forget(user_id, None)?;
             json.print(&json!({ "user_id": user_id.get() }), "")
         }
-    }
-}
-
-/// Creates a user with a phone number and its calling code. A login name of another user is
-/// reported before anything is created. A number that a user has already is an error, because that
-/// user's codes would let in the person who gets the login name; `use_known` states that this user
-/// is meant.
-pub(crate) fn create(
-    service: &Service,
-    email: &str,
-    (cellphone, country_code): (&str, &str),
-    login: Option<&LoginName>,
-    use_known: bool,
-) -> Result<UserId> {
-    let owner = match login {
-        Some(login) => find(service, login)?.map(|found| found.user_id),
-        None => None,
-    };
-    if let (Some(login), Some(owner)) = (login, owner) {
-        let reason = format!("is {login}, which user {owner} has: remove it first");
-        return Err(invalid("login", reason));
-    }
-    let cellphone = cellphone.parse::<PhoneNumber>().map_err(|error| match error {
-        Error::InvalidArgument { reason, .. } => invalid("cellphone", reason.into_owned()),
-        other => other,
-    })?;
-    let call = CreateUser::new(email.parse()?, cellphone, country_code.parse()?);
-    let call = CreateUser { new_only: !use_known, ..call };
-    let user_id = service.handle(&call).map_err(of_unwanted_user)?.user_id;
-    if let Some(login) = login {
-        service.set_login(user_id, login).map_err(|error| of_known_number(error, user_id))?;
-    }
-    Ok(user_id)
-}
-
-/// Returns the error for a number that a user has already, where a new user is wanted.
-fn of_unwanted_user(error: Error) -> Error {
-    match error {
-        Error::Rejected(rejection) if rejection.status == 409 => {
-            let reason = "belongs to a user who is enrolled already: --use-known says that this \
-                          user is meant";
-            invalid("cellphone", reason.to_owned())
-        }
-        other => other,
-    }
-}
-
-/// Returns the error for a number whose user has another login name.
-fn of_known_number(error: Error, user_id: UserId) -> Error {
-    match error {
-        Error::Rejected(rejection) if rejection.status == 409 => {
-            let reason =
-                format!("cannot be given to user {user_id}, who has that phone number already");
-            invalid("login", format!("{reason}: {}", rejection.message))
-        }
-        other => other,
     }
 }
 

@@ -17,7 +17,9 @@ use seconder::calls::{
 use seconder::engine::operator::{
     AppSettings, ForwardStatus, Forwarded, Operation, ReturnUser, SetApp, SetLimits, TakeUser,
 };
-use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
+use seconder::engine::{
+    ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval, UserRecord,
+};
 use seconder::http::Backend;
 use seconder::model::UserId;
 use seconder::otp::Totp;
@@ -247,6 +249,22 @@ fn nobody_is_created_there_who_must_be_new() {
     let call = CreateUser::new(email, number, "1".parse().unwrap());
     let error = new.client().handle(&CreateUser { new_only: true, ..call }).unwrap_err();
     assert!(error.to_string().contains("new_only"), "{error}");
+    assert_eq!(status(&new).calls, 0);
+}
+
+/// The other service has none, and only it gives ids to new users.
+#[test]
+fn a_user_without_a_number_can_only_be_here() {
+    let old = World::start();
+    let new = Side::of(&old);
+    let call = CreateUser::without_phone("ada@example.com".parse().unwrap());
+    let error = new.client().handle(&call).unwrap_err();
+    assert!(error.to_string().contains("is required for a new user while calls"), "{error}");
+    let id = UserId::try_from(7).unwrap();
+    let ada = UserRecord::without_phone(Some(id), Some(call.user.email.clone()));
+    new.engine.import_users(vec![ada], false).unwrap();
+    let found = new.client().handle(&call).unwrap();
+    assert_eq!((found.user_id, found.created), (id, Some(false)));
     assert_eq!(status(&new).calls, 0);
 }
 

@@ -13,6 +13,21 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
+type Run<'a> = &'a dyn Fn(&[&'static str]) -> String;
+
+/// Without a number, an address is the name of one user.
+fn without_phone(ok: Run<'_>, fails: Run<'_>) {
+    let fay = ["user", "create", "--email", "fay@example.com", "--login", "fay"];
+    assert_eq!(ok(&fay), "user_id 3");
+    let known = fails(&fay[..4]);
+    assert!(known.contains("email belongs to a user who is enrolled already"), "{known}");
+    assert_eq!(ok(&[&fay[..4], &["--use-known"]].concat()), "user_id 3");
+    let shown = ok(&["user", "show", "--login", "fay"]);
+    assert!(!shown.contains("phone") && shown.contains("user_id 3\n"), "{shown}");
+    let half = [&fay[..4], &["--cellphone", "555-010-0129"]].concat();
+    assert!(fails(&half).contains("--country-code"));
+}
+
 /// The commands, each with these options that say which service is meant.
 fn manage_users(folder: &Path, target: &[&str]) {
     let with = |arguments: &[&'static str]| -> Vec<String> {
@@ -50,6 +65,7 @@ fn manage_users(folder: &Path, target: &[&str]) {
     assert!(fails(&["user", "show", "--login", "eve"]).contains("nobody has the login name eve"));
     assert!(fails(&eve[..8]).contains("--use-known"), "without a login name");
     assert_eq!(ok(&[&eve[..8], &["--use-known"]].concat()), "user_id 2");
+    without_phone(&ok, &fails);
     let renamed = fails(&["user", "set-login", "--user", "1", "--login", "cy"]);
     assert!(renamed.contains("has the login name ada: remove it first"), "{renamed}");
     let taken = fails(&["user", "set-login", "--user", "2", "--login", "ada"]);

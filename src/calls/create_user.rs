@@ -8,17 +8,19 @@ use crate::{Error, Result, codes};
 use serde::{Deserialize, Serialize};
 
 /// Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
-/// 4.1).
+/// 4.1). Without a number, enrols a user by the e-mail address, or returns the user without a number
+/// who has it: for an application that has authenticator apps only.
 ///
-/// The person who typed the number need not have it. Verify it first, with
+/// The person who typed the number or the address need not have it. Verify the number first, with
 /// [`StartPhoneVerification`](super::StartPhoneVerification) and
-/// [`CheckPhoneVerification`](super::CheckPhoneVerification), and set `new_only`. Otherwise the
-/// second factor of the user who has the number becomes the one of the person who typed it.
+/// [`CheckPhoneVerification`](super::CheckPhoneVerification), or the address by an e-mail, and set
+/// `new_only`. Otherwise the second factor of the user who has it becomes the one of the person who
+/// typed it.
 ///
 /// # Errors
 /// [`Error::Rejected`] if the service rejects a value, which
 /// [`Rejection::fields`](crate::Rejection::fields) names; with `new_only`, that is `cellphone` if a
-/// user has the number already.
+/// user has the number already, and without a number `email` if a user without one has the address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateUser {
     /// The user to enrol.
@@ -27,7 +29,8 @@ pub struct CreateUser {
     /// [`UserCreated::install_message`]. Default: true.
     #[serde(default = "yes")]
     pub send_install_link_via_sms: bool,
-    /// Rejects a number that a user has already, and then changes nothing. If a service does not say
+    /// Rejects a number that a user has already, or an address that a user without a number has if none
+    /// is given, and then changes nothing. If a service does not say
     /// whether the user is new, the call fails with [`Error::InvalidResponse`], though the service may
     /// have enrolled the user. Default: false, which returns that user.
     #[cfg_attr(false, c(choice))]
@@ -37,19 +40,57 @@ pub struct CreateUser {
 
 /// The user to enrol (interface 2.1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "OnTheWire")]
 pub struct NewUser {
-    /// One of the user's e-mail addresses.
+    /// One of the user's e-mail addresses. It identifies a user without a phone number.
     pub email: Email,
     /// The phone number, which identifies the user. Two calls with the same number return the same
-    /// user.
-    pub cellphone: PhoneNumber,
+    /// user. A user without one is sent no codes.
+    #[cfg_attr(false, c(argument))]
+    #[cfg_attr(false, python(positional))]
+    pub cellphone: Option<PhoneNumber>,
     /// The calling code of the number.
-    pub country_code: CountryCode,
+    #[cfg_attr(false, c(argument))]
+    #[cfg_attr(false, python(positional))]
+    pub country_code: Option<CountryCode>,
+}
+
+/// A user as it is sent. A service that knows no users without a number rejects one, and a service of
+/// Seconder takes a missing number for a mistake unless the request says that there is none.
+#[derive(Serialize)]
+struct OnTheWire {
+    email: Email,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cellphone: Option<PhoneNumber>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    country_code: Option<CountryCode>,
+    #[serde(skip_serializing_if = "is_false")]
+    without_phone: bool,
+}
+
+impl From<NewUser> for OnTheWire {
+    fn from(NewUser { email, cellphone, country_code }: NewUser) -> OnTheWire {
+        let without_phone = cellphone.is_none() && country_code.is_none();
+        OnTheWire { email, cellphone, country_code, without_phone }
+    }
 }
 
 impl CreateUser {
     /// The call with its defaults.
     pub fn new(email: Email, cellphone: PhoneNumber, country_code: CountryCode) -> CreateUser {
+        CreateUser::of(email, Some(cellphone), Some(country_code))
+    }
+
+    /// The call for a user without a phone number, with its defaults.
+    pub fn without_phone(email: Email) -> CreateUser {
+        CreateUser::of(email, None, None)
+    }
+
+    fn of(
+        email: Email,
+        cellphone: Option<PhoneNumber>,
+        country_code: Option<CountryCode>,
+    ) -> CreateUser {
         let user = NewUser { email, cellphone, country_code };
         CreateUser { user, send_install_link_via_sms: true, new_only: false }
     }
@@ -64,23 +105,35 @@ impl Call for CreateUser {
     const WAITS_FOR_OTHERS: bool = true;
     type Reply = UserCreated;
 
+    /// Half a number is a mistake, and must not make a user without one.
+    fn check(&self) -> Result<()> {
+        let required = |name| Err(Error::invalid_argument(name, "is required"));
+        match (&self.user.cellphone, self.user.country_code) {
+            (Some(_), None) => required("country_code"),
+            (None, Some(_)) => required("cellphone"),
+            _ => Ok(()),
+        }
+    }
+
     fn user_of(reply: &UserCreated) -> Option<UserId> {
         Some(reply.user_id)
     }
 
-    /// A service that does not know `new_only` ignores it, so that the user may be another person.
+    /// A service that does not know `new_only` ignores it, so that the user may be another person. One
+    /// that does not know users without a number may have taken the user for somebody else, too.
     fn read_own(&self, reply: Reply) -> Result<UserCreated> {
         let user = Self::read(reply)?;
-        match user.created {
-            _ if !self.new_only => Ok(user),
-            Some(true) => Ok(user),
-            Some(false) => Err(Error::invalid_response(
-                "the service ignores `new_only`: a user with this phone number was there before",
-            )),
-            None => Err(Error::invalid_response(
-                "the service does not say whether the user is new, as `new_only` requires",
-            )),
-        }
+        let problem = match user.created {
+            Some(true) => return Ok(user),
+            Some(false) if !self.new_only => return Ok(user),
+            Some(false) => "ignores `new_only`: the user was there before",
+            None if self.new_only => "does not say whether the user is new, as `new_only` requires",
+            None if self.user.cellphone.is_none() => {
+                "does not say whether the user is new, so it may know no users without a phone number"
+            }
+            None => return Ok(user),
+        };
+        Err(Error::invalid_response(format!("the service {problem}")))
     }
 }
 

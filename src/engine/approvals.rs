@@ -421,7 +421,7 @@ impl Engine {
         let mut approval = Approval::new(approvals::status(&row));
         approval.uuid = Some(uuid);
         approval.user_id = Some(user_id);
-        approval.user_email = Some(user_email);
+        approval.user_email = Some(user_email).filter(|email| !email.is_empty());
         approval.app_id = Some(self.app.app_id.to_string());
         approval.app_serial_id = u64::try_from(self.app.app_id).ok();
         approval.app_name = Some(self.app.settings.name.clone());

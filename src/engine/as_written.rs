@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 
 /// The longest number that is read, in bytes. 15 digits with a separator after each are shorter.
 const LONGEST: usize = 32;
+/// The field of a user that says that there is no number. Without it, a missing number is a mistake.
+const WITHOUT_PHONE: &str = "without_phone";
 const NO_NUMBER: &str = "must be a valid phone number: 4 to 15 digits";
 
 /// Rewrites `phone_number` and `country_code` in the forms that the calls' types accept. If one is
@@ -34,8 +36,8 @@ pub(super) fn rewrite_phone(params: &mut Map<String, Value>) -> Result<()> {
     Ok(())
 }
 
-/// Rewrites the number and the country of a new user, and reports every field that is invalid, in the
-/// words of interface 4.1.
+/// Rewrites the number and the country of a new user, which a user without a phone lacks, and reports
+/// every field that is invalid, in the words of interface 4.1.
 ///
 /// # Errors
 /// [`Error::Rejected`] with the reason for each field.
@@ -48,9 +50,8 @@ pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
         params.entry(install_link).or_insert(wanted);
     }
     for name in [install_link, "new_only"] {
-        let given = params.get(name).map(|value| ("flag".to_owned(), value.clone()));
-        if loose::read::<Flag>(given.into_iter().collect()).is_err() {
-            problems.insert(name.to_owned(), "must be true or false".to_owned());
+        if let Err(reason) = read_flag(params.get(name).cloned()) {
+            problems.insert(name.to_owned(), reason);
         }
     }
     let user = params.entry("user").or_insert(Value::Null);
@@ -59,8 +60,24 @@ pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
     }
     // Reading the call reports a user that is not an object.
     let Value::Object(user) = user else { return Ok(()) };
+    let given = user.remove(WITHOUT_PHONE).filter(|value| value.as_str() != Some(""));
+    let without_phone = read_flag(given).unwrap_or_else(|reason| {
+        problems.insert(WITHOUT_PHONE.to_owned(), reason);
+        None
+    });
+    let without_phone = without_phone == Some(true);
+    if without_phone {
+        let is_given = |value: Value| !value.is_null() && value.as_str() != Some("");
+        for name in ["cellphone", "country_code"] {
+            if user.remove(name).is_some_and(is_given) {
+                let reason = "must not be true with a phone number";
+                problems.insert(WITHOUT_PHONE.to_owned(), reason.to_owned());
+            }
+        }
+    }
     let mut given = |name: &str| match user.get(name).and_then(scalar) {
         Some(text) if !text.is_empty() => Some(text),
+        _ if without_phone && name != "email" => None,
         _ => {
             problems.insert(name.to_owned(), "is required".to_owned());
             None
@@ -95,11 +112,15 @@ pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
     }
 }
 
-/// A parameter of a new user that is not one of the user's fields.
-#[derive(Deserialize)]
-struct Flag {
-    #[serde(rename = "flag")]
-    _flag: Option<bool>,
+/// Reads a flag in the spellings that calls accept; `None` if it is not given.
+fn read_flag(given: Option<Value>) -> Result<Option<bool>, String> {
+    #[derive(Deserialize)]
+    struct Given {
+        flag: Option<bool>,
+    }
+    let fields = given.map(|value| ("flag".to_owned(), value)).into_iter().collect();
+    let read = loose::read::<Given>(fields);
+    read.map(|given| given.flag).map_err(|_| "must be true or false".to_owned())
 }
 
 /// Reads a calling code, such as `1` or `+1`, or the two letters of a country, such as `US`.

@@ -32,7 +32,7 @@ impl Handle<EnrolAuthenticator> for Engine {
         let label = match &call.label {
             Some(label) => label.as_str().to_owned(),
             // An address may have a colon, which labels do not.
-            None => user.email.replace(':', " "),
+            None => user.account.replace(':', " "),
         };
         let mut secret = Zeroizing::new(vec![0; limits::SECRET_LENGTH]);
         self.shared.random.fill(&mut secret)?;
@@ -42,7 +42,7 @@ impl Handle<EnrolAuthenticator> for Engine {
             .uri(&self.app.settings.name, &label)?;
         let picture = picture(&uri, call.qr_size.unwrap_or(QR_SIZE))?;
         let (app, user_id) = (self.app.app_id, call.user_id);
-        // The default label has the user's e-mail address, which is stored with the user alone.
+        // The default label has the user's e-mail address or login name, which is stored with the user alone.
         let given = call.label.as_ref().map(|label| label.as_str().to_owned());
         let new = NewAuthenticator { app, user_id, label: given, secret, digits, period, now };
         let trail = self.trail::<EnrolAuthenticator>(now, None)?;

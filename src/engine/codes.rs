@@ -69,9 +69,10 @@ impl Engine {
         let now = self.begin();
         let trail = self.trail::<RequestCode<By>>(now, user_ip)?;
         let user = self.user(user_id);
-        self.accept_channel(channel, user.as_ref().ok().map(|user| user.phone.e164()))?;
+        let number = user.as_ref().ok().and_then(|user| user.phone.as_ref()).map(Phone::e164);
+        self.accept_channel(channel, number)?;
         let user = user?;
-        let cellphone = Some(user.phone.masked_e164());
+        let cellphone = user.phone.as_ref().map(Phone::masked_e164);
         if user.uses_app() && !force.unwrap_or(self.app.settings.force_codes) {
             let message = match channel {
                 Channel::Sms => SMS_IGNORED.to_owned(),
@@ -88,10 +89,11 @@ impl Engine {
         }
         let text = |part: &Option<DisplayText>| part.as_ref().map(|line| line.as_str().to_owned());
         let subject = Subject::User(self.app.app_id, user_id);
-        self.accept_for(&user.phone, channel, (&trail, user_ip), &subject)?;
+        let phone = user.phone.ok_or_else(rejections::no_phone)?;
+        self.accept_for(&phone, channel, (&trail, user_ip), &subject)?;
         let sent = self.send_code(Order {
             subject,
-            phone: user.phone,
+            phone,
             action: call.action.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
             about: text(&call.action_message),
             locale: call.locale.clone(),

@@ -3,6 +3,7 @@
 use super::operations::factors;
 use super::operations::users::Profile;
 use super::operations::verify::Factor;
+use super::phones::Phone;
 use super::store;
 use super::{Engine, rejections};
 use crate::Result;
@@ -16,8 +17,10 @@ impl Engine {
         let found = self.look(move |view| factors::find(view, app, user_id))?;
         let (user, rows) = found.ok_or_else(rejections::user_not_found)?;
         let authenticators = rows.authenticators.into_iter().map(authenticator);
+        let kind = user.phone.as_ref().map(Phone::kind);
+        let is_mobile = kind.is_some_and(|kind| kind != PhoneType::Landline);
         let factors = Factors {
-            sms: self.app.settings.sms_enabled && user.phone.kind() != PhoneType::Landline,
+            sms: self.app.settings.sms_enabled && is_mobile,
             authenticators: authenticators.collect::<Result<_>>()?,
             devices: rows.devices.into_iter().map(device).collect::<Result<_>>()?,
             recovery_codes: rows.recovery_codes,

@@ -7,16 +7,20 @@ use super::operations::Subject;
 use super::operations::audit::{AuditVerdict, Noted};
 use super::operations::forwarding::{self as stored, Because, News, Taken};
 use super::operations::verifications::VerificationKey;
-use super::phones::{self, Phone};
+use super::phones::Phone;
+use super::users::phone_of;
 use super::{Engine, rejections};
 use crate::calls::{Channel, CreateUser, PhoneVerificationStatus, UserStatusReply, Verdict};
-use crate::model::{ApprovalId, CountryCode, Email, PhoneNumber, UserId};
+use crate::model::{ApprovalId, Email, UserId};
 use crate::{Error, Result};
 use std::net::IpAddr;
 
 const OWN_USERS: &str = "cannot be used with this database: users were created in it one by one, whose ids may \
                          be those of others at that service. Use a new database, or one in which all users \
                          were imported";
+
+const NEEDS_NUMBER: &str = "is required for a new user while calls are forwarded: the other service, which creates \
+                            new users, has none without a number";
 
 /// Forwards the calls of an application.
 #[derive(Clone)]
@@ -86,15 +90,23 @@ impl Forwarding {
         self.engine.look(move |view| stored::is_there(view, app, user_id))
     }
 
-    /// Returns whether the user with a number is to be created there, or is there. An invalid number is for the engine
-    /// to reject.
+    /// Returns whether the user of a call is to be created there, or is there. An invalid number is for the engine to
+    /// reject. A user without a number can only be here.
     ///
     /// # Errors
-    /// As above.
-    pub fn number_is_there(&self, country: CountryCode, number: &PhoneNumber) -> Result<bool> {
-        let Ok(phone) = Phone::parse(country, number) else { return Ok(false) };
-        let (app, number) = (self.engine.app.app_id, phone.e164());
-        self.engine.look(move |view| stored::number_is_there(view, app, &number))
+    /// As above; [`Error::InvalidArgument`] for a user without a number who is not here: the other service has none,
+    /// and only it gives new users their ids.
+    pub fn new_user_is_there(&self, call: &CreateUser) -> Result<bool> {
+        let Ok(phone) = phone_of(call) else { return Ok(false) };
+        let (app, email) = (self.engine.app.app_id, call.user.email.as_str().to_owned());
+        let has_phone = phone.is_some();
+        let place = self
+            .engine
+            .look(move |view| stored::new_user_is_there(view, app, phone.as_ref(), &email))?;
+        match place {
+            true if !has_phone => Err(Error::invalid_argument("cellphone", NEEDS_NUMBER)),
+            place => Ok(place),
+        }
     }
 
     /// Returns whether an approval request was created there.
@@ -240,7 +252,7 @@ pub(super) fn take(
         let email: Email =
             email.parse().map_err(|_| super::store::damaged("forwarded", "email"))?;
         let confirmed = confirmed.unwrap_or(was_confirmed);
-        let record = UserRecord::of(user_id, phone, email);
+        let record = UserRecord::of(Some(user_id), Some(phone), Some(email));
         Ok::<_, Error>(UserRecord { confirmed, sms_used: confirmed, ..record })
     });
     let record = record.transpose()?;
@@ -271,9 +283,8 @@ fn news(seen: Learned<'_>) -> Result<(News, Option<IpAddr>)> {
     match seen {
         Learned::User => {}
         Learned::Created(call) => {
-            let phone = Phone::parse(call.user.country_code, &call.user.cellphone)
-                .map_err(phones::invalid("cellphone"))?;
-            news.known = Some((phone, call.user.email.as_str().to_owned()));
+            let known = |phone| (phone, call.user.email.as_str().to_owned());
+            news.known = phone_of(call)?.map(known);
         }
         Learned::Sent { forced } => news.sent = Some(forced),
         Learned::App => news.uses_app = true,

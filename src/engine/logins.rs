@@ -1,6 +1,6 @@
 //! The directory of login names: maps a name on machines to its user (interface 4.17 to 4.19).
 
-use super::operations::users::{self, LoginSet};
+use super::operations::users::{self, LoginRemoved, LoginSet};
 use super::{Engine, rejections};
 use crate::calls::{Done, FindUser, FoundUser, RemoveLogin, SetLogin};
 use crate::{Handle, Result};
@@ -49,14 +49,15 @@ impl Handle<RemoveLogin> for Engine {
         let trail = self.trail::<RemoveLogin>(now, None)?;
         let removed = self.run(move |view| {
             let removed = users::remove_login(view, app, login.as_str())?;
-            if let Some(user_id) = removed {
+            if let LoginRemoved::Done(user_id) = removed {
                 trail.done(view, user_id);
             }
-            Ok(removed.is_some())
+            Ok(removed)
         })?;
         match removed {
-            true => Ok(Done::with_message("Login name was removed.")),
-            false => Err(rejections::login_not_found(&call.login)),
+            LoginRemoved::Done(_) => Ok(Done::with_message("Login name was removed.")),
+            LoginRemoved::Unknown => Err(rejections::login_not_found(&call.login)),
+            LoginRemoved::OnlyName => Err(rejections::only_name()),
         }
     }
 }

@@ -30,11 +30,13 @@ const MOST: u32 = 10_000;
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct UserRecord {
-    /// The user's id, which stays the same.
-    pub user_id: UserId,
-    pub(super) phone: Phone,
-    /// The e-mail address that was added last.
-    pub email: Email,
+    /// The user's id, which stays the same. `None` for a user who gets the next one, and whom the number
+    /// identifies, or else the e-mail address, or else the login name.
+    pub user_id: Option<UserId>,
+    pub(super) phone: Option<Phone>,
+    /// The e-mail address that was added last. A user with neither a number nor an address has a login
+    /// name.
+    pub email: Option<Email>,
     /// The others.
     pub earlier_emails: Vec<Email>,
     /// The user's name on machines.
@@ -138,19 +140,29 @@ impl UserRecord {
     /// # Errors
     /// [`Error::InvalidArgument`] for a number that is invalid.
     pub fn new(
-        user_id: UserId,
+        user_id: Option<UserId>,
         country: Option<CountryCode>,
         number: &PhoneNumber,
-        email: Email,
+        email: Option<Email>,
     ) -> Result<UserRecord> {
         let phone = match country {
             Some(country) => Phone::parse(country, number),
             None => Phone::parse_international(number.as_str()),
         };
-        Ok(UserRecord::of(user_id, phone.map_err(super::phones::invalid("phone"))?, email))
+        let phone = phone.map_err(super::phones::invalid("phone"))?;
+        Ok(UserRecord::of(user_id, Some(phone), email))
     }
 
-    pub(super) fn of(user_id: UserId, phone: Phone, email: Email) -> UserRecord {
+    /// Returns a user without a phone number, of whom nothing else is known.
+    pub fn without_phone(user_id: Option<UserId>, email: Option<Email>) -> UserRecord {
+        UserRecord::of(user_id, None, email)
+    }
+
+    pub(super) fn of(
+        user_id: Option<UserId>,
+        phone: Option<Phone>,
+        email: Option<Email>,
+    ) -> UserRecord {
         UserRecord {
             user_id,
             phone,
@@ -167,8 +179,8 @@ impl UserRecord {
     }
 
     /// Returns the user's number in E.164: `+15550100123`.
-    pub fn phone(&self) -> String {
-        self.phone.e164()
+    pub fn phone(&self) -> Option<String> {
+        self.phone.as_ref().map(Phone::e164)
     }
 }
 
@@ -246,14 +258,26 @@ impl Engine {
     /// Checks the parts of a user against each other.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an id that leaves none for later users, a time before 1970 or after
-    /// the year 9999, the last step of an authenticator app that is in the future, and more authenticator
+    /// [`Error::InvalidArgument`] for a user whom nothing identifies, an id that leaves none for later users, a time
+    /// before 1970 or after the year 9999, the last step of an authenticator app that is in the future, and more authenticator
     /// apps than a user can have.
     pub fn check_record(&self, user: &UserRecord) -> Result<()> {
         let bad =
             |field: &'static str, reason: &'static str| Err(Error::invalid_argument(field, reason));
         let devices = &user.devices;
-        if user.user_id.get() > HIGHEST {
+        if user.phone.is_none() && user.email.is_none() && user.login.is_none() {
+            return bad(
+                "email",
+                "is missing: a user has a phone, an e-mail address or a login name",
+            );
+        }
+        if user.email.is_none() && !user.earlier_emails.is_empty() {
+            return bad(
+                "earlier_emails",
+                "must not be there without email, which is the latest one",
+            );
+        }
+        if user.user_id.is_some_and(|id| id.get() > HIGHEST) {
             return bad("id", "must be at most 4611686018427387904: later users have higher ids");
         }
         if devices.iter().any(|device| device.device_id.get() > HIGHEST) {
@@ -329,8 +353,11 @@ fn record(account: Account) -> Result<UserRecord> {
     let damaged = |column| move |_| store::damaged("users", column);
     let email = |text: &str| text.parse().map_err(damaged("email"));
     Ok(UserRecord {
-        user_id: user.user_id.try_into().map_err(damaged("user_id"))?,
-        email: email(&user.email)?,
+        user_id: Some(user.user_id.try_into().map_err(damaged("user_id"))?),
+        email: Some(&user.email)
+            .filter(|text| !text.is_empty())
+            .map(|text| email(text))
+            .transpose()?,
         earlier_emails: emails.iter().map(|row| email(&row.email)).collect::<Result<_>>()?,
         login: user.login.as_deref().map(str::parse).transpose().map_err(damaged("login"))?,
         confirmed: user.confirmed,
@@ -343,7 +370,7 @@ fn record(account: Account) -> Result<UserRecord> {
         created: Some(user.created_at.0),
         authenticators: authenticators.iter().map(authenticator).collect::<Result<_>>()?,
         devices: devices.iter().map(device).collect::<Result<_>>()?,
-        phone: Phone { country_code: user.country_code, national: user.cellphone },
+        phone: user.phone(),
     })
 }
 

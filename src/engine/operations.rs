@@ -11,6 +11,7 @@ pub(super) mod browsers;
 pub(super) mod budgets;
 pub(super) mod codes;
 pub(super) mod documents;
+pub(super) mod enrolment;
 pub(super) mod factors;
 pub(super) mod forwarding;
 pub(super) mod housekeeping;
@@ -84,6 +85,15 @@ fn next_id(view: &mut View, kind: &str) -> Decided<i64> {
     let last = view.get::<Sequence>((name.clone(),))?.map_or(0, |sequence| sequence.last);
     view.put(Sequence { name, last: last + 1 });
     Ok(last + 1)
+}
+
+/// Returns this many ids in a row, which were not given before.
+fn next_ids(view: &mut View, kind: &str, count: usize) -> Decided<std::ops::Range<i64>> {
+    let name = kind.to_owned();
+    let last = view.get::<Sequence>((name,))?.map_or(0, |sequence| sequence.last);
+    let end = last.saturating_add(i64::try_from(count).unwrap_or(i64::MAX));
+    pass_id(view, kind, end)?;
+    Ok(last + 1..end + 1)
 }
 
 /// Has the next id of this kind be above this one.

@@ -1,6 +1,7 @@
 //! Phone numbers according to the numbering plans of their countries (interface 4.11), and the
 //! results of look-ups.
 
+use super::store::User;
 use super::{Engine, as_written, rejections};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
 use crate::model::{CountryCode, PhoneNumber};
@@ -100,6 +101,11 @@ impl Phone {
         format!("+{}{}", self.country_code, self.national)
     }
 
+    /// Returns the columns of a user with this number, or without one.
+    pub(super) fn columns(phone: Option<&Phone>) -> (u16, String) {
+        phone.map_or((0, String::new()), |phone| (phone.country_code, phone.national.clone()))
+    }
+
     /// Masked for a user's status: `XXX-XXX-0123`.
     pub(super) fn masked(&self) -> String {
         format!("XXX-XXX-{:X>4}", self.last(4))
@@ -126,6 +132,14 @@ impl Phone {
             Some(PhoneNumberType::VoIP) => PhoneType::Voip,
             _ => PhoneType::Unknown,
         }
+    }
+}
+
+impl User {
+    /// Returns the user's number; `None` for a user without one.
+    pub(super) fn phone(&self) -> Option<Phone> {
+        let national = self.cellphone.clone();
+        (!national.is_empty()).then_some(Phone { country_code: self.country_code, national })
     }
 }
 

@@ -99,6 +99,18 @@ pub(super) fn has_login(login: &str) -> Error {
     )
 }
 
+pub(super) fn only_name() -> Error {
+    let message = "The user has neither a phone number nor an e-mail address, so nothing else identifies \
+                   them: delete the user instead.";
+    reject(409, codes::INVALID_REQUEST, message)
+}
+
+pub(super) fn no_phone() -> Error {
+    let message = "The user has no phone number, so no code can be sent: check a code of an authenticator \
+                   app, or a recovery code.";
+    reject(400, codes::INVALID_PHONE_NUMBER, message)
+}
+
 pub(super) fn is_protected() -> Error {
     let message = "The account is protected already, by SMS, a device, an authenticator app or \
                    recovery codes. Only an administrator can enrol an authenticator app for it.";
@@ -173,11 +185,12 @@ pub(super) fn user_not_valid(fields: BTreeMap<String, String>) -> Error {
     reject_user(400, fields)
 }
 
-/// Returns the rejection of the number of a known user, for a call that wants a new one. It does not
-/// say who has the number. The status distinguishes it from the rejection of an invalid number.
-pub(super) fn number_taken() -> Error {
+/// Returns the rejection of a known user, for a call that wants a new one, by the field that identifies
+/// the user. It does not say who that is. The status distinguishes it from the rejection of an invalid
+/// value.
+pub(super) fn user_taken(field: &str) -> Error {
     let reason = "belongs to a user who is enrolled already";
-    reject_user(409, [("cellphone".to_owned(), reason.to_owned())].into())
+    reject_user(409, [(field.to_owned(), reason.to_owned())].into())
 }
 
 fn reject_user(status: u16, mut fields: BTreeMap<String, String>) -> Error {

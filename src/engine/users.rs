@@ -7,8 +7,9 @@ use super::operations::applications;
 use super::operations::approver::NewInvitation;
 use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::budgets::Sending;
+use super::operations::enrolment::{self, EnrolUser, Welcome};
 use super::operations::jobs::{Claimed, Outgoing};
-use super::operations::users::{self, EnrolUser, NewActivity, Profile, Welcome};
+use super::operations::users::{self, NewActivity, Profile};
 use super::phones::{self, Phone};
 use super::texts::{Kind, Values, Wording};
 use super::{Engine, as_written, limits, rejections};
@@ -117,9 +118,10 @@ impl Profile {
 impl Engine {
     /// Rejects a number that is not to be enrolled, unless a user has it already.
     fn accept_new(&self, phone: &Phone, trail: &Trail) -> Result<()> {
-        let (app, number) = (self.app.app_id, phone.e164());
+        let (app, number) = (self.app.app_id, phone.clone());
+        let is_known = move |view: &mut _| enrolment::find(view, app, Some(&number), "");
         let refuses = !self.app.settings.limits.refuse.is_empty();
-        if !refuses || self.look(move |view| users::is_enrolled(view, app, &number))? {
+        if !refuses || self.look(is_known)?.is_some() {
             return Ok(());
         }
         let noted = Noted { number: Some(phone.masked_e164()), ..Noted::default() };
@@ -129,33 +131,44 @@ impl Engine {
     }
 }
 
+/// Returns the number in a call, if it has one.
+pub(super) fn phone_of(call: &CreateUser) -> Result<Option<Phone>> {
+    call.check()?;
+    let number = call.user.country_code.zip(call.user.cellphone.as_ref());
+    let phone = number.map(|(country, number)| Phone::parse(country, number));
+    phone.transpose().map_err(phones::invalid("cellphone"))
+}
+
 impl Handle<CreateUser> for Engine {
     fn handle(&self, call: &CreateUser) -> Result<UserCreated> {
         let now = self.begin();
-        let phone = Phone::parse(call.user.country_code, &call.user.cellphone)
-            .map_err(phones::invalid("cellphone"))?;
+        let phone = phone_of(call)?;
         let trail = self.trail::<CreateUser>(now, None)?;
-        self.accept_new(&phone, &trail)?;
+        if let Some(phone) = &phone {
+            self.accept_new(phone, &trail)?;
+        }
         let email = call.user.email.as_str().to_owned();
         let app = self.app.app_id;
         let wanted = call.send_install_link_via_sms;
-        let welcome = match wanted && self.app.settings.sms_enabled {
-            true => self.welcome(&phone, now)?,
-            false => None,
+        let welcome = match &phone {
+            Some(phone) if wanted && self.app.settings.sms_enabled => self.welcome(phone, now)?,
+            _ => None,
         };
         let new_only = call.new_only;
         let user = EnrolUser { app, email, phone, welcome, new_only, now };
-        let number = user.phone.masked_e164();
-        let noted = move |user_id, verdict| {
-            let number = Some(number.clone());
-            Noted { number, ..Noted::of(user_id, verdict) }
+        let number = user.phone.as_ref().map(Phone::masked_e164);
+        let (has_phone, field) = match number {
+            Some(_) => (true, "cellphone"),
+            None => (false, "email"),
         };
+        let noted =
+            move |user_id, verdict| Noted { number: number.clone(), ..Noted::of(user_id, verdict) };
         let (by, says) = (trail.clone(), noted.clone());
         let enrolled = self.run(move |view| {
             if !applications::exists(view, app)? {
                 return Ok(None);
             }
-            let enrolled = users::enrol(view, &user)?;
+            let enrolled = enrolment::enrol(view, &user)?;
             if enrolled.created {
                 by.note(view, says(enrolled.user_id, AuditVerdict::Created));
             }
@@ -171,14 +184,14 @@ impl Handle<CreateUser> for Engine {
         })?;
         let enrolled = enrolled.ok_or_else(super::applications::removed)?;
         if new_only && !enrolled.created {
-            return Err(rejections::number_taken());
+            return Err(rejections::user_taken(field));
         }
         let mut reply = UserCreated::new(enrolled.user_id);
         reply.created = Some(enrolled.created);
         reply.message = Some(CREATED.into());
         reply.install_message = Some(match enrolled.welcome {
             Some(Ok(message)) => self.send_welcome(*message)?,
-            _ if !wanted => InstallMessage::NotRequested,
+            _ if !wanted || !has_phone => InstallMessage::NotRequested,
             _ if !self.sends_install_messages()? => InstallMessage::NotConfigured,
             _ if enrolled.created => InstallMessage::Failed,
             _ => InstallMessage::NotRequested,
@@ -198,8 +211,8 @@ impl Handle<UserStatus> for Engine {
         let mut status = UserStatusReply::new(user.user_id);
         status.confirmed = user.confirmed;
         status.registered = !user.devices.is_empty();
-        status.country_code = Some(user.phone.country_code.into());
-        status.phone_number = Some(user.phone.masked());
+        status.country_code = user.phone.as_ref().map(|phone| phone.country_code.into());
+        status.phone_number = user.phone.as_ref().map(Phone::masked);
         status.devices = user.device_types();
         status.factors = Some(factors);
         status.created_at = i64::try_from(user.created_at.seconds()).ok();

@@ -63,6 +63,32 @@ static void users(seconder_service *service)
     seconder_done_free(done);
 }
 
+/* The address identifies a user without a number, who is sent no codes. */
+static void without_phone(seconder_service *service)
+{
+    const seconder_create_user_options new_only = {.new_only = SECONDER_YES};
+    seconder_user_created *user = NULL;
+    seconder_user_status_reply *status = NULL;
+    uint64_t id;
+    EXPECT(SECONDER_OK, seconder_create_user(service, "eve@example.com", NULL, NULL, NULL, 0, &user,
+                                             &error));
+    id = seconder_user_created_user_id(user);
+    CHECK(seconder_user_created_created(user));
+    seconder_user_created_free(user);
+    EXPECT(SECONDER_OK, seconder_create_user(service, "eve@example.com", NULL, NULL, NULL, 0, &user,
+                                             &error));
+    CHECK(seconder_user_created_user_id(user) == id && !seconder_user_created_created(user));
+    seconder_user_created_free(user);
+    EXPECT_CODE(SECONDER_REJECTED, "60027",
+                seconder_create_user(service, "eve@example.com", NULL, NULL, &new_only,
+                                     sizeof new_only, &user, &error));
+    EXPECT_CODE(SECONDER_REJECTED, "60033", seconder_request_sms(service, id, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_OK, seconder_user_status(service, id, NULL, 0, &status, &error));
+    CHECK(seconder_user_status_reply_phone_number(status) == NULL);
+    CHECK(seconder_user_status_reply_country_code(status) == 0);
+    seconder_user_status_reply_free(status);
+}
+
 /* A rejection carries everything that the service reported. */
 static void rejections(seconder_service *service)
 {
@@ -441,10 +467,10 @@ static void application(seconder_service *service)
 
     EXPECT(SECONDER_OK, seconder_app_stats(service, NULL, 0, &statistics, &error));
     CHECK(seconder_statistics_stat_count(statistics) > 0);
-    CHECK(seconder_statistics_total_users(statistics) == 2);
+    CHECK(seconder_statistics_total_users(statistics) == 3);
     month = seconder_statistics_stat(statistics, seconder_statistics_stat_count(statistics) - 1);
     CHECK(month != NULL && strlen(month->month) > 2 && month->year > 2000);
-    CHECK(month->api_calls_count > 0 && month->sms_count > 0 && month->users_count == 2);
+    CHECK(month->api_calls_count > 0 && month->sms_count > 0 && month->users_count == 3);
     CHECK(seconder_statistics_stat(statistics, seconder_statistics_stat_count(statistics)) == NULL);
     seconder_statistics_free(statistics);
 }
@@ -475,6 +501,7 @@ int main(int count, char **arguments)
     options.deliver_userdata = &phone;
     service = open_or_die(url, NULL, &options);
     users(service);
+    without_phone(service);
     rejections(service);
     codes(service, &phone);
     logins(service);

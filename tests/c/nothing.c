@@ -99,6 +99,7 @@ static void missing_texts_and_out_arguments(void)
     EXPECT_INVALID("out", seconder_open("sandbox:", NULL, NULL, 0, NULL, &error));
     EXPECT_INVALID("email",
                    seconder_create_user(service, NULL, "5550100", "1", NULL, 0, &user, &error));
+    /* Without both, the user has no number. One alone is a mistake. */
     EXPECT_INVALID("cellphone",
                    seconder_create_user(service, "a@b", NULL, "1", NULL, 0, &user, &error));
     EXPECT_INVALID("country_code",

@@ -87,6 +87,9 @@ static void texts_are_passed_whole_or_rejected()
 {
     const Service service = opened_remotely();
     const UserCreated user = service.create_user("ada@example.com", "555-010-0123", "1");
+    const UserCreated other = service.create_user("ada@example.com");
+    CHECK(other.user_id() != user.user_id());
+    CHECK(service.create_user("ada@example.com").user_id() == other.user_id());
 
     const std::string right = "0000000";
     const std::string longer = "00000001";

@@ -50,8 +50,8 @@ class AsyncCalls(Threaded):
     async def create_user(
         self,
         email: str,
-        cellphone: str,
-        country_code: int | str,
+        cellphone: str | None = None,
+        country_code: int | str | None = None,
         *,
         send_install_link_via_sms: bool = True,
         new_only: bool = False,
@@ -60,8 +60,8 @@ class AsyncCalls(Threaded):
         return await self._run(
             self._service.create_user,
             email,
-            cellphone,
-            country_code,
+            cellphone=cellphone,
+            country_code=country_code,
             send_install_link_via_sms=send_install_link_via_sms,
             new_only=new_only,
         )

@@ -51,31 +51,34 @@ class Calls(Caller):
     def create_user(
         self,
         email: str,
-        cellphone: str,
-        country_code: int | str,
+        cellphone: str | None = None,
+        country_code: int | str | None = None,
         *,
         send_install_link_via_sms: bool = True,
         new_only: bool = False,
     ) -> UserCreated:
         """Enrols a user, or adds an e-mail address to the user who already has this cellphone
-        (section 4.1).
+        (section 4.1). Without a number, enrols a user by the e-mail address, or returns the user
+        without a number who has it: for an application that has authenticator apps only.
 
-        The person who typed the number need not have it. Verify it first, with
-        :meth:`start_phone_verification` and :meth:`check_phone_verification`, and set ``new_only``.
-        Otherwise the second factor of the user who has the number becomes the one of the person who
-        typed it.
+        The person who typed the number or the address need not have it. Verify the number first,
+        with :meth:`start_phone_verification` and :meth:`check_phone_verification`, or the address
+        by an e-mail, and set ``new_only``. Otherwise the second factor of the user who has it
+        becomes the one of the person who typed it.
 
         Args:
-            email: One of the user's e-mail addresses: name@example.com, at most 254 bytes.
-            cellphone: The phone number, which identifies the user: 4 to 15 digits in groups that
-                dashes, periods or spaces may separate. Two calls with the same number return the
-                same user.
-            country_code: The calling code of the number: 1 to 999.
+            email: One of the user's e-mail addresses: name@example.com, at most 254 bytes. It
+                identifies a user without a phone number.
+            cellphone: The phone number, which identifies the user. Two calls with the same number
+                return the same user. A user without one is sent no codes. 4 to 15 digits in groups
+                that dashes, periods or spaces may separate.
+            country_code: The calling code of the number. 1 to 999.
             send_install_link_via_sms: Sends a new user a text message with a link to the app. Its
                 outcome is :attr:`seconder.results.UserCreated.install_message`.
-            new_only: Rejects a number that a user has already, and then changes nothing. If a
-                service does not say whether the user is new, the call fails with
-                :class:`seconder.InvalidResponse`, though the service may have enrolled the user.
+            new_only: Rejects a number that a user has already, or an address that a user without a
+                number has if none is given, and then changes nothing. If a service does not say
+                whether the user is new, the call fails with :class:`seconder.InvalidResponse`,
+                though the service may have enrolled the user.
 
         Returns:
             The user's id, to store, whether the call ``created`` the user, and what became of the
@@ -83,7 +86,8 @@ class Calls(Caller):
 
         Raises:
             Rejected: If the service rejects a value, which ``fields`` names; with ``new_only``,
-                that is ``cellphone`` if a user has the number already.
+                that is ``cellphone`` if a user has the number already, and without a number
+                ``email`` if a user without one has the address.
 
         Example:
             >>> user = service.create_user("eve@example.com", "555-010-0177", 1)
@@ -97,6 +101,9 @@ class Calls(Caller):
             ... except seconder.Rejected as error:
             ...     print(error.fields["cellphone"])
             belongs to a user who is enrolled already
+            >>> without_phone = service.create_user("eve@example.com")
+            >>> service.create_user("eve@example.com").user_id == without_phone.user_id
+            True
         """
         user = {"email": email, "cellphone": cellphone, "country_code": country_code}
         reply = self._call(

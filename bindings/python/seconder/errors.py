@@ -140,7 +140,7 @@ class UserNotFound(Rejected):
 
 class AlreadyEnrolled(Rejected):
     """:meth:`seconder.Service.create_user` was called with ``new_only``, and a user with the
-    number is enrolled already."""
+    number, or a user without a number with the e-mail address, is enrolled already."""
 
 
 class ApprovalNotFound(Rejected):

@@ -43,6 +43,43 @@ def test_a_known_user_is_rejected_if_only_a_new_one_is_wanted(phone: Phone) -> N
     assert phone.service.create_user("eve@example.com", "555-010-0124", 1, new_only=True).created
 
 
+def test_a_user_without_a_number_is_identified_by_the_address(phone: Phone) -> None:
+    service = phone.service
+    # The address of a user with a number does not lead to that user.
+    ada = service.create_user("ada@example.com")
+    assert ada.created and ada.user_id != phone.user_id
+    assert not service.create_user("ada@example.com", None, None).created
+    with pytest.raises(seconder.AlreadyEnrolled, match="email belongs to a user") as caught:
+        service.create_user("ada@example.com", new_only=True)
+    assert "email" in caught.value.fields
+    with pytest.raises(seconder.Rejected, match="no phone number") as rejected:
+        service.request_sms(ada.user_id)
+    assert (rejected.value.http_status, rejected.value.code) == (400, "60033")
+    status = service.user_status(ada.user_id)
+    assert (status.phone_number, status.country_code) == (None, None)
+    app = service.enrol_authenticator(ada.user_id)
+    service.confirm_authenticator(ada.user_id, seconder.totp.code(app.uri))
+    assert not phone.messages
+    halves: list[dict[str, Any]] = [{"cellphone": "555-010-0199"}, {"country_code": 1}]
+    for given in (*halves, {"cellphone": ""}):
+        with pytest.raises(seconder.InvalidArgument):
+            service.create_user("ada@example.com", **given)
+
+
+def test_a_service_has_to_know_users_without_a_number(remote: RemoteService) -> None:
+    with remote.open() as service:
+        remote.body = {"user": {"id": 7, "created": False}, "success": True}
+        assert service.create_user("ada@example.com").user_id == 7
+        sent = remote.seen[-1][2]
+        assert b"without_phone" in sent and b"cellphone" not in sent
+        # Another service that takes the call may have another idea of whom it means.
+        remote.body = {"user": {"id": 7}, "success": True}
+        with pytest.raises(seconder.InvalidResponse, match="no users without a phone number"):
+            service.create_user("ada@example.com")
+        service.create_user("ada@example.com", "555-010-0123", 1)
+        assert b"without_phone" not in remote.seen[-1][2]
+
+
 def test_a_service_has_to_say_that_a_user_is_new(remote: RemoteService) -> None:
     expected: list[tuple[dict[str, object], bool | None, str]] = [
         ({}, None, "does not say whether the user is new"),

@@ -85,8 +85,7 @@ impl Passed for CreateApproval {
 impl Passed for CreateUser {
     /// New users are created there first, so that no two users have the same id.
     fn is_there(&self, forward: &Forward) -> Result<bool> {
-        let is_there =
-            forward.known.number_is_there(self.user.country_code, &self.user.cellphone)?;
+        let is_there = forward.known.new_user_is_there(self)?;
         if is_there && self.new_only {
             let reason = "cannot be used while calls are forwarded: the other service does not say \
                           whether a user is new";

@@ -10,9 +10,9 @@ use std::hash::{BuildHasher, Hash};
 #[derive(Default)]
 pub(super) struct Earlier {
     hasher: RandomState,
-    /// The line and the hashes of a user's values, by the hash of the id.
+    /// The line and the hashes of a user's values, by the hash of the id, or else of the first other name.
     users: HashMap<u64, (u64, Box<[u32]>)>,
-    /// The line, by the hash of another name.
+    /// The key of the user, by the hash of another name.
     names: HashMap<u64, u64>,
 }
 
@@ -27,33 +27,52 @@ impl Earlier {
     /// Returns the relation of a line whose user came before; `None` if the user is new. The database does not matter
     /// for it.
     pub(super) fn again(&self, user: &UserRecord) -> Option<Place> {
-        let (earlier, before) = self.users.get(&self.hash(("id", user.user_id.get())))?;
+        let key = match user.user_id {
+            Some(id) => self.hash(("id", id.get())),
+            None => *self.names.get(&self.names(user).first()?.1)?,
+        };
+        let (earlier, before) = self.users.get(&key)?;
         Some(match self.parts(user).iter().all(|part| before.contains(part)) {
             true => Place::Again,
-            false => conflict("id", *earlier),
+            false if user.user_id.is_some() => conflict("id", *earlier),
+            false => conflict("", *earlier),
         })
     }
 
     /// Adds a user who did not come before.
     pub(super) fn add(&mut self, line: u64, user: &UserRecord) -> Place {
-        let (id, has) = (self.hash(("id", user.user_id.get())), self.parts(user));
-        let mut names = vec![("phone", self.hash(("phone", user.phone())))];
-        names.extend(user.login.as_ref().map(|login| ("login", self.hash(("login", login)))));
-        let devices = user.devices.iter().map(|device| device.device_id.get());
-        names.extend(devices.map(|device| ("devices", self.hash(("devices", device)))));
+        let (names, has) = (self.names(user), self.parts(user));
         for (field, name) in &names {
-            if let Some(earlier) = self.names.get(name) {
+            if let Some((earlier, _)) = self.names.get(name).and_then(|key| self.users.get(key)) {
                 return conflict(field, *earlier);
             }
         }
-        self.names.extend(names.into_iter().map(|(_, name)| (name, line)));
-        self.users.insert(id, (line, has));
+        let id = user.user_id.map(|id| self.hash(("id", id.get())));
+        let Some(key) = id.or_else(|| names.first().map(|(_, name)| *name)) else {
+            return Place::New;
+        };
+        self.names.extend(names.into_iter().map(|(_, name)| (name, key)));
+        self.users.insert(key, (line, has));
         Place::New
+    }
+
+    /// Returns the names by which others find a user, hashed. The first one identifies a user without an id.
+    fn names(&self, user: &UserRecord) -> Vec<(&'static str, u64)> {
+        let mut names = Vec::new();
+        match (user.phone(), &user.email) {
+            (Some(phone), _) => names.push(("phone", self.hash(("phone", phone)))),
+            (None, Some(email)) => names.push(("email", self.hash(("email", email.as_str())))),
+            (None, None) => {}
+        }
+        names.extend(user.login.as_ref().map(|login| ("login", self.hash(("login", login)))));
+        let devices = user.devices.iter().map(|device| device.device_id.get());
+        names.extend(devices.map(|device| ("devices", self.hash(("devices", device)))));
+        names
     }
 
     /// Returns the hashes of the values that an import compares with an existing user, who may have more than these.
     fn parts(&self, user: &UserRecord) -> Box<[u32]> {
-        let emails = user.earlier_emails.iter().chain([&user.email]);
+        let emails = user.earlier_emails.iter().chain(&user.email);
         let apps = user.authenticators.iter();
         let apps = apps.map(|app| self.hash((app.secret(), app.digits(), app.period())));
         let devices = user.devices.iter();

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use std::str::FromStr;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use zeroize::Zeroizing;
 
 /// An error in a field of a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,10 +45,14 @@ pub(super) fn user(line: Map<String, Value>, names: &Names) -> Result<UserRecord
     }
 }
 
-/// Reads a user; `None` if something that every user has is missing or wrong.
+/// Reads a user; `None` if what identifies the user is missing or wrong.
 fn read(fields: &mut Fields<'_>, names: &Names) -> Option<UserRecord> {
-    let id = fields.required::<UserId>("id");
-    let email = fields.required::<Email>("email");
+    // An id that is empty in one line of many is a mistake, after which the user would get another one.
+    if fields.left.contains_key("id") && !fields.has("id") {
+        fields.problem("id", "is missing here: leave the field out for users who get new ids");
+    }
+    let id = fields.parsed::<UserId>("id");
+    let email = fields.parsed::<Email>("email");
     let phone = phone(fields);
     let earlier = fields.list("earlier_emails", str::parse::<Email>);
     let login = fields.parsed("login");
@@ -64,8 +69,11 @@ fn read(fields: &mut Fields<'_>, names: &Names) -> Option<UserRecord> {
     }
     let devices = fields.objects("devices", |fields| device(fields, names));
     fields.end(&[&FIELDS[..], &OTHER_FIELDS].concat());
-    let (country, number) = phone?;
-    match UserRecord::new(id?, country, &number, email?) {
+    let made = match phone? {
+        Some((country, number)) => UserRecord::new(id, country, &number, email),
+        None => Ok(UserRecord::without_phone(id, email)),
+    };
+    match made {
         Ok(mut user) => {
             (user.earlier_emails, user.login) = (earlier, login);
             (user.confirmed, user.sms_used, user.locked) = (confirmed, sms_used, locked);
@@ -79,8 +87,15 @@ fn read(fields: &mut Fields<'_>, names: &Names) -> Option<UserRecord> {
     }
 }
 
-/// Reads a number with its calling code, or one of a country.
-fn phone(fields: &mut Fields<'_>) -> Option<(Option<CountryCode>, PhoneNumber)> {
+/// Reads a number with its calling code, or one of a country. `Some(None)` for a user without a number; `None` if the
+/// number is wrong.
+fn phone(fields: &mut Fields<'_>) -> Option<Option<(Option<CountryCode>, PhoneNumber)>> {
+    if !fields.has("phone") {
+        drop(fields.left.remove("phone"));
+        // A table of people may have the calling code of their country all the same.
+        drop(fields.left.remove("country_code"));
+        return Some(None);
+    }
     let country = fields.parsed::<CountryCode>("country_code");
     let text = fields.text("phone")?;
     let (country, number) = match (text.strip_prefix('+'), country) {
@@ -97,7 +112,7 @@ fn phone(fields: &mut Fields<'_>) -> Option<(Option<CountryCode>, PhoneNumber)> 
         }
     };
     match number.parse() {
-        Ok(number) => Some((country, number)),
+        Ok(number) => Some(Some((country, number))),
         Err(error) => {
             fields.problems.push(Problem::of(&error, "phone"));
             None
@@ -108,9 +123,11 @@ fn phone(fields: &mut Fields<'_>) -> Option<(Option<CountryCode>, PhoneNumber)> 
 /// Reads the app whose fields are fields of the line itself.
 fn only_authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
     let others = ["digits", "period", "algorithm", "last_step", "label"];
-    if fields.has("secret") {
+    if fields.has("secret") || fields.has("secret_hex") {
         return app(fields);
     }
+    // An empty column of a user who has no app.
+    drop(fields.left.remove("secret_hex"));
     for other in others {
         if fields.take(other).is_some() {
             fields.problem(other, "must not be there without secret, which is missing");
@@ -122,8 +139,7 @@ fn only_authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
 fn authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
     let (pending, created) = (fields.flag("pending"), fields.time("created"));
     let app = app(fields);
-    let known =
-        ["secret", "digits", "period", "algorithm", "last_step", "label", "pending", "created"];
+    let known = [&OTHER_FIELDS[1..], &["pending", "created"]].concat();
     fields.end(&known);
     let mut app = app?;
     if pending && app.last_step.is_some() {
@@ -134,17 +150,14 @@ fn authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
 }
 
 fn app(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
-    let secret = fields.text("secret");
+    let secret = secret(fields);
     let (digits, period) = (fields.number("digits"), fields.number("period"));
     let (last_step, label) = (fields.number("last_step"), fields.parsed("label"));
     let algorithm = fields.word("algorithm");
     if algorithm.is_some_and(|name| name.parse().ok() != Some(Algorithm::Sha1)) {
         fields.problem("algorithm", "must be SHA1: the user has to enrol the app again otherwise");
     }
-    let Some(secret) = decode_secret(&secret?) else {
-        fields.problem("secret", "must be Base32: letters A to Z and digits 2 to 7");
-        return None;
-    };
+    let secret = secret?;
     let (digits, period) = (digits.unwrap_or(6), period.unwrap_or(30));
     match AuthenticatorRecord::new(secret, u8::try_from(digits).unwrap_or(u8::MAX), period) {
         Ok(mut app) => {
@@ -160,6 +173,28 @@ fn app(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
             None
         }
     }
+}
+
+/// Reads a secret in Base32, or in the hexadecimal digits in which some libraries store it.
+fn secret(fields: &mut Fields<'_>) -> Option<Zeroizing<Vec<u8>>> {
+    if !fields.has("secret_hex") {
+        let text = Zeroizing::new(fields.text("secret")?);
+        let secret = decode_secret(&text);
+        if secret.is_none() {
+            fields.problem("secret", "must be Base32: letters A to Z and digits 2 to 7");
+        }
+        return secret;
+    }
+    if fields.has("secret") {
+        fields.problem("secret", "must not be there beside secret_hex: give one of both");
+        return None;
+    }
+    let text = Zeroizing::new(fields.text("secret_hex")?);
+    let secret = super::text::bytes_of_hex(&text);
+    if secret.is_none() {
+        fields.problem("secret_hex", "must be hexadecimal digits, two for each byte");
+    }
+    secret
 }
 
 fn device(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceRecord> {

@@ -74,6 +74,8 @@ struct Tally {
     bad: u64,
     /// Authenticator apps of the users who are here.
     short_secrets: u64,
+    /// Users who are here and have neither a number nor an app or a device.
+    without_factor: u64,
 }
 
 /// A line that was read.
@@ -115,6 +117,13 @@ pub(crate) fn run(options: &Import) -> Result<()> {
             "warning: {} authenticator apps have secrets of less than 128 bits (RFC 4226). They go on \
              working; a new enrolment gives their users secrets of 160 bits",
             tally.short_secrets
+        ));
+    }
+    if tally.without_factor > 0 {
+        log(&format!(
+            "warning: {} users have no phone number, no authenticator app and no device, so no code of theirs \
+             can be right until they enrol an app",
+            tally.without_factor
         ));
     }
     done?;
@@ -273,6 +282,8 @@ impl Tally {
         let is_short = |app: &&AuthenticatorRecord| app.secret().len() < REQUIRED_SECRET;
         let short = user.authenticators.iter().filter(is_short).count();
         self.short_secrets += u64::try_from(short).unwrap_or(u64::MAX);
+        let has_factor = user.phone().is_some() || !user.authenticators.is_empty();
+        self.without_factor += u64::from(!has_factor && user.devices.is_empty());
         None
     }
 
@@ -281,11 +292,11 @@ impl Tally {
     }
 
     fn text(&self, options: &Import, seconds: f64) -> String {
-        let Tally { created, unchanged, conflicting, bad, short_secrets } = self;
+        let Tally { created, unchanged, conflicting, bad, short_secrets, without_factor } = self;
         if options.json {
             let numbers = serde_json::json!({
                 "created": created, "unchanged": unchanged, "conflicting": conflicting, "bad": bad,
-                "short_secrets": short_secrets,
+                "short_secrets": short_secrets, "without_factor": without_factor,
                 "dry_run": options.dry_run, "seconds": (seconds * 1000.0).round() / 1000.0,
             });
             return numbers.to_string();

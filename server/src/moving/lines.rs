@@ -161,11 +161,10 @@ fn columns<R: Read>(from: &mut csv::Reader<Bounded<R>>, ignored: &[String]) -> R
     if !again.is_empty() {
         wrong.push(format!("has columns twice: {}", again.join(", ")));
     }
-    let needed = ["id", "email", "phone"];
-    let missing: Vec<_> =
-        needed.into_iter().filter(|name| !columns.iter().any(|c| c == name)).collect();
-    if !missing.is_empty() {
-        wrong.push(format!("lacks the columns {}", missing.join(", ")));
+    if !["phone", "email", "login"].iter().any(|name| columns.iter().any(|c| c == name)) {
+        wrong.push(
+            "lacks the columns phone, email and login, one of which identifies users".to_owned(),
+        );
     }
     match wrong.is_empty() {
         true => Ok(columns),

@@ -2,9 +2,11 @@
 
 use super::FIELDS;
 use seconder::engine::{AuthenticatorRecord, DeviceRecord, UserRecord};
+use seconder::model::UserId;
 use seconder::otp::encode_secret;
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
+use zeroize::Zeroizing;
 
 /// Returns the fields of a user that are not empty, in order. Without secrets, fields that are of no use without them
 /// are left out too.
@@ -19,8 +21,8 @@ pub(super) fn fields(user: &UserRecord, with_secrets: bool) -> Map<String, Value
     let authenticators = user.authenticators.iter().filter(|_| with_secrets).map(authenticator);
     let devices = user.devices.iter().filter(|_| with_secrets).map(device);
     let values = [
-        json!(user.user_id.get()),
-        json!(user.email.as_str()),
+        json!(user.user_id.map(UserId::get)),
+        json!(user.email.as_ref().map(|email| email.as_str())),
         earlier.collect(),
         json!(user.phone()),
         json!(user.login.as_ref().map(|login| login.as_str())),
@@ -115,12 +117,14 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Parses the bytes of a SHA-256 hash in hexadecimal digits.
 pub(super) fn of_hex(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    bytes_of_hex(text)?.as_slice().try_into().ok()
+}
+
+/// Parses bytes in hexadecimal digits.
+pub(super) fn bytes_of_hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+    if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    for (place, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).ok()?;
-    }
-    Some(bytes)
+    let pairs = (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok());
+    pairs.collect::<Option<Vec<u8>>>().map(Zeroizing::new)
 }

@@ -15,10 +15,10 @@ pub struct seconder_create_user_options {
     /// seconder_user_created_install_message(). SECONDER_DEFAULT, which means yes, SECONDER_YES or
     /// SECONDER_NO.
     pub send_install_link_via_sms: i32,
-    /// Rejects a number that a user has already, and then changes nothing. If a service does not
-    /// say whether the user is new, the call fails with SECONDER_INVALID_RESPONSE, though the
-    /// service may have enrolled the user. SECONDER_DEFAULT, which means no, SECONDER_YES or
-    /// SECONDER_NO.
+    /// Rejects a number that a user has already, or an address that a user without a number has if
+    /// none is given, and then changes nothing. If a service does not say whether the user is new,
+    /// the call fails with SECONDER_INVALID_RESPONSE, though the service may have enrolled the
+    /// user. SECONDER_DEFAULT, which means no, SECONDER_YES or SECONDER_NO.
     pub new_only: i32,
 }
 
@@ -45,21 +45,24 @@ impl From<UserCreated> for seconder_user_created {
 }
 
 /// Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
-/// 4.1).
+/// 4.1). Without a number, enrols a user by the e-mail address, or returns the user without a
+/// number who has it: for an application that has authenticator apps only.
 ///
-/// The person who typed the number need not have it. Verify it first, with
-/// seconder_start_phone_verification() and seconder_check_phone_verification(), and set `new_only`.
-/// Otherwise the second factor of the user who has the number becomes the one of the person who
-/// typed it.
+/// The person who typed the number or the address need not have it. Verify the number first, with
+/// seconder_start_phone_verification() and seconder_check_phone_verification(), or the address by
+/// an e-mail, and set `new_only`. Otherwise the second factor of the user who has it becomes the
+/// one of the person who typed it.
 ///
-/// `email` is one of the user's e-mail addresses: name@example.com, at most 254 bytes. `cellphone`
-/// is the phone number, which identifies the user: 4 to 15 digits in groups that dashes, periods or
-/// spaces may separate. Two calls with the same number return the same user. `country_code` is the
-/// calling code of the number: "1" to "999".
+/// `email` is one of the user's e-mail addresses: name@example.com, at most 254 bytes. It
+/// identifies a user without a phone number. `cellphone` is the phone number, which identifies the
+/// user: 4 to 15 digits in groups that dashes, periods or spaces may separate. Two calls with the
+/// same number return the same user. A user without one is sent no codes. It may be NULL.
+/// `country_code` is the calling code of the number: "1" to "999". It may be NULL.
 ///
 /// Free `out` with seconder_user_created_free(). SECONDER_REJECTED if the service rejects a value,
 /// which seconder_error_field_name() names; with `new_only`, that is `cellphone` if a user has the
-/// number already. Other statuses are as described at the top of the header.
+/// number already, and without a number `email` if a user without one has the address. Other
+/// statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_create_user(
@@ -80,8 +83,8 @@ pub unsafe extern "C" fn seconder_create_user(
             let call = CreateUser {
                 user: NewUser {
                     email: ffi::value("email", email)?,
-                    cellphone: ffi::value("cellphone", cellphone)?,
-                    country_code: ffi::value("country_code", country_code)?,
+                    cellphone: ffi::value_if("cellphone", cellphone)?,
+                    country_code: ffi::value_if("country_code", country_code)?,
                 },
                 send_install_link_via_sms: yes_or_no(
                     "send_install_link_via_sms",

@@ -142,9 +142,9 @@ impl Engine {
             trail: self.trail_of("register_device", now, None)?,
         };
         let registered = self.run(move |view| stored::register(view, &new))?;
-        let (app, device, email, codes, pushes) = match registered {
-            Registered::Done { app, device, email, codes, pushes } => {
-                (app, device, email, codes, pushes)
+        let (app, device, account, codes, pushes) = match registered {
+            Registered::Done { app, device, account, codes, pushes } => {
+                (app, device, account, codes, pushes)
             }
             Registered::Unknown => return Err(Refused::InvitationUnknown),
             Registered::Spent => return Err(Refused::InvitationSpent),
@@ -157,7 +157,7 @@ impl Engine {
         Ok(RegisteredBy {
             device: format!("{app}.{device}"),
             application,
-            account: approvals::masked(&email),
+            account: approvals::masked(&account),
             codes: CodesOfDevice {
                 secret: super::text_of(&codes.secret),
                 digits: codes.digits,

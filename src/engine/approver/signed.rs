@@ -327,10 +327,10 @@ impl SignedDevice {
     pub fn overview(&self) -> Result<DeviceOverview, Refused> {
         let (app, user_id, id) = (self.engine.app.app_id, self.user_id, self.device_id);
         let found = self.engine.look(move |view| {
-            let email = user(view, app, user_id)?.map(|user| user.email);
-            Ok(email.zip(stored::devices(view, user_id, id)?))
+            let account = user(view, app, user_id)?.map(|user| user.account().to_owned());
+            Ok(account.zip(stored::devices(view, user_id, id)?))
         })?;
-        let (email, devices) = found.ok_or(Refused::Unauthorized)?;
+        let (account, devices) = found.ok_or(Refused::Unauthorized)?;
         let this = devices.iter().find(|row| row.device_id == id.get());
         let this = this.unwrap_or(&self.row).clone();
         let devices = devices.into_iter().filter(stored::has_key);
@@ -338,7 +338,7 @@ impl SignedDevice {
             device: known_as(app, id.get()),
             name: this.name.unwrap_or_default(),
             application: self.engine.app.settings.name.clone(),
-            account: approvals::masked(&email),
+            account: approvals::masked(&account),
             language: this.language.unwrap_or_default(),
             push_key: self.approver.push_key()?.public_point().to_vec(),
             devices: devices.map(|row| self.other(row)).collect(),

@@ -174,7 +174,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
         expires_at: new.expires_at,
         processed_at: None,
         device_id: None,
-        shown: shown(new, &user.email),
+        shown: shown(new, user.account()),
         number: new.number.clone().into(),
         wrong_numbers: 0,
         notified: false,
@@ -203,10 +203,10 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
 
 /// Returns the text that devices show, and nothing else. A change of it in the database changes its hash, which devices
 /// sign.
-fn shown(new: &NewApproval, email: &str) -> String {
+fn shown(new: &NewApproval, account: &str) -> String {
     let shown = json!({
         "application": new.application,
-        "account": masked(email),
+        "account": masked(account),
         "message": new.message,
         "details": new.shown_details,
         "created": new.now.clock.seconds(),
@@ -226,10 +226,10 @@ pub(in crate::engine) fn status(row: &Approval) -> ApprovalStatus {
     }
 }
 
-/// Masks an e-mail address so that its user still recognises it.
-pub(in crate::engine) fn masked(email: &str) -> String {
-    let (name, domain) = email.rsplit_once('@').unwrap_or((email, ""));
-    format!("{}***@{domain}", name.chars().take(1).collect::<String>())
+/// Masks an e-mail address or a login name so that its user still recognises it.
+pub(in crate::engine) fn masked(account: &str) -> String {
+    let (name, domain) = account.split_at(account.rfind('@').unwrap_or(account.len()));
+    format!("{}***{domain}", name.chars().take(1).collect::<String>())
 }
 
 /// Returns the open requests of a user, oldest first. A request past its end becomes expired

@@ -108,7 +108,7 @@ pub(in crate::engine) enum Registered {
     Done {
         app: AppId,
         device: DeviceId,
-        email: String,
+        account: String,
         codes: Codes,
         pushes: Vec<Claimed>,
     },
@@ -142,7 +142,13 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
         return Ok(match codes {
             Some(codes) => {
                 let device = id.try_into()?;
-                Registered::Done { app, device, email: user.email, codes, pushes: Vec::new() }
+                Registered::Done {
+                    app,
+                    device,
+                    account: user.account().to_owned(),
+                    codes,
+                    pushes: Vec::new(),
+                }
             }
             None => Registered::Spent,
         });
@@ -181,7 +187,7 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     let about = (&About::Device(device.get()), now.steady.plus(Duration::from_secs(APPROVAL_LIFE)));
     let pushes = pushes::add(view, user_id, &devices, about, &others)?;
     let codes = Codes { secret: new.secret.clone(), digits, period };
-    Ok(Registered::Done { app, device, email: user.email, codes, pushes })
+    Ok(Registered::Done { app, device, account: user.account().to_owned(), codes, pushes })
 }
 
 /// Returns the parameters that a registered device needs to show codes.

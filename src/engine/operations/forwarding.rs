@@ -6,6 +6,7 @@
 
 use super::addresses::WrongFromAddress;
 use super::audit::{AuditVerdict, Noted, Trail};
+use super::enrolment;
 use super::lookups::{self, Kind};
 use super::moving;
 use super::verifications::{self, VerificationKey};
@@ -83,13 +84,14 @@ pub(in crate::engine) fn is_there(view: &mut View, app: AppId, id: UserId) -> De
 }
 
 /// Returns whether the user with a number is there. If no user has the number here, only the other service can say
-/// whether one has it there.
-pub(in crate::engine) fn number_is_there(
+/// whether one has it there. Without a number, the e-mail address decides.
+pub(in crate::engine) fn new_user_is_there(
     view: &mut View,
     app: AppId,
-    number: &str,
+    phone: Option<&Phone>,
+    email: &str,
 ) -> Decided<bool> {
-    match lookups::find(view, Kind::Phone, app, number)? {
+    match enrolment::find(view, app, phone, email)? {
         Some(id) => is_there(view, app, super::users::user_id(id)?),
         None => Ok(true),
     }

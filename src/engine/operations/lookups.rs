@@ -11,6 +11,9 @@ pub(in crate::engine) enum Kind {
     ApiKey,
     /// A number in E.164: its user.
     Phone,
+    /// An e-mail address: the user without a number who has it. The addresses of other users are no
+    /// names.
+    Email,
     /// A name on machines: its user.
     Login,
     /// The id of a device: its user.
@@ -22,10 +25,15 @@ pub(in crate::engine) enum Kind {
 }
 
 impl Kind {
+    /// The kinds of names that belong to users and numbers, and not to applications.
+    pub(in crate::engine::operations) const OF_USERS: [Kind; 6] =
+        [Kind::Phone, Kind::Email, Kind::Login, Kind::Device, Kind::Approval, Kind::Verification];
+
     pub(super) fn name(self) -> String {
         let name = match self {
             Kind::ApiKey => "api_key",
             Kind::Phone => "phone",
+            Kind::Email => "email",
             Kind::Login => "login",
             Kind::Device => "device",
             Kind::Approval => "approval",

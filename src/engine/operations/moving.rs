@@ -3,16 +3,18 @@
 use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
 use super::verify::Factor;
-use super::{AppId, DEVICES, USERS, count_users, pass_id};
+use super::{AppId, DEVICES, USERS, count_users, next_ids, pass_id, users};
 use crate::engine::clock::{Now, Time};
 use crate::engine::moving::{AuthenticatorRecord, DeviceRecord, Imported, UserRecord};
-use crate::engine::store::{Authenticator, Decided, Device, Email, Lookup, Sequence, User, View};
+use crate::engine::phones::Phone;
+use crate::engine::store::{self, Authenticator, Decided, Device, Lookup, Sequence, User, View};
+use crate::model::{Email, UserId};
 use std::collections::BTreeMap;
 
 /// A user, and the rows that belong to the account.
 pub(in crate::engine) struct Account {
     pub(in crate::engine) user: User,
-    pub(in crate::engine) emails: Vec<Email>,
+    pub(in crate::engine) emails: Vec<store::Email>,
     pub(in crate::engine) authenticators: Vec<Authenticator>,
     pub(in crate::engine) devices: Vec<Device>,
 }
@@ -31,14 +33,25 @@ pub(in crate::engine) fn compare(
         view.ask::<Sequence>((kind.to_owned(),));
     }
     for user in users {
-        view.ask::<User>((user.user_id.get(),));
+        if let Some(id) = user.user_id {
+            view.ask::<User>((id.get(),));
+        }
         for (kind, name) in names(user) {
             view.ask::<Lookup>((kind.name(), app, name));
         }
     }
     let mut known = Vec::with_capacity(users.len());
-    for user in users {
-        known.push(view.get::<User>((user.user_id.get(),))?);
+    let ids = users.iter().map(|user| match user.user_id {
+        Some(id) => Ok(Some(id.get())),
+        None => owner(view, app, user),
+    });
+    let ids = ids.collect::<Decided<Vec<_>>>()?;
+    ids.iter().flatten().for_each(|id| view.ask::<User>((*id,)));
+    for id in ids {
+        known.push(match id {
+            Some(id) => view.get::<User>((id,))?,
+            None => None,
+        });
     }
     known.iter().flatten().for_each(|user| ask_account(view, user));
     let mut earlier = Earlier::default();
@@ -67,15 +80,21 @@ pub(in crate::engine) fn import(
     let is_new = |outcome: &Imported| *outcome == Imported::Created;
     let new = users.iter().zip(&outcomes).filter(|(_, outcome)| is_new(outcome));
     let new: Vec<&UserRecord> = new.map(|(user, _)| user).collect();
-    let last = new.iter().map(|user| user.user_id.get()).max().unwrap_or_default();
+    let last = new.iter().filter_map(|user| user.user_id).map(UserId::get).max();
     let devices = new.iter().flat_map(|user| &user.devices);
     let last_device = devices.map(|device| device.device_id.get()).max().unwrap_or_default();
-    pass_id(view, USERS, number(last))?;
+    pass_id(view, USERS, number(last.unwrap_or_default()))?;
     pass_id(view, DEVICES, number(last_device))?;
+    let without_id = new.iter().filter(|user| user.user_id.is_none()).count();
+    let mut next_ids = next_ids(view, USERS, without_id)?;
     for user in &new {
-        add(view, app, user, trail.now);
-        let number = Some(user.phone.masked_e164());
-        trail.note(view, Noted { number, ..Noted::of(user.user_id, AuditVerdict::Created) });
+        let id = match user.user_id {
+            Some(id) => id,
+            None => users::user_id(next_ids.next().unwrap_or_default())?,
+        };
+        add(view, app, id, user, trail.now);
+        let number = user.phone.as_ref().map(Phone::masked_e164);
+        trail.note(view, Noted { number, ..Noted::of(id, AuditVerdict::Created) });
     }
     if !new.is_empty() {
         // They are no users of this month: it is not known when they became users.
@@ -84,22 +103,38 @@ pub(in crate::engine) fn import(
     Ok(outcomes)
 }
 
+/// The id of a user who has none yet.
+const UNKNOWN: u64 = 0;
+
 /// Ids are 63 bits.
 fn number(id: u64) -> i64 {
     i64::try_from(id).unwrap_or(i64::MAX)
 }
 
-/// Returns the names by which others find a user.
+/// Returns the names by which others find a user. The first one identifies a user without an id.
 fn names(user: &UserRecord) -> Vec<(Kind, String)> {
-    let mut names = vec![(Kind::Phone, user.phone.e164())];
+    let mut names = Vec::new();
+    match (&user.phone, &user.email) {
+        (Some(phone), _) => names.push((Kind::Phone, phone.e164())),
+        (None, Some(email)) => names.push((Kind::Email, email.as_str().to_owned())),
+        (None, None) => {}
+    }
     names.extend(user.login.iter().map(|login| (Kind::Login, login.to_string())));
     names.extend(user.devices.iter().map(|device| (Kind::Device, device.device_id.to_string())));
     names
 }
 
+/// Returns the id of the user who is here and whom a user without an id is.
+fn owner(view: &mut View, app: AppId, user: &UserRecord) -> Decided<Option<u64>> {
+    let Some((kind, name)) = names(user).into_iter().next() else { return Ok(None) };
+    let found = lookups::find(view, kind, app, &name)?;
+    found.map(|id| users::user_id(id).map(UserId::get)).transpose()
+}
+
 /// Returns the field of a name in which another user's is a conflict.
 fn field(kind: Kind) -> &'static str {
     match kind {
+        Kind::Email => "email",
         Kind::Login => "login",
         Kind::Device => "devices",
         _ => "phone",
@@ -124,31 +159,48 @@ fn free(view: &mut View, app: AppId, user: &UserRecord) -> Decided<Option<Import
 /// of another transaction.
 #[derive(Default)]
 struct Earlier {
-    users: BTreeMap<u64, Account>,
-    names: BTreeMap<(&'static str, String), u64>,
+    users: Vec<Account>,
+    /// The places of users.
+    ids: BTreeMap<u64, usize>,
+    names: BTreeMap<(&'static str, String), usize>,
 }
 
 impl Earlier {
     fn add(&mut self, user: &UserRecord, app: AppId, now: Now) -> Option<Imported> {
-        let id = user.user_id.get();
-        if let Some(earlier) = self.users.get(&id) {
-            return compare_account(user, earlier, app);
-        }
         let names = names(user).into_iter().map(|(kind, name)| (field(kind), name));
         let names: Vec<_> = names.collect();
+        let place = match user.user_id {
+            Some(id) => self.ids.get(&id.get()),
+            None => names.first().and_then(|name| self.names.get(name)),
+        };
+        if let Some(earlier) = place.and_then(|place| self.users.get(*place)) {
+            return compare_account(user, earlier, app);
+        }
         for name in &names {
             if let Some(owner) = self.names.get(name) {
-                return conflict(name.0, format!("belongs to user {owner}, who comes earlier"));
+                return conflict(
+                    name.0,
+                    format!("belongs to {}, who comes earlier", self.called(*owner)),
+                );
             }
         }
-        self.names.extend(names.into_iter().map(|name| (name, id)));
-        self.users.insert(id, rows(app, user, now));
+        let place = self.users.len();
+        self.names.extend(names.into_iter().map(|name| (name, place)));
+        self.ids.extend(user.user_id.map(|id| (id.get(), place)));
+        self.users.push(rows(app, user.user_id.map_or(UNKNOWN, UserId::get), user, now));
         None
+    }
+
+    fn called(&self, place: usize) -> String {
+        match self.users.get(place).map(|account| account.user.user_id) {
+            None | Some(UNKNOWN) => "a user without an id".to_owned(),
+            Some(id) => format!("user {id}"),
+        }
     }
 }
 
 fn ask_account(view: &mut View, user: &User) {
-    view.ask::<Email>((user.user_id,));
+    view.ask::<store::Email>((user.user_id,));
     view.ask::<Authenticator>((user.user_id,));
     view.ask::<Device>((user.user_id,));
 }
@@ -157,7 +209,7 @@ fn account(view: &mut View, user: User) -> Decided<Account> {
     let id = user.user_id;
     Ok(Account {
         user,
-        emails: view.all::<Email>((id,))?,
+        emails: view.all::<store::Email>((id,))?,
         authenticators: view.all::<Authenticator>((id,))?,
         devices: view.all::<Device>((id,))?,
     })
@@ -170,13 +222,13 @@ fn compare_account(user: &UserRecord, here: &Account, app: AppId) -> Option<Impo
     if row.app_id != app {
         return conflict("id", "is that of a user of another application in this database");
     }
-    if row.country_code != user.phone.country_code || row.cellphone != user.phone.national {
+    if row.phone() != user.phone {
         return conflict("phone", "is another one than that of the user with this id here");
     }
     let has = |email: &str| {
         row.email == email || here.emails.iter().any(|earlier| earlier.email == email)
     };
-    let mut emails = user.earlier_emails.iter().chain([&user.email]);
+    let mut emails = user.earlier_emails.iter().chain(&user.email);
     if emails.any(|email| !has(email.as_str())) {
         return conflict("email", "is none of the user with this id here");
     }
@@ -209,29 +261,28 @@ fn is_same(app: &AuthenticatorRecord, row: &Authenticator) -> bool {
     is_secret && (row.digits, row.period) == (app.digits, app.period)
 }
 
-fn add(view: &mut View, app: AppId, user: &UserRecord, now: Now) {
-    let id = number(user.user_id.get());
+fn add(view: &mut View, app: AppId, id: UserId, user: &UserRecord, now: Now) {
     for (kind, name) in names(user) {
-        lookups::set(view, kind, app, &name, id);
+        lookups::set(view, kind, app, &name, number(id.get()));
     }
-    let Account { user, emails, authenticators, devices } = rows(app, user, now);
+    let Account { user, emails, authenticators, devices } = rows(app, id.get(), user, now);
     view.put(user);
     emails.into_iter().for_each(|row| view.put(row));
     authenticators.into_iter().for_each(|row| view.put(row));
     devices.into_iter().for_each(|row| view.put(row));
 }
 
-/// Returns the rows of a user who comes.
-fn rows(app_id: AppId, user: &UserRecord, now: Now) -> Account {
-    let user_id = user.user_id.get();
+/// Returns the rows of a user who comes, with this id.
+fn rows(app_id: AppId, user_id: u64, user: &UserRecord, now: Now) -> Account {
     let created = user.created.map_or(now.clock, Time);
-    let phone = (user.phone.country_code, user.phone.national.clone());
+    let phone = Phone::columns(user.phone.as_ref());
+    let email = user.email.as_ref().map_or("", Email::as_str);
     let mut row = User {
         login: user.login.as_ref().map(ToString::to_string),
         confirmed: user.confirmed,
         sms_used: user.sms_used,
         last_authenticator: number(user.authenticators.len() as u64),
-        ..User::new((app_id, user_id), phone, user.email.as_str(), created)
+        ..User::new((app_id, user_id), phone, email, created)
     };
     let locked = [
         (user.locked.codes, Factor::Code),
@@ -241,7 +292,7 @@ fn rows(app_id: AppId, user: &UserRecord, now: Now) -> Account {
     for (_, factor) in locked.into_iter().filter(|(locked, _)| *locked) {
         row.lock(factor, now);
     }
-    let emails = user.earlier_emails.iter().filter(|email| **email != user.email);
+    let emails = user.earlier_emails.iter().filter(|earlier| Some(*earlier) != user.email.as_ref());
     // One that is pending takes the place of those with lower ids, once a code of it was accepted.
     let mut apps: Vec<&AuthenticatorRecord> = user.authenticators.iter().collect();
     apps.sort_by_key(|app| app.pending);
@@ -258,7 +309,9 @@ fn rows(app_id: AppId, user: &UserRecord, now: Now) -> Account {
     };
     Account {
         user: row,
-        emails: emails.map(|email| Email { user_id, email: email.as_str().to_owned() }).collect(),
+        emails: emails
+            .map(|email| store::Email { user_id, email: email.as_str().to_owned() })
+            .collect(),
         authenticators: (1..)
             .zip(apps)
             .map(|(authenticator_id, app)| authenticator(user_id, authenticator_id, app, now))

@@ -1,14 +1,10 @@
 //! Users.
 
-use super::approver::{self, NewInvitation};
-use super::budgets::{Over, Sending};
 use super::forwarding;
-use super::jobs::{self, Claimed, NewJob, Outgoing, What};
+use super::jobs;
 use super::lookups::{self, Kind};
-use super::{AppId, Subject, USERS, browsers, count, count_users, next_id, user};
-use crate::engine::JobKind;
+use super::{AppId, Subject, browsers, count, count_users, user};
 use crate::engine::clock::{Now, Time};
-use crate::engine::limits;
 use crate::engine::phones::Phone;
 use crate::engine::store::{
     Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, Forwarded,
@@ -16,46 +12,14 @@ use crate::engine::store::{
     RecoveryCode, SentCode, User, View,
 };
 use crate::model::UserId;
-use std::time::Duration;
-
-#[derive(Clone)]
-pub(in crate::engine) struct EnrolUser {
-    pub(in crate::engine) app: AppId,
-    pub(in crate::engine) email: String,
-    pub(in crate::engine) phone: Phone,
-    /// The message to a user who is new.
-    pub(in crate::engine) welcome: Option<Welcome>,
-    /// True if a number that a user has already changes nothing.
-    pub(in crate::engine) new_only: bool,
-    pub(in crate::engine) now: Now,
-}
-
-/// The message to a user who is new.
-#[derive(Clone)]
-pub(in crate::engine) struct Welcome {
-    pub(in crate::engine) message: Outgoing,
-    /// The invitation in it.
-    pub(in crate::engine) invitation: Option<NewInvitation>,
-    /// The id of its job, the route that it tries first, and for how long.
-    pub(in crate::engine) job: (i64, String, Duration),
-    pub(in crate::engine) sending: Sending,
-}
-
-pub(in crate::engine) struct EnrolledUser {
-    pub(in crate::engine) user_id: UserId,
-    /// True if the user was not there before.
-    pub(in crate::engine) created: bool,
-    /// The message for its first attempt, or why it is not sent, if there is one for this user.
-    pub(in crate::engine) welcome: Option<Result<Box<Claimed>, Over>>,
-}
 
 /// A user as calls show them.
 #[derive(Clone)]
 pub(in crate::engine) struct Profile {
     pub(in crate::engine) user_id: UserId,
-    pub(in crate::engine) phone: Phone,
-    /// The most recently added e-mail.
-    pub(in crate::engine) email: String,
+    pub(in crate::engine) phone: Option<Phone>,
+    /// The most recently added e-mail, or else the name on machines.
+    pub(in crate::engine) account: String,
     pub(in crate::engine) confirmed: bool,
     pub(in crate::engine) sms_used: bool,
     pub(in crate::engine) authenticator_used: bool,
@@ -64,68 +28,6 @@ pub(in crate::engine) struct Profile {
     /// The types of the user's devices, oldest first.
     pub(in crate::engine) devices: Vec<String>,
     pub(in crate::engine) created_at: Time,
-}
-
-/// Returns whether a user has that number.
-pub(in crate::engine) fn is_enrolled(view: &mut View, app: AppId, number: &str) -> Decided<bool> {
-    Ok(lookups::find(view, Kind::Phone, app, number)?.is_some())
-}
-
-/// Adds a user with that phone, or adds the e-mail to the user who already has the phone.
-pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<EnrolledUser> {
-    let number = new.phone.e164();
-    let known = lookups::find(view, Kind::Phone, new.app, &number)?;
-    if let Some(known) = known {
-        let user_id = user_id(known)?;
-        if !new.new_only {
-            add_email(view, user_id, &new.email)?;
-        }
-        return Ok(EnrolledUser { user_id, created: false, welcome: None });
-    }
-    let id = next_id(view, USERS)?;
-    let user_id = user_id(id)?;
-    lookups::set(view, Kind::Phone, new.app, &number, id);
-    let number = (new.phone.country_code, new.phone.national.clone());
-    view.put(User::new((new.app, user_id.get()), number, &new.email, new.now.clock));
-    count(view, new.app, new.now, |counted| counted.users += 1);
-    count_users(view, new.app, 1);
-    let mut welcome = None;
-    if let Some(Welcome { message, invitation, job, sending }) = &new.welcome {
-        welcome = Some(match sending.spend(view)? {
-            Err(over) => Err(over),
-            Ok(_) => {
-                let (job_id, lane, lease) = job.clone();
-                if let Some(invitation) = invitation {
-                    approver::invite(view, new.app, user_id, invitation, new.now);
-                }
-                let new_job = NewJob {
-                    subject: &Subject::User(new.app, user_id),
-                    job_id,
-                    kind: JobKind::Welcome,
-                    action: "",
-                    what: What::Message { message: message.clone(), code: None },
-                    lane,
-                    lease,
-                    deadline: new.now.steady.plus(limits::CODE_LIFE),
-                    now: new.now,
-                };
-                Ok(Box::new(jobs::add(view, new_job)?))
-            }
-        });
-    }
-    Ok(EnrolledUser { user_id, created: true, welcome })
-}
-
-/// Makes an e-mail the last one, unless the user has it already.
-fn add_email(view: &mut View, id: UserId, email: &str) -> Decided<()> {
-    let Some(mut user) = view.get::<User>((id.get(),))? else { return Ok(()) };
-    let earlier = view.get::<Email>((id.get(), email.to_owned()))?;
-    if user.email != email && earlier.is_none() {
-        let before = std::mem::replace(&mut user.email, email.to_owned());
-        view.put(Email { user_id: id.get(), email: before });
-        view.put(user);
-    }
-    Ok(())
 }
 
 pub(in crate::engine) fn profile(
@@ -141,8 +43,8 @@ pub(in crate::engine) fn profile(
     let devices = view.all::<Device>((user_id.get(),))?;
     Ok(Some(Profile {
         user_id,
-        phone: Phone { country_code: found.country_code, national: found.cellphone },
-        email: found.email,
+        phone: found.phone(),
+        account: found.account().to_owned(),
         confirmed: found.confirmed,
         sms_used: found.sms_used,
         authenticator_used: authenticators
@@ -158,14 +60,16 @@ pub(in crate::engine) fn profile(
 pub(in crate::engine) fn delete(view: &mut View, app: AppId, user_id: UserId) -> Decided<bool> {
     let Some(found) = user(view, app, user_id)? else { return Ok(false) };
     let id = user_id.get();
-    let phone = Phone { country_code: found.country_code, national: found.cellphone.clone() };
     for approval in view.all::<Approval>((id,))? {
         lookups::remove(view, Kind::Approval, app, &approval.uuid);
     }
     for device in view.all::<Device>((id,))? {
         lookups::remove(view, Kind::Device, app, &device.device_id.to_string());
     }
-    lookups::remove(view, Kind::Phone, app, &phone.e164());
+    match found.phone() {
+        Some(phone) => lookups::remove(view, Kind::Phone, app, &phone.e164()),
+        None => lookups::remove(view, Kind::Email, app, &found.email),
+    }
     if let Some(login) = &found.login {
         lookups::remove(view, Kind::Login, app, login);
     }
@@ -190,8 +94,7 @@ pub(in crate::engine) fn delete(view: &mut View, app: AppId, user_id: UserId) ->
 /// Deletes everything but the applications. Ids that were given are not given again.
 pub(in crate::engine) fn clear(view: &mut View) -> Decided<()> {
     // The keys of the applications stay.
-    let of_users = [Kind::Phone, Kind::Login, Kind::Device, Kind::Approval, Kind::Verification];
-    for kind in of_users {
+    for kind in Kind::OF_USERS {
         view.delete_all::<Lookup>((kind.name(),));
     }
     view.delete_all::<User>(());
@@ -225,7 +128,7 @@ pub(in crate::engine) fn confirm(
     now: Now,
 ) -> Decided<Option<Time>> {
     let Some(mut found) = user(view, app, user_id)? else { return Ok(None) };
-    (found.confirmed, found.sms_used) = (true, true);
+    (found.confirmed, found.sms_used) = (true, found.phone().is_some());
     let created_at = found.created_at;
     view.put(found);
     count(view, app, now, |counted| counted.auths += 1);
@@ -325,25 +228,41 @@ pub(in crate::engine) fn set_login(
     Ok(LoginSet::Done)
 }
 
-/// Takes a login name from its user. Returns who had it.
+/// The outcome of a request to remove a login name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum LoginRemoved {
+    Done(UserId),
+    Unknown,
+    /// The user has no other name by which an application finds them.
+    OnlyName,
+}
+
+/// Takes a login name from its user.
 pub(in crate::engine) fn remove_login(
     view: &mut View,
     app: AppId,
     login: &str,
-) -> Decided<Option<UserId>> {
-    let Some(id) = lookups::find(view, Kind::Login, app, login)? else { return Ok(None) };
+) -> Decided<LoginRemoved> {
+    let Some(id) = lookups::find(view, Kind::Login, app, login)? else {
+        return Ok(LoginRemoved::Unknown);
+    };
     if let Some(mut found) = user(view, app, user_id(id)?)? {
+        if found.phone().is_none() && found.email.is_empty() {
+            return Ok(LoginRemoved::OnlyName);
+        }
         found.login = None;
         view.put(found);
     }
     lookups::remove(view, Kind::Login, app, login);
-    user_id(id).map(Some)
+    user_id(id).map(LoginRemoved::Done)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::JobKind;
     use crate::engine::operations::applications;
+    use crate::engine::operations::enrolment::{EnrolUser, enrol};
     use crate::engine::store::{Memory, Store};
 
     const NOW: Now = Now { clock: Time(1_000_000_000), steady: Time(1_000_000_000) };
@@ -354,7 +273,7 @@ mod tests {
         let new = EnrolUser {
             app: 1,
             email: "ada@example.com".into(),
-            phone: Phone { country_code: 1, national: "5550100123".into() },
+            phone: Some(Phone { country_code: 1, national: "5550100123".into() }),
             welcome: None,
             new_only: false,
             now: NOW,

@@ -42,9 +42,9 @@ pub struct Users {
 pub struct UserEntry {
     /// The id.
     pub user_id: u64,
-    /// The e-mail address that was added last.
+    /// The e-mail address that was added last; empty for a user who was imported without one.
     pub email: String,
-    /// The phone number, masked.
+    /// The phone number, masked; empty for a user without one.
     pub number: String,
     /// The login name on machines.
     pub login: Option<String>,
@@ -86,8 +86,8 @@ impl ListUsers {
 fn user(row: User) -> UserEntry {
     UserEntry {
         user_id: row.user_id,
+        number: row.phone().as_ref().map(Phone::masked_e164).unwrap_or_default(),
         email: row.email,
-        number: Phone { country_code: row.country_code, national: row.cellphone }.masked_e164(),
         login: row.login,
         confirmed: row.confirmed,
         created: row.created_at.seconds(),

@@ -5,7 +5,7 @@ use crate::engine::clock::Time;
 
 impl User {
     /// Returns a user of an application to whom nothing has happened yet. The number has the
-    /// calling code apart.
+    /// calling code apart: see `Phone::columns`.
     pub(in crate::engine) fn new(
         (app_id, user_id): (i64, u64),
         (country_code, cellphone): (u16, String),
@@ -30,6 +30,16 @@ impl User {
             wrong_recovery_codes_at: None,
             last_authenticator: 0,
             created_at,
+        }
+    }
+}
+
+impl User {
+    /// Returns the name of the account, to show: the e-mail address, or else the name on machines.
+    pub(in crate::engine) fn account(&self) -> &str {
+        match self.email.is_empty() {
+            true => self.login.as_deref().unwrap_or_default(),
+            false => &self.email,
         }
     }
 }

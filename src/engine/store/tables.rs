@@ -63,13 +63,13 @@ tables! {
         id: i64,
     }
 
-    /// A user. Wrong codes are counted in a row, since the last right one.
+    /// A user. The number of one without is 0 and empty. Wrong codes are counted since the last right one.
     User in users, key 1 {
         user_id: u64,
         app_id: i64,
         country_code: u16,
         cellphone: String,
-        /// The one that was added last.
+        /// The one that was added last; empty for a user who was imported with a login name alone.
         email: String,
         /// The user's name on machines.
         login: Option<String>,

@@ -26,7 +26,7 @@ use std::path::Path;
 const PYTHON: &str = "python";
 
 /// The overrides that this generator knows, each with what it changes.
-const NOTES: [&str; 13] = [
+const NOTES: [&str; 14] = [
     // A hand-written class that the class has methods of.
     "base",
     // There is no class: the call returns a flag.
@@ -37,6 +37,8 @@ const NOTES: [&str; 13] = [
     "handled_by",
     // There is no attribute.
     "hidden",
+    // The name of a parameter that may be left out need not be given.
+    "positional",
     // The name of the class.
     "name",
     // `repr` does not show the value.

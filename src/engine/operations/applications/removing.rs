@@ -23,26 +23,32 @@ pub(in crate::engine) enum Removed {
 pub(in crate::engine) fn can_be_removed(view: &mut View, app: AppId) -> Decided<Removed> {
     Ok(match view.get::<Application>((app,))? {
         None => Removed::NoApplication,
-        Some(_) if !numbers(view, app, 1)?.is_empty() => Removed::HasUsers,
+        Some(_) if !names(view, app, 1)?.is_empty() => Removed::HasUsers,
         Some(_) => Removed::Done,
     })
 }
 
 /// Removes some users of an application. Returns whether there were any.
 pub(in crate::engine) fn remove_users(view: &mut View, app: AppId, most: u32) -> Decided<bool> {
-    let numbers = numbers(view, app, most)?;
-    for number in &numbers {
-        if !users::delete(view, app, users::user_id(number.id)?)? {
-            view.delete(number);
+    let names = names(view, app, most)?;
+    for name in &names {
+        if !users::delete(view, app, users::user_id(name.id)?)? {
+            view.delete(name);
         }
     }
-    Ok(!numbers.is_empty())
+    Ok(!names.is_empty())
 }
 
-/// Returns the numbers of users. Each user has one.
-fn numbers(view: &mut View, app: AppId, most: u32) -> Decided<Vec<Lookup>> {
-    let page = Page::below((Kind::Phone.name(), app), most).before((AFTER_ALL.to_owned(),));
-    view.page(page)
+/// Returns names of users, of one kind. Each user has a number, or else an address or a login name.
+fn names(view: &mut View, app: AppId, most: u32) -> Decided<Vec<Lookup>> {
+    for kind in [Kind::Phone, Kind::Email, Kind::Login] {
+        let page = Page::below((kind.name(), app), most).before((AFTER_ALL.to_owned(),));
+        let names = view.page(page)?;
+        if !names.is_empty() {
+            return Ok(names);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// Removes some rows of its audit. Returns whether there were any.
@@ -63,7 +69,7 @@ pub(in crate::engine) fn remove(view: &mut View, app: AppId, trail: &Trail) -> D
         keys::forget_all(view, &mut row)?;
         view.delete(&row);
     }
-    for kind in [Kind::Phone, Kind::Login, Kind::Device, Kind::Approval, Kind::Verification] {
+    for kind in Kind::OF_USERS {
         view.delete_all::<Lookup>((kind.name(), app));
     }
     view.delete_all::<Statistics>((app,));

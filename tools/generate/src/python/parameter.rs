@@ -14,6 +14,8 @@ pub(super) struct Parameter<'a> {
     pub(super) shown: String,
     /// Whether it has no default, and its name need not be given.
     pub(super) is_required: bool,
+    /// Whether its name need not be given although it has a default.
+    is_positional: bool,
 }
 
 /// The parameters of a call, the required ones first. Fields of a struct are parameters of their own.
@@ -33,7 +35,7 @@ pub(super) fn parameters<'a>(
             None => found.push(parameter(source, interface, field)?),
         }
     }
-    found.sort_by_key(|parameter| !parameter.is_required);
+    found.sort_by_key(|parameter| (!parameter.is_required, !parameter.is_positional));
     Ok(found)
 }
 
@@ -58,15 +60,16 @@ fn parameter<'a>(
         _ => " | None = None",
     };
     let shown = format!("{}: {kind}{rest}", field.name);
-    Ok(Parameter { field, shown, is_required })
+    let is_positional = !is_required && field.overrides.has(PYTHON, "positional");
+    Ok(Parameter { field, shown, is_required, is_positional })
 }
 
 /// The parameters between the brackets of a `def`.
 pub(super) fn signature(parameters: &[Parameter<'_>]) -> Vec<String> {
     let mut shown = vec!["self".to_owned()];
+    let is_named = |parameter: &Parameter<'_>| !parameter.is_required && !parameter.is_positional;
     for (number, parameter) in parameters.iter().enumerate() {
-        let is_first = number == 0 || parameters[number - 1].is_required;
-        if !parameter.is_required && is_first {
+        if is_named(parameter) && !parameters[..number].iter().any(is_named) {
             shown.push("*".to_owned());
         }
         shown.push(parameter.shown.clone());
