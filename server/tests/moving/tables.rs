@@ -103,7 +103,7 @@ fn users_without_ids_are_the_same_when_they_come_again() {
 }
 
 #[test]
-fn a_file_whose_columns_identify_nobody_is_rejected() {
+fn a_file_without_a_column_that_identifies_users_is_rejected() {
     let machine = Machine::new();
     machine.write("users.csv", "id,secret\n7,GVVBSK3ZCOYEYVCXJUMMFDKG4Y4VIKFL\n");
     let refused = machine.fails(&["import", "users.csv"]);
