@@ -160,9 +160,9 @@ fn rejections(service: &Service, user: UserId) -> Outcome {
     let path = "../sms".parse::<Token>();
     ensure("`../sms` is rejected before it is sent, because it is not a token", path.is_err())?;
     let other = service.create_user("eve@example.com", "555-010-0199", "1")?.user_id;
-    let guess: Token = "0000000".parse()?;
+    let unforced = Verify { force: false, ..Verify::new(other, "0000000".parse()?) };
     expect("an unconfirmed user's code is not checked", Verdict::NotChecked, || {
-        service.verify(other, &guess)
+        Ok(service.handle(&unforced)?.verdict)
     })?;
     let enrolled = service.enrol_authenticator(user)?;
     let right = Totp::from_uri(enrolled.uri.expose())?.code(now()?);

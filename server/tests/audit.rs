@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use seconder::Settings;
+use seconder::{Handle, Settings, Verify};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -26,7 +26,8 @@ fn database(folder: &Path) {
     let url = format!("sqlite:{}", folder.join("seconder.db").display());
     let service = Settings::new(&url).application_name("Example").open().unwrap();
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
-    let _ = service.verify(user, &"1234567".parse().unwrap()).unwrap();
+    let call = Verify::new(user, "1234567".parse().unwrap());
+    let _ = service.handle(&Verify { force: false, ..call }).unwrap();
     drop(service);
     let _ = Settings::new(&url).limits("sends=6").open().unwrap();
 }

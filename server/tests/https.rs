@@ -17,10 +17,11 @@ fn an_enrolled_user_is_verified_once_per_code() {
     let sent = service.request_sms(user.user_id).unwrap();
     assert!(!sent.ignored);
     let token = world.code().parse().unwrap();
-    assert_eq!(service.verify(user.user_id, &token).unwrap(), Verdict::NotChecked);
-    let forced = Verify::new(user.user_id, token);
-    assert_eq!(service.handle(&forced).unwrap().verdict, Verdict::Right);
-    let used = service.handle(&forced).unwrap();
+    let check = Verify::new(user.user_id, token);
+    let unforced = Verify { force: false, ..check.clone() };
+    assert_eq!(service.handle(&unforced).unwrap().verdict, Verdict::NotChecked);
+    assert_eq!(service.handle(&check).unwrap().verdict, Verdict::Right);
+    let used = service.handle(&check).unwrap();
     assert!(used.verdict == Verdict::Wrong && used.reused, "{used:?}");
     assert!(service.user_status(user.user_id).unwrap().confirmed);
     assert_eq!(service.app_stats().unwrap().stats.len(), 12);

@@ -126,7 +126,7 @@ fn calls_that_wait_for_a_gateway_hold_up_no_others() {
     let client = Settings::new(&server.url()).api_key(KEY).ca_file(pem).open().unwrap();
     let token = "1234567".parse().unwrap();
     for user in &users[..20] {
-        assert_eq!(client.verify(*user, &token).unwrap(), Verdict::NotChecked);
+        assert_eq!(client.verify(*user, &token).unwrap(), Verdict::Wrong);
         client.user_status(*user).unwrap();
     }
     gate.0.lock().unwrap().0 = true;
