@@ -1134,9 +1134,9 @@ typedef struct seconder_create_user_options {
      */
     int32_t send_install_link_via_sms;
     /**
-     * Rejects a number that a user has already, or an address that a user without a number has if
-     * none is given, and then changes nothing. If a service does not say whether the user is new,
-     * the call fails with SECONDER_INVALID_RESPONSE, though the service may have enrolled the
+     * Rejects a number that a user has already, or, in a call without a number, the address of a
+     * user without one. Nothing is changed then. If a service does not say whether the user is
+     * new, the call fails with SECONDER_INVALID_RESPONSE, though the service may have enrolled the
      * user. SECONDER_DEFAULT, which means no, SECONDER_YES or SECONDER_NO.
      */
     int32_t new_only;

@@ -1150,10 +1150,10 @@ struct CreateUserOptions {
     /// Sends a new user a text message with a link to the app. Its outcome is
     /// UserCreated::install_message(). Default: true.
     std::optional<bool> send_install_link_via_sms = {};
-    /// Rejects a number that a user has already, or an address that a user without a number has if
-    /// none is given, and then changes nothing. If a service does not say whether the user is new,
-    /// the call fails with Status::invalid_response, though the service may have enrolled the user.
-    /// Default: false, which returns that user.
+    /// Rejects a number that a user has already, or, in a call without a number, the address of a
+    /// user without one. Nothing is changed then. If a service does not say whether the user is
+    /// new, the call fails with Status::invalid_response, though the service may have enrolled the
+    /// user. Default: false, which returns that user.
     std::optional<bool> new_only = {};
 };
 

@@ -29,10 +29,10 @@ pub struct CreateUser {
     /// [`UserCreated::install_message`]. Default: true.
     #[serde(default = "yes")]
     pub send_install_link_via_sms: bool,
-    /// Rejects a number that a user has already, or an address that a user without a number has if none
-    /// is given, and then changes nothing. If a service does not say
-    /// whether the user is new, the call fails with [`Error::InvalidResponse`], though the service may
-    /// have enrolled the user. Default: false, which returns that user.
+    /// Rejects a number that a user has already, or, in a call without a number, the address of a user
+    /// without one. Nothing is changed then. If a service does not say whether the user is new, the call
+    /// fails with [`Error::InvalidResponse`], though the service may have enrolled the user. Default:
+    /// false, which returns that user.
     #[cfg_attr(false, c(choice))]
     #[serde(default, skip_serializing_if = "is_false")]
     pub new_only: bool,
@@ -56,7 +56,7 @@ pub struct NewUser {
 }
 
 /// A user as it is sent. A service that knows no users without a number rejects one, and a service of
-/// Seconder takes a missing number for a mistake unless the request says that there is none.
+/// Seconder takes a missing number for a mistake unless the request has `without_phone`.
 #[derive(Serialize)]
 struct OnTheWire {
     email: Email,

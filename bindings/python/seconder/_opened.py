@@ -53,7 +53,7 @@ def _settings(given: dict[str, Any], *, may_await: bool) -> tuple[Any, str, dict
 
 
 def flat(given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of ``open``, with the options of ``client`` and ``engine`` beside the others."""
+    """The arguments of ``open``, with the options of ``client`` and ``engine`` among them."""
     # Imported on first use: most programs have neither object.
     from seconder.options import ClientOptions, EngineOptions
 

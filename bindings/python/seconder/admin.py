@@ -155,19 +155,11 @@ class Admin(AdminCalls):
             ...     sum(len(page.entries) for page in own.admin.audit_pages(verdict="created"))
             2
         """
+        given = locals()
+        del given["self"]
         after: str | None = None
         while True:
-            page = self.audit(
-                user_id=user_id,
-                since=since,
-                until=until,
-                verdict=verdict,
-                call=call,
-                user_ip=user_ip,
-                operator_name=operator_name,
-                after=after,
-                most=most,
-            )
+            page = self.audit(**given, after=after)
             yield page
             after = page.next
             if after is None:

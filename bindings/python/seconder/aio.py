@@ -162,19 +162,11 @@ class AsyncAdmin(AsyncAdminCalls):
     ) -> AsyncGenerator[AuditPage, None]:
         """As :meth:`seconder.admin.Admin.audit_pages`, for ``async for``. Where it may be left early, close it
         with :func:`contextlib.aclosing`; otherwise the event loop does so in a task of its own."""
+        given = locals()
+        del given["self"]
         after: str | None = None
         while True:
-            page = await self.audit(
-                user_id=user_id,
-                since=since,
-                until=until,
-                verdict=verdict,
-                call=call,
-                user_ip=user_ip,
-                operator_name=operator_name,
-                after=after,
-                most=most,
-            )
+            page = await self.audit(**given, after=after)
             yield page
             after = page.next
             if after is None:

@@ -75,8 +75,8 @@ class Calls(Caller):
             country_code: The calling code of the number. 1 to 999.
             send_install_link_via_sms: Sends a new user a text message with a link to the app. Its
                 outcome is :attr:`seconder.results.UserCreated.install_message`.
-            new_only: Rejects a number that a user has already, or an address that a user without a
-                number has if none is given, and then changes nothing. If a service does not say
+            new_only: Rejects a number that a user has already, or, in a call without a number, the
+                address of a user without one. Nothing is changed then. If a service does not say
                 whether the user is new, the call fails with :class:`seconder.InvalidResponse`,
                 though the service may have enrolled the user.
 

@@ -1,5 +1,5 @@
 # Written by tools/generate from bindings/python/options.py.in and src/{open_options,app_settings}.rs.
-"""The further options of :func:`seconder.open`: those of a client, and those of an engine."""
+"""Options of :func:`seconder.open` that are for a client or for an engine alone."""
 
 from __future__ import annotations
 

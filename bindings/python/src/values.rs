@@ -56,7 +56,7 @@ pub(crate) fn seconds(given: &Bound<'_, PyAny>) -> PyResult<f64> {
     })
 }
 
-/// A timeout, in seconds: above 0, and at most an hour, as that of a call.
+/// A timeout, in seconds: above 0, and at most an hour, as for a call.
 pub(crate) fn timeout(seconds: f64) -> Result<Duration, Failure> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if !time.is_zero() && time <= Duration::from_secs(3600) => Ok(time),

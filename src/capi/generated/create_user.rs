@@ -15,9 +15,9 @@ pub struct seconder_create_user_options {
     /// seconder_user_created_install_message(). SECONDER_DEFAULT, which means yes, SECONDER_YES or
     /// SECONDER_NO.
     pub send_install_link_via_sms: i32,
-    /// Rejects a number that a user has already, or an address that a user without a number has if
-    /// none is given, and then changes nothing. If a service does not say whether the user is new,
-    /// the call fails with SECONDER_INVALID_RESPONSE, though the service may have enrolled the
+    /// Rejects a number that a user has already, or, in a call without a number, the address of a
+    /// user without one. Nothing is changed then. If a service does not say whether the user is
+    /// new, the call fails with SECONDER_INVALID_RESPONSE, though the service may have enrolled the
     /// user. SECONDER_DEFAULT, which means no, SECONDER_YES or SECONDER_NO.
     pub new_only: i32,
 }
