@@ -5,7 +5,7 @@ mod app_settings;
 mod applications;
 mod approvals;
 pub mod approver;
-mod as_written;
+pub(crate) mod as_written;
 mod audit;
 mod authenticators;
 mod backups;

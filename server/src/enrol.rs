@@ -42,7 +42,8 @@ pub(crate) struct Enrol {
     #[arg(long, value_name = "CODE")]
     country_code: Option<String>,
     /// If a user has that phone number already, enrol the app for that user, and give them the login
-    /// name. Without this, such a number is an error. Make sure that it is the person whom you mean.
+    /// name; the same without a number, by the e-mail address. Without this, such a number or address is
+    /// an error. Make sure that it is the person whom you mean.
     #[arg(long)]
     use_known: bool,
     /// Exchange dark and light in the QR code, for a reader that does not find it.
@@ -145,7 +146,13 @@ fn number(options: &Enrol) -> Result<Option<(String, String)>> {
         "Calling code of the phone number, such as 44; empty for none: ",
     )?;
     if country_code.is_empty() {
-        return Ok(None);
+        // An option that is empty, such as a variable that is not set, must not make a user without a number.
+        return match options.country_code.is_some() || options.cellphone.is_some() {
+            true => {
+                Err(invalid("country-code", "must not be empty with a phone number".to_owned()))
+            }
+            false => Ok(None),
+        };
     }
     let cellphone = given_or_asked(
         options,

@@ -372,6 +372,11 @@ fn ids_of_users_who_were_created_here_are_not_mixed_with_those_of_there() {
     let refused = Forward::begin(own.engine.clone(), old.client());
     let refused = refused.err().unwrap().to_string();
     assert!(refused.starts_with("forward") && refused.contains("one by one"), "{refused}");
+
+    let imported = World::start();
+    let ada = UserRecord::without_phone(None, Some("ada@example.com".parse().unwrap()));
+    imported.engine.import_users(vec![ada], false).unwrap();
+    assert!(Forward::begin(imported.engine.clone(), old.client()).is_err());
 }
 
 #[test]

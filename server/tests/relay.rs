@@ -173,6 +173,28 @@ fn a_relay_holds_the_key_and_shows_it_to_nobody() {
 }
 
 #[test]
+fn a_relay_creates_no_user_of_whom_the_number_is_missing() {
+    let (world, folder) = world();
+    let running = relay(folder.path(), &world.server.url(), &[]);
+    let create = |fields: &str| {
+        let path = format!("/protected/json/users/new?user[email]=ada@example.com{fields}");
+        running.call("POST", &path)
+    };
+    for (fields, field) in [
+        ("", "cellphone"),
+        ("&without_phone=true", "cellphone"),
+        ("&user[country_code]=1", "cellphone"),
+        ("&user[without_phone]=maybe", "without_phone"),
+        ("&user[without_phone]=true&user[cellphone]=555-010-0123", "without_phone"),
+    ] {
+        let refused = create(fields);
+        assert!(refused.status == 400 && refused.body["errors"][field].is_string(), "{refused:?}");
+    }
+    assert_eq!(create("&user[without_phone]=true").status, 200);
+    assert_eq!(world.client().app_stats().unwrap().total_users, Some(1));
+}
+
+#[test]
 fn trouble_behind_the_relay_never_lets_a_user_in() {
     let (world, folder) = world();
     let url = world.server.url();

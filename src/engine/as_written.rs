@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 const LONGEST: usize = 32;
 /// The field of a user that says that there is no number. Without it, a missing number is a mistake.
 const WITHOUT_PHONE: &str = "without_phone";
+/// The fields with a user's number.
+const NUMBER: [&str; 2] = ["cellphone", "country_code"];
 const NO_NUMBER: &str = "must be a valid phone number: 4 to 15 digits";
 
 /// Rewrites `phone_number` and `country_code` in the forms that the calls' types accept. If one is
@@ -60,21 +62,7 @@ pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
     }
     // Reading the call reports a user that is not an object.
     let Value::Object(user) = user else { return Ok(()) };
-    let given = user.remove(WITHOUT_PHONE).filter(|value| value.as_str() != Some(""));
-    let without_phone = read_flag(given).unwrap_or_else(|reason| {
-        problems.insert(WITHOUT_PHONE.to_owned(), reason);
-        None
-    });
-    let without_phone = without_phone == Some(true);
-    if without_phone {
-        let is_given = |value: Value| !value.is_null() && value.as_str() != Some("");
-        for name in ["cellphone", "country_code"] {
-            if user.remove(name).is_some_and(is_given) {
-                let reason = "must not be true with a phone number";
-                problems.insert(WITHOUT_PHONE.to_owned(), reason.to_owned());
-            }
-        }
-    }
+    let without_phone = take_without_phone(user, &mut problems);
     let mut given = |name: &str| match user.get(name).and_then(scalar) {
         Some(text) if !text.is_empty() => Some(text),
         _ if without_phone && name != "email" => None,
@@ -110,6 +98,54 @@ pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
         true => Ok(()),
         false => Err(rejections::user_not_valid(problems)),
     }
+}
+
+/// Reports a new user whose number is missing, unless the request says that there is none. A relay checks this: what it
+/// passes on is made from the call, which has no such flag.
+///
+/// # Errors
+/// [`Error::Rejected`] with the reason for each field.
+pub(crate) fn check_number_is_meant(params: &mut Map<String, Value>) -> Result<()> {
+    // Reading the call reports a user that is not there, or not an object.
+    let Some(Value::Object(user)) = params.get_mut("user") else { return Ok(()) };
+    let mut problems = BTreeMap::new();
+    if !take_without_phone(user, &mut problems) {
+        for name in NUMBER {
+            if !user.get(name).is_some_and(is_given) {
+                problems.insert(name.to_owned(), "is required".to_owned());
+            }
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(rejections::user_not_valid(problems)),
+    }
+}
+
+/// Returns whether the fields of a user say that there is no number, and removes what says so.
+fn take_without_phone(
+    user: &mut Map<String, Value>,
+    problems: &mut BTreeMap<String, String>,
+) -> bool {
+    let given = user.remove(WITHOUT_PHONE).filter(is_given);
+    let without_phone = read_flag(given).unwrap_or_else(|reason| {
+        problems.insert(WITHOUT_PHONE.to_owned(), reason);
+        None
+    });
+    if without_phone != Some(true) {
+        return false;
+    }
+    for name in NUMBER {
+        if user.remove(name).is_some_and(|value| is_given(&value)) {
+            let reason = "must not be true with a phone number";
+            problems.insert(WITHOUT_PHONE.to_owned(), reason.to_owned());
+        }
+    }
+    true
+}
+
+fn is_given(value: &Value) -> bool {
+    !value.is_null() && value.as_str() != Some("")
 }
 
 /// Reads a flag in the spellings that calls accept; `None` if it is not given.

@@ -15,9 +15,9 @@ use crate::model::{ApprovalId, Email, UserId};
 use crate::{Error, Result};
 use std::net::IpAddr;
 
-const OWN_USERS: &str = "cannot be used with this database: users were created in it one by one, whose ids may \
-                         be those of others at that service. Use a new database, or one in which all users \
-                         were imported";
+const OWN_USERS: &str = "cannot be used with this database: users were created in it one by one, or imported \
+                         without ids, whose ids may be those of others at that service. Use a new database, \
+                         or one in which all users were imported with their ids";
 
 const NEEDS_NUMBER: &str = "is required for a new user while calls are forwarded: the other service, which creates \
                             new users, has none without a number";

@@ -42,6 +42,8 @@ const USER: &str = "user:";
 
 /// The names of the sequences of ids.
 const USERS: &str = "users";
+/// Above 0 once an import has given ids to users.
+const IMPORTED_WITHOUT_IDS: &str = "imported_without_ids";
 const DEVICES: &str = "devices";
 
 /// The recipient of a code.

@@ -1,8 +1,8 @@
 //! Backends that handle the requests that a server receives: an engine, or a relay.
 
 use super::rejected;
-use crate::calls::{self, Call, FindUser, FoundUser, Handle, HandleAll, MatchedCall};
-use crate::engine::Engine;
+use crate::calls::{self, Call, CreateUser, FindUser, FoundUser, Handle, HandleAll, MatchedCall};
+use crate::engine::{Engine, as_written};
 use crate::error::Rejection;
 use crate::model::{ApiKey, UserId};
 use crate::wire::{Generation, Names, Reply};
@@ -226,6 +226,9 @@ impl<C: Call, S: Handle<C>> Handle<C> for PassedOn<'_, S> {
     }
 
     fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<C::Reply>> {
+        if C::ROUTE.name == CreateUser::ROUTE.name {
+            as_written::check_number_is_meant(params)?;
+        }
         self.0.prepare(params)
     }
 }

@@ -34,7 +34,7 @@ def schema(kind: type[Value], handler: GetCoreSchemaHandler) -> core_schema.Core
     dumping = core_schema.plain_serializer_function_ser_schema(
         dumped, return_schema=core_schema.typed_dict_schema(shown, cls_name=kind.__name__)
     )
-    return core_schema.dataclass_schema(
+    schema = core_schema.dataclass_schema(
         kind,
         core_schema.dataclass_args_schema(kind.__name__, fields),
         list(kind._fields),
@@ -43,3 +43,7 @@ def schema(kind: type[Value], handler: GetCoreSchemaHandler) -> core_schema.Core
         ref=f"{kind.__module__}.{kind.__qualname__}",
         serialization=dumping,
     )
+    if not hasattr(kind, "_check"):
+        return schema
+    # Pydantic sets the fields itself. A copy is made by the class, which checks them.
+    return core_schema.no_info_after_validator_function(lambda value: value.__replace__(), schema)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from test_results import SAMPLES
 
 import seconder
@@ -63,6 +63,17 @@ def test_a_result_is_a_response_model(sample: Result) -> None:
         return sample
 
     assert TestClient(app).get("/").json() == adapter.dump_python(sample, mode="json")
+
+
+def test_what_a_class_rejects_is_no_value_of_its_type() -> None:
+    adapter = TypeAdapter(seconder.Names)
+    assert adapter.validate_python({"word": "acme"}) == seconder.Names("acme")
+    with pytest.raises(ValidationError):
+        adapter.validate_python({"word": "no/word"})
+
+
+def test_options_have_a_hash() -> None:
+    assert hash(seconder.ClientOptions(pins=["a"])) == hash(seconder.ClientOptions(pins=["a"]))
 
 
 def test_an_endpoint_returns_what_a_call_returned() -> None:

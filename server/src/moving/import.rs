@@ -143,8 +143,9 @@ fn open(path: &Path) -> Result<(Input, Option<u64>)> {
 
 /// Reads the lines, on a thread of its own, until the receiver is gone.
 fn read(mut lines: Lines<Input>, engine: &Engine, to: &SyncSender<Result<Batch>>) {
+    let mut has_ids = None;
     loop {
-        let (batch, end) = batch(&mut lines, engine);
+        let (batch, end) = batch(&mut lines, engine, &mut has_ids);
         let is_last = batch.items.len() < BATCH;
         if to.send(Ok(batch)).is_err() || is_last {
             // The lines before an error are imported.
@@ -155,11 +156,15 @@ fn read(mut lines: Lines<Input>, engine: &Engine, to: &SyncSender<Result<Batch>>
 }
 
 /// Returns the next lines, and the error that ended them, if one did.
-fn batch(lines: &mut Lines<Input>, engine: &Engine) -> (Batch, Option<Error>) {
+fn batch(
+    lines: &mut Lines<Input>,
+    engine: &Engine,
+    has_ids: &mut Option<bool>,
+) -> (Batch, Option<Error>) {
     let (mut items, mut end) = (Vec::with_capacity(BATCH), None);
     while items.len() < BATCH {
         match lines.next() {
-            Ok(Some((line, fields))) => items.push((line, item(fields, engine))),
+            Ok(Some((line, fields))) => items.push((line, item(fields, engine, has_ids))),
             Ok(None) => break,
             Err(error) => {
                 end = Some(error);
@@ -170,11 +175,17 @@ fn batch(lines: &mut Lines<Input>, engine: &Engine) -> (Batch, Option<Error>) {
     (Batch { items, bytes: lines.bytes() }, end)
 }
 
-fn item(fields: super::lines::Parsed, engine: &Engine) -> Item {
+/// Reads a user. The first line decides whether all lines have ids: otherwise a user without one could get the id that a
+/// later line has.
+fn item(fields: super::lines::Parsed, engine: &Engine, has_ids: &mut Option<bool>) -> Item {
     let user = fields
         .map_err(|problem| vec![problem])
         .and_then(|fields| fields::user(fields, engine.names()));
     match user {
+        Ok(user) if *has_ids.get_or_insert(user.user_id.is_some()) != user.user_id.is_some() => {
+            let reason = "must be in all lines or in none";
+            Item::Bad(vec![Problem::new("id", reason.to_owned())])
+        }
         Ok(user) => match engine.check_record(&user) {
             Ok(()) => Item::User(Box::new(user)),
             Err(error) => Item::Bad(vec![about(&error)]),

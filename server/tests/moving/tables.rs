@@ -103,6 +103,19 @@ fn users_without_ids_are_the_same_when_they_come_again() {
 }
 
 #[test]
+fn lines_have_ids_in_all_of_a_file_or_in_none() {
+    let machine = Machine::new();
+    let lines = "{\"email\":\"ada@example.com\"}\n{\"id\":1,\"email\":\"bob@example.com\"}\n";
+    machine.write("users.jsonl", lines);
+    for dry_run in [&["--dry-run"][..], &[]] {
+        let (printed, errors) =
+            machine.fails_with(&[&["import"], dry_run, &["users.jsonl"]].concat());
+        assert!(printed.starts_with("created=1 unchanged=0 conflicting=0 bad=1"), "{printed}");
+        assert!(errors.contains("line 2: id must be in all lines or in none"), "{errors}");
+    }
+}
+
+#[test]
 fn a_file_without_a_column_that_identifies_users_is_rejected() {
     let machine = Machine::new();
     machine.write("users.csv", "id,secret\n7,GVVBSK3ZCOYEYVCXJUMMFDKG4Y4VIKFL\n");

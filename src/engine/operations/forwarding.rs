@@ -10,7 +10,7 @@ use super::enrolment;
 use super::lookups::{self, Kind};
 use super::moving;
 use super::verifications::{self, VerificationKey};
-use super::{AppId, USERS, applications, pass_id, user};
+use super::{AppId, IMPORTED_WITHOUT_IDS, USERS, applications, pass_id, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::moving::{HIGHEST, Imported, UserRecord};
 use crate::engine::phones::Phone;
@@ -49,14 +49,15 @@ pub(in crate::engine) struct News {
     pub(in crate::engine) asked: bool,
 }
 
-/// Begins to forward. Returns false if users were created here one by one before: the ids of others
-/// there may be the same.
+/// Begins to forward. Returns false if users got ids here before, one by one or by an import without ids: the ids of
+/// others there may be the same.
 pub(in crate::engine) fn begin(view: &mut View, app: AppId, now: Now) -> Decided<bool> {
     if view.get::<Forwarding>((app,))?.is_some() {
         return Ok(true);
     }
     let (months, _) = applications::statistics(view, app, Statistics::TOTALS + 1)?;
-    if months.iter().any(|month| month.users > 0) {
+    let imported = view.get::<Sequence>((IMPORTED_WITHOUT_IDS.to_owned(),))?;
+    if months.iter().any(|month| month.users > 0) || imported.is_some() {
         return Ok(false);
     }
     let (calls, failed, there, here, returned) = (0, 0, 0, 0, 0);

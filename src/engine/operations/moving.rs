@@ -3,7 +3,7 @@
 use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
 use super::verify::Factor;
-use super::{AppId, DEVICES, USERS, count_users, next_ids, pass_id, users};
+use super::{AppId, DEVICES, IMPORTED_WITHOUT_IDS, USERS, count_users, next_ids, pass_id, users};
 use crate::engine::clock::{Now, Time};
 use crate::engine::moving::{AuthenticatorRecord, DeviceRecord, Imported, UserRecord};
 use crate::engine::phones::Phone;
@@ -87,6 +87,10 @@ pub(in crate::engine) fn import(
     pass_id(view, DEVICES, number(last_device))?;
     let without_id = new.iter().filter(|user| user.user_id.is_none()).count();
     let mut next_ids = next_ids(view, USERS, without_id)?;
+    if without_id > 0 {
+        // Their ids may be those of others at a service to which calls would be forwarded.
+        pass_id(view, IMPORTED_WITHOUT_IDS, 1)?;
+    }
     for user in &new {
         let id = match user.user_id {
             Some(id) => id,

@@ -117,7 +117,7 @@ mod tests {
         assert!(verify.ends_with("        return Verification._read(reply)\n\n"));
         let results = &files["bindings/python/seconder/results.py"];
         let device = results.split("\nclass ").find(|text| text.starts_with("Device(")).unwrap();
-        assert!(device.contains("    registration_date: datetime | None = None\n"));
+        assert!(device.contains("    registration_date: datetime.datetime | None = None\n"));
         assert!(device.contains("    \"\"\"When it was registered, in UTC.\"\"\"\n"));
     }
 }

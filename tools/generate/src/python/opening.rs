@@ -96,8 +96,8 @@ fn fields(interface: &Interface, group: Group) -> Result<String> {
         if option.is_secret {
             of.push("repr=False".to_owned());
         }
-        // A mapping has no hash.
-        if matches!(option.kind, OptionKind::Limits | OptionKind::Texts) {
+        // Neither a list nor a mapping has a hash.
+        if matches!(option.kind, OptionKind::List | OptionKind::Limits | OptionKind::Texts) {
             of.push("hash=False".to_owned());
         }
         of.push("kw_only=True".to_owned());
