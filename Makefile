@@ -137,7 +137,8 @@ test-quick: lint c-library python-module ## Checks what a change breaks most lik
 	$(run_demo_c)
 	$(run_demo_python)
 
-# What depends on the order of threads, processes and time, by the names of its modules.
+# What depends on the order of threads, processes and time, by the names of its modules. Several rounds run at once:
+# they are the load for each other.
 RACES := racing:: cancelling:: deadline:: interrupt:: connections:: lookup:: proxy:: secure:: local:: clock:: jobs:: \
 	keys:: process:: audit:: limits:: hostile two_sqlites backup overload:: http2:: faults:: requests:: signals:: \
 	reload:: restarts:: activation:: certificates:: relay:: conformance::threads batch:: remote:: daemons::
