@@ -39,7 +39,7 @@ _MISSING = object()
 class _Field:
     """The properties of a field that is not plain."""
 
-    __slots__ = ("default", "hashed", "keyword", "made", "shown")
+    __slots__ = ("default", "hashed", "keyword", "made", "secret", "shown")
 
     def __init__(
         self,
@@ -48,12 +48,14 @@ class _Field:
         shown: bool,
         hashed: bool,
         keyword: bool,
+        secret: bool = False,
     ) -> None:
         self.default = default
         self.made = made
         self.shown = shown
         self.hashed = hashed
         self.keyword = keyword
+        self.secret = secret
 
 
 def field(
@@ -63,9 +65,11 @@ def field(
     repr: bool = True,
     hash: bool = True,
     kw_only: bool = False,
+    secret: bool = False,
 ) -> typing.Any:
-    """A field with a default, hidden from ``repr``, left out of the hash, or keyword-only."""
-    return _Field(default, default_factory, repr, hash, kw_only)
+    """A field with a default, hidden from ``repr``, left out of the hash, keyword-only, or secret: hidden
+    from ``repr`` and masked by pydantic."""
+    return _Field(default, default_factory, repr and not secret, hash, kw_only, secret)
 
 
 def _init(kind: ValueType) -> typing.Any:

@@ -92,6 +92,19 @@ def test_what_a_class_rejects_is_no_value_of_its_type() -> None:
         adapter.validate_python({"word": "no/word"})
 
 
+def test_options_are_dumped_without_secrets() -> None:
+    options = seconder.ClientOptions(proxy="http://ada:pass-word@proxy:3128", pins=["a"])
+    adapter = TypeAdapter(seconder.ClientOptions)
+    for dumped in (adapter.dump_json(options).decode(), str(adapter.dump_python(options)), repr(options)):
+        assert "pass-word" not in dumped and "ada" not in dumped
+    dumped = adapter.dump_json(options)
+    assert b'"proxy":"**********","name_servers"' in dumped
+    assert b'"proxy":null' in adapter.dump_json(seconder.ClientOptions())
+    with pytest.raises(seconder.InvalidArgument, match="proxy"):
+        seconder.open("https://a.example", api_key="k", client=adapter.validate_json(dumped))
+    assert adapter.validate_python({"proxy": options.proxy}).proxy == options.proxy
+
+
 def test_options_have_a_hash() -> None:
     assert hash(seconder.ClientOptions(pins=["a"])) == hash(seconder.ClientOptions(pins=["a"]))
 
