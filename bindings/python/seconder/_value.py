@@ -32,6 +32,12 @@ class Word(str, Enum):
     # Enum's own method would return "Channel.SMS".
     __str__ = str.__str__
 
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        # Enum's own message repeats the whole value.
+        if isinstance(value, str) and len(value) > 100:
+            raise ValueError(f"{value[:100]!r}... is not a valid {cls.__qualname__}")
+
 
 _MISSING = object()
 
