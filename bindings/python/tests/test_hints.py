@@ -97,11 +97,11 @@ def test_options_are_dumped_without_secrets() -> None:
     adapter = TypeAdapter(seconder.ClientOptions)
     for dumped in (adapter.dump_json(options).decode(), str(adapter.dump_python(options)), repr(options)):
         assert "pass-word" not in dumped and "ada" not in dumped
-    dumped = adapter.dump_json(options)
-    assert b'"proxy":"**********","name_servers"' in dumped
+    masked = adapter.dump_json(options)
+    assert b'"proxy":"**********","name_servers"' in masked
     assert b'"proxy":null' in adapter.dump_json(seconder.ClientOptions())
     with pytest.raises(seconder.InvalidArgument, match="proxy"):
-        seconder.open("https://a.example", api_key="k", client=adapter.validate_json(dumped))
+        seconder.open("https://a.example", api_key="k", client=adapter.validate_json(masked))
     assert adapter.validate_python({"proxy": options.proxy}).proxy == options.proxy
 
 

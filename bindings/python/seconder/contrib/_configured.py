@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import functools
 import importlib
 import inspect
 import os
@@ -79,12 +78,6 @@ def option_names() -> dict[str, str]:
     return {name.upper(): name for name in names}
 
 
-@functools.cache
-def _functions() -> frozenset[str]:
-    """The arguments that are functions."""
-    return functions_of(opening.open)
-
-
 def functions_of(call: Callable[..., object]) -> frozenset[str]:
     """Returns the parameters that may be functions, by their types."""
     hints = typing.get_type_hints(call)
@@ -106,7 +99,7 @@ def _unknown(key: str, known: list[str]) -> str:
 def _value(key: str, name: str, value: object) -> object:
     if name == "url" and not isinstance(value, str):
         raise InvalidArgument(f"{key} must be text", parameter=key)
-    if name in _functions():
+    if name in functions_of(opening.open):
         return _Dotted(key, value) if isinstance(value, str) else function(key, value)
     if name == "names" and isinstance(value, (str, Mapping)):
         try:

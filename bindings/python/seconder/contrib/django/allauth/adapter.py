@@ -102,7 +102,7 @@ def require_password(user: AbstractBaseUser) -> None:
     Raises:
         ImmediateHttpResponse: It was changed.
     """
-    session = getattr(context.request, "session", {})
+    session: Any = getattr(context.request, "session", {})
     began = session.get(PASSWORD)
     if began is None or constant_time_compare(began, user.get_session_auth_hash()):
         return
