@@ -183,7 +183,7 @@ impl Error {
         parameter: impl Into<Cow<'static, str>>,
         reason: impl Into<Cow<'static, str>>,
     ) -> Error {
-        Error::InvalidArgument { parameter: parameter.into(), reason: bounded(reason) }
+        Error::InvalidArgument { parameter: bounded(parameter), reason: bounded(reason) }
     }
 
     pub(crate) fn token_malformed(parameter: &'static str, reason: &'static str) -> Error {

@@ -18,6 +18,13 @@ applications in ``seconder.testing``. Section numbers such as 4.4 are those of t
 
 from __future__ import annotations
 
+if hasattr(globals()["__loader__"], "archive"):
+    # Otherwise, Python guesses that there is a circular import.
+    raise ImportError(
+        "seconder cannot be imported from a zip file, because it has a native module, which no system "
+        "loads from one: leave it out of the zip file, and install it with pip"
+    )
+
 from seconder import _forks, callback, enums, errors, outcomes, results, totp
 from seconder._seconder import __version__
 from seconder.errors import (

@@ -95,7 +95,7 @@ def _texts(given: object) -> str:
     }
     try:
         return json.dumps(plain)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArgument(message, parameter="texts") from error
 
 

@@ -14,6 +14,11 @@ if typing.TYPE_CHECKING:
     from seconder._value import Value
 
 
+MASK = "**********"
+"""Replaces a secret, as in pydantic's own SecretStr. No option accepts it, so an object that is loaded again without
+its secret fails when a service is opened."""
+
+
 def schema(kind: type[Value], handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
     """Returns the schema of a class of values. Its fields have the types of their annotations."""
     hints = typing.get_type_hints(kind)
@@ -28,7 +33,9 @@ def schema(kind: type[Value], handler: GetCoreSchemaHandler) -> core_schema.Core
         fields.append(core_schema.dataclass_field(name, of_field, kw_only=each.keyword))
 
     def dumped(value: Value) -> dict[str, object]:
-        return {name: getattr(value, name) for name in kind._fields}
+        fields = {name: getattr(value, name) for name in kind._fields}
+        secret = [name for name, each in kind._fields.items() if each.secret and fields[name]]
+        return {**fields, **dict.fromkeys(secret, MASK)}
 
     # Pydantic reads the fields of real dataclasses alone.
     dumping = core_schema.plain_serializer_function_ser_schema(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from enum import Enum
 
@@ -31,6 +32,12 @@ class Word(str, Enum):
     # Enum's own method would return "Channel.SMS".
     __str__ = str.__str__
 
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        # Enum's own message repeats the whole value.
+        if isinstance(value, str) and len(value) > 100:
+            raise ValueError(f"{value[:100]!r}... is not a valid {cls.__qualname__}")
+
 
 _MISSING = object()
 
@@ -38,7 +45,7 @@ _MISSING = object()
 class _Field:
     """The properties of a field that is not plain."""
 
-    __slots__ = ("default", "hashed", "keyword", "made", "shown")
+    __slots__ = ("default", "hashed", "keyword", "made", "secret", "shown")
 
     def __init__(
         self,
@@ -47,12 +54,14 @@ class _Field:
         shown: bool,
         hashed: bool,
         keyword: bool,
+        secret: bool = False,
     ) -> None:
         self.default = default
         self.made = made
         self.shown = shown
         self.hashed = hashed
         self.keyword = keyword
+        self.secret = secret
 
 
 def field(
@@ -62,20 +71,22 @@ def field(
     repr: bool = True,
     hash: bool = True,
     kw_only: bool = False,
+    secret: bool = False,
 ) -> typing.Any:
-    """A field with a default, hidden from ``repr``, left out of the hash, or keyword-only."""
-    return _Field(default, default_factory, repr, hash, kw_only)
+    """A field with a default, hidden from ``repr``, left out of the hash, keyword-only, or secret: hidden
+    from ``repr`` and masked by pydantic."""
+    return _Field(default, default_factory, repr and not secret, hash, kw_only, secret)
 
 
-def _init(fields: dict[str, _Field], annotations: dict[str, typing.Any], checked: bool) -> typing.Any:
-    """Returns the ``__init__`` of a class with these fields."""
+def _init(kind: ValueType) -> typing.Any:
+    """Returns the ``__init__`` of a class, for its fields."""
     # The source is compiled, as in dataclasses, so that help() shows the signature. All names come
     # from class bodies, never from input.
     scope: dict[str, typing.Any] = {"_set": object.__setattr__}
     plain = ["self"]
     named: list[str] = []
     body: list[str] = []
-    for name, each in fields.items():
+    for name, each in kind._fields.items():
         given = value = name
         if each.made is not None:
             # A mutable default must not be shared, so each value gets a new one. The default in
@@ -87,33 +98,47 @@ def _init(fields: dict[str, _Field], annotations: dict[str, typing.Any], checked
         if f"_default_{name}" in scope:
             given = f"{name}=_default_{name}"
         (named if each.keyword else plain).append(given)
-        body.append(f" _set(self, {name!r}, {value})")
-    if checked:
-        body.append(" self._check()")
+        body.append(f"  _set(self, {name!r}, {value})")
+    if hasattr(kind, "_check"):
+        body.append("  self._check()")
     parameters = ", ".join(plain + (["*", *named] if named else []))
-    exec(f"def __init__({parameters}):\n" + "\n".join(body), scope)
-    made = scope["__init__"]
-    made.__annotations__ = {**annotations, "return": "None"}
-    return made
+    source = [f"def make({', '.join(scope)}):", f" def __init__({parameters}):", *body]
+    known, annotations = _annotated(kind)
+    made: dict[str, typing.Any] = {}
+    exec("\n".join([*source, " return __init__"]), known, made)
+    init = made["make"](**scope)
+    init.__annotations__ = {**annotations, "return": "None"}
+    init.__qualname__ = f"{kind.__qualname__}.__init__"
+    init.__module__ = kind.__module__
+    return init
+
+
+def _annotated(kind: ValueType) -> tuple[dict[str, typing.Any], dict[str, typing.Any]]:
+    """Returns the names that annotations of the fields use, and these annotations."""
+    bases = [base for base in reversed(kind.__mro__) if vars(base).get("_own")]
+    annotations: dict[str, typing.Any] = {}
+    for base in bases:
+        annotations.update(vars(base)["_own"])
+    # A class that was made by exec() may be of no module.
+    modules = [sys.modules[name] for name in {each.__module__: 0 for each in bases} if name in sys.modules]
+    if len(modules) == 1:
+        return vars(modules[0]), annotations
+    known: dict[str, typing.Any] = {}
+    for each in modules:
+        known.update(vars(each))
+    return known, annotations
 
 
 class _Init:
     """The ``__init__`` of a class, compiled when it is first used: compiling all of them at once
     would take longer than the rest of the import, and a program uses few of them."""
 
-    def __init__(self, annotations: dict[str, typing.Any], checked: bool) -> None:
-        self._annotations = annotations
-        self._checked = checked
-
     def __set_name__(self, kind: ValueType, name: str) -> None:
         self._kind = kind
 
     def __get__(self, value: object, _kind: type | None = None) -> typing.Any:
-        kind = self._kind
-        made = _init(kind._fields, self._annotations, self._checked)
-        made.__qualname__ = f"{kind.__qualname__}.__init__"
-        made.__module__ = kind.__module__
-        type.__setattr__(kind, "__init__", made)
+        made = _init(self._kind)
+        type.__setattr__(self._kind, "__init__", made)
         return made if value is None else made.__get__(value)
 
 
@@ -122,6 +147,8 @@ class ValueType(type):
     """The metaclass of :class:`Value`: the annotations of a class become its fields."""
 
     _fields: dict[str, _Field]
+    _own: dict[str, typing.Any]
+    """The annotations in the body of the class itself."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, typing.Any]) -> ValueType:
         fields: dict[str, _Field] = {}
@@ -133,12 +160,12 @@ class ValueType(type):
             if not isinstance(default, _Field):
                 default = _Field(default, None, True, True, False)
             fields[each] = default
-        annotations = {key: "Any" for key in fields if key not in own}
         namespace["_fields"] = fields
+        namespace["_own"] = dict(own)
         namespace["__slots__"] = (*own, *namespace.get("__slots__", ()))
         namespace["__match_args__"] = tuple(n for n, f in fields.items() if not f.keyword)
         if fields:
-            namespace["__init__"] = _Init({**annotations, **own}, "_check" in namespace)
+            namespace["__init__"] = _Init()
         return super().__new__(mcs, name, bases, namespace)
 
 

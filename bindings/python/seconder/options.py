@@ -73,7 +73,7 @@ class ClientOptions(Value):
     pins: Sequence[str] = field(default=(), hash=False, kw_only=True)
     client_certificate: str | PathLike[str] | None = field(default=None, kw_only=True)
     client_key: str | PathLike[str] | None = field(default=None, kw_only=True)
-    proxy: str | None = field(default=None, repr=False, kw_only=True)
+    proxy: str | None = field(default=None, secret=True, kw_only=True)
     name_servers: Sequence[str] = field(default=(), hash=False, kw_only=True)
     allow_loopback_http: bool = field(default=False, kw_only=True)
     service_uid: int | None = field(default=None, kw_only=True)

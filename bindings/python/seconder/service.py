@@ -50,8 +50,8 @@ class Service(Calls):
     that a handler of the log makes are not logged either. A ``deliver`` or ``post`` that fails is
     logged at ``ERROR``, with its traceback.
 
-    Tracebacks of errors hold no frame of this package: what reports errors also sends the local
-    variables of frames, and these would be codes and numbers.
+    Tracebacks of errors have at most one frame of this package, without the arguments of the call: what
+    reports errors also sends the local variables of frames, and these would be codes and numbers.
 
     After a fork, a client of a remote service keeps working in both processes. An engine keeps
     working in the parent alone: in the child, :meth:`reopen` it, or open another one.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MARK = "seconder"
 FAIL_UNUSED = "seconder_fail_unused_faults"
+_NOT_OVERRIDDEN: dict[str, Any] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,12 +44,25 @@ def seconder_options() -> dict[str, Any]:
 
 
 @pytest.fixture
+def seconder_sandbox_settings() -> dict[str, Any]:
+    """The earlier name of seconder_options. A fixture of this name is an error, because it would have
+    no effect."""
+    return _NOT_OVERRIDDEN
+
+
+@pytest.fixture
 def seconder_sandbox(
-    seconder_options: dict[str, Any], request: pytest.FixtureRequest
+    seconder_options: dict[str, Any],
+    seconder_sandbox_settings: dict[str, Any],
+    request: pytest.FixtureRequest,
 ) -> Iterator[Sandbox]:
     """A second factor in memory: see seconder.testing.Sandbox."""
     from seconder.testing import Sandbox
 
+    if seconder_sandbox_settings is not _NOT_OVERRIDDEN:
+        raise pytest.UsageError(
+            "the fixture seconder_sandbox_settings is now called seconder_options: rename yours"
+        )
     with Sandbox(**_options(request, seconder_options)) as sandbox:
         yield sandbox
     if request.config.getini(FAIL_UNUSED) and sandbox.unused_faults:

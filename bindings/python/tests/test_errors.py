@@ -104,6 +104,80 @@ def test_recursive_data_is_rejected(remote: RemoteService) -> None:
         service.register_activity(7, "banned", data=endless)
 
 
+MEGABYTE = "x" * 1_000_000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: seconder.open(MEGABYTE),
+        lambda s: seconder.open("sqlite:" + MEGABYTE),
+        lambda s: open_with("sandbox:", limits={MEGABYTE: 1}),
+        lambda s: open_with("sandbox:", texts={MEGABYTE: {"sms": "a"}}),
+        lambda s: open_with("https://a.example", api_key="k", ca_file=MEGABYTE),
+        lambda s: open_with("https://a.example", api_key="k", proxy=MEGABYTE),
+        lambda s: seconder.Names(MEGABYTE),
+        lambda s: s.create_user(MEGABYTE, "555-010-0123", 1),
+        lambda s: s.create_approval(7, "Log in?", details={MEGABYTE: object()}),
+        lambda s: s.request_sms(MEGABYTE),
+        lambda s: s.start_phone_verification(MEGABYTE, "555-010-0123", 1),
+        lambda s: s.admin.operate(MEGABYTE),
+        lambda s: s.admin.operate("user.list", **{MEGABYTE: 1}),
+        lambda s: seconder.enums.Channel(MEGABYTE),
+        lambda s: seconder.totp.code(MEGABYTE),
+        lambda s: seconder.callback.verify(
+            api_key="k", url=MEGABYTE, method=MEGABYTE, body=b"", signature=MEGABYTE, nonce=MEGABYTE, fresh=300
+        ),
+    ],
+)
+def test_an_error_does_not_repeat_a_megabyte(call: Callable[[seconder.Service], object]) -> None:
+    with seconder.open("sandbox:") as service:
+        with pytest.raises((seconder.SecondFactorError, ValueError)) as caught:
+            call(service)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert len(f"{error!r} {error}") < 50_000
+        assert len(str(getattr(error, "parameter", ""))) < 10_000
+        error = error.__cause__ or error.__context__
+
+
+def nested(levels: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for _ in range(levels):
+        made = {"a": made}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("parameter", "call"),
+    [
+        ("details", lambda s: s.create_approval(7, "Log in?", details=nested(5000))),
+        ("data", lambda s: s.register_activity(7, "banned", data=nested(5000))),
+        ("texts", lambda s: open_with("sandbox:", texts={"de": nested(5000)})),
+        ("texts", lambda s: open_with("sandbox:", texts={"de": {"sms": float("nan")}})),
+        ("limits", lambda s: open_with("sandbox:", limits={"number_day": float("nan")})),
+        ("country_code", lambda s: s.create_user("ada@example.com", "555-010-0123", float("nan"))),
+    ],
+)
+def test_what_json_cannot_hold_is_rejected(parameter: str, call: Callable[[seconder.Service], object]) -> None:
+    with seconder.open("sandbox:") as service, pytest.raises(seconder.InvalidArgument) as caught:
+        call(service)
+    assert caught.value.parameter == parameter
+
+
+@pytest.mark.parametrize("inner", [b'{"a":' * 5000 + b"1" + b"}" * 5000, b"[" * 5000 + b"]" * 5000, b"NaN"])
+def test_a_body_that_is_nested_deep_or_has_no_number_is_a_typed_error(
+    remote: RemoteService, inner: bytes
+) -> None:
+    remote.body = f'{{"success": true, "user": {{"id": 7}}, "other": {inner.decode()}}}'
+    with remote.open() as service, pytest.raises(seconder.InvalidResponse):
+        service.create_user("ada@example.com", "555-010-0123", 1)
+    # It has no right signature, as one of an attacker.
+    given: dict[str, Any] = {"body": inner, "signature": "a", "nonce": "1", "url": "https://a.example/"}
+    with pytest.raises(seconder.InvalidCallback):
+        seconder.callback.verify(api_key="key", method="POST", fresh=None, **given)
+
+
 @pytest.mark.parametrize(
     ("parameter", "settings"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -35,6 +35,8 @@ def public() -> Iterator[tuple[str, Any]]:
                 continue
             yield f"{module.__name__}.{name}", each
             for own in dir(each) if inspect.isclass(each) else ():
+                if own == "__init__" and inspect.isfunction(each.__init__):
+                    yield f"{module.__name__}.{name}.__init__", each.__init__
                 member = inspect.getattr_static(each, own)
                 member = member.fget if isinstance(member, property) else member
                 member = getattr(member, "__func__", member)
@@ -48,7 +50,25 @@ def test_annotations_of_all_public_names_can_be_evaluated() -> None:
     own = [name for name in found if name.rpartition(".")[2] in ("guarded", "guarded_class", "opened")]
     for name in found.keys() - set(own):
         typing.get_type_hints(found[name])
-    assert len(found) > 250
+        if name.endswith("__init__") or inspect.isfunction(found[name]):
+            inspect.signature(found[name], eval_str=True)
+    assert len(found) > 350
+
+
+def test_signatures_of_values_have_the_types_of_all_fields() -> None:
+    signature = inspect.signature(seconder.ClientOptions, eval_str=True)
+    assert signature.parameters["proxy"].annotation == (str | None)
+    # A field of its own, and one of a base in another module.
+    hints = typing.get_type_hints(seconder.results.UserCreated.__init__)
+    assert hints["user_id"] is int and hints["extra"] == Mapping[str, Any]
+
+
+def test_a_class_of_another_module_may_have_more_fields() -> None:
+    class Sent(seconder.results.UserCreated):
+        at: Iterator[str] | None = None
+
+    assert typing.get_type_hints(Sent.__init__)["at"] == Iterator[str] | None
+    assert Sent(7, at=None).extra == {}
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)
@@ -70,6 +90,19 @@ def test_what_a_class_rejects_is_no_value_of_its_type() -> None:
     assert adapter.validate_python({"word": "acme"}) == seconder.Names("acme")
     with pytest.raises(ValidationError):
         adapter.validate_python({"word": "no/word"})
+
+
+def test_options_are_dumped_without_secrets() -> None:
+    options = seconder.ClientOptions(proxy="http://ada:pass-word@proxy:3128", pins=["a"])
+    adapter = TypeAdapter(seconder.ClientOptions)
+    for dumped in (adapter.dump_json(options).decode(), str(adapter.dump_python(options)), repr(options)):
+        assert "pass-word" not in dumped and "ada" not in dumped
+    masked = adapter.dump_json(options)
+    assert b'"proxy":"**********","name_servers"' in masked
+    assert b'"proxy":null' in adapter.dump_json(seconder.ClientOptions())
+    with pytest.raises(seconder.InvalidArgument, match="proxy"):
+        seconder.open("https://a.example", api_key="k", client=adapter.validate_json(masked))
+    assert adapter.validate_python({"proxy": options.proxy}).proxy == options.proxy
 
 
 def test_options_have_a_hash() -> None:

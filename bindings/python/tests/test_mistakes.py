@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
+import zipfile
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -155,3 +158,16 @@ def test_a_forgotten_await_is_reported() -> None:
     with pytest.warns(RuntimeWarning, match="'open_async' was never awaited"):
         seconder.open_async("sandbox:")
         gc.collect()
+
+
+def test_a_zip_file_with_the_package_says_what_to_do(tmp_path: Path) -> None:
+    package, application = Path(seconder.__file__).parent, tmp_path / "application.pyz"
+    with zipfile.ZipFile(application, "w") as archive:
+        for file in package.rglob("*"):
+            if file.suffix in (".py", ".so"):
+                archive.write(file, file.relative_to(package.parent))
+        archive.writestr("__main__.py", "import seconder")
+    command = [sys.executable, "-I", str(application)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "ImportError: seconder cannot be imported from a zip file" in done.stderr
+    assert "install it with pip" in done.stderr

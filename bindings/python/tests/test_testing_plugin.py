@@ -51,6 +51,20 @@ def test_the_fixture_is_available_without_an_import(pytester: pytest.Pytester) -
     pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=4)
 
 
+def test_a_fixture_by_its_earlier_name_is_reported(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest('''
+        import pytest
+
+        @pytest.fixture
+        def seconder_sandbox_settings(seconder_sandbox_settings):
+            return {**seconder_sandbox_settings, "application_name": "Example"}
+    ''')
+    pytester.makepyfile("def test_it(seconder_sandbox): pass")
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*seconder_sandbox_settings is now called seconder_options: rename*"])
+
+
 def test_its_settings_can_be_overridden(pytester: pytest.Pytester) -> None:
     pytester.makeconftest('''
         import pytest

@@ -65,6 +65,12 @@ fn errors_say_which_names_and_parameters_there_are() {
     assert!(unknown.ends_with(expected), "{unknown}");
     let unknown = fails("lookup.show", json!({ "name": "one" }));
     assert!(unknown.ends_with("name is no parameter of lookup.show, which has none"), "{unknown}");
+    let long = fails("lookup.show", json!({ "x".repeat(1_000_000): "one" }));
+    assert!(
+        long.len() < 10_000 && long.contains("is no parameter of lookup.show"),
+        "{}",
+        long.len()
+    );
     let missing = fails("route.set", json!({ "name": "one" }));
     assert!(missing.contains("settings"), "{missing}");
     let wrong = fails("jobs.list", json!({ "state": "lost" }));

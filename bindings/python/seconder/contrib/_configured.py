@@ -8,6 +8,8 @@ import importlib
 import inspect
 import os
 import threading
+import types
+import typing
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -76,11 +78,17 @@ def option_names() -> dict[str, str]:
     return {name.upper(): name for name in names}
 
 
-def _functions() -> frozenset[str]:
-    """The arguments that are functions."""
-    parameters = inspect.signature(opening.open).parameters.values()
-    callables = (each for each in parameters if str(each.annotation).startswith("Callable["))
-    return frozenset(each.name for each in callables)
+def functions_of(call: Callable[..., object]) -> frozenset[str]:
+    """Returns the parameters that may be functions, by their types."""
+    hints = typing.get_type_hints(call)
+    return frozenset(name for name, kind in hints.items() if name != "return" and _is_function(kind))
+
+
+def _is_function(kind: object) -> bool:
+    if kind is Callable or typing.get_origin(kind) is Callable:
+        return True
+    either = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    return either and any(map(_is_function, typing.get_args(kind)))
 
 
 def _unknown(key: str, known: list[str]) -> str:
@@ -91,7 +99,7 @@ def _unknown(key: str, known: list[str]) -> str:
 def _value(key: str, name: str, value: object) -> object:
     if name == "url" and not isinstance(value, str):
         raise InvalidArgument(f"{key} must be text", parameter=key)
-    if name in _functions():
+    if name in functions_of(opening.open):
         return _Dotted(key, value) if isinstance(value, str) else function(key, value)
     if name == "names" and isinstance(value, (str, Mapping)):
         try:

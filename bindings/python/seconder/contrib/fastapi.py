@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -54,6 +55,7 @@ from seconder.contrib._problems import problem, refused_by, refusing
 
 if TYPE_CHECKING:
     from seconder.aio import AsyncService
+    from seconder.results import CodeRequested
 
 __all__ = [
     "ApprovalAsked",
@@ -94,9 +96,11 @@ class Code(BaseModel):
 
 
 class CodeSent(BaseModel):
-    """A code is on its way."""
+    """A code is on its way, or was sent a moment ago."""
 
-    sent_to: str | None = Field(default=None, description="The number, masked.")
+    sent_to: str | None = Field(
+        default=None, description="The number, masked, or null if an earlier code is to be typed."
+    )
     resend_after: int | None = Field(
         default=None,
         description="After how many seconds another one can be sent in this way, if it is known.",
@@ -424,9 +428,7 @@ def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: 
         opened: Any = Depends(service),
         visitor: Any = Depends(user_ip),
     ) -> CodeSent:
-        with refusing():
-            sent = await opened.request_sms(login.user_id, force=True, user_ip=visitor)
-        return CodeSent(sent_to=sent.cellphone, resend_after=sent.resend_after)
+        return await _sent(opened.request_sms(login.user_id, force=True, user_ip=visitor))
 
     @router.post("/call", summary="Calls with a code")
     async def request_call(
@@ -434,15 +436,25 @@ def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: 
         opened: Any = Depends(service),
         visitor: Any = Depends(user_ip),
     ) -> CodeSent:
-        with refusing():
-            sent = await opened.request_call(login.user_id, force=True, user_ip=visitor)
-        return CodeSent(sent_to=sent.cellphone, resend_after=sent.resend_after)
+        return await _sent(opened.request_call(login.user_id, force=True, user_ip=visitor))
 
     @router.post("/verify", summary="Checks a code, and lets the user in", response_model=result)
     async def verify(
         request: Request, response: Response, login: Any = Depends(factor.verified)
     ) -> Any:
         return await _let_in(done, login, request, response)
+
+
+async def _sent(call: Awaitable[CodeRequested]) -> CodeSent:
+    with refusing():
+        try:
+            sent = await call
+        except RateLimited as error:
+            # The user has typed the password twice: the code of a moment ago is for both.
+            if error.limit != "cool_down" or error.retry_after is None:
+                raise
+            return CodeSent(resend_after=math.ceil(error.retry_after))
+    return CodeSent(sent_to=sent.cellphone, resend_after=sent.resend_after)
 
 
 def _add_approvals(

@@ -57,6 +57,12 @@ with Sandbox(accept="0000000") as sandbox, second.override(sandbox.service, app)
     client.post("/logout")
     client.set_cookie("session", copied)
     assert client.get("/").location == "/login"
+with Sandbox() as sandbox, second.override(sandbox.service, app):
+    remember_account("ada", sandbox.service.create_user("a@example.com", "555-010-0123", 1).user_id)
+    for _ in range(2):
+        asked = client.post("/login", data={"password": "correct horse"})
+        assert (asked.status_code, asked.location) == (303, "/login/code")
+    assert client.post("/login/code", data={"code": sandbox.code(1)}).location == "/"
 """,
     "flask glue": """
 from seconder.testing import Sandbox

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
+import typing
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
 import seconder
 from conftest import RemoteService, in_child
 from seconder.contrib import _visitor
-from seconder.contrib._configured import PerProcess, option_names, options, resolved
+from seconder.contrib._configured import PerProcess, functions_of, option_names, options, resolved
 
 
 def deliver(message: seconder.Message) -> None:
@@ -31,6 +33,21 @@ def test_every_argument_of_open_is_a_setting() -> None:
     given: dict[str, Any] = dict.fromkeys(option_names())
     assert options({**given, "URL": "sandbox:"}) == {"url": "sandbox:"}
     assert {"URL", "API_KEY", "DELIVER", "TIMEOUT", "OFFLINE_DAYS"} <= set(given)
+
+
+def test_functions_are_recognised_by_their_types() -> None:
+    def call(
+        url: str,
+        one: Optional[Callable[[str], None]] = None,
+        two: None | typing.Callable[..., str] = None,
+        three: Callable = print,  # type: ignore[type-arg]
+        texts: dict[str, Callable[[], str]] | None = None,
+    ) -> Callable[[], str]:
+        return str
+
+    assert functions_of(call) == {"one", "two", "three"}
+    assert functions_of(seconder.open) == {"deliver", "post", "lookup", "on_call"}
+    assert functions_of(seconder.open_async) == functions_of(seconder.open)
 
 
 def test_settings_are_the_arguments_of_open() -> None:

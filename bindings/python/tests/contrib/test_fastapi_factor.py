@@ -148,10 +148,21 @@ def test_a_body_of_another_form_is_refused(client: TestClient, shop: Shop, body:
     assert client.post("/verify", json=body).status_code == 422
 
 
-def test_limits_are_429(client: TestClient, shop: Shop) -> None:
+def test_a_second_password_uses_the_code_that_was_sent(
+    client: TestClient, shop: Shop, sandbox: Sandbox
+) -> None:
     shop.hold(client, "ada", 1)
-    client.post("/sms")
-    got = client.post("/sms")
+    assert client.post("/sms").json() == SENT
+    shop.hold(client, "ada", 1)
+    assert client.post("/sms").json() == {"sent_to": None, "resend_after": 30}
+    assert client.post("/verify", json={"code": sandbox.code(1)}).status_code == 200
+
+
+def test_limits_are_429(client: TestClient, shop: Shop, sandbox: Sandbox) -> None:
+    shop.hold(client, "ada", 1)
+    for _ in range(6):
+        got = client.post("/sms")
+        sandbox.advance(31)
     assert reason(got) == (429, "rate_limited") and int(got.headers["Retry-After"]) >= 1
     assert got.json()["detail"]["message"] == "A code cannot be sent at the moment."
     tries = [client.post("/verify", json={"code": "0000000"}) for _ in range(20)]

@@ -172,6 +172,14 @@ def test_the_seconds_are_those_of_the_service(site: Site, monkeypatch: pytest.Mo
         assert text in page.text and ("data-wait" in page.text) == (header is not None)
 
 
+def test_a_second_password_uses_the_code_that_was_sent(site: Site) -> None:
+    assert site.after_password().post("/second/sms").location == "/second/code"
+    again = site.after_password()
+    page = again.post("/second/sms")
+    assert 'name="code"' in page.text and "sent already" in page.text
+    assert again.post("/second/code", code=site.sms()).location == "/"
+
+
 @pytest.mark.parametrize("limit", ["sends", "number_10_minutes", "application_day", None])
 def test_a_page_does_not_say_that_a_code_was_sent_if_none_was(
     site: Site, monkeypatch: pytest.MonkeyPatch, limit: str | None

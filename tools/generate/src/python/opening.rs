@@ -94,7 +94,7 @@ fn fields(interface: &Interface, group: Group) -> Result<String> {
         let (kind, default) = annotation(interface, option)?;
         let mut of = vec![format!("default={default}")];
         if option.is_secret {
-            of.push("repr=False".to_owned());
+            of.push("secret=True".to_owned());
         }
         // Neither a list nor a mapping has a hash.
         if matches!(option.kind, OptionKind::List | OptionKind::Limits | OptionKind::Texts) {

@@ -24,7 +24,7 @@ from seconder.contrib._digits import digits as digits
 from seconder.contrib.django import _settings
 from seconder.contrib.django._service import service
 from seconder.contrib.django.middleware import user_ip
-from seconder.contrib.django.models import Decision, Enrolment
+from seconder.contrib.django.models import Decision, Enrolment, PendingEnrolment
 
 __all__ = [
     "AlreadyEnrolled",
@@ -33,6 +33,7 @@ __all__ = [
     "delete_user",
     "digits",
     "enrol",
+    "enrol_authenticator",
     "enrolment",
     "explain",
     "factors",
@@ -41,6 +42,7 @@ __all__ = [
     "remove_authenticators",
     "remove_devices",
     "send_code",
+    "start_authenticator",
     "start_enrolment",
     "verify",
 ]
@@ -122,29 +124,99 @@ def enrol(
         seconder.InvalidArgument: The number or the e-mail address is invalid.
         TransactionManagementError: It was called inside of a transaction. Nothing was sent.
     """
-    _outside_of_transactions()
-    if enrolment(account) is not None:
-        raise AlreadyEnrolled("the account has a second factor already")
-    address = getattr(account, account.get_email_field_name(), "") if email is None else email
+    _require_new(account, "enrol")
+    address = _address(account, email)
     own = service()
     own.check_phone_verification(cellphone, country_code, digits(code))
     # Without `new_only`, a known number would return the id of the user who has it.
     created = own.create_user(
         address, cellphone, country_code, send_install_link_via_sms=False, new_only=True
     )
+    return _link(account, created.user_id)
+
+
+@guarded
+def start_authenticator(
+    account: AbstractBaseUser, *, email: str | None = None
+) -> seconder.results.AuthenticatorEnrolled:
+    """Begins to enrol an account without a phone number, which has an authenticator app alone: returns the
+    secret for the app. The account is enrolled by :func:`enrol_authenticator`. Another call returns a new
+    secret.
+
+    Verify the e-mail address first: it identifies the user at the service.
+
+    Args:
+        account: A user of the site who is logged in.
+        email: Default: the account's.
+
+    Raises:
+        AlreadyEnrolled: The account is enrolled.
+        seconder.Rejected: The address belongs to a user without a number; it is in ``fields``.
+        seconder.InvalidArgument: The address is invalid.
+        TransactionManagementError: It was called inside of a transaction. Nothing was done.
+    """
+    _require_new(account, "start_authenticator")
+    own = service()
+    pending = PendingEnrolment.objects.filter(account_id=account.pk).first()
+    if pending is not None:
+        with contextlib.suppress(seconder.UserNotFound):
+            return own.enrol_authenticator(pending.user_id)
+    created = own.create_user(_address(account, email), new_only=True)
+    changed = {"user_id": created.user_id}
+    PendingEnrolment.objects.update_or_create(account_id=account.pk, defaults=changed)
+    return own.enrol_authenticator(created.user_id)
+
+
+@guarded
+def enrol_authenticator(account: AbstractBaseUser, code: str) -> Enrolment:
+    """Enrols an account without a phone number, if the app that has the secret of
+    :func:`start_authenticator` shows this code.
+
+    Args:
+        account: A user of the site who is logged in.
+        code: What the user typed.
+
+    Raises:
+        AlreadyEnrolled: The account is enrolled.
+        NotEnrolled: There was no :func:`start_authenticator`.
+        seconder.TokenInvalid: The code is wrong.
+        seconder.RateLimited: There were wrong codes before.
+        TransactionManagementError: It was called inside of a transaction. Nothing was checked.
+    """
+    _require_new(account, "enrol_authenticator")
+    pending = PendingEnrolment.objects.filter(account_id=account.pk).first()
+    if pending is None:
+        raise NotEnrolled("start_authenticator was not called for the account")
+    _confirm(pending, code)
+    found = _link(account, pending.user_id)
+    pending.delete()
+    return found
+
+
+def _address(account: AbstractBaseUser, email: str | None) -> str:
+    return getattr(account, account.get_email_field_name(), "") if email is None else email
+
+
+def _link(account: AbstractBaseUser, user_id: int) -> Enrolment:
     try:
         # The tests of an application may run inside of a transaction, which a failed insert would break.
         with transaction.atomic():
-            return Enrolment.objects.create(account=account, user_id=created.user_id)
+            return Enrolment.objects.create(account=account, user_id=user_id)
     except IntegrityError:
         # Another request has enrolled the account meanwhile. The user is new, so no other
         # account has it, unless an operator has just linked it.
-        if not Enrolment.objects.filter(user_id=created.user_id).exists():
-            own.delete_user(created.user_id)
+        if not Enrolment.objects.filter(user_id=user_id).exists():
+            service().delete_user(user_id)
         raise AlreadyEnrolled("the account has a second factor already") from None
 
 
-def _outside_of_transactions() -> None:
+def _require_new(account: AbstractBaseUser, name: str) -> None:
+    _outside_of_transactions(name)
+    if enrolment(account) is not None:
+        raise AlreadyEnrolled("the account has a second factor already")
+
+
+def _outside_of_transactions(name: str) -> None:
     using = router.db_for_write(Enrolment)
     try:
         # Tests may run inside of a transaction, which Django knows.
@@ -152,7 +224,7 @@ def _outside_of_transactions() -> None:
             pass
     except RuntimeError:
         text = (
-            "enrol must be called outside of transaction.atomic(): after a rollback, the service would "
+            f"{name} must be called outside of transaction.atomic(): after a rollback, the service would "
             "keep the user. With ATOMIC_REQUESTS, decorate the view with "
             "transaction.non_atomic_requests."
         )
@@ -249,7 +321,10 @@ def confirm_authenticator(account: User, code: str) -> None:
         seconder.TokenInvalid: The code is not the app's.
         seconder.RateLimited: There were wrong codes before.
     """
-    found = _required(account)
+    _confirm(_required(account), code)
+
+
+def _confirm(found: Enrolment | PendingEnrolment, code: str) -> None:
     try:
         service().confirm_authenticator(found.user_id, digits(code))
     except seconder.SecondFactorError as error:
@@ -314,6 +389,8 @@ def explain(error: seconder.SecondFactorError) -> str | None:
         if error.reused:
             return gettext("That code has been used already. Wait for the next one.")
         return gettext("That code is wrong.")
+    if error.code == seconder.enums.Code.INVALID_PHONE_NUMBER:
+        return gettext("No code can be sent: there is no valid phone number.")
     if isinstance(error, seconder.RateLimited):
         wait = math.ceil(error.retry_after or 60)
         again = ngettext(
@@ -335,7 +412,10 @@ def _source(verification: seconder.results.Verification) -> str:
 
 
 def _record(
-    found: Enrolment, asked: str, error: seconder.SecondFactorError | None, reason: str = ""
+    found: Enrolment | PendingEnrolment,
+    asked: str,
+    error: seconder.SecondFactorError | None,
+    reason: str = "",
 ) -> None:
     verdict = Decision.Verdict.ACCEPTED
     if error is not None:

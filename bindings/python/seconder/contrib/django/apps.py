@@ -28,10 +28,11 @@ class SeconderConfig(AppConfig):
     def ready(self) -> None:
         """Registers the system checks, and has the admin ask for the second factor."""
         from seconder.contrib.django import checks
-        from seconder.contrib.django.models import Enrolment
+        from seconder.contrib.django.models import Enrolment, PendingEnrolment
 
         checks.register()
-        post_delete.connect(_deleted, sender=Enrolment, dispatch_uid="seconder.accounts")
+        for model in (Enrolment, PendingEnrolment):
+            post_delete.connect(_deleted, sender=model, dispatch_uid="seconder.accounts")
         if apps.is_installed("django.contrib.admin"):
             from seconder.contrib.django import _admin_login
 

@@ -26,7 +26,8 @@ class Enrolment(models.Model):
     """The link between a user of the service and an account of the site.
 
     Create one only for a user whom ``create_user(…, new_only=True)`` has just created, or whose
-    number the account has proven: :func:`seconder.contrib.django.accounts.enrol` does both.
+    number the account has proven: :func:`seconder.contrib.django.accounts.enrol` does both, and
+    ``enrol_authenticator`` has an app in place of the number.
     """
 
     account: models.OneToOneField[Any, Any] = models.OneToOneField(
@@ -41,6 +42,25 @@ class Enrolment(models.Model):
     """The user's id at the service. It is unique: two accounts never share a second factor."""
     created_at: models.DateTimeField[Any, Any] = models.DateTimeField(auto_now_add=True)
     """When the account was enrolled."""
+
+    def __str__(self) -> str:
+        return f"{self.account} ({self.user_id})"
+
+
+class PendingEnrolment(models.Model):
+    """A user of the service whose authenticator app has yet to show its first code. The account is not
+    enrolled before."""
+
+    account: models.OneToOneField[Any, Any] = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    """The account: a user of the site."""
+    account_id: Any
+    """The account's key."""
+    user_id: models.BigIntegerField[int, int] = models.BigIntegerField(
+        "id at the service", unique=True
+    )
+    """The user's id at the service."""
 
     def __str__(self) -> str:
         return f"{self.account} ({self.user_id})"

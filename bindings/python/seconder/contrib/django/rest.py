@@ -115,7 +115,7 @@ def _invalid(error: seconder.InvalidArgument) -> Exception:
 def _rejected(error: seconder.Rejected) -> Exception:
     if error.code in OPERATORS:
         return ServiceUnavailable()
-    if "cellphone" in error.fields:
+    if isinstance(error, seconder.AlreadyEnrolled) or "cellphone" in error.fields:
         return Conflict()
     if isinstance(error, seconder.VerificationNotFound):
         return exceptions.ValidationError({"code": [gettext("That code is wrong.")]}, "code_invalid")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.db.transaction import TransactionManagementError
 from pytest_django import Settings
@@ -13,7 +16,7 @@ from pytest_django import Settings
 import seconder
 from contrib.django_site.conftest import Person
 from seconder.contrib.django import accounts, service
-from seconder.contrib.django.models import Decision, Enrolment
+from seconder.contrib.django.models import Decision, Enrolment, PendingEnrolment
 from seconder.testing import Sandbox
 
 NUMBER = "555-010-0123"
@@ -33,6 +36,68 @@ def test_only_a_proven_number_is_enrolled(sandbox: Sandbox, bob: Person) -> None
     assert service().user_status(found.user_id).phone_number == "XXX-XXX-0123"
     with pytest.raises(accounts.AlreadyEnrolled):
         accounts.enrol(bob.user, NUMBER, 1, "0000")
+
+
+def test_an_account_without_a_number_has_an_app(sandbox: Sandbox, bob: Person) -> None:
+    with pytest.raises(accounts.NotEnrolled, match="start_authenticator"):
+        accounts.enrol_authenticator(bob.user, "000000")
+    abandoned = accounts.start_authenticator(bob.user)
+    app = accounts.start_authenticator(bob.user)
+    assert app.uri != abandoned.uri and service().admin.app_stats().total_users == 1
+    old = seconder.totp.code(abandoned.uri, at=sandbox.now.timestamp())
+    for wrong in ("000000", old):
+        with pytest.raises(seconder.TokenInvalid):
+            accounts.enrol_authenticator(bob.user, wrong)
+    # Until the first right code, nothing keeps the user out.
+    assert accounts.enrolment(bob.user) is None
+    found = accounts.enrol_authenticator(bob.user, seconder.totp.code(app.uri, at=sandbox.now.timestamp()))
+    assert accounts.enrolment(bob.user) == found and not PendingEnrolment.objects.exists()
+    status = service().user_status(found.user_id)
+    assert status.confirmed and status.phone_number is None
+    sandbox.advance(30)
+    accounts.verify(bob.user, sandbox.authenticator_code(found.user_id))
+    with pytest.raises(seconder.Rejected, match="no phone number"):
+        accounts.send_code(bob.user)
+    for again in (accounts.start_authenticator, lambda user: accounts.enrol_authenticator(user, "1")):
+        with pytest.raises(accounts.AlreadyEnrolled):
+            again(bob.user)
+    accounts.remove(bob.user)
+    accounts.start_authenticator(bob.user)
+    assert decisions()[:3] == [
+        ("confirm", "rejected", "TokenInvalid 60020"),
+        ("confirm", "rejected", "TokenInvalid 60020"),
+        ("confirm", "accepted", ""),
+    ]
+
+
+def test_an_address_identifies_one_account_without_a_number(
+    sandbox: Sandbox, ada: Person, bob: Person
+) -> None:
+    accounts.start_authenticator(bob.user)
+    eve = User.objects.create_user("eve", "bob@example.com")
+    with pytest.raises(seconder.Rejected) as caught:
+        accounts.start_authenticator(eve)
+    assert "email" in caught.value.fields
+    # Ada has the address below with a number.
+    accounts.start_authenticator(eve, email="ada@example.com")
+    with pytest.raises(seconder.InvalidArgument):
+        accounts.start_authenticator(User.objects.create_user("tom"))
+
+
+def test_an_app_that_is_awaited_is_no_stranger(
+    sandbox: Sandbox, bob: Person, django_capture_on_commit_callbacks: Any
+) -> None:
+    accounts.start_authenticator(bob.user)
+    shown = io.StringIO()
+    call_command("seconder_check", stdout=shown)
+    assert "belongs to no account" not in shown.getvalue()
+    # An operator deletes the user: the next one is another.
+    accounts.delete_user(PendingEnrolment.objects.get().user_id)
+    accounts.start_authenticator(bob.user)
+    assert service().admin.app_stats().total_users == 1
+    with django_capture_on_commit_callbacks(execute=True):
+        bob.user.delete()
+    assert service().admin.app_stats().total_users == 0
 
 
 def test_the_number_of_another_account_is_not_enrolled(
@@ -60,6 +125,8 @@ def test_a_rollback_leaves_no_user_behind(sandbox: Sandbox) -> None:
     code = sandbox.code(NUMBER)
     with pytest.raises(TransactionManagementError, match="non_atomic_requests"), transaction.atomic():
         accounts.enrol(user, NUMBER, 1, code)
+    with pytest.raises(TransactionManagementError, match="start_authenticator"), transaction.atomic():
+        accounts.start_authenticator(user)
     assert service().admin.app_stats().total_users == 0
     # Nothing was sent, so the code is still right.
     accounts.enrol(user, NUMBER, 1, code)

@@ -81,6 +81,32 @@ def test_a_code_by_sms_follows_the_password(ada: Person, sandbox: Sandbox) -> No
     assert not Authenticator.objects.exists()
 
 
+@pytest.mark.parametrize("typed", [None, "right"])
+def test_a_login_that_waits_ends_with_its_password(
+    ada: Person, sandbox: Sandbox, typed: str | None
+) -> None:
+    password(ada)
+    ada.user.set_password("another")
+    ada.user.save()
+    page = ada.client.post(CODE, {"code": ada.code()}) if typed else ada.client.get(CODE)
+    assert page["Location"] == LOGIN
+    # The right code is of no use either.
+    assert ada.client.post(CODE, {"code": sandbox.code(ada.user_id) if typed else ada.code()})["Location"] == LOGIN
+    assert ada.client.get("/secret/")["Location"].startswith(LOGIN)
+    fields = {"login": "ada", "password": "another"}
+    assert ada.client.post(LOGIN, fields)["Location"] == CODE
+    assert ada.client.post(CODE, {"code": ada.code()})["Location"] == HOME
+
+
+def test_a_second_password_uses_the_code_that_was_sent(ada: Person, sandbox: Sandbox) -> None:
+    sandbox.advance(31)
+    for _ in range(2):
+        assert password(ada)["Location"] == CODE
+        page = ada.client.post(CODE, {"code": "", "send": "sms"})
+        assert page.status_code == 200 and b'name="code"' in page.content
+    assert ada.client.post(CODE, {"code": sandbox.code(ada.user_id)})["Location"] == HOME
+
+
 def test_an_account_without_an_enrolment_logs_in_as_before(bob: Person) -> None:
     assert password(bob)["Location"] == HOME
     assert bob.client.get("/secret/").status_code == 302

@@ -78,6 +78,18 @@ def test_a_code_is_sent_on_request(ada: Person, sandbox: Sandbox) -> None:
     assert ada.client.post(PAGE, {"code": code}).status_code == 302
 
 
+def test_an_account_without_a_number_types_a_code_of_its_app(bob: Person, sandbox: Sandbox) -> None:
+    uri = accounts.start_authenticator(bob.user).uri
+    code = seconder.totp.code(uri, at=sandbox.now.timestamp())
+    user_id = accounts.enrol_authenticator(bob.user, code).user_id
+    bob.log_in()
+    page = bob.client.post(PAGE, {"send": "sms"})
+    assert page.status_code == 400 and "no valid phone number" in page.content.decode()
+    sandbox.advance(30)
+    done = bob.client.post(PAGE, {"code": sandbox.authenticator_code(user_id)})
+    assert done.status_code == 302 and bob.client.get("/secret/").status_code == 200
+
+
 def test_every_error_keeps_the_user_out(ada: Person, bob: Person, sandbox: Sandbox) -> None:
     ada.log_in()
     assert ada.client.post(PAGE, {"code": ""}).status_code == 400

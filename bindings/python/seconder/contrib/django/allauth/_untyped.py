@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from django import forms
     from django.db import models
-    from django.http import HttpResponseBase
+    from django.http import HttpRequest, HttpResponseBase
 
     class Authenticator(models.Model):
         Type: Any
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
         def clean_code(self) -> str: ...
 
     class DefaultAccountAdapter:
+        def pre_login(
+            self, request: HttpRequest, user: Any, **rest: Any
+        ) -> HttpResponseBase | None: ...
         def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]: ...
 
     class DefaultMFAAdapter:

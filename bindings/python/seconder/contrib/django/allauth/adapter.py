@@ -9,8 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models.signals import post_delete, pre_delete
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext
 
 import seconder
@@ -36,6 +37,9 @@ allauth's own code fails on it and accepts nothing."""
 
 URI = "seconder_allauth_uri"
 """The session key of the URI of an app that is being activated, as allauth keeps its own."""
+
+PASSWORD = "seconder_allauth_password"
+"""The session key of the hash of the password with which a login has begun."""
 
 
 class SeconderMFAAdapter(DefaultMFAAdapter):
@@ -71,7 +75,17 @@ class SeconderMFAAdapter(DefaultMFAAdapter):
 
 class SeconderAccountAdapter(DefaultAccountAdapter):
     """For ``ACCOUNT_ADAPTER``: before a change of an account that is enrolled, allauth asks for a code, as
-    neither a session of last week nor the password must be enough to change a factor."""
+    neither a session of last week nor the password must be enough to change a factor. A login that waits
+    for its code ends when the password is changed."""
+
+    def pre_login(
+        self, request: HttpRequest, user: Any, **rest: Any
+    ) -> HttpResponseBase | None:
+        """Records the password that the login has passed, by Django's own hash for sessions."""
+        response = super().pre_login(request, user, **rest)
+        if response is None:
+            request.session[PASSWORD] = user.get_session_auth_hash()
+        return response
 
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
         """The ways in which the user can confirm the change: codes and security keys, for an account that
@@ -80,6 +94,20 @@ class SeconderAccountAdapter(DefaultAccountAdapter):
         if not user.is_authenticated or accounts.enrolment(user) is None:
             return found
         return [each for each in found if each["id"].startswith("mfa_reauthenticate")]
+
+
+def require_password(user: AbstractBaseUser) -> None:
+    """Ends a login that waits for its code if the password was changed since it began.
+
+    Raises:
+        ImmediateHttpResponse: It was changed.
+    """
+    session: Any = getattr(context.request, "session", {})
+    began = session.get(PASSWORD)
+    if began is None or constant_time_compare(began, user.get_session_auth_hash()):
+        return
+    session.flush()
+    raise ImmediateHttpResponse(redirect("account_login"))
 
 
 def secret_of(uri: str) -> str:

@@ -24,7 +24,14 @@ from seconder.contrib.django.allauth._untyped import (
     get_adapter,
     validate_can_add_authenticator,
 )
-from seconder.contrib.django.allauth.adapter import MARK, URI, is_marked, secret_of, unavailable
+from seconder.contrib.django.allauth.adapter import (
+    MARK,
+    URI,
+    is_marked,
+    require_password,
+    secret_of,
+    unavailable,
+)
 from seconder.contrib.django.models import Enrolment
 
 __all__ = ["ActivateTOTPForm", "AuthenticateForm", "ReauthenticateForm"]
@@ -103,6 +110,10 @@ class _ByService(BaseAuthenticateForm):
 
 class AuthenticateForm(_ByService, BaseLoginForm):
     """For ``MFA_FORMS["authenticate"]``: the code after the password."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        require_password(self.user)
 
 
 class ReauthenticateForm(_ByService, BaseReauthenticateForm):

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 import seconder
 from seconder.contrib.django import accounts, service
-from seconder.contrib.django.models import Enrolment
+from seconder.contrib.django.models import Enrolment, PendingEnrolment
 
 SETTLED = 3600
 """The number of seconds after which an enrolment is certainly over."""
@@ -75,7 +75,8 @@ class Command(BaseCommand):
             return []
         # Read afterwards, so that an enrolment that ends meanwhile has its user.
         enrolments = {each.user_id: each for each in Enrolment.objects.select_related("account")}
-        strangers = [user for user_id, user in users.items() if user_id not in enrolments]
+        known = {*enrolments, *PendingEnrolment.objects.values_list("user_id", flat=True)}
+        strangers = [user for user_id, user in users.items() if user_id not in known]
         left = [user["user_id"] for user in strangers if self._is_left(own, user)]
         for user_id, found in enrolments.items():
             if user_id not in users and _is_missing(own, user_id):
@@ -89,7 +90,7 @@ class Command(BaseCommand):
     def _is_left(self, own: seconder.Service, user: dict[str, Any]) -> bool:
         """Lists a user without an account, and returns whether an enrolment may have left it."""
         since = datetime.fromtimestamp(user["created"], timezone.utc).isoformat(" ", "minutes")
-        text = f"The user {user['user_id']} ({user['number']}, since {since}) belongs to no account here"
+        text = f"The user {user['user_id']} ({user['number'] or 'no number'}, since {since}) belongs to no account here"
         reason = _why_in_use(own, user)
         if reason is None:
             self.stdout.write(f"{text}: its number cannot be enrolled. --repair deletes it.")
@@ -112,7 +113,7 @@ class Command(BaseCommand):
             self.stdout.write(f"The user {user_id} was deleted.")
 
     def _compare_counts(self, total: int | None, repair: bool) -> None:
-        more = 0 if total is None else total - Enrolment.objects.count()
+        more = 0 if total is None else total - Enrolment.objects.count() - PendingEnrolment.objects.count()
         if more > 0:
             self.stdout.write(
                 f"{more} users of the service belong to no account here. Where the service runs, "

@@ -40,4 +40,5 @@ class Command(AccountCommand):
             raise CommandError(f"{type(error).__name__}: {error}") from error
         except IntegrityError:
             raise CommandError(f"The user {user_id} belongs to another account.") from None
-        self.stdout.write(f"{account} has the id {user_id} and the number {phone}.")
+        number = "no number" if phone is None else f"the number {phone}"
+        self.stdout.write(f"{account} has the id {user_id} and {number}.")
