@@ -1,6 +1,6 @@
 //! The time of a sandbox, which a test moves on.
 
-use seconder::engine::Clock;
+use crate::engine::Clock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

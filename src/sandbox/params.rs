@@ -1,8 +1,8 @@
 //! The parameters of a test's operations on a sandbox.
 
-use seconder::model::UserId;
-use seconder::wire::{form, json};
-use seconder::{Error, Result};
+use crate::model::UserId;
+use crate::wire::{form, json};
+use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::str::FromStr;

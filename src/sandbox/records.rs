@@ -1,17 +1,17 @@
 //! The records of a sandbox: messages, callbacks, calls, and the state of the users' phones.
 
 use super::faults::Faults;
-use seconder::Error;
-use seconder::calls::{Call, EnrolAuthenticator, MatchedCall, Route, Verify};
-use seconder::engine::{Deliver, DeviceRegistered, Message, Outcome, Post, SignedCallback};
-use seconder::http::RawReply;
-use seconder::model::{Secret, UserId};
-use seconder::wire::{Names, Reply};
+use super::signal::Signal;
+use crate::Error;
+use crate::calls::{Call, EnrolAuthenticator, MatchedCall, Route, Verify};
+use crate::engine::{Deliver, DeviceRegistered, Message, Outcome, Post, SignedCallback};
+use crate::http::RawReply;
+use crate::model::{Secret, UserId};
+use crate::wire::{Names, Reply};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::watch;
 
 /// The most messages, callbacks and calls that are remembered, the latest of each: a sandbox that is never reset may
 /// run for long.
@@ -24,8 +24,8 @@ const SECRETS: [&str; 4] = ["token", "code", "verification_code", "device_secret
 pub(super) struct Records {
     pub(super) faults: Faults,
     kept: Mutex<Kept>,
-    /// Changes with each message.
-    pub(super) sent: watch::Sender<()>,
+    /// Raised by each message.
+    pub(super) sent: Signal,
 }
 
 #[derive(Default)]
@@ -161,7 +161,8 @@ impl Deliver for Phones {
         }
         let mut kept = self.0.kept();
         remember(&mut kept.messages, SentMessage { user_id, message: message.clone() });
-        self.0.sent.send_replace(());
+        drop(kept);
+        self.0.sent.raise();
         Ok(())
     }
 }

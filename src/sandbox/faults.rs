@@ -1,11 +1,11 @@
 //! Faults that a test injects: a call, its response or its message then fails.
 
-use seconder::http::{Backend, RawReply, RoutedRequest, SandboxFault};
-use seconder::{Error, Result};
+use super::signal::Signal;
+use crate::http::{Backend, RawReply, RoutedRequest, SandboxFault};
+use crate::{Error, Result};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// The page of another server, which is no response of the interface.
 const PAGE: &str = "<!DOCTYPE html><title>Not the service</title><p>The page of another server.";
@@ -15,7 +15,7 @@ const PAGE: &str = "<!DOCTYPE html><title>Not the service</title><p>The page of 
 pub(super) struct Faults(Mutex<Vec<Arc<Fault>>>);
 
 /// A fault that was injected.
-pub(crate) struct Fault {
+pub(super) struct Fault {
     id: usize,
     kind: SandboxFault,
     /// The calls that it is limited to; empty means all.
@@ -27,7 +27,8 @@ pub(crate) struct Fault {
     latency: Duration,
     status: u16,
     met: Mutex<u64>,
-    ended: watch::Sender<bool>,
+    /// Raised when it ends.
+    ended: Signal,
 }
 
 /// A fault that a test asks for.
@@ -45,7 +46,7 @@ fn storage_failure() -> Error {
 }
 
 /// The fate of a call.
-pub(crate) enum Fate {
+pub enum Fate {
     /// It is handled.
     Handled,
     /// It is handled, and the response is lost.
@@ -71,7 +72,7 @@ impl Faults {
             latency: wanted.seconds,
             status: wanted.status,
             met: Mutex::default(),
-            ended: watch::Sender::new(false),
+            ended: Signal::default(),
         }));
         Ok(id)
     }
@@ -79,14 +80,12 @@ impl Faults {
     /// Ends a fault, and returns its record.
     pub(super) fn end(&self, id: usize) -> Option<Value> {
         let fault = self.all().iter().find(|fault| fault.id == id).cloned()?;
-        fault.ended.send_replace(true);
+        fault.ended.raise();
         Some(fault.shown())
     }
 
     pub(super) fn end_all(&self) {
-        self.all().iter().for_each(|fault| {
-            fault.ended.send_replace(true);
-        });
+        self.all().iter().for_each(|fault| fault.ended.raise());
     }
 
     /// Returns all faults, ended ones included, in the order in which they were injected.
@@ -109,10 +108,7 @@ impl Fault {
     /// Returns whether it meets this call, which is then counted.
     fn meets(&self, call: &str, delivering: bool) -> bool {
         let concerns = self.calls.is_empty() || self.calls.iter().any(|name| name == call);
-        if !concerns
-            || *self.ended.borrow()
-            || (self.kind == SandboxFault::Undelivered) != delivering
-        {
+        if !concerns || self.is_ended() || (self.kind == SandboxFault::Undelivered) != delivering {
             return false;
         }
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,19 +124,34 @@ impl Fault {
             "calls": self.calls,
             "times": self.times,
             "met": *self.met.lock().unwrap_or_else(PoisonError::into_inner),
-            "ended": *self.ended.borrow(),
+            "ended": self.is_ended(),
         })
     }
 
-    /// Returns the fate of a call that meets it.
-    pub(super) async fn fate(&self, routed: &RoutedRequest, backend: &impl Backend) -> Fate {
+    fn is_ended(&self) -> bool {
+        self.ended.count() > 0
+    }
+
+    /// Returns how long it holds a call, unless it ends before: [`Duration::MAX`] until it ends.
+    pub(super) fn hold(&self) -> Duration {
+        match self.kind {
+            SandboxFault::Latency => self.latency,
+            SandboxFault::Timeout | SandboxFault::Undelivered => Duration::MAX,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Ends once the fault has ended.
+    pub(super) async fn ended(&self) {
+        self.ended.raised(0).await;
+    }
+
+    /// Returns the fate of a call that meets it and was held.
+    pub(super) fn fate(&self, routed: &RoutedRequest, backend: &impl Backend) -> Fate {
         let replied = |error| Fate::Replied(Box::new(routed.failure(backend, &error)));
         match self.kind {
             SandboxFault::Lost => Fate::Lost,
-            SandboxFault::Latency => {
-                drop(tokio::time::timeout(self.latency, self.end()).await);
-                Fate::Handled
-            }
+            SandboxFault::Latency => Fate::Handled,
             SandboxFault::RateLimited => replied(Error::RateLimited {
                 message: "API usage limit reached".to_owned(),
                 retry_after: Some(self.retry_after),
@@ -165,16 +176,7 @@ impl Fault {
                 reply.code = None;
                 Fate::Replied(Box::new(reply))
             }
-            SandboxFault::Timeout | SandboxFault::Undelivered => {
-                self.end().await;
-                Fate::Dropped
-            }
+            SandboxFault::Timeout | SandboxFault::Undelivered => Fate::Dropped,
         }
-    }
-
-    /// Returns once it was ended.
-    async fn end(&self) {
-        // The sender is this fault's own.
-        drop(self.ended.subscribe().wait_for(|ended| *ended).await);
     }
 }

@@ -1,15 +1,15 @@
-//! The operations of a test on a sandbox, apart from the waits for messages.
+//! The operations of a test on a sandbox.
 
 use super::params::{Params, invalid};
 use super::records::{Records, SentMessage};
 use super::{World, faults::Wanted};
-use seconder::calls::{CheckApproval, ROUTES};
-use seconder::engine::{
+use crate::calls::{CheckApproval, ROUTES};
+use crate::engine::{
     ApprovalResponse, Clock, DeviceRegistered, DeviceType, RespondToApproval, SignedCallback,
 };
-use seconder::model::{ApprovalId, Secret, UserId};
-use seconder::otp::Totp;
-use seconder::{Error, Handle, Rejection, Result};
+use crate::model::{ApprovalId, Secret, UserId};
+use crate::otp::Totp;
+use crate::{Error, Handle, Rejection, Result};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -87,9 +87,20 @@ fn shown_message(sent: &SentMessage) -> Value {
     })
 }
 
-/// Does one of the operations of a sandbox. Its parameters were checked for their names. It may block.
-pub(super) fn run(world: &World, name: &str, params: &Params) -> Result<Value> {
+/// Carries out an operation. The names of its parameters were checked. It may block.
+pub(super) fn run(
+    world: &World,
+    name: &str,
+    search: Option<&Search>,
+    params: &Params,
+) -> Result<Value> {
+    let found = search.map(|search| search.run(&world.records)).unwrap_or_default();
     match name {
+        "messages" => Ok(json!({ "messages": found })),
+        "code" => match found.first() {
+            Some(found) => Ok(json!({ "code": found["code"], "message": found })),
+            None => Err(missing("No code was sent there.".to_owned())),
+        },
         "clock" => Ok(shown_clock(world)),
         "advance" => advance(world, params),
         "authenticator_code" => authenticator_code(world, params),
@@ -268,6 +279,6 @@ fn end_fault(world: &World, params: &Params) -> Result<Value> {
 }
 
 /// Returns the error that nothing fits the request.
-pub(super) fn missing(message: String) -> Error {
+fn missing(message: String) -> Error {
     Error::Rejected(Box::new(Rejection { status: 404, message, ..Rejection::default() }))
 }

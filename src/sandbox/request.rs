@@ -1,0 +1,73 @@
+//! Requests of tests for operations on a sandbox.
+
+use super::Sandbox;
+use super::operations::{self, Search};
+use super::params::Params;
+#[cfg(doc)]
+use crate::Error;
+use crate::Result;
+use crate::http::SandboxOperation;
+use serde_json::Value;
+use std::time::Duration;
+
+/// A request for one of the operations of a sandbox, whose parameters are known ones.
+pub struct TestRequest {
+    operation: &'static SandboxOperation,
+    params: Params,
+    search: Option<Search>,
+}
+
+impl TestRequest {
+    /// Reads the query, and a body that is a JSON object or a form.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] names the parameter that is unknown or invalid.
+    pub fn read(
+        operation: &'static SandboxOperation,
+        query: &str,
+        body: &[u8],
+    ) -> Result<TestRequest> {
+        TestRequest::of(operation, Params::read(query, body, operation.params)?)
+    }
+
+    fn of(operation: &'static SandboxOperation, params: Params) -> Result<TestRequest> {
+        let search = match operation.name {
+            "messages" => Some(Search::of_messages(&params)?),
+            "code" => Some(Search::of_code(&params)?),
+            _ => None,
+        };
+        Ok(TestRequest { operation, params, search })
+    }
+
+    /// Returns for how long it waits for a message that is not there yet.
+    pub fn wait(&self) -> Duration {
+        self.search.as_ref().map(|search| search.wait).unwrap_or_default()
+    }
+}
+
+impl Sandbox {
+    /// Ends once there is a message that the request is looking for.
+    pub async fn found(&self, request: &TestRequest) {
+        let world = self.world();
+        let Some(search) = &request.search else { return };
+        loop {
+            let seen = world.records.sent.count();
+            if !search.run(&world.records).is_empty() {
+                return;
+            }
+            world.records.sent.raised(seen).await;
+        }
+    }
+
+    /// Carries out a request, without its wait. It may block, while the application receives a callback.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if a parameter is invalid, [`Error::Rejected`] with status 404 if nothing fits the
+    /// request, and the errors of the engine.
+    pub fn carry_out(&self, request: &TestRequest) -> Result<Value> {
+        match request.operation.name {
+            "reset" => self.reset(&request.params),
+            name => operations::run(&self.world(), name, request.search.as_ref(), &request.params),
+        }
+    }
+}
