@@ -80,7 +80,7 @@ impl Backend for Source {
     fn replies(&self) -> Generation {
         match self {
             Source::Engine(engine) => Backend::replies(engine),
-            Source::Sandbox(sandbox) => Backend::replies(&sandbox.engine()),
+            Source::Sandbox(sandbox) => sandbox.replies(),
             Source::Forward(forward) => forward.replies(),
             Source::Relay(relay) => relay.replies(),
         }
@@ -89,7 +89,7 @@ impl Backend for Source {
     fn user_with_login(&self, login: &str) -> Result<Option<UserId>> {
         match self {
             Source::Engine(engine) => engine.user_with_login(login),
-            Source::Sandbox(sandbox) => sandbox.engine().user_with_login(login),
+            Source::Sandbox(sandbox) => sandbox.user_with_login(login),
             Source::Forward(forward) => forward.user_with_login(login),
             Source::Relay(relay) => relay.user_with_login(login),
         }
@@ -98,9 +98,7 @@ impl Backend for Source {
     fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
         match self {
             Source::Engine(engine) => Backend::check_own_account(engine, call, user_id),
-            Source::Sandbox(sandbox) => {
-                Backend::check_own_account(&sandbox.engine(), call, user_id)
-            }
+            Source::Sandbox(sandbox) => sandbox.check_own_account(call, user_id),
             Source::Forward(forward) => forward.check_own_account(call, user_id),
             Source::Relay(relay) => relay.check_own_account(call, user_id),
         }
@@ -109,7 +107,7 @@ impl Backend for Source {
     fn check_key(&self, key: &ApiKey) -> Result<()> {
         match self {
             Source::Engine(engine) => engine.check_key(key),
-            Source::Sandbox(sandbox) => sandbox.engine().check_key(key),
+            Source::Sandbox(sandbox) => sandbox.check_key(key),
             Source::Forward(forward) => forward.check_key(key),
             Source::Relay(relay) => relay.check_key(key),
         }
@@ -122,7 +120,7 @@ impl Backend for Source {
     fn had_key(&self, key: &ApiKey) -> bool {
         match self {
             Source::Engine(engine) => engine.had_key(key),
-            Source::Sandbox(sandbox) => sandbox.engine().had_key(key),
+            Source::Sandbox(sandbox) => sandbox.had_key(key),
             Source::Forward(forward) => forward.had_key(key),
             Source::Relay(relay) => relay.had_key(key),
         }
@@ -131,7 +129,7 @@ impl Backend for Source {
     fn keeps_key(&self, key: &ApiKey) -> bool {
         match self {
             Source::Engine(engine) => engine.keeps_key(key),
-            Source::Sandbox(sandbox) => sandbox.engine().keeps_key(key),
+            Source::Sandbox(sandbox) => sandbox.keeps_key(key),
             Source::Forward(forward) => forward.keeps_key(key),
             Source::Relay(relay) => relay.keeps_key(key),
         }

@@ -39,6 +39,11 @@ impl Params {
                 return Err(invalid(form::shown(&name), "is given twice"));
             }
         }
+        Params::known(params, known)
+    }
+
+    /// Takes parameters that all have known names.
+    pub(super) fn known(mut params: Map<String, Value>, known: &[&str]) -> Result<Params> {
         if let Some(name) = params.keys().find(|name| !known.contains(&name.as_str())) {
             let reason = match known {
                 [] => "is unknown: there are no parameters".to_owned(),

@@ -2,12 +2,12 @@
 
 use super::Sandbox;
 use super::operations::{self, Search};
-use super::params::Params;
+use super::params::{Params, invalid};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
-use crate::http::SandboxOperation;
-use serde_json::Value;
+use crate::http::{SANDBOX_OPERATIONS, SandboxOperation};
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// A request for one of the operations of a sandbox, whose parameters are known ones.
@@ -57,6 +57,24 @@ impl Sandbox {
             }
             world.records.sent.raised(seen).await;
         }
+    }
+
+    /// Carries out the operation of [`SANDBOX_OPERATIONS`] with this name, and returns the reply of its path: see
+    /// docs/sandbox.md for the parameters.
+    ///
+    /// # Errors
+    /// As for a request: [`Error::InvalidArgument`] if the name or a parameter is invalid, [`Error::Rejected`] with
+    /// status 404 if nothing fits, and the errors of the engine.
+    pub fn operate(&self, name: &str, params: Map<String, Value>) -> Result<Value> {
+        let operation = SANDBOX_OPERATIONS.iter().find(|operation| operation.name == name);
+        let operation = operation.ok_or_else(|| invalid("operation", "is unknown"))?;
+        let request = TestRequest::of(operation, Params::known(params, operation.params)?)?;
+        let world = self.world();
+        if let Some(search) = &request.search {
+            let is_waiting = |_| search.run(&world.records).is_empty();
+            world.records.sent.wait_while(search.wait, is_waiting);
+        }
+        self.carry_out(&request)
     }
 
     /// Carries out a request, without its wait. It may block, while the application receives a callback.

@@ -1,13 +1,15 @@
-//! A signal that tasks of any runtime wait for.
+//! A signal that threads, and tasks of any runtime, wait for.
 
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 /// Counts how often it was raised.
 #[derive(Default)]
 pub(super) struct Signal {
     state: Mutex<State>,
+    raised: Condvar,
 }
 
 #[derive(Default)]
@@ -25,6 +27,13 @@ impl Signal {
         let mut state = self.state();
         state.count += 1;
         state.wakers.drain(..).for_each(Waker::wake);
+        self.raised.notify_all();
+    }
+
+    /// Blocks while this returns true for the count, for this time at most.
+    pub(super) fn wait_while(&self, most: Duration, is_waiting: impl Fn(u64) -> bool) {
+        let is_waiting = |state: &mut State| is_waiting(state.count);
+        drop(self.raised.wait_timeout_while(self.state(), most, is_waiting));
     }
 
     /// Ends once the count is another than `seen`.

@@ -7,7 +7,7 @@ use super::supervision::Supervision;
 use crate::arguments::Serve;
 use crate::{log, log_trouble};
 use seconder::Result;
-use seconder::http::{SANDBOX_API_KEY, SANDBOX_PATH};
+use seconder::http::{Backend, SANDBOX_API_KEY, SANDBOX_PATH};
 use seconder::sandbox::Sandbox;
 use seconder_server::Server;
 use std::sync::Arc;
