@@ -65,7 +65,7 @@ pub use request::TestRequest;
 use crate::Error;
 use crate::calls::MatchedCall;
 use crate::engine::{ApplicationSettings, Engine, JobsRun, Post};
-use crate::http::{Backend, RoutedRequest, SANDBOX_API_KEY, SANDBOX_OPERATIONS};
+use crate::http::{Backend, RoutedRequest, SANDBOX_API_KEY};
 use crate::model::{ApiKey, UserId};
 use crate::wire::{Generation, Names, Reply};
 use crate::{Result, Settings};
@@ -78,9 +78,6 @@ use std::time::Duration;
 
 /// The time that one run of the jobs may take.
 const JOBS: Duration = Duration::from_secs(20);
-
-/// The parameters of the operation `reset`.
-const RESET: &[&str] = SANDBOX_OPERATIONS[0].params;
 
 /// The settings of an engine at a URL.
 type Configure = Box<dyn Fn(&str) -> Result<Settings> + Send + Sync>;
@@ -128,8 +125,8 @@ impl Sandbox {
     }
 
     /// Opens one, with the settings that this function gives for a `sandbox:` URL, and with the time of the machine.
-    /// A function of [`Settings::deliver`] decides the outcome of each message, and one of [`Settings::post`] that of
-    /// each callback.
+    /// A function of [`Settings::deliver`] decides the outcome of each message, and a function of [`Settings::post`]
+    /// the outcome of each callback.
     ///
     /// # Errors
     /// The errors of [`Settings::open`].
@@ -145,7 +142,8 @@ impl Sandbox {
         configure: impl Fn(&str) -> Result<Settings> + Send + Sync + 'static,
         params: Map<String, Value>,
     ) -> Result<Sandbox> {
-        let world = World::open(&configure, &Params::known(params, RESET)?)?;
+        let world =
+            World::open(&configure, &Params::known(params, request::operation("reset")?.params)?)?;
         let names = world.engine.names().clone();
         let (configure, world) = (Box::new(configure), RwLock::new(Arc::new(world)));
         Ok(Sandbox(Arc::new(Inner { configure, names, world })))
@@ -169,7 +167,7 @@ impl Sandbox {
         Arc::clone(&self.0.world.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Begins anew.
+    /// Replaces the engine, the clock and the records.
     fn reset(&self, params: &Params) -> Result<Value> {
         let world = Arc::new(World::open(&self.0.configure, params)?);
         let mut current = self.0.world.write().unwrap_or_else(PoisonError::into_inner);

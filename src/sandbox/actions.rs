@@ -17,7 +17,7 @@ impl Sandbox {
     /// [`Sandbox::inject`], by the time of the sandbox: a call without a response fails at once with the error of a
     /// client of a remote service, after the time of its timeout, which [`Service::with_timeout`] sets.
     ///
-    /// It is that of the sandbox until the next `reset`.
+    /// It belongs to the sandbox until the next `reset`.
     pub fn service(&self) -> Service {
         Service::in_sandbox(self.in_process())
     }

@@ -60,7 +60,7 @@ impl SandboxClock {
     /// threads thus overlap.
     ///
     /// # Errors
-    /// The first error of an action. The time is then that of the action.
+    /// The first error of an action. The time then stays at the action.
     pub fn pass_until(&self, end: Duration) -> Result<()> {
         loop {
             let mut planned = self.planned();

@@ -16,9 +16,9 @@ use crate::{CallOutcome, Error, Handle, Result, Stage};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The timeout of a call, as that of a client unless it is set.
+/// The default timeout of a call, the same as for a client.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The shortest wait before a call is retried; it doubles each time, as that of a client.
+/// The shortest wait before a call is retried; it doubles each time, as for a client.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// An engine whose calls meet faults, by the time of the sandbox, and are recorded. A call that fails has the error of a

@@ -45,6 +45,14 @@ impl TestRequest {
     }
 }
 
+pub(super) fn operation(name: &str) -> Result<&'static SandboxOperation> {
+    let found = SANDBOX_OPERATIONS.iter().find(|operation| operation.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<_> = SANDBOX_OPERATIONS.iter().map(|operation| operation.name).collect();
+        invalid("operation", format!("must be one of {}", names.join(", ")))
+    })
+}
+
 impl Sandbox {
     /// Ends once there is a message that the request is looking for.
     pub async fn found(&self, request: &TestRequest) {
@@ -66,8 +74,7 @@ impl Sandbox {
     /// As for a request: [`Error::InvalidArgument`] if the name or a parameter is invalid, [`Error::Rejected`] with
     /// status 404 if nothing fits, and the errors of the engine.
     pub fn operate(&self, name: &str, params: Map<String, Value>) -> Result<Value> {
-        let operation = SANDBOX_OPERATIONS.iter().find(|operation| operation.name == name);
-        let operation = operation.ok_or_else(|| invalid("operation", "is unknown"))?;
+        let operation = operation(name)?;
         let request = TestRequest::of(operation, Params::known(params, operation.params)?)?;
         let world = self.world();
         if let Some(search) = &request.search {

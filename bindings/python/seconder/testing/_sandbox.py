@@ -445,7 +445,7 @@ class Sandbox:
         ``latency``           carried out ``seconds`` later             nothing, or ``Timeout``
         ====================  ========================================  ===================
 
-        ``timeout`` takes no real time for :attr:`service` in this process, 0.2 s for that of another
+        ``timeout`` takes no real time for :attr:`service` in this process, 0.2 s for a sandbox of another
         process, and the client's timeout for :attr:`url`.
 
         Args:
