@@ -13,7 +13,7 @@ mod delete_user;
 mod devices;
 mod enrol_authenticator;
 mod factors;
-mod failure;
+pub(crate) mod failure;
 mod find_user;
 mod forget;
 mod free_form;

@@ -175,7 +175,7 @@ fn shortened(message: impl Into<String>) -> String {
 }
 
 /// The end of every message about a call that exceeded its deadline.
-#[cfg(feature = "remote")]
+#[cfg(any(feature = "engine", feature = "remote"))]
 pub(crate) const DEADLINE_EXCEEDED: &str = "the deadline was exceeded";
 
 impl Error {
@@ -204,7 +204,7 @@ impl Error {
     }
 
     /// Returns the same error of a call that only reads.
-    #[cfg(feature = "remote")]
+    #[cfg(any(feature = "engine", feature = "remote"))]
     pub(crate) fn of_reading(self) -> Error {
         match self {
             Error::Unavailable { stage, message, .. } => {

@@ -39,6 +39,8 @@ pub mod otp;
 mod postgres;
 #[cfg(feature = "remote")]
 pub mod remote;
+#[cfg(feature = "engine")]
+pub mod sandbox;
 #[cfg(any(feature = "engine", feature = "remote"))]
 mod service;
 #[cfg(feature = "engine")]

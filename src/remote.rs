@@ -150,7 +150,7 @@ pub enum Repeats {
 }
 
 impl Repeats {
-    fn allow<C: Call>(self) -> bool {
+    pub(crate) fn allow<C: Call>(self) -> bool {
         match self {
             Repeats::None => false,
             Repeats::Questions => C::REPEATABLE,

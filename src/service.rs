@@ -30,6 +30,8 @@ use crate::interrupt::Interrupt;
 use crate::model::{ApiKey, ApprovalId, DisplayText, LoginName, Secret, Token, UserId};
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
+#[cfg(feature = "engine")]
+use crate::sandbox::InProcess;
 #[cfg(all(feature = "engine", feature = "remote"))]
 use crate::wire::Reply;
 use crate::{Error, Result};
@@ -68,6 +70,8 @@ pub struct Service {
 enum Backend {
     #[cfg(feature = "engine")]
     Engine(Engine),
+    #[cfg(feature = "engine")]
+    Sandbox(InProcess),
     #[cfg(feature = "remote")]
     Remote(Remote),
 }
@@ -159,12 +163,19 @@ impl Settings {
 }
 
 impl Service {
+    /// Returns a service of a sandbox in this process.
+    #[cfg(feature = "engine")]
+    pub(crate) fn in_sandbox(sandbox: InProcess) -> Service {
+        Service { backend: Backend::Sandbox(sandbox), interrupt: None, log: None }
+    }
+
     /// Returns the engine in this process, if there is one. Only an engine manages devices and API
     /// keys.
     #[cfg(feature = "engine")]
     pub fn engine(&self) -> Option<&Engine> {
         match &self.backend {
             Backend::Engine(engine) => Some(engine),
+            Backend::Sandbox(sandbox) => Some(sandbox.engine()),
             #[cfg(feature = "remote")]
             Backend::Remote(_) => None,
         }
@@ -359,6 +370,7 @@ where
     fn handle(&self, call: &C) -> Result<C::Reply> {
         let work = || match &self.backend {
             Backend::Engine(engine) => engine.handle(call),
+            Backend::Sandbox(sandbox) => sandbox.handle(call),
             #[cfg(feature = "remote")]
             Backend::Remote(remote) => remote.handle(call),
         };
@@ -379,7 +391,7 @@ impl Service {
         Engine: Handle<C>,
     {
         match &self.backend {
-            Backend::Engine(_) => Ok((self.handle(call)?, Map::new())),
+            Backend::Engine(_) | Backend::Sandbox(_) => Ok((self.handle(call)?, Map::new())),
             #[cfg(feature = "remote")]
             Backend::Remote(remote) => {
                 let read = |reply: Reply| {
@@ -404,7 +416,7 @@ impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.backend {
             #[cfg(feature = "engine")]
-            Backend::Engine(_) => "Service(engine in this process)",
+            Backend::Engine(_) | Backend::Sandbox(_) => "Service(engine in this process)",
             #[cfg(feature = "remote")]
             Backend::Remote(_) => "Service(remote service)",
         })

@@ -1,4 +1,5 @@
-//! The sandbox (interface 8): what it accepts, that it has no waits and caps, and how it is emptied.
+//! The sandbox (interface 8): what it accepts, that it has no waits and caps, and how it is emptied; and the sandbox of
+//! tests in Rust.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -7,9 +8,13 @@ use crate::phone::world::NOW;
 use crate::phone::{Phone, SERVICE};
 use seconder::calls::{ApprovalStatus, Channel, PhoneVerificationStatus, RequestSms};
 use seconder::engine::{ApprovalResponse, DeviceType, Message, RespondToApproval};
+use seconder::http::{SANDBOX_FAULTS, SandboxFault};
 use seconder::model::{Token, UserId, VerificationCode};
+use seconder::remote::Repeats;
+use seconder::sandbox::{Injection, Sandbox};
 use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 fn token(text: &str) -> Token {
     text.parse().unwrap()
@@ -277,4 +282,90 @@ fn a_user_of_a_sandbox_can_have_any_number_of_phones() {
         });
         assert_eq!(registered.take_while(Result::is_ok).count(), most, "{url}");
     }
+}
+
+/// A sandbox in the process of its test, and a user of it.
+fn in_process() -> (Sandbox, Service, UserId) {
+    let sandbox = Sandbox::new().unwrap();
+    let service = sandbox.service();
+    let ada = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
+    (sandbox, service, ada)
+}
+
+#[test]
+fn a_call_that_meets_a_fault_has_the_error_of_a_client() {
+    let (sandbox, service, ada) = in_process();
+    for name in SANDBOX_FAULTS {
+        sandbox.advance(Duration::from_secs(60)).unwrap();
+        let injection = Injection::new(name.parse().unwrap()).status(418);
+        let before = sandbox.now();
+        let fault = sandbox.inject(injection.latency(Duration::from_secs(10))).unwrap();
+        let failed = service.request_sms(ada).map(drop).unwrap_err();
+        let passed = (sandbox.now() - before).as_secs();
+        let is_expected = match *name {
+            "timeout" | "latency" => failed.timed_out() && passed == 10,
+            "lost" | "undelivered" | "storage" => matches!(failed, Error::Unavailable { .. }),
+            "rate_limited" => matches!(failed, Error::RateLimited { retry_after: Some(_), .. }),
+            "unauthorized" => matches!(failed, Error::Unauthorized { .. }),
+            "invalid_response" => matches!(failed, Error::InvalidResponse { .. }),
+            _ => matches!(&failed, Error::Rejected(rejection) if rejection.status == 418),
+        };
+        assert!(is_expected, "{name}: {failed:?}");
+        assert_eq!(fault.met(), 1, "{name}");
+    }
+    let outcomes: Vec<_> = sandbox.calls().into_iter().map(|call| call.outcome).collect();
+    assert_eq!(outcomes.len(), 1 + SANDBOX_FAULTS.len());
+    assert_eq!(sandbox.messages().len(), 1, "that of the call whose response was lost");
+    sandbox.advance(Duration::from_secs(60)).unwrap();
+    service.request_sms(ada).unwrap();
+    sandbox.inject(Injection::new(SandboxFault::Lost).calls(["login"])).map(drop).unwrap_err();
+}
+
+#[test]
+fn a_call_that_changes_nothing_is_retried_by_the_time_of_the_sandbox() {
+    let (sandbox, service, ada) = in_process();
+    let limited = || {
+        let injection = Injection::new(SandboxFault::RateLimited).times(2);
+        sandbox.inject(injection.retry_after(Duration::from_secs(4))).unwrap()
+    };
+    let before = sandbox.now();
+    let fault = limited();
+    service.user_status(ada).unwrap();
+    assert_eq!((fault.met(), (sandbox.now() - before).as_secs()), (2, 8));
+    let fault = limited();
+    service.with_repeats(Repeats::None).user_status(ada).unwrap_err();
+    service.with_timeout(Duration::from_secs(3)).user_status(ada).unwrap_err();
+    assert_eq!(fault.met(), 2);
+}
+
+#[test]
+fn calls_are_recorded_without_secrets() {
+    let (sandbox, service, ada) = in_process();
+    service.request_sms(ada).unwrap();
+    let code = sandbox.code(ada).unwrap();
+    assert_eq!(service.verify(ada, &code).unwrap(), Verdict::Right);
+    assert_eq!(service.verify(ada, &code).unwrap(), Verdict::Wrong);
+    let calls = sandbox.calls();
+    let outcomes: Vec<_> =
+        calls.iter().map(|call| format!("{} {}", call.name, call.outcome)).collect();
+    assert_eq!(outcomes, ["create_user ok", "request_sms ok", "verify ok", "verify token_reused"]);
+    assert_eq!(calls[0].arguments["cellphone"], "555-010-0123");
+    assert_eq!(calls[2].arguments["token"], "***");
+    assert_eq!(calls[2].arguments["user_id"], ada.get());
+}
+
+#[test]
+fn a_user_responds_while_time_passes() {
+    let (sandbox, service, ada) = in_process();
+    let uuid = service.create_approval(ada, "Log in?").unwrap().uuid;
+    let phone = sandbox.clone();
+    sandbox.after(Duration::from_secs(20), move || phone.deny(ada).map(drop));
+    sandbox.advance(Duration::from_secs(19)).unwrap();
+    assert!(sandbox.callbacks().is_empty());
+    sandbox.advance(Duration::from_secs(1)).unwrap();
+    assert_eq!(service.check_approval(&uuid).unwrap().status, ApprovalStatus::Denied);
+    assert_eq!(sandbox.callbacks().len(), 1);
+    service.enrol_authenticator(ada).unwrap();
+    let code = sandbox.authenticator_code(ada).unwrap();
+    assert_eq!(service.verify(ada, &code).unwrap(), Verdict::Right);
 }

@@ -11,7 +11,7 @@ use crate::network::Connection;
 use crate::places::Client;
 use crate::pool::{Lane, Pools, Unhandled};
 use crate::requests::{Outcome, Record, admitted};
-use crate::sandbox::{Fate, Sandbox};
+use crate::sandbox;
 use crate::source::Source;
 use crate::wrong_tries::WrongTries;
 use axum::Router;
@@ -26,6 +26,7 @@ use seconder::http::Peer;
 use seconder::http::{
     self, BODY_LIMIT, BodyError, Caller, RawReply, RawRequest, RoutedRequest, UNKNOWN_BODY_LIMIT,
 };
+use seconder::sandbox::{Fate, Sandbox};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -257,11 +258,12 @@ impl Edge {
         client: Option<Client>,
         request: Request,
     ) -> Response {
-        let wait = self.wait_of(client).filter(|_| !sandbox.is_authorized(request.headers()));
+        let wait =
+            self.wait_of(client).filter(|_| !sandbox::is_authorized(sandbox, request.headers()));
         if let Some(wait) = wait {
-            return Sandbox::refused(wait);
+            return sandbox::refused(wait);
         }
-        let response = sandbox.respond(request).await;
+        let response = sandbox::respond(sandbox, request).await;
         if response.status() == StatusCode::UNAUTHORIZED {
             self.count(client);
             return response;
@@ -369,7 +371,7 @@ async fn handle(
         return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], wrong).into_response();
     }
     if let Source::Sandbox(sandbox) = &edge.0.source
-        && Sandbox::owns(head.uri.path())
+        && sandbox::owns(head.uri.path())
     {
         return edge.operate(sandbox, client, Request::from_parts(head, body)).await;
     }

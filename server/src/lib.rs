@@ -64,7 +64,6 @@ pub use metrics::Metrics;
 pub use network::raise_descriptor_limit;
 pub use public_url::PublicUrl;
 pub use pulse::Pulse;
-pub use sandbox::Sandbox;
 pub use server::Server;
 pub use signals::{Signal, Signals};
 #[cfg(unix)]

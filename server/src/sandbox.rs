@@ -1,163 +1,134 @@
-//! A sandbox over HTTPS: an engine in memory. A test in any language controls its time, its phones, its devices and its
-//! faults, by paths of its own.
+//! The paths of a sandbox over HTTPS, for tests in any language.
 
-mod clock;
-mod faults;
-mod operations;
-mod params;
-mod records;
-mod requests;
+use crate::bodies::BodyBuffer;
+use crate::inbound::{LONGEST, Unread, read_body};
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use seconder::http::{
+    Backend, BodyError, RoutedRequest, SANDBOX_OPERATIONS, SANDBOX_PATH, SandboxOperation,
+};
+use seconder::model::{ApiKey, Secret};
+use seconder::sandbox::{Fate, Sandbox, TestRequest};
+use seconder::{Error, Rejection, Result};
+use serde_json::{Value, json};
+use std::time::Duration;
 
-pub(crate) use faults::Fate;
-
-use clock::SandboxClock;
-use params::{Params, invalid};
-use records::{Phones, Receiver, Records};
-use seconder::calls::MatchedCall;
-use seconder::engine::{ApplicationSettings, Engine};
-use seconder::http::{Backend, RoutedRequest};
-use seconder::model::ApiKey;
-use seconder::wire::{Names, Reply};
-use seconder::{Result, Settings};
-use serde_json::{Map, Value};
-use std::sync::{Arc, PoisonError, RwLock};
-
-/// The settings of an engine at a URL.
-type Configure = Box<dyn Fn(&str) -> Result<Settings> + Send + Sync>;
-
-/// A service in memory for the tests of applications in any language, with the operations of
-/// [`SANDBOX_OPERATIONS`](seconder::http::SANDBOX_OPERATIONS) besides the calls of the interface. Nothing of it is
-/// kept. Clones are the same.
-#[derive(Clone)]
-pub struct Sandbox(Arc<Inner>);
-
-struct Inner {
-    configure: Configure,
-    names: Names,
-    world: RwLock<Arc<World>>,
+/// Returns whether a path is one of those for tests.
+pub(crate) fn owns(path: &str) -> bool {
+    // Clients join a base URL that ends with a slash and a path that begins with one.
+    format!("/{}", path.trim_start_matches('/')).starts_with(SANDBOX_PATH)
 }
 
-/// The state that a reset replaces.
-pub(crate) struct World {
-    pub(crate) engine: Engine,
-    clock: SandboxClock,
-    records: Arc<Records>,
-}
-
-impl Sandbox {
-    /// Opens one, with the settings that this function gives for a `sandbox:` URL.
-    ///
-    /// # Errors
-    /// The errors of [`Settings::open`].
-    pub fn open(
-        configure: impl Fn(&str) -> Result<Settings> + Send + Sync + 'static,
-    ) -> Result<Sandbox> {
-        let world = World::open(&configure, &Params::read("", b"", &[])?)?;
-        let names = world.engine.names().clone();
-        let (configure, world) = (Box::new(configure), RwLock::new(Arc::new(world)));
-        Ok(Sandbox(Arc::new(Inner { configure, names, world })))
-    }
-
-    /// Returns the settings of its application.
-    pub fn application_settings(&self) -> ApplicationSettings {
-        self.world().engine.application_settings()
-    }
-
-    /// Returns the names in its requests and replies.
-    pub fn names(&self) -> &Names {
-        &self.0.names
-    }
-
-    pub(crate) fn world(&self) -> Arc<World> {
-        Arc::clone(&self.0.world.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Begins anew.
-    fn reset(&self, params: &Params) -> Result<Value> {
-        let world = Arc::new(World::open(&self.0.configure, params)?);
-        let mut current = self.0.world.write().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *current, Arc::clone(&world));
-        drop(current);
-        // Calls that wait for the end of one go on.
-        before.records.faults.end_all();
-        Ok(operations::shown_clock(&world))
-    }
-
-    /// Returns the fate of a call, by the faults that were injected.
-    pub(crate) async fn fate(&self, routed: &RoutedRequest) -> Fate {
-        let world = self.world();
-        // A stranger's call must not use up the fault that a test has injected for its own.
-        if routed.check_key(&world.engine).is_err() {
-            return Fate::Handled;
-        }
-        let Some(fault) = world.records.faults.take(routed.call().route().name, false) else {
-            return Fate::Handled;
-        };
-        let fate = fault.fate(routed, &world.engine).await;
-        let reply = match &fate {
-            Fate::Handled | Fate::Lost => return fate,
-            Fate::Replied(reply) => Some(&**reply),
-            Fate::Dropped => None,
-        };
-        let params = routed.params().unwrap_or_default();
-        let arguments = self.arguments(routed.call(), &params);
-        world.records.failed(routed.call().route(), &arguments, reply);
-        fate
-    }
-
-    /// Handles a call, and notes it.
-    pub(crate) fn handle_call(
-        &self,
-        key: Option<&ApiKey>,
-        call: MatchedCall,
-        params: Map<String, Value>,
-    ) -> Result<Reply> {
-        let world = self.world();
-        let arguments = self.arguments(&call, &params);
-        let route = call.route();
-        Records::begin(route.name, records::user_of(&arguments));
-        let reply = Backend::handle_call(&world.engine, key, call, params);
-        world.records.end(route, arguments, &reply);
-        reply
-    }
-
-    fn arguments(&self, call: &MatchedCall, params: &Map<String, Value>) -> Value {
-        records::arguments(call, params, self.names())
+/// Responds to a request for one of those paths.
+pub(crate) async fn respond(sandbox: &Sandbox, request: Request) -> Response {
+    match reply(sandbox, request).await {
+        Ok(reply) => response(StatusCode::OK, &reply),
+        Err(error) => failed(&error),
     }
 }
 
-impl World {
-    fn open(configure: &dyn Fn(&str) -> Result<Settings>, params: &Params) -> Result<World> {
-        let accept = params.text("accept")?.unwrap_or("right".into());
-        let url = match &*accept {
-            "every" => "sandbox:".to_owned(),
-            some if some.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-                format!("sandbox:?accept={some}")
-            }
-            _ => return Err(invalid("accept", "must be right, every, or a token")),
-        };
-        let mut settings = configure(&url)?;
-        if let Some(name) = params.text("application_name")? {
-            settings = settings.application_name(name);
-        }
-        let posts = params.flag("post")?;
-        if let Some(url) = params.text("callback_url")? {
-            settings = settings.callback_url(url);
-        }
-        if let Some(digits) = params.parsed("token_length", "must be 6 to 10")? {
-            settings = settings.token_length(digits);
-        }
-        let clock = SandboxClock::new(params.time("now")?, params.flag("still")?.unwrap_or(false));
-        let records = Arc::new(Records::default());
-        let application = match posts.unwrap_or(true) {
-            true => Some(Box::new(seconder::remote::default_post()?) as Box<_>),
-            false => None,
-        };
-        let settings = settings
-            .clock(clock.clone())
-            .deliver(Phones(Arc::clone(&records)))
-            .post(Receiver { records: Arc::clone(&records), application });
-        let engine = settings.open()?.require_engine()?.clone();
-        Ok(World { engine, clock, records })
+/// Returns the fate of a call, by the faults that were injected.
+pub(crate) async fn fate(sandbox: &Sandbox, routed: &RoutedRequest) -> Fate {
+    let Some(fault) = sandbox.fault_of(routed) else { return Fate::Handled };
+    drop(tokio::time::timeout(fault.hold(), fault.ended()).await);
+    fault.fate(routed)
+}
+
+async fn reply(sandbox: &Sandbox, request: Request) -> Result<Value> {
+    let (head, body) = request.into_parts();
+    let operation = find(head.uri.path(), head.method.as_str())?;
+    check_key(sandbox, &head.headers)?;
+    let body =
+        read_body(body, LONGEST, BodyBuffer::default()).await.map_err(|error| match error {
+            Unread::Body(BodyError::TooLarge) => rejected(413, "The body is larger than 64 KiB."),
+            Unread::Body(BodyError::TooSlow) => rejected(408, "The body did not arrive in time."),
+            _ => rejected(400, "The body is incomplete."),
+        })?;
+    let request = TestRequest::read(operation, head.uri.query().unwrap_or_default(), &body)?;
+    drop(tokio::time::timeout(request.wait(), sandbox.found(&request)).await);
+    let sandbox = sandbox.clone();
+    // It may post a callback, and wait for the application.
+    let carried_out = tokio::task::spawn_blocking(move || sandbox.carry_out(&request));
+    carried_out.await.unwrap_or_else(|_| Err(crate::internal("a thread ended")))
+}
+
+/// Returns whether a request has the key of this sandbox.
+pub(crate) fn is_authorized(sandbox: &Sandbox, headers: &HeaderMap) -> bool {
+    check_key(sandbox, headers).is_ok()
+}
+
+/// Returns the reply to a client that has sent too many wrong keys.
+pub(crate) fn refused(wait: Duration) -> Response {
+    let message = "Too many wrong API keys were sent from this address. Try again later.";
+    let mut response = failed(&rejected(503, message));
+    let seconds = HeaderValue::from(wait.as_secs() + 1);
+    response.headers_mut().insert(header::RETRY_AFTER, seconds);
+    response
+}
+
+fn check_key(sandbox: &Sandbox, headers: &HeaderMap) -> Result<()> {
+    let name = sandbox.names().api_key();
+    let mut keys = headers.get_all(&name).iter();
+    let unauthorized = |message: String| Error::Unauthorized { message, code: None };
+    let key = match (keys.next().map(|key| key.to_str()), keys.next()) {
+        (Some(Ok(key)), None) => ApiKey::try_from(Secret::new(key)).ok(),
+        _ => return Err(unauthorized(format!("it must be in one header {name}"))),
+    };
+    let known = key.and_then(|key| sandbox.engine().check_key(&key).ok());
+    known.ok_or_else(|| unauthorized("the sandbox has another one".to_owned()))
+}
+
+fn find(path: &str, method: &str) -> Result<&'static SandboxOperation> {
+    let name = path.trim_start_matches('/').strip_prefix(SANDBOX_PATH.trim_start_matches('/'));
+    let operation = SANDBOX_OPERATIONS.iter().find(|operation| Some(operation.name) == name);
+    let operation = operation.ok_or_else(|| {
+        let names: Vec<_> = SANDBOX_OPERATIONS.iter().map(|operation| operation.name).collect();
+        let message = format!("A sandbox has no such path. There are {}.", names.join(", "));
+        rejected(404, &message)
+    })?;
+    match operation.method == method {
+        true => Ok(operation),
+        false => Err(rejected(405, &format!("The method is {}.", operation.method))),
     }
+}
+
+fn rejected(status: u16, message: &str) -> Error {
+    let message = message.to_owned();
+    Error::Rejected(Box::new(Rejection { status, message, ..Rejection::default() }))
+}
+
+fn failed(error: &Error) -> Response {
+    let status = match error {
+        Error::InvalidArgument { .. } | Error::TokenMalformed { .. } => 400,
+        Error::Unauthorized { .. } => 401,
+        Error::Rejected(rejection) => rejection.status,
+        _ => 500,
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    // Advice for a client of the interface would not fit.
+    let message = match error {
+        Error::Rejected(rejection) => rejection.message.clone(),
+        other => other.to_string(),
+    };
+    let mut body = json!({ "success": false, "message": message });
+    match error {
+        Error::InvalidArgument { parameter, .. } => body["parameter"] = parameter.as_ref().into(),
+        Error::Rejected(rejection) if rejection.code.is_some() => {
+            body["error_code"] = rejection.code.clone().into();
+        }
+        _ => {}
+    }
+    response(status, &body)
+}
+
+fn response(status: StatusCode, body: &Value) -> Response {
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
 }

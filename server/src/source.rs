@@ -2,11 +2,12 @@
 //! service.
 
 use crate::forwarding::Forward;
-use crate::sandbox::{Fate, Sandbox};
+use crate::sandbox;
 use seconder::calls::MatchedCall;
 use seconder::engine::Engine;
 use seconder::http::{Backend, Relay, RoutedRequest};
 use seconder::model::{ApiKey, UserId};
+use seconder::sandbox::{Fate, Sandbox};
 use seconder::wire::{Generation, Names, Reply};
 use seconder::{Result, Service};
 use serde_json::{Map, Value};
@@ -35,7 +36,7 @@ impl Source {
         match self {
             Source::Engine(engine) => Some(engine.clone()),
             Source::Forward(forward) => Some(forward.engine().clone()),
-            Source::Sandbox(sandbox) => Some(sandbox.world().engine.clone()),
+            Source::Sandbox(sandbox) => Some(sandbox.engine()),
             Source::Relay(_) => None,
         }
     }
@@ -43,7 +44,7 @@ impl Source {
     /// Returns the fate of a call, which only a sandbox decides before it is handled.
     pub(crate) async fn fate(&self, routed: &RoutedRequest) -> Fate {
         match self {
-            Source::Sandbox(sandbox) => sandbox.fate(routed).await,
+            Source::Sandbox(sandbox) => sandbox::fate(sandbox, routed).await,
             _ => Fate::Handled,
         }
     }
@@ -55,7 +56,7 @@ impl Source {
     pub(crate) fn housekeep(&self) -> Result<()> {
         match self {
             Source::Engine(engine) => engine.maintain(BUDGET).map(drop),
-            Source::Sandbox(sandbox) => sandbox.world().engine.maintain(BUDGET).map(drop),
+            Source::Sandbox(sandbox) => sandbox.engine().maintain(BUDGET).map(drop),
             Source::Forward(forward) => forward.engine().maintain(BUDGET).map(drop),
             // The next login then finds a connection. Otherwise its call returns the reason.
             Source::Relay(relay) => {
@@ -79,7 +80,7 @@ impl Backend for Source {
     fn replies(&self) -> Generation {
         match self {
             Source::Engine(engine) => Backend::replies(engine),
-            Source::Sandbox(sandbox) => Backend::replies(&sandbox.world().engine),
+            Source::Sandbox(sandbox) => sandbox.replies(),
             Source::Forward(forward) => forward.replies(),
             Source::Relay(relay) => relay.replies(),
         }
@@ -88,7 +89,7 @@ impl Backend for Source {
     fn user_with_login(&self, login: &str) -> Result<Option<UserId>> {
         match self {
             Source::Engine(engine) => engine.user_with_login(login),
-            Source::Sandbox(sandbox) => sandbox.world().engine.user_with_login(login),
+            Source::Sandbox(sandbox) => sandbox.user_with_login(login),
             Source::Forward(forward) => forward.user_with_login(login),
             Source::Relay(relay) => relay.user_with_login(login),
         }
@@ -97,9 +98,7 @@ impl Backend for Source {
     fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
         match self {
             Source::Engine(engine) => Backend::check_own_account(engine, call, user_id),
-            Source::Sandbox(sandbox) => {
-                Backend::check_own_account(&sandbox.world().engine, call, user_id)
-            }
+            Source::Sandbox(sandbox) => sandbox.check_own_account(call, user_id),
             Source::Forward(forward) => forward.check_own_account(call, user_id),
             Source::Relay(relay) => relay.check_own_account(call, user_id),
         }
@@ -108,7 +107,7 @@ impl Backend for Source {
     fn check_key(&self, key: &ApiKey) -> Result<()> {
         match self {
             Source::Engine(engine) => engine.check_key(key),
-            Source::Sandbox(sandbox) => sandbox.world().engine.check_key(key),
+            Source::Sandbox(sandbox) => sandbox.check_key(key),
             Source::Forward(forward) => forward.check_key(key),
             Source::Relay(relay) => relay.check_key(key),
         }
@@ -121,7 +120,7 @@ impl Backend for Source {
     fn had_key(&self, key: &ApiKey) -> bool {
         match self {
             Source::Engine(engine) => engine.had_key(key),
-            Source::Sandbox(sandbox) => sandbox.world().engine.had_key(key),
+            Source::Sandbox(sandbox) => sandbox.had_key(key),
             Source::Forward(forward) => forward.had_key(key),
             Source::Relay(relay) => relay.had_key(key),
         }
@@ -130,7 +129,7 @@ impl Backend for Source {
     fn keeps_key(&self, key: &ApiKey) -> bool {
         match self {
             Source::Engine(engine) => engine.keeps_key(key),
-            Source::Sandbox(sandbox) => sandbox.world().engine.keeps_key(key),
+            Source::Sandbox(sandbox) => sandbox.keeps_key(key),
             Source::Forward(forward) => forward.keeps_key(key),
             Source::Relay(relay) => relay.keeps_key(key),
         }

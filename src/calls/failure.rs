@@ -224,7 +224,7 @@ pub(crate) fn unauthorized(message: &str) -> Error {
 }
 
 /// The reply that reports an error of call `C`, in this generation.
-pub(super) fn write<C: Call>(error: &Error, replies: Generation) -> Reply {
+pub(crate) fn write<C: Call>(error: &Error, replies: Generation) -> Reply {
     with_success::<C>(describe::<C>(error), replies)
 }
 

@@ -4,15 +4,19 @@ use super::Settings;
 use super::options::parameter;
 use crate::Result;
 use crate::app_settings::app_settings;
-use crate::engine::EngineSettings;
 use crate::engine::operator::AppSettings;
+use crate::engine::{Deliver, EngineSettings, Post};
 use crate::model::CallbackMethod;
 use crate::wire::Generation;
 use std::path::PathBuf;
-#[cfg(feature = "https")]
 use std::sync::Arc;
 
 impl Settings {
+    /// Returns the functions that deliver messages and post callbacks.
+    pub(crate) fn functions(&self) -> (Option<Arc<dyn Deliver>>, Option<Arc<dyn Post>>) {
+        (self.engine.deliver.clone(), self.engine.post.clone())
+    }
+
     /// Several settings of the application at once. Those that are `None` stay as they are.
     pub fn app_settings(mut self, given: AppSettings) -> Settings {
         self.given.extend(given.names());

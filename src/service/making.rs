@@ -15,7 +15,7 @@ use crate::engine::Engine;
 use crate::interrupt::{self, Interrupt};
 use crate::model::UserId;
 #[cfg(feature = "remote")]
-use crate::remote::{Remote, Repeats};
+use crate::remote::Repeats;
 use std::sync::Arc;
 #[cfg(feature = "remote")]
 use std::time::Duration;
@@ -35,21 +35,24 @@ impl Service {
     ///
     /// A timeout of 0 or over an hour makes each call return [`crate::Error::InvalidArgument`].
     pub fn with_timeout(&self, timeout: Duration) -> Service {
-        self.remote(|remote| remote.timeout = timeout)
+        self.remote(|time, _| *time = timeout)
     }
 
     /// Returns the same service, using the same connections, with another choice of the calls that
     /// are retried when the service asks to wait. It has no effect on an engine in this process.
     pub fn with_repeats(&self, repeats: Repeats) -> Service {
-        self.remote(|remote| remote.repeats = repeats)
+        self.remote(|_, own| *own = repeats)
     }
 
-    pub(super) fn remote(&self, change: impl FnOnce(&mut Remote)) -> Service {
+    /// Returns the same service, with another timeout and another choice of retries.
+    pub(super) fn remote(&self, change: impl FnOnce(&mut Duration, &mut Repeats)) -> Service {
         let mut service = self.clone();
         match &mut service.backend {
             #[cfg(feature = "engine")]
             Backend::Engine(_) => {}
-            Backend::Remote(remote) => change(remote),
+            #[cfg(feature = "engine")]
+            Backend::Sandbox(sandbox) => change(&mut sandbox.timeout, &mut sandbox.repeats),
+            Backend::Remote(remote) => change(&mut remote.timeout, &mut remote.repeats),
         }
         service
     }

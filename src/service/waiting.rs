@@ -248,7 +248,7 @@ impl Service {
     /// The same service, with calls that take no longer than this.
     #[cfg(feature = "remote")]
     fn within(&self, left: Duration) -> Service {
-        self.remote(|remote| remote.timeout = remote.timeout.min(left))
+        self.remote(|timeout, _| *timeout = left.min(*timeout))
     }
 
     /// An engine in this process has no timeout.

@@ -30,7 +30,7 @@ impl Service {
     pub fn keep_warm(&self) -> Result<()> {
         match &self.backend {
             #[cfg(feature = "engine")]
-            Backend::Engine(_) => Ok(()),
+            Backend::Engine(_) | Backend::Sandbox(_) => Ok(()),
             Backend::Remote(remote) => {
                 interrupt::scope(self.interrupt.as_ref(), || remote.keep_warm())
             }

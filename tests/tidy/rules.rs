@@ -25,9 +25,7 @@ pub(crate) const BANS: &[Ban] = &[
                     "server/src/gateway/http/signed.rs", "server/src/certificate.rs",
                     "server/src/log.rs", "server/src/moment.rs", "server/src/traces.rs",
                     // A device has a clock of its own.
-                    "server/src/approver/device.rs",
-                    // Which is an engine's Clock.
-                    "server/src/sandbox/clock.rs"],
+                    "server/src/approver/device.rs"],
           instead: "time is given: ask the engine's Clock" },
     // The log says how long a call took for the program, whichever clock its engine was given, and
     // Ctrl-C is looked for at intervals of the program's time.

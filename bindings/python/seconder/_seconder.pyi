@@ -17,6 +17,8 @@ __all__ = [
     "SANDBOX_FAULTS",
     "SANDBOX_OPERATIONS",
     "SANDBOX_PATH",
+    "SANDBOX_SECRETS",
+    "Sandbox",
     "Service",
     "Totp",
     "__version__",
@@ -24,10 +26,7 @@ __all__ = [
     "before_fork",
     "headers",
     "open",
-    "open_sandbox",
     "query",
-    "route",
-    "share",
     "sign",
     "signed_parameters",
     "verify_callback",
@@ -48,6 +47,7 @@ SANDBOX_API_KEY: str
 SANDBOX_FAULTS: list[str]
 SANDBOX_OPERATIONS: list[tuple[str, str, list[str]]]
 SANDBOX_PATH: str
+SANDBOX_SECRETS: list[str]
 
 def after_fork() -> None: ...
 def before_fork() -> None: ...
@@ -63,7 +63,9 @@ class Canceller:
 class Clock:
     def __new__(cls, now: float) -> Clock: ...
     def now(self) -> float: ...
-    def set(self, now: float) -> None: ...
+    def pass_until(self, end: float) -> None: ...
+    def plan(self, moment: float, action: Callable[[], object]) -> None: ...
+    def planned(self, end: float) -> float | None: ...
 
 @final
 class Service:
@@ -124,30 +126,38 @@ class ApprovalWait:
 
 @final
 class RoutedRequest:
+    def respond(self, body: bytes | None, error: str) -> _Reply | None: ...
+
+@final
+class Sandbox:
+    def __new__(
+        cls,
+        *,
+        accept: str,
+        now: float,
+        names: _Names,
+        api_key: str,
+        application_name: str,
+        callback_url: str,
+        token_length: int,
+        deliver: Callable[[str, str, str, str, str, str, int], _Outcome],
+        post: Callable[[str, bytes, list[tuple[str, str]]], _Outcome],
+    ) -> Sandbox: ...
     @property
-    def name(self) -> str: ...
-    def read(self, body: bytes | None, error: str) -> dict[str, Any]: ...
-    def respond(self, service: Service) -> tuple[_Reply, dict[str, Any]]: ...
+    def clock(self) -> Clock: ...
+    def calls(self) -> list[tuple[int, str, dict[str, Any], str, bool]]: ...
+    def forget_phones(self) -> None: ...
+    def keep_device(self, user_id: int, device_id: int, secret: str) -> None: ...
+    def operate(self, name: str, params: dict[str, Any]) -> Any: ...
+    def record(self, name: str, arguments: dict[str, Any], outcome: str) -> int: ...
+    def route(
+        self, *, method: str, target: str, headers: list[tuple[str, bytes]]
+    ) -> tuple[RoutedRequest, None] | tuple[None, _Reply]: ...
+    def service(self, has_real_waits: bool) -> Service: ...
 
 def headers(names: _Names) -> tuple[str, str, str]: ...
 def open(url: str, settings: dict[str, Any]) -> Service: ...
-def open_sandbox(
-    url: str,
-    *,
-    clock: Clock,
-    names: _Names,
-    api_key: str,
-    application_name: str,
-    callback_url: str,
-    token_length: int,
-    deliver: Callable[[str, str, str, str, str, int], _Outcome],
-    post: Callable[[str, bytes, list[tuple[str, str]]], _Outcome],
-) -> Service: ...
 def query(body: bytes) -> str: ...
-def route(
-    service: Service, *, method: str, target: str, headers: list[tuple[str, bytes]]
-) -> tuple[RoutedRequest, None] | tuple[None, _Reply]: ...
-def share(service: Service) -> Service: ...
 def sign(
     api_key: str, nonce: str, url: str, method: str, body: bytes, query: str
 ) -> str: ...

@@ -37,7 +37,7 @@ mod _seconder {
     use super::names::headers;
 
     #[pymodule_export]
-    use super::testing::{Clock, RoutedRequest, open_sandbox, route, share};
+    use super::testing::{Clock, RoutedRequest, Sandbox};
 
     #[pymodule_export]
     use super::totp::Totp;
@@ -56,6 +56,7 @@ mod _seconder {
         module.add("BODY_LIMIT", seconder::http::BODY_LIMIT)?;
         module.add("SANDBOX_API_KEY", seconder::http::SANDBOX_API_KEY)?;
         module.add("SANDBOX_PATH", seconder::http::SANDBOX_PATH)?;
+        module.add("SANDBOX_SECRETS", seconder::sandbox::SECRETS.to_vec())?;
         module.add("SANDBOX_FAULTS", seconder::http::SANDBOX_FAULTS.to_vec())?;
         let operations = seconder::http::SANDBOX_OPERATIONS.iter();
         let operations = operations.map(|each| (each.name, each.method, each.params.to_vec()));

@@ -1,57 +1,64 @@
-//! The native part of `seconder.testing`: an engine whose time, messages and callbacks are
-//! controlled by the test, and the library's HTTP edge in front of it.
+//! The native part of `seconder.testing`: the library's sandbox, whose messages and callbacks go through functions of
+//! Python, and its HTTP edge.
 
-use crate::failure::{Failure, detached, take_exception};
-use crate::fields::with_user_id;
+use crate::failure::{detached, interrupted, take_cause, take_exception};
 use crate::sending::{Deliverer, Poster};
 use crate::service::Service;
 use crate::{names, values};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use seconder::Settings;
-use seconder::engine;
+use pyo3::types::{PyBytes, PyDict};
+use seconder::engine::Clock as _;
 use seconder::http::{self, BodyError, Caller, RawReply, RawRequest};
-use seconder::wire::Format;
-use std::sync::{Arc, Mutex, PoisonError};
+use seconder::model::Secret;
+use seconder::sandbox::{self, Fate, SandboxClock};
+use seconder::{Error, Settings};
+use serde_json::Value;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A clock that stands still until it is set, in Unix seconds.
 #[pyclass(frozen, module = "seconder._seconder")]
-pub(crate) struct Clock(SharedTime);
-
-/// The time that the clock in Python and the engine's clock share.
-#[derive(Clone)]
-pub(crate) struct SharedTime(Arc<Mutex<Duration>>);
+pub(crate) struct Clock(SandboxClock);
 
 #[pymethods]
 impl Clock {
     #[new]
     fn new(now: f64) -> PyResult<Clock> {
-        Ok(Clock(SharedTime(Arc::new(Mutex::new(since_the_epoch(now)?)))))
+        Ok(Clock(SandboxClock::new(Some(since_the_epoch(now)?), true)))
     }
 
     /// The time.
     fn now(&self) -> f64 {
-        engine::Clock::now(&self.0).as_secs_f64()
+        self.0.now().as_secs_f64()
     }
 
-    /// Sets the time.
-    fn set(&self, now: f64) -> PyResult<()> {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = since_the_epoch(now)?;
+    /// Calls a function once that time has come.
+    fn plan(&self, moment: f64, action: Py<PyAny>) -> PyResult<()> {
+        let act = move || {
+            let called = Python::try_attach(|py| action.call0(py).map(drop).map_err(interrupted));
+            called.unwrap_or(Ok(()))
+        };
+        self.0.plan(since_the_epoch(moment)?, act);
         Ok(())
+    }
+
+    /// Returns the first time until then for which a function is planned.
+    fn planned(&self, end: f64) -> PyResult<Option<f64>> {
+        Ok(self.0.planned_until(since_the_epoch(end)?).map(|time| time.as_secs_f64()))
+    }
+
+    /// Passes the time until then, unless it has come already, with all that is planned.
+    fn pass_until(&self, py: Python<'_>, end: f64) -> PyResult<()> {
+        let end = since_the_epoch(end)?;
+        let passed = detached(py, || Ok(self.0.pass_until(end)?));
+        take_exception().map_or(passed, Err)
     }
 }
 
 impl Clock {
-    pub(crate) fn shared(&self) -> SharedTime {
+    pub(crate) fn shared(&self) -> SandboxClock {
         self.0.clone()
-    }
-}
-
-impl engine::Clock for SharedTime {
-    fn now(&self) -> Duration {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -60,48 +67,138 @@ fn since_the_epoch(now: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(now).map_err(invalid)
 }
 
-/// Opens an engine in memory. The package documents the settings.
-#[pyfunction]
-#[pyo3(signature = (url, *, clock, names, api_key, application_name, callback_url, token_length,
-                    deliver, post))]
-// All are passed by name, so that the caller cannot confuse two of the same type.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn open_sandbox(
-    py: Python<'_>,
-    url: &str,
-    clock: &Clock,
-    names: names::Given,
-    api_key: &str,
-    application_name: &str,
-    callback_url: &str,
-    token_length: u8,
-    deliver: Py<PyAny>,
-    post: Py<PyAny>,
-) -> PyResult<Service> {
-    let names = names::read(names).map_err(|failure| failure.raise(py))?;
-    let settings = Settings::new(url)
-        .clock(clock.shared())
-        .names(names)
-        .api_key(api_key)
-        .application_name(application_name)
-        .callback_url(callback_url)
-        .token_length(token_length)
-        .deliver(Deliverer::new(deliver, None))
-        .post(Poster(post));
-    let service = detached(py, move || {
-        let service = settings.open()?;
-        service.require_engine()?;
-        Ok(service)
-    })?;
-    Ok(Service::new(service))
+/// A sandbox in this process.
+#[pyclass(frozen, module = "seconder._seconder")]
+pub(crate) struct Sandbox(sandbox::Sandbox);
+
+#[pymethods]
+impl Sandbox {
+    /// Opens one. The package documents the settings.
+    #[new]
+    #[pyo3(signature = (*, accept, now, names, api_key, application_name, callback_url, token_length, deliver, post))]
+    // All are passed by name, so that the caller cannot confuse two of the same type.
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        accept: &str,
+        now: f64,
+        names: names::Given,
+        api_key: &str,
+        application_name: &str,
+        callback_url: &str,
+        token_length: u8,
+        deliver: Py<PyAny>,
+        post: Py<PyAny>,
+    ) -> PyResult<Sandbox> {
+        let names = names::read(names).map_err(|failure| failure.raise(py))?;
+        let params: [(&str, Value); 6] = [
+            ("accept", accept.into()),
+            ("now", now.into()),
+            ("still", true.into()),
+            ("application_name", application_name.into()),
+            ("callback_url", callback_url.into()),
+            ("token_length", token_length.into()),
+        ];
+        let params = params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let api_key = api_key.to_owned();
+        let configure = move |url: &str| {
+            let settings = Settings::new(url).names(names.clone()).api_key(api_key.as_str());
+            let given = Python::try_attach(|py| {
+                let deliver = Deliverer::new(deliver.clone_ref(py), None);
+                settings.deliver(deliver).post(Poster(post.clone_ref(py)))
+            });
+            given.ok_or_else(|| Error::Internal { message: "Python is shutting down".to_owned() })
+        };
+        let opened = detached(py, || Ok(sandbox::Sandbox::open_with(configure, params)?))?;
+        Ok(Sandbox(opened))
+    }
+
+    /// Its clock.
+    #[getter]
+    fn clock(&self) -> Clock {
+        Clock(self.0.clock())
+    }
+
+    /// Returns a service of it, whose calls are not recorded.
+    fn service(&self, has_real_waits: bool) -> Service {
+        Service::new(self.0.unrecorded_service(has_real_waits))
+    }
+
+    /// Carries out one of the operations, and returns its reply.
+    fn operate<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        params: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let params = values::params(params)?;
+        let reply = detached(py, || Ok(self.0.operate(name, params)?));
+        drop(take_cause());
+        match take_exception() {
+            Some(exception) => Err(exception),
+            None => values::to_python(py, &reply?),
+        }
+    }
+
+    /// Records a call that has ended. Returns the number of calls before it.
+    fn record(&self, name: &str, arguments: &Bound<'_, PyDict>, outcome: &str) -> PyResult<u64> {
+        Ok(self.0.record(name, values::shown(arguments)?, outcome))
+    }
+
+    /// The recorded calls: of each, its number, its name, its arguments, its outcome, and whether it was made over HTTP.
+    fn calls<'py>(&self, py: Python<'py>) -> PyResult<Vec<Recorded<'py>>> {
+        let calls = self.0.calls().into_iter().map(|call| {
+            let arguments = values::to_python(py, &call.arguments.into())?;
+            Ok((call.number, call.name, arguments, call.outcome, call.remote))
+        });
+        calls.collect()
+    }
+
+    /// Keeps a device that the application registered.
+    fn keep_device(
+        &self,
+        py: Python<'_>,
+        user_id: u64,
+        device_id: u64,
+        secret: &str,
+    ) -> PyResult<()> {
+        let keep = || {
+            let (user_id, device_id) = (user_id.try_into()?, device_id.try_into()?);
+            self.0.keep_device(user_id, device_id, Secret::new(secret));
+            Ok(())
+        };
+        detached(py, keep)
+    }
+
+    /// Forgets the devices and authenticator apps of all users.
+    fn forget_phones(&self) {
+        self.0.forget_phones();
+    }
+
+    /// Finds the call of a request as it was received, or the reply to send if it has no call.
+    #[pyo3(signature = (*, method, target, headers))]
+    fn route<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        target: &str,
+        headers: Vec<(String, Vec<u8>)>,
+    ) -> (Option<RoutedRequest>, Option<Reply<'py>>) {
+        let mut request = RawRequest::new(method, target);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        match http::route(&self.0, request) {
+            Ok(request) => {
+                let request = Mutex::new(Some(request));
+                (Some(RoutedRequest { sandbox: self.0.clone(), request }), None)
+            }
+            Err(reply) => (None, Some(to_python(py, reply))),
+        }
+    }
 }
 
-/// Returns another handle of the same service, which is closed separately.
-#[pyfunction]
-pub(crate) fn share(py: Python<'_>, service: &Service) -> PyResult<Service> {
-    let shared = service.get().map_err(|failure| failure.raise(py))?;
-    Ok(Service::new(shared))
-}
+type Recorded<'py> = (u64, String, Bound<'py, PyAny>, String, bool);
 
 /// The status, the headers and the body to send.
 type Reply<'py> = (u16, Vec<(&'static str, String)>, Bound<'py, PyBytes>);
@@ -109,91 +206,50 @@ type Reply<'py> = (u16, Vec<(&'static str, String)>, Bound<'py, PyBytes>);
 /// A request whose call is known, before its body is read.
 #[pyclass(frozen, module = "seconder._seconder")]
 pub(crate) struct RoutedRequest {
-    name: &'static str,
+    sandbox: sandbox::Sandbox,
     request: Mutex<Option<http::RoutedRequest>>,
 }
 
 #[pymethods]
 impl RoutedRequest {
-    /// The name of the call.
-    #[getter]
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Adds the body, or the reason for its absence. Returns the fields of the path, and the
-    /// parameters as far as they can be read.
-    fn read<'py>(
+    /// Handles the request with this body, or with the reason for its absence, once. Returns the reply to send; None if
+    /// there is none.
+    fn respond<'py>(
         &self,
         py: Python<'py>,
         body: Option<Vec<u8>>,
         error: &str,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let request = self.take()?;
+    ) -> PyResult<Option<Reply<'py>>> {
+        let request = self.request.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let request = request.ok_or_else(|| PyValueError::new_err("the request was handled"))?;
         let request = match (body, error) {
             (Some(body), _) => request.body(body),
             (None, "too_large") => request.body_error(BodyError::TooLarge),
             (None, "too_slow") => request.body_error(BodyError::TooSlow),
             (None, _) => request.body_error(BodyError::Incomplete),
         };
-        let mut fields = request.params().unwrap_or_default();
-        fields.extend(request.call().fields().clone());
-        *self.request.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
-        values::to_python(py, &with_user_id(fields.into()))
-    }
-
-    /// Handles the request, once. Returns the reply to send, and the fields of its body as Python has
-    /// them.
-    fn respond<'py>(
-        &self,
-        py: Python<'py>,
-        service: &Service,
-    ) -> PyResult<(Reply<'py>, Bound<'py, PyAny>)> {
-        let service = service.get().map_err(|failure| failure.raise(py))?;
-        let request = self.take()?;
-        let replied =
-            detached(py, || Ok(request.respond(service.require_engine()?, Caller::Network)));
-        if let Some(exception) = take_exception() {
-            return Err(exception);
+        let replied = detached(py, || {
+            let fault = self.sandbox.fault_of(&request);
+            let fate = fault.map_or(Fate::Handled, |fault| {
+                fault.wait();
+                fault.fate(&request)
+            });
+            Ok(match fate {
+                Fate::Handled => Some(request.respond(&self.sandbox, Caller::Network)),
+                Fate::Lost => {
+                    drop(request.respond(&self.sandbox, Caller::Network));
+                    None
+                }
+                Fate::Replied(reply) => Some(*reply),
+                Fate::Dropped => None,
+            })
+        });
+        drop(take_cause());
+        match take_exception() {
+            Some(exception) => Err(exception),
+            None => Ok(replied?.map(|reply| to_python(py, reply))),
         }
-        let reply = replied?;
-        let media_type = reply.header("content-type").unwrap_or_default();
-        let format = if media_type.contains("xml") { Format::Xml } else { Format::Json };
-        let fields = values::to_python(py, &format.read(&reply.body).unwrap_or_default())?;
-        Ok((to_python(py, reply), fields))
     }
-}
-
-impl RoutedRequest {
-    fn take(&self) -> PyResult<http::RoutedRequest> {
-        let request = self.request.lock().unwrap_or_else(PoisonError::into_inner).take();
-        request.ok_or_else(|| PyValueError::new_err("the request was handled"))
-    }
-}
-
-/// Finds the call of a request as it was received, or the reply to send if it has no call.
-#[pyfunction]
-#[pyo3(signature = (service, *, method, target, headers))]
-pub(crate) fn route<'py>(
-    py: Python<'py>,
-    service: &Service,
-    method: &str,
-    target: &str,
-    headers: Vec<(String, Vec<u8>)>,
-) -> PyResult<(Option<RoutedRequest>, Option<Reply<'py>>)> {
-    let service = service.get().map_err(|failure| failure.raise(py))?;
-    let mut request = RawRequest::new(method, target);
-    for (name, value) in headers {
-        request = request.header(name, value);
-    }
-    let engine = service.require_engine().map_err(|error| Failure::from(error).raise(py))?;
-    Ok(match http::route(engine, request) {
-        Ok(request) => {
-            let name = request.call().route().name;
-            (Some(RoutedRequest { name, request: Mutex::new(Some(request)) }), None)
-        }
-        Err(reply) => (None, Some(to_python(py, reply))),
-    })
 }
 
 fn to_python(py: Python<'_>, reply: RawReply) -> Reply<'_> {

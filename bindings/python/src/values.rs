@@ -86,6 +86,18 @@ pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
     Ok(params)
 }
 
+/// Reads arguments for the record of a call: one that cannot be read is shown as text.
+pub(crate) fn shown(given: &Bound<'_, PyDict>) -> PyResult<Params> {
+    let arguments = given.iter().map(|(name, value)| {
+        let shown = match from_python(&value, DEEPEST) {
+            Ok(Ok(shown)) => shown,
+            _ => value.str()?.to_string_lossy().into_owned().into(),
+        };
+        Ok((name.extract()?, shown))
+    });
+    arguments.collect()
+}
+
 /// Returns the value, or the requirement that it does not meet.
 fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, Wrong>> {
     if value.is_none() {

@@ -4,12 +4,13 @@
 use crate::exit::Staying;
 use crate::failure::{Failure, keep_exception};
 use crate::fields::{read, with_user_id, write};
-use crate::testing::{Clock, SharedTime};
+use crate::testing::Clock;
 use crate::values::{self, Params};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::engine::Clock as _;
 use seconder::model::{ApprovalId, UserId};
+use seconder::sandbox::SandboxClock;
 use seconder::{ApprovalPoll, Error, Service, Sleeper, interrupted as is_ended};
 use serde::Deserialize;
 use serde_json::Value;
@@ -84,12 +85,12 @@ impl ApprovalWait {
 /// Python's monotonic clock, or a sandbox's clock, since the wait began; and Python's sleep.
 #[derive(Clone)]
 struct PythonTime {
-    clock: Option<SharedTime>,
+    clock: Option<SandboxClock>,
     began: f64,
 }
 
 impl PythonTime {
-    fn begin(clock: Option<SharedTime>) -> Result<PythonTime, Error> {
+    fn begin(clock: Option<SandboxClock>) -> Result<PythonTime, Error> {
         let mut time = PythonTime { clock, began: 0.0 };
         time.began = time.now()?;
         Ok(time)

@@ -428,8 +428,8 @@ def test_calls_over_http_have_their_arguments(seconder_sandbox: Sandbox, ada: in
             service.create_approval(ada, "Log in?")
     created, sent, checked, asked = seconder_sandbox.calls[-4:]
     assert created.arguments["email"] == "ada@example.org"
-    assert sent.arguments == {"user_id": str(ada), "action": "pay", "force": "true"}
-    assert (checked.arguments["token"], checked.arguments["user_id"]) == ("***", str(ada))
+    assert sent.arguments == {"user_id": ada, "action": "pay", "force": "true"}
+    assert (checked.arguments["token"], checked.arguments["user_id"]) == ("***", ada)
     assert asked.arguments["message"] == "Log in?" and asked.outcome == "rate_limited"
     assert asked.remote and asked.error is None
     assert seconder_sandbox.api_key not in repr(seconder_sandbox.calls)

@@ -7,8 +7,9 @@ use super::supervision::Supervision;
 use crate::arguments::Serve;
 use crate::{log, log_trouble};
 use seconder::Result;
-use seconder::http::{SANDBOX_API_KEY, SANDBOX_PATH};
-use seconder_server::{Sandbox, Server};
+use seconder::http::{Backend, SANDBOX_API_KEY, SANDBOX_PATH};
+use seconder::sandbox::Sandbox;
+use seconder_server::Server;
 use std::sync::Arc;
 
 pub(super) fn serve(options: Serve) -> Result<()> {

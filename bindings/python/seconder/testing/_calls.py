@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seconder import errors
-from seconder.calls import SECRETS as SECRETS_OF_CALLS
+from seconder import _seconder, errors
 
-MASKED = "***"
-"""The text that stands for an argument that is a secret."""
-SECRETS = SECRETS_OF_CALLS | {"device_secret"}
+SECRETS = frozenset(_seconder.SANDBOX_SECRETS)
 """The arguments that are secrets."""
 
 OUTCOMES = (
@@ -29,10 +26,6 @@ OUTCOMES = (
     (errors.InternalError, "internal"),
 )
 """The outcomes of the log, by exception; a class precedes those that it derives from."""
-
-TOKEN_CODES = {"60019": "token_reused", "60020": "token_wrong", "60022": "token_wrong"}
-"""The outcomes of a check of a code with status 401, by error code."""
-
 
 @dataclass(frozen=True)
 class Call:
@@ -52,16 +45,6 @@ class Call:
     """True if it was made over HTTP, to :attr:`seconder.testing.Sandbox.url`."""
 
 
-def shown_arguments(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call for its record."""
-    given = dict(params)
-    # The interface nests the fields of a new user.
-    user = given.pop("user", None)
-    given = {**(user if isinstance(user, Mapping) else {}), **given}
-    named = {name: value for name, value in given.items() if value is not None}
-    return {name: MASKED if name in SECRETS else value for name, value in named.items()}
-
-
 def outcome_of(error: BaseException | None) -> str:
     """The outcome of a call in this process."""
     if error is None:
@@ -70,21 +53,3 @@ def outcome_of(error: BaseException | None) -> str:
         return "token_reused"
     # Anything else ended the call from outside, such as Ctrl-C.
     return next((name for kind, name in OUTCOMES if isinstance(error, kind)), "cancelled")
-
-
-def outcome_of_reply(name: str, status: int | None, fields: Mapping[str, Any]) -> str:
-    """The outcome of a call over HTTP, as the client reads the reply. None means that it gets
-    none."""
-    if status is None:
-        return "unavailable"
-    code = fields.get("error_code")
-    if status == 200 and "success" not in fields:
-        return "invalid_response"
-    if status == 200:
-        checked = name != "verify" or str(fields["success"]).lower() == "true"
-        return "ok" if checked else "token_not_checked"
-    if status == 401 and code in TOKEN_CODES:
-        return TOKEN_CODES[code]
-    if status == 401 and code == "60001":
-        return "unauthorized"
-    return "rate_limited" if status in (429, 503) else "rejected"

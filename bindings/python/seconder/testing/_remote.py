@@ -5,59 +5,63 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike, fspath, urandom
 from time import sleep
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
 
 from seconder import _seconder, errors
-from seconder._calling import _moment
-from seconder.enums import Channel, DeviceType
 from seconder.names import Names
 from seconder.opening import open as open_remote
 from seconder.options import ClientOptions
-from seconder.records import ApprovalRequest, DeviceRegistered, JobsRun, Message
-from seconder.service import Service
-from seconder.testing._callbacks import Callback, made
+from seconder.testing._callbacks import Callback
 from seconder.testing._calls import Call
-from seconder.testing._faults import Fault, Planned, UnusedFault
-from seconder.testing._inside import CLOSED, TIMEOUT_OF_FAULT
-from seconder.testing._shared import Shared, View, Wait, Waits
-from seconder.testing._time import Time
-
-if TYPE_CHECKING:
-    from seconder.aio import AsyncService
+from seconder.testing._faults import Fault
+from seconder.testing._operations import Operations
+from seconder.testing._shared import Shared, View, Wait
 
 METHODS = {name: method for name, method, _ in _seconder.SANDBOX_OPERATIONS}
 """The methods of HTTP by which what a test does is asked for."""
+TIMEOUT_OF_FAULT = 0.2
+"""The real duration of a call that gets no response because of a fault, in seconds."""
 PATIENCE = 60.0
 """The time limit of an operation, in seconds: a callback takes as long as its receiver."""
 
 
-class RemoteTime(Time):
-    """The time of a sandbox of another process. The native clock follows it."""
+class RemoteTime:
+    """The time of a sandbox of another process. The native clock follows it, and calls the functions
+    that are planned."""
 
     def __init__(self, ask: Callable[..., Any], now: float) -> None:
-        super().__init__(now)
+        self.clock = _seconder.Clock(now)
         self._ask = ask
 
     def now(self) -> float:
-        return self._follow(self._ask("clock"))
-
-    def _set(self, moment: float) -> None:
-        self._follow(self._ask("advance", until=moment))
-
-    def _follow(self, reply: dict[str, Any]) -> float:
-        now = float(reply["now"])
-        self.clock.set(now)
+        """The time, in Unix seconds."""
+        now = float(self._ask("clock")["now"])
+        self.clock.pass_until(now)
         return now
 
+    def plan(self, moment: float, action: Callable[[], object]) -> None:
+        """Has a function called once that time has come."""
+        self.clock.plan(moment, action)
 
-class Remote(Waits):
-    """A sandbox of another process, with the methods of :class:`seconder.testing._inside.Inside`."""
+    def pass_until(self, end: float) -> None:
+        """Passes the time until then, unless it has come already, with all that happens meanwhile."""
+        while (moment := self.clock.planned(end)) is not None:
+            self._set(moment)
+        self._set(end)
+
+    def _set(self, moment: float) -> None:
+        now = float(self._ask("advance", until=moment)["now"])
+        # The other process has the time in microseconds, so it may be a moment behind.
+        self.clock.pass_until(max(now, moment))
+
+
+class Remote(Operations):
+    """A sandbox of another process."""
 
     def __init__(
         self,
@@ -68,34 +72,24 @@ class Remote(Waits):
         *,
         real_waits: bool,
     ) -> None:
-        # The setting is not sent: it is the key of the service.
-        self.api_key: str = settings["api_key"]
+        super().__init__(names, settings, real_waits=real_waits)
         self.url = url
-        self.names = names
-        self.post: Callable[[Callback], object] | None = None
-        self.lock = threading.RLock()
         self._ca_file = ca_file
-        self._real_waits = real_waits
-        self._closed = False
-        self._opened: list[_seconder.Service] = []
-        self._opened_async: list[AsyncService] = []
-        self._timeouts: list[Planned] = []
+        # The calls that each fault is limited to.
+        self._timeouts: dict[int, frozenset[str]] = {}
         # First, because it checks the URL, the key and the file as seconder.open does.
         self._native(View()).close()
         self._trust = ssl.create_default_context(cafile=None if ca_file is None else fspath(ca_file))
         # Time stands still, and callbacks go to this object alone, as they do in this process.
+        # The API key is not sent as a setting, because it is the key of the service.
         given = {name: value for name, value in settings.items() if name != "api_key"}
         reply = self.ask("reset", **given, still=True, post=False)
         self.time = RemoteTime(self.ask, float(reply["now"]))
+        self.clock = self.time.clock
 
     # The operations.
 
     def ask(self, operation: str, **params: Any) -> dict[str, Any]:
-        """Does one of the operations of a sandbox, and returns its reply.
-
-        Raises:
-            LookupError: There is nothing of what was asked for.
-        """
         given = {name: value for name, value in params.items() if value is not None}
         path, body = _seconder.SANDBOX_PATH + operation, None
         if METHODS[operation] == "POST":
@@ -141,12 +135,6 @@ class Remote(Waits):
             self._opened = [each for each in self._opened if not each.closed] + [native]
         return Shared(self, native, view)
 
-    def keep(self, service: AsyncService) -> AsyncService:
-        """Has the threads of a service end with the sandbox."""
-        with self.lock:
-            self._opened_async.append(service)
-        return service
-
     def _native(self, view: View) -> _seconder.Service:
         repeats: Any = view.repeats
         service = open_remote(
@@ -157,10 +145,6 @@ class Remote(Waits):
             client=ClientOptions(ca_file=self._ca_file, repeats=repeats),
         )
         return service._native
-
-    def _require_open(self) -> None:
-        if self._closed:
-            raise errors.InvalidArgument(CLOSED, parameter="service", retry_safe=True)
 
     def close(self) -> None:
         if self._closed:
@@ -202,7 +186,7 @@ class Remote(Waits):
     def _holds(self, name: str) -> bool:
         """Returns whether a fault of this process lets the call time out."""
         with self.lock:
-            own = {fault.id for fault in self._timeouts if not fault.calls or name in fault.calls}
+            own = {id for id, calls in self._timeouts.items() if not calls or name in calls}
         return bool(own) and any(
             fault["id"] in own and (fault["times"] is None or fault["met"] < fault["times"])
             for fault in self.ask("faults")["faults"]
@@ -225,29 +209,8 @@ class Remote(Waits):
 
     # Actions of a test.
 
-    def messages(self) -> tuple[tuple[Message, int | None], ...]:
-        sent = self.ask("messages")["messages"]
-        return tuple((_message(each), each["user_id"]) for each in reversed(sent))
-
-    def recorded_callbacks(self) -> tuple[Callback, ...]:
-        return tuple(_callback(each) for each in self.ask("callbacks")["callbacks"])
-
     def recorded_calls(self) -> tuple[Call, ...]:
         return tuple(Call(**each, remote=True) for each in self.ask("calls")["calls"])
-
-    def authenticator_code(self, user_id: int) -> str | None:
-        try:
-            return str(self.ask("authenticator_code", user_id=user_id)["code"])
-        except LookupError:
-            return None
-
-    def add_device(self, user_id: int, device_type: DeviceType | str) -> DeviceRegistered:
-        reply = self.ask("add_device", user_id=user_id, device_type=str(device_type))
-        return DeviceRegistered(reply["device_id"], reply["secret"])
-
-    def pending(self, user_id: int) -> tuple[ApprovalRequest, ...]:
-        pending = self.ask("pending", user_id=user_id)["pending"]
-        return tuple(ApprovalRequest._read(each) for each in pending)
 
     def respond(
         self,
@@ -256,54 +219,20 @@ class Remote(Waits):
         uuid: str | None,
         number: str | None,
     ) -> Callback | None:
-        try:
-            reply = self.ask(response, user_id=user_id, uuid=uuid, number=number)
-        except LookupError:
-            return None
-        callback = _callback(reply["callback"])
-        if self.post is not None:
+        callback = super().respond(response, user_id, uuid, number)
+        if callback is not None and self.post is not None:
             self.post(callback)
         return callback
 
-    def run_jobs(self) -> JobsRun:
-        return JobsRun(**self.ask("run_jobs"))
-
-    def inject(self, fault: Planned) -> None:
-        reply = self.ask(
-            "failing",
-            fault=str(fault.kind),
-            calls=list(fault.calls),
-            times=fault.times,
-            retry_after=fault.retry_after,
-            seconds=fault.seconds,
-            status=fault.status,
-        )
-        fault.id = int(reply["id"])
-        if fault.kind is Fault.TIMEOUT:
+    def inject(self, fault: Fault, **limits: Any) -> int:
+        id = super().inject(fault, **limits)
+        if fault is Fault.TIMEOUT:
             with self.lock:
-                self._timeouts.append(fault)
+                self._timeouts[id] = frozenset(limits["calls"])
+        return id
 
-    def end(self, fault: Planned) -> None:
+    def end(self, fault: int) -> None:
         with self.lock:
-            self._timeouts = [each for each in self._timeouts if each is not fault]
+            self._timeouts.pop(fault, None)
         if not self._closed:
-            self.ask("end_fault", id=fault.id)
-
-    def unused(self) -> tuple[UnusedFault, ...]:
-        faults = self.ask("faults")["faults"]
-        return tuple(
-            UnusedFault(Fault(each["fault"]), tuple(each["calls"]), each["times"], each["met"])
-            for each in faults
-            if each["met"] < (1 if each["times"] is None else each["times"])
-        )
-
-
-def _message(reply: dict[str, Any]) -> Message:
-    expires_at = _moment(reply["expires_at"]) if reply["expires_at"] else None
-    names = ("to", "text", "code", "id", "language")
-    given = {name: reply[name] for name in names}
-    return Message(via=Channel(reply["via"]), expires_at=expires_at, **given)
-
-
-def _callback(reply: dict[str, Any]) -> Callback:
-    return made(reply["url"], reply["body"].encode(), reply["headers"].items())
+            super().end(fault)

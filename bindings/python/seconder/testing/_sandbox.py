@@ -26,12 +26,11 @@ from seconder.records import ApprovalRequest, DeviceRegistered, JobsRun, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._calls import Call
-from seconder.testing._faults import Fault, FaultName, Planned, UnusedFault
+from seconder.testing._faults import Fault, FaultName, UnusedFault
 from seconder.testing._inside import Inside
 from seconder.testing._remote import Remote
 from seconder.testing._settings import check
 from seconder.testing._shared import View
-from seconder.testing._time import Time
 
 if TYPE_CHECKING:
     from seconder import aio
@@ -48,7 +47,7 @@ class Sandbox:
     :attr:`service`, or opens :attr:`url`. A sandbox can be shared between threads.
 
     It is a context manager that closes the sandbox. It leaves nothing behind, and nothing leaves
-    this machine; it listens, on the loopback interface, once :attr:`url` is read or a call fails.
+    this machine; it listens, on the loopback interface, once :attr:`url` is read.
 
     With ``url``, it is the sandbox of another process, ``seconder serve --sandbox``, which other
     processes may call too. It is emptied first, and tests use it in the same way, except that
@@ -116,13 +115,12 @@ class Sandbox:
         if url is None:
             if ca_file is not None:
                 raise InvalidArgument("ca_file is for a sandbox at a url", parameter="ca_file")
-            where = "sandbox:" if accept == "every" else f"sandbox:?accept={accept}"
             try:
-                clock = Time(start)
-                self._inside = Inside(where, clock, names, settings, real_waits=real_waits)
+                self._inside = Inside(accept, start, names, settings, real_waits=real_waits)
             except (TypeError, OverflowError, UnicodeError):
                 # The native module does not name the argument, as seconder.open does.
                 engine = {name: settings[name] for name in settings if name != "api_key"}
+                where = "sandbox:" if accept == "every" else f"sandbox:?accept={accept}"
                 check(where, {"api_key": api_key, "engine": EngineOptions(**engine)})
                 raise
         else:
@@ -430,8 +428,8 @@ class Sandbox:
         seconds: float = 1,
         status: int = 500,
     ) -> Iterator[None]:
-        """Makes calls fail within a ``with`` block. Each fault is a real exchange over a loopback
-        connection, handled by the client that production uses, so the errors are the real ones.
+        """Makes calls fail within a ``with`` block. A call has the error that the client of a remote
+        service has, also in this process.
 
         ====================  ========================================  ===================
         fault                 what happens                              the call raises
@@ -447,7 +445,8 @@ class Sandbox:
         ``latency``           carried out ``seconds`` later             nothing, or ``Timeout``
         ====================  ========================================  ===================
 
-        ``timeout`` takes 0.2 s for :attr:`service`, and the client's timeout for :attr:`url`.
+        ``timeout`` takes no real time for :attr:`service` in this process, 0.2 s for a sandbox of another
+        process, and the client's timeout for :attr:`url`.
 
         Args:
             fault: The fault.
@@ -475,12 +474,18 @@ class Sandbox:
         unknown = set(calls) - set(_seconder.CALLS)
         if unknown:
             raise ValueError(f"there is no call {', '.join(sorted(unknown))} of the interface")
-        planned = Planned(Fault(fault), calls, times, retry_after, seconds, status)
-        self._inside.inject(planned)
+        injected = self._inside.inject(
+            Fault(fault),
+            calls=list(calls),
+            times=times,
+            retry_after=retry_after,
+            seconds=seconds,
+            status=status,
+        )
         try:
             yield
         finally:
-            self._inside.end(planned)
+            self._inside.end(injected)
 
     # Records.
 

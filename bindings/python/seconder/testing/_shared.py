@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,9 +11,12 @@ from seconder.enums import Repeats
 from seconder.service import Service
 
 if TYPE_CHECKING:
-    from seconder.testing._time import Time
     from seconder.testing._inside import Inside
-    from seconder.testing._remote import Remote
+    from seconder.testing._remote import Remote, RemoteTime
+
+
+STEP = 1e-6
+"""The step from one time to the next of a sandbox of another process, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,6 @@ class View:
     """The application's own function, as the native module calls it."""
     hook: Callable[[dict[str, Any]], None] | None = None
     """The application's ``on_call``, as the native module calls it."""
-    recorded: bool = True
-    """True if its calls are the application's."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,12 @@ class Wait:
 class Waits:
     """Waits between two polls: in the sandbox's time, unless a program waits in real time."""
 
-    time: Time
+    time: _seconder.Clock | RemoteTime
+    clock: _seconder.Clock
     _real_waits: bool
 
     def begin_wait(self, params: dict[str, Any]) -> Wait:
-        clock = None if self._real_waits else self.time.clock
+        clock = None if self._real_waits else self.clock
         return Wait(_seconder.ApprovalWait(params, clock), params)
 
     def pass_pause(self, pause: float) -> float:
@@ -58,9 +59,8 @@ class Waits:
         if self._real_waits:
             return pause
         now = self.time.now()
-        # The rest of a wait may be less than the step from one number of seconds to the next, about
-        # 0.2 µs, and would never pass.
-        self.time.pass_until(max(now + pause, math.nextafter(now, math.inf)))
+        # The rest of a wait may be less than the step from one time to the next, and would never pass.
+        self.time.pass_until(now + max(pause, STEP))
         return 0.0
 
 

@@ -1,8 +1,8 @@
 //! The parameters of a test's operations on a sandbox.
 
-use seconder::model::UserId;
-use seconder::wire::{form, json};
-use seconder::{Error, Result};
+use crate::model::UserId;
+use crate::wire::{form, json};
+use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -39,6 +39,11 @@ impl Params {
                 return Err(invalid(form::shown(&name), "is given twice"));
             }
         }
+        Params::known(params, known)
+    }
+
+    /// Takes parameters that all have known names.
+    pub(super) fn known(mut params: Map<String, Value>, known: &[&str]) -> Result<Params> {
         if let Some(name) = params.keys().find(|name| !known.contains(&name.as_str())) {
             let reason = match known {
                 [] => "is unknown: there are no parameters".to_owned(),

@@ -1,21 +1,16 @@
-//! The operations of a test on a sandbox, apart from the waits for messages.
+//! The operations of a test on a sandbox.
 
+use super::World;
+use super::faults::{Injection, STATUS};
 use super::params::{Params, invalid};
+use super::phones::missing;
 use super::records::{Records, SentMessage};
-use super::{World, faults::Wanted};
-use seconder::calls::{CheckApproval, ROUTES};
-use seconder::engine::{
-    ApprovalResponse, Clock, DeviceRegistered, DeviceType, RespondToApproval, SignedCallback,
-};
-use seconder::model::{ApprovalId, Secret, UserId};
-use seconder::otp::Totp;
-use seconder::{Error, Handle, Rejection, Result};
+use crate::engine::{ApprovalResponse, Clock, DeviceType, SignedCallback};
+use crate::http::SandboxFault;
+use crate::model::{ApprovalId, Secret, UserId};
+use crate::{Error, Result};
 use serde_json::{Value, json};
 use std::time::Duration;
-
-/// The time that one run of the jobs may take.
-const JOBS: Duration = Duration::from_secs(20);
-const STATUS: &str = "must be a status of HTTP, 200 to 599";
 
 /// The criteria by which a test looks for a message.
 pub(super) struct Search {
@@ -87,9 +82,20 @@ fn shown_message(sent: &SentMessage) -> Value {
     })
 }
 
-/// Does one of the operations of a sandbox. Its parameters were checked for their names. It may block.
-pub(super) fn run(world: &World, name: &str, params: &Params) -> Result<Value> {
+/// Carries out an operation. The names of its parameters were checked. It may block.
+pub(super) fn run(
+    world: &World,
+    name: &str,
+    search: Option<&Search>,
+    params: &Params,
+) -> Result<Value> {
+    let found = search.map(|search| search.run(&world.records)).unwrap_or_default();
     match name {
+        "messages" => Ok(json!({ "messages": found })),
+        "code" => match found.first() {
+            Some(found) => Ok(json!({ "code": found["code"], "message": found })),
+            None => Err(missing("No code was sent there.".to_owned())),
+        },
         "clock" => Ok(shown_clock(world)),
         "advance" => advance(world, params),
         "authenticator_code" => authenticator_code(world, params),
@@ -116,12 +122,13 @@ pub(super) fn shown_clock(world: &World) -> Value {
 }
 
 fn advance(world: &World, params: &Params) -> Result<Value> {
-    let now = match (params.seconds("seconds")?, params.time("until")?) {
-        (Some(seconds), None) => world.clock.advance(seconds),
-        (None, Some(until)) => world.clock.advance_until(until),
+    let end = match (params.seconds("seconds")?, params.time("until")?) {
+        (Some(seconds), None) => world.clock.now() + seconds,
+        (None, Some(until)) => until,
         _ => return Err(invalid("seconds", "or until is needed, and not both")),
     };
-    Ok(json!({ "now": now.as_secs_f64(), "still": world.clock.is_still() }))
+    world.clock.pass_until(end)?;
+    Ok(shown_clock(world))
 }
 
 fn needed<T>(value: Option<T>, name: &'static str) -> Result<T> {
@@ -129,14 +136,7 @@ fn needed<T>(value: Option<T>, name: &'static str) -> Result<T> {
 }
 
 fn authenticator_code(world: &World, params: &Params) -> Result<Value> {
-    let user_id = needed(params.user_id()?, "user_id")?;
-    let uri = world.records.kept().authenticators.get(&user_id).cloned();
-    let uri = uri.ok_or_else(|| {
-        missing(format!(
-            "user {user_id} has no authenticator app: make the call enrol_authenticator"
-        ))
-    })?;
-    let code = Totp::from_uri(uri.expose())?.code(world.clock.now().as_secs());
+    let code = world.authenticator_code(needed(params.user_id()?, "user_id")?)?;
     Ok(json!({ "code": code.expose() }))
 }
 
@@ -146,32 +146,19 @@ fn add_device(world: &World, params: &Params) -> Result<Value> {
         Some(kind) => DeviceType::named(&kind, world.engine.names())?,
         None => DeviceType::Android,
     };
-    let device = register(world, user_id, kind)?;
+    let device = world.add_device(user_id, kind)?;
     Ok(json!({ "device_id": device.device_id, "secret": device.secret.expose() }))
 }
 
-fn register(world: &World, user_id: UserId, kind: DeviceType) -> Result<DeviceRegistered> {
-    let device = world.engine.register_device(user_id, kind)?;
-    world.records.kept().devices.insert(user_id, device.clone());
-    Ok(device)
-}
-
-/// Returns the device of a user, and registers one if the user has no device.
-fn device(world: &World, user_id: UserId) -> Result<DeviceRegistered> {
-    let known = world.records.kept().devices.get(&user_id).cloned();
-    known.map_or_else(|| register(world, user_id, DeviceType::Android), Ok)
-}
-
 fn pending(world: &World, params: &Params) -> Result<Value> {
-    let user_id = needed(params.user_id()?, "user_id")?;
-    let device = device(world, user_id)?;
-    let open = world.engine.open_approvals(device.device_id, &device.secret)?;
+    let open = world.pending(needed(params.user_id()?, "user_id")?)?;
     let shown = open.into_iter().map(|request| {
         json!({
             "uuid": request.uuid.as_str(),
             "message": request.message,
             "details": request.details,
             "expires_at": request.expires_at,
+            "number_digits": request.number_digits,
         })
     });
     Ok(json!({ "pending": shown.collect::<Vec<_>>() }))
@@ -179,36 +166,15 @@ fn pending(world: &World, params: &Params) -> Result<Value> {
 
 fn respond(world: &World, params: &Params, response: ApprovalResponse) -> Result<Value> {
     let uuid = params.parsed::<ApprovalId>("uuid", "must be the id of an approval request")?;
-    let (device, uuid) = match (params.user_id()?, uuid) {
-        (Some(user_id), None) => {
-            let device = device(world, user_id)?;
-            let mut open = world.engine.open_approvals(device.device_id, &device.secret)?;
-            let latest = open.pop().map(|request| request.uuid);
-            let none = || missing(format!("user {user_id} has no pending approval request"));
-            (device, latest.ok_or_else(none)?)
-        }
-        (None, Some(uuid)) => {
-            let approval = world.engine.handle(&CheckApproval::new(uuid.clone()))?;
-            let user_id = approval.user_id.ok_or_else(|| missing("its user is gone".to_owned()))?;
-            (device(world, user_id)?, uuid)
-        }
+    let (user_id, uuid) = match (params.user_id()?, uuid) {
+        (Some(user_id), None) => (user_id, world.latest(user_id)?),
+        (None, Some(uuid)) => (world.user_of(&uuid)?, uuid),
         _ => return Err(invalid("user_id", "or uuid is needed, and not both")),
     };
-    let DeviceRegistered { device_id, secret: device_secret, .. } = device;
     let number = params.text("number")?.map(Secret::new);
-    let response =
-        RespondToApproval { uuid: uuid.clone(), device_id, device_secret, response, number };
-    let approval = world.engine.respond_to_approval(&response)?;
-    // The last callback may belong to another request.
-    let kept = world.records.kept();
-    let is_of_it = |callback: &&SignedCallback| mentions(callback, uuid.as_str());
-    let callback = kept.callbacks.iter().rev().find(is_of_it).map(shown_callback);
-    let uuid = uuid.as_str();
-    Ok(json!({ "uuid": uuid, "status": approval.status.name(), "callback": callback }))
-}
-
-fn mentions(callback: &SignedCallback, uuid: &str) -> bool {
-    callback.query.contains(uuid) || String::from_utf8_lossy(&callback.body).contains(uuid)
+    let (approval, callback) = world.respond(user_id, &uuid, response, number)?;
+    let callback = callback.as_ref().map(shown_callback);
+    Ok(json!({ "uuid": uuid.as_str(), "status": approval.status.name(), "callback": callback }))
 }
 
 fn shown_callback(callback: &SignedCallback) -> Value {
@@ -225,49 +191,35 @@ fn shown_callback(callback: &SignedCallback) -> Value {
 }
 
 fn run_jobs(world: &World) -> Result<Value> {
-    Records::begin("run_jobs", None);
-    let run = world.engine.run_jobs(JOBS)?;
+    let run = world.run_jobs()?;
     let (sent, waiting, failed, more) = (run.sent, run.waiting, run.failed, run.more);
     Ok(json!({ "sent": sent, "waiting": waiting, "failed": failed, "more": more }))
 }
 
 fn failing(world: &World, params: &Params) -> Result<Value> {
-    let calls = params.list("calls")?;
-    if let Some(unknown) = calls.iter().find(|name| !ROUTES.iter().any(|call| call.name == **name))
-    {
-        return Err(invalid(
-            "calls",
-            format!("has {unknown:?}, which is no call of the interface"),
-        ));
+    let kind: SandboxFault = needed(params.text("fault")?, "fault")?.parse()?;
+    let mut injection = Injection::new(kind);
+    injection.calls = params.list("calls")?;
+    injection.times = params.parsed("times", "must be a number")?;
+    if let Some(wait) = params.seconds("retry_after")? {
+        injection.retry_after = wait;
     }
-    let fault = needed(params.text("fault")?, "fault")?.into_owned();
-    let status = params.parsed("status", STATUS)?.unwrap_or(500);
-    if !(200..=599).contains(&status) {
-        return Err(invalid("status", STATUS));
+    if let Some(latency) = params.seconds("seconds")? {
+        injection.latency = latency;
     }
-    let id = world.records.faults.inject(Wanted {
-        fault,
-        calls,
-        times: params.parsed("times", "must be a number")?,
-        retry_after: params.seconds("retry_after")?.unwrap_or(Duration::from_secs(30)),
-        seconds: params.seconds("seconds")?.unwrap_or(Duration::from_secs(1)),
-        status,
-    })?;
-    Ok(json!({ "id": id }))
+    if let Some(status) = params.parsed("status", STATUS)? {
+        injection.status = status;
+    }
+    Ok(json!({ "id": world.records.faults.inject(injection)?.id }))
 }
 
 fn end_fault(world: &World, params: &Params) -> Result<Value> {
     let faults = &world.records.faults;
-    match params.parsed("id", "must be the id of a fault")? {
-        Some(id) => faults.end(id).ok_or_else(|| missing(format!("there is no fault {id}"))),
-        None => {
-            faults.end_all();
-            Ok(json!({ "faults": faults.shown() }))
-        }
-    }
-}
-
-/// Returns the error that nothing fits the request.
-pub(super) fn missing(message: String) -> Error {
-    Error::Rejected(Box::new(Rejection { status: 404, message, ..Rejection::default() }))
+    let Some(id) = params.parsed("id", "must be the id of a fault")? else {
+        faults.end_all();
+        return Ok(json!({ "faults": faults.shown() }));
+    };
+    let fault = faults.find(id).ok_or_else(|| missing(format!("there is no fault {id}")))?;
+    fault.end();
+    Ok(fault.shown())
 }
