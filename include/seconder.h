@@ -816,6 +816,12 @@ typedef int32_t (*seconder_lookup)(const char *number,
  */
 typedef struct seconder_open_options {
     /**
+     * Network: the token of an operator, in place of an API key. The URL is then the address at
+     * which the service listens for operators, and the role of the operator decides which
+     * operations and calls are permitted.
+     */
+    const char *operator_token;
+    /**
      * Network: a PEM file of certificates to trust instead of the system's. These are of
      * authorities, or the service's own if it is self-signed. Without a file or a pin, the
      * system's authorities are trusted.
@@ -3969,12 +3975,14 @@ bool seconder_jobs_run_more(const struct seconder_jobs_run *jobs_run);
 void seconder_jobs_run_free(struct seconder_jobs_run *jobs_run);
 
 /**
- * Carries out an operation of an operator, with an engine in this process.
+ * Carries out an operation of an operator, with an engine in this process, or on a service that was
+ * opened with `operator_token`.
  *
  * `operation` is its name, such as "jobs.list", and `parameters` a JSON object; NULL for none. Free
  * `out`, the reply as a JSON object, with seconder_text_free(). A name that no operation has, and one
  * that none of its parameters has, is SECONDER_INVALID_ARGUMENT, with an error that lists those that
- * there are. So is a service that is a remote one. Other statuses are as described at the top of the
+ * there are. So is a remote service that was opened without a token. A token that is not accepted is
+ * SECONDER_REJECTED with status 401, and one that does not permit it with 403. Other statuses are as described at the top of the
  * header.
  */
 SECONDER_MUST_USE

@@ -1059,6 +1059,7 @@ struct Names {
 /// Options of open(), documented in seconder_open_options.
 struct OpenOptions {
     Names names = {};
+    std::optional<std::string> operator_token = {};
     std::optional<std::string> ca_file = {};
     std::vector<std::string> pins = {};
     std::optional<std::string> client_certificate = {};
@@ -3388,6 +3389,7 @@ inline Result<Service> try_open(const Text &url, const Text &api_key = nullptr,
     const std::vector<const char *> pins = detail::texts(options.pins);
     const std::vector<const char *> name_servers = detail::texts(options.name_servers);
     seconder_open_options c = {};
+    c.operator_token = detail::text(options.operator_token);
     c.ca_file = detail::text(options.ca_file);
     c.pins = pins.data();
     c.pins_count = pins.size();

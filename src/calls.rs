@@ -38,6 +38,8 @@ mod unlock_user;
 mod user_status;
 mod verify;
 
+#[cfg(all(feature = "engine", feature = "https"))]
+pub(crate) use failure::error_of;
 #[cfg(feature = "engine")]
 pub(crate) use failure::unauthorized;
 

@@ -17,12 +17,17 @@
 
 mod backend;
 mod multipart;
+mod operators;
 mod params;
 mod peer;
 mod refusals;
 mod sandbox;
 
+pub use crate::wire::{OPERATOR_APP, OPERATOR_PATH};
 pub use backend::{Backend, Relay};
+#[cfg(feature = "https")]
+pub(crate) use operators::STORAGE;
+pub use operators::{bearer_token, respond_to_operator};
 pub use peer::{Peer, Right, Rights};
 pub use sandbox::{
     SANDBOX_API_KEY, SANDBOX_FAULTS, SANDBOX_OPERATIONS, SANDBOX_PATH, SandboxFault,
@@ -60,6 +65,9 @@ pub enum Caller {
     /// calls of the application that the [`Backend`] was opened for. A request with a key is
     /// rejected: a client that sends one expects that it is checked.
     Peer(Peer),
+    /// An operator whose token was right and whose role includes the call. The call is one of the application that the
+    /// [`Backend`] was opened for, and a request with a key is rejected.
+    Operator,
 }
 
 /// A request as it was received. Its target, headers and body are wiped when it is dropped, because
@@ -304,7 +312,7 @@ impl RoutedRequest {
         let mut params = Params::read(&request)?;
         let key = match caller {
             Caller::Network => Some(api_key(&request, &mut params, backend.names())?),
-            Caller::Peer(_) => {
+            Caller::Peer(_) | Caller::Operator => {
                 no_api_key(&request, &mut params, backend.names())?;
                 None
             }
@@ -355,7 +363,7 @@ fn no_api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Resul
     match request.values(&names.api_key()).next().is_some() || parameter.is_some() {
         true => Err(Error::invalid_argument(
             "api_key",
-            "must not be sent over a local socket, where the operating system says who calls",
+            "must not be sent by peers of a local socket and by operators, who are known without one",
         )),
         false => Ok(()),
     }

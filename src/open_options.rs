@@ -60,6 +60,10 @@ macro_rules! open_options {
             /// database if none is given. A service on this machine recognises the user of this process instead, and
             /// takes no key.
             api_key as api_key: Secret => Key,
+            /// The token of an operator, in place of an API key.
+            /// The URL is then the address at which the service listens for operators, and the role of the operator
+            /// decides which operations and calls are permitted.
+            operator_token as operator_token: Secret => Network,
             /// The total time that a call may take.
             /// That is name resolution, the connection, the TLS handshake, the request, the response, and all waits
             /// between retries. More than 0 and at most an hour. Default: 10 seconds.

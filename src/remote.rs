@@ -6,6 +6,7 @@ mod algorithms;
 #[cfg(all(feature = "engine", feature = "https"))]
 mod callback;
 mod connect;
+mod credential;
 mod deadline;
 mod error_mapping;
 mod headers;
@@ -24,6 +25,8 @@ mod lookup;
 mod loopback;
 #[cfg(feature = "https")]
 mod network;
+#[cfg(all(feature = "engine", feature = "https"))]
+mod operating;
 #[cfg(all(feature = "engine", feature = "https"))]
 mod outside;
 #[cfg(feature = "compact")]
@@ -74,11 +77,11 @@ pub use reply::retry_after;
 use crate::call_log;
 use crate::calls::{self, Call, Handle};
 use crate::interrupt;
-use crate::model::ApiKey;
-use crate::wire::{FORWARDED, Format, Generation, Names, Reply, Request, form, json};
+use crate::wire::{FORWARDED, Format, Generation, Names, Reply, Request, form, is_operation, json};
 use crate::{Error, Result, Stage};
 use address::Address;
 use connect::{Connections, Connector, KEPT};
+use credential::Credential;
 use deadline::Deadline;
 use error_mapping::Fault;
 use http1::Head;
@@ -161,8 +164,7 @@ impl Repeats {
 
 struct Client {
     address: Address,
-    /// `None` for a service that recognises the user of this process.
-    api_key: Option<ApiKey>,
+    credential: Credential,
     connections: Connections,
     format: Format,
     generation: Generation,
@@ -176,10 +178,7 @@ impl Remote {
     #[cfg(feature = "https")]
     pub(crate) fn open_network(url: &str, mut settings: RemoteSettings) -> Result<Remote> {
         let (address, host, tls) = Address::parse(url, settings.allow_loopback_http)?;
-        let api_key = settings.api_key.take().ok_or_else(|| {
-            let reason = "is missing: a remote service requires the application's API key";
-            Error::invalid_argument("api_key", reason)
-        })?;
+        let credential = Credential::of_network(&mut settings)?;
         Deadline::after(settings.timeout)?;
         let proxy = settings.proxy.as_ref().map(Proxy::parse).transpose()?;
         let trust = match tls {
@@ -192,7 +191,7 @@ impl Remote {
         let lookup = Lookup::new(&settings.name_servers)?;
         let network = Network::new(host, trust, proxy, lookup);
         let connector = Connector::Network(Box::new(network));
-        Ok(Remote::new(address, Some(api_key), connector, settings))
+        Ok(Remote::new(address, credential, connector, settings))
     }
 
     /// Opens the client of a service on this machine, by the part of its URL after `unix:`. The
@@ -202,12 +201,12 @@ impl Remote {
         let local = Local::parse(rest, settings.service_uid)?;
         Deadline::after(settings.timeout)?;
         let address = Address::of_socket(local.path());
-        Ok(Remote::new(address, None, Connector::Local(local), settings))
+        Ok(Remote::new(address, Credential::Process, Connector::Local(local), settings))
     }
 
     fn new(
         address: Address,
-        api_key: Option<ApiKey>,
+        credential: Credential,
         connector: Connector,
         settings: RemoteSettings,
     ) -> Remote {
@@ -216,7 +215,7 @@ impl Remote {
         let RemoteSettings { nested_as_json, forwarding, .. } = settings;
         let client = Client {
             address,
-            api_key,
+            credential,
             connections,
             format,
             generation,
@@ -311,9 +310,9 @@ impl Client {
         call_log::count_request();
         let (head, body) = self.fetch(exchange, deadline)?;
         let reply = self.read(exchange.request, &head, &body);
-        reply.and_then(read).map_err(|error| {
-            Redactor::new(exchange.request, self.api_key.as_ref()).redact_error(error)
-        })
+        reply
+            .and_then(read)
+            .map_err(|error| Redactor::new(exchange.request, &self.credential).redact_error(error))
     }
 
     /// Sends the request, and receives the response. The body of a redirect is not read.
@@ -345,9 +344,11 @@ impl Client {
             }
             reply => reply?,
         };
-        self.names.body_from_wire(&mut reply.body)?;
+        if !is_operation(&request.path) {
+            self.names.body_from_wire(&mut reply.body)?;
+        }
         if reply.status != 200 {
-            Redactor::new(request, self.api_key.as_ref()).redact_value(&mut reply.body);
+            Redactor::new(request, &self.credential).redact_value(&mut reply.body);
         }
         reply.generation = request.generation;
         Ok(reply)
@@ -362,8 +363,13 @@ impl Client {
         if self.forwarding {
             raw = raw.header(FORWARDED, "1")?;
         }
-        if let Some(key) = self.api_key.as_ref().filter(|_| exchange.key_in_header) {
-            raw = raw.secret(&self.names.api_key(), key.secret())?;
+        match &self.credential {
+            Credential::Key(key) if exchange.key_in_header => {
+                raw = raw.secret(&self.names.api_key(), key.secret())?;
+            }
+            #[cfg(feature = "https")]
+            Credential::Operator(token, app) => raw = raw.operator(token, *app)?,
+            _ => {}
         }
         raw.end(exchange.body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice())))
     }
@@ -376,7 +382,7 @@ impl Client {
         if request.method == "GET" {
             params = Zeroizing::new(form::write(&request.params));
         }
-        if let Some(own) = self.api_key.as_ref().filter(|_| !key_in_header) {
+        if let Some(own) = self.credential.key().filter(|_| !key_in_header) {
             let escaped = Zeroizing::new(form::escape(own.expose()));
             key = Zeroizing::new(["api_key=", &escaped].concat());
         }

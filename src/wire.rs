@@ -20,6 +20,12 @@ use zeroize::Zeroize;
 /// The header of a request that a service has forwarded.
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub(crate) const FORWARDED: &str = "seconder-forwarded";
+/// The beginning of the paths of operations, which the name of one follows. No path of a call begins like it, with any
+/// names. Requests are POST, with the parameters as a JSON object in the body.
+pub const OPERATOR_PATH: &str = "/-/operator/";
+/// The header that names the application that an operation or a call is about, by its id. Default: the only one that the
+/// token is for, or else the one for which the service was started.
+pub const OPERATOR_APP: &str = "seconder-app";
 
 /// A call as it is sent to a service.
 #[derive(Clone, PartialEq)]
@@ -176,6 +182,12 @@ impl Reply {
     pub fn text(&self, field: &str) -> Option<String> {
         scalar(self.body.get(field)?)
     }
+}
+
+/// Returns whether a path is that of an operation of operators, in which no names are converted.
+#[cfg(feature = "remote")]
+pub(crate) fn is_operation(path: &str) -> bool {
+    path.starts_with(OPERATOR_PATH)
 }
 
 /// Returns a scalar as text, as in forms and XML. `None` for null, lists and objects.

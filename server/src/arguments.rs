@@ -10,7 +10,7 @@ use crate::LOGGER;
 use clap::{ArgGroup, Args};
 use ipnet::IpNet;
 use seconder_server::{Level, LogFormat, Logger, PublicUrl};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -39,6 +39,22 @@ pub(crate) struct Database {
     /// default: `seconder keyring create` makes the file.
     #[arg(long, value_name = "FILE")]
     pub(crate) keyring: Option<PathBuf>,
+    /// Service to work on from another machine, in place of a database: https: and the address of its
+    /// --operator-listen, with --operator-token-file.
+    #[arg(
+        id = "operated",
+        long = "service",
+        value_name = "URL",
+        requires = "operator_token_file",
+        conflicts_with_all = ["url", "keyring", "api_key_file"]
+    )]
+    pub(crate) service: Option<String>,
+    /// File with the token of an operator of that service, which only its owner may read.
+    #[arg(long, value_name = "FILE", requires = "operated")]
+    pub(crate) operator_token_file: Option<PathBuf>,
+    /// PEM file with the authorities to trust instead of the system's, for --service.
+    #[arg(long, value_name = "FILE", requires = "operated")]
+    pub(crate) service_ca_file: Option<PathBuf>,
     /// File with the API key of the application; without it, a new database gets a generated key,
     /// which `seconder key` prints.
     #[arg(long, value_name = "FILE")]
@@ -72,6 +88,13 @@ pub(crate) struct SingleNames {
     /// First part of the paths of approval requests, in place of push.
     #[arg(long, value_name = "WORD")]
     pub(crate) push_path: Option<String>,
+}
+
+/// A port alone is one of this machine.
+fn operator_address(text: &str) -> std::result::Result<SocketAddr, String> {
+    let of_port = || text.parse().ok().map(|port: u16| (Ipv4Addr::LOCALHOST, port).into());
+    let address = text.parse().ok().or_else(of_port);
+    address.ok_or_else(|| "must be an address and a port such as 192.0.2.1:8444, or a port".into())
 }
 
 /// The log of a command that serves.
@@ -283,6 +306,12 @@ pub(crate) struct Serve {
     #[cfg(unix)]
     #[arg(long, value_name = "FILE")]
     pub(crate) pid_file: Option<PathBuf>,
+    /// Address and port to accept operators on, who have tokens: `seconder operator add`. There they carry out the
+    /// commands that manage users, applications and messages from other machines, with --service. It has the
+    /// certificate of --listen. A port alone is one of 127.0.0.1; port 0 selects a free port. By default there
+    /// are none.
+    #[arg(long, value_name = "ADDRESS", value_parser = operator_address, conflicts_with = "sandbox")]
+    pub(crate) operator_listen: Vec<SocketAddr>,
     /// Address and port to serve metrics on, at /metrics, and whether the service works, at /healthz and
     /// /readyz, by plain HTTP and without a key: choose an address that only monitors reach; port 0
     /// selects a free port. By default there are none, because several services may run on a machine; `seconder

@@ -6,9 +6,10 @@ use crate::moment;
 use crate::table::{aligned, is_read_by_people, table, utc_of_millis};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use seconder::Result;
-use seconder::engine::{AUDIT_VERDICTS, AuditEntry, AuditFilter, Engine};
+use seconder::engine::operator::ListAudit;
+use seconder::engine::{AUDIT_VERDICTS, AuditEntry, AuditFilter};
 use seconder::model::UserId;
+use seconder::{Result, Service};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::thread::sleep;
@@ -58,7 +59,6 @@ const PAGE: u32 = 500;
 
 pub(crate) fn run(options: &Audit) -> Result<()> {
     let service = options.database.existing()?;
-    let engine = service.require_engine()?;
     let filter = AuditFilter {
         user_id: options.user,
         since: options.since,
@@ -69,12 +69,12 @@ pub(crate) fn run(options: &Audit) -> Result<()> {
         operator_name: options.operator.clone(),
     };
     if options.follow {
-        return follow(engine, &filter, options);
+        return follow(&service, &filter, options);
     }
     let as_table = !options.json && is_read_by_people();
     let (mut left, mut after, mut rows) = (options.limit, None, Vec::new());
     while left > 0 {
-        let page = engine.audit(&filter, after.as_deref(), PAGE)?;
+        let page = service.operate(&ListAudit::of(&filter, after, PAGE))?;
         for entry in page.entries.iter().take(left) {
             match as_table {
                 true => rows.push(row(entry)),
@@ -104,10 +104,10 @@ const LATE: i64 = 30_000;
 type Place = (i64, Option<u64>, i64);
 
 /// Prints decisions as they are made.
-fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> {
+fn follow(service: &Service, filter: &AuditFilter, options: &Audit) -> Result<()> {
     let (mut seen, mut filter) = (BTreeSet::new(), filter.clone());
-    let mut from = newest(engine)?;
-    let mut latest = recent(engine, &filter, &seen, options.limit)?;
+    let mut from = newest(service)?;
+    let mut latest = recent(service, &filter, &seen, options.limit)?;
     seen.extend(latest.iter().map(place));
     latest.truncate(options.limit);
     let as_table = !options.json && is_read_by_people();
@@ -128,8 +128,8 @@ fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> 
         sleep(PAUSE);
         // If few decisions or none fit the filter, all would be read each time.
         filter.since = options.since.max(from);
-        from = newest(engine)?;
-        latest = recent(engine, &filter, &seen, 0)?;
+        from = newest(service)?;
+        latest = recent(service, &filter, &seen, 0)?;
         seen.extend(latest.iter().map(place));
         if let Some((newest, ..)) = seen.last().copied() {
             seen.retain(|(time, ..)| *time >= newest - LATE);
@@ -138,15 +138,15 @@ fn follow(engine: &Engine, filter: &AuditFilter, options: &Audit) -> Result<()> 
 }
 
 /// Returns the Unix time in seconds from which on decisions count as new, as far as a decision shows it.
-fn newest(engine: &Engine) -> Result<Option<u64>> {
-    let page = engine.audit(&AuditFilter::default(), None, 1)?;
+fn newest(service: &Service) -> Result<Option<u64>> {
+    let page = service.operate(&ListAudit::of(&AuditFilter::default(), None, 1))?;
     let newest = page.entries.first().map(|entry| (entry.time - LATE) / 1000);
     Ok(newest.and_then(|seconds| u64::try_from(seconds).ok()))
 }
 
 /// Returns the decisions that were not shown yet, the latest first: all of the last while, and so many in any case.
 fn recent(
-    engine: &Engine,
+    service: &Service,
     filter: &AuditFilter,
     seen: &BTreeSet<Place>,
     least: usize,
@@ -154,7 +154,7 @@ fn recent(
     let (mut new, mut after) = (Vec::new(), None);
     let mut newest = seen.last().map(|(time, ..)| *time);
     loop {
-        let page = engine.audit(filter, after.as_deref(), PAGE)?;
+        let page = service.operate(&ListAudit::of(filter, after, PAGE))?;
         for entry in page.entries {
             let newest = *newest.get_or_insert(entry.time);
             if entry.time < newest - LATE && new.len() >= least {

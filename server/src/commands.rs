@@ -36,7 +36,10 @@ use seconder::{CallOutcome, CallRecord, Error, Result, Scheme, Service, Settings
 use serde_json::json;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+/// The time that an operation on another machine may take.
+const OPERATION: Duration = Duration::from_secs(3600);
 /// The most bytes that are read of a file with a secret, more than any secret has.
 const LONGEST_SECRET: u64 = 4096;
 
@@ -47,8 +50,7 @@ pub(crate) fn key(database: &Database, json: Json) -> Result<()> {
                       in a program, take it from the service that was opened";
         return Err(invalid("database", reason.to_owned()));
     }
-    let service = database.existing()?;
-    let key = service.require_engine()?.api_key();
+    let key = database.existing()?.operate(&ShowAppKey { app_id: None })?.api_key;
     json.print(&json!({ "api_key": key.expose() }), key.expose())
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn register_device(
     kind: &str,
     json: Json,
 ) -> Result<()> {
+    database.require_machine()?;
     let service = database.existing()?;
     let engine = service.require_engine()?;
     let device = engine.register_device(user, DeviceType::named(kind, engine.names())?)?;
@@ -85,7 +88,40 @@ pub(crate) fn respond_to_approval(
 
 impl Database {
     fn settings(&self) -> Result<Settings> {
+        self.require_machine()?;
         self.settings_at(&self.url)
+    }
+
+    /// Rejects a service on another machine, for a command that needs the database itself.
+    pub(crate) fn require_machine(&self) -> Result<()> {
+        match &self.service {
+            Some(_) => {
+                let reason = "has no effect here: this command needs the database and the files of the service. Run it \
+                              on the machine of the service";
+                Err(invalid("service", reason.to_owned()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Opens the service on another machine that the options name, if they do, for the application with this id.
+    fn operated(&self, app: Option<i64>) -> Result<Option<Service>> {
+        let (Some(url), Some(file)) = (&self.service, &self.operator_token_file) else {
+            return Ok(None);
+        };
+        check_private("operator-token-file", file)?;
+        let token = secret_file("operator-token-file", file)?;
+        let mut settings = Settings::new(url).operator_token(token.expose()).timeout(OPERATION);
+        if let Some(file) = &self.service_ca_file {
+            settings = settings.ca_file(file);
+        }
+        if let Some(names) = self.names()? {
+            settings = settings.names(names);
+        }
+        if let Some(id) = app {
+            settings = settings.operator_app(id);
+        }
+        settings.open().map(Some)
     }
 
     /// Returns the settings of another database than the options name.
@@ -135,16 +171,23 @@ impl Database {
 
     /// Opens a database that must exist: a mistyped name would otherwise create an empty one.
     pub(crate) fn existing(&self) -> Result<Service> {
-        self.existing_settings()?.open()
+        match self.operated(self.app)? {
+            Some(service) => Ok(service),
+            None => self.existing_settings()?.open(),
+        }
     }
 
     /// Opens the service like `existing`, for the application with this id.
     pub(crate) fn existing_of(&self, id: i64) -> Result<Service> {
+        if let Some(service) = self.operated(Some(id))? {
+            return Ok(service);
+        }
         let key = key_of(&self.existing()?, id)?;
         self.existing_settings()?.api_key(key.expose()).open()
     }
 
     fn existing_settings(&self) -> Result<Settings> {
+        self.require_machine()?;
         self.require_stored()?;
         Ok(self.settings()?.must_exist(true))
     }
@@ -271,6 +314,24 @@ pub(crate) fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret
         invalid(parameter, format!("{} cannot be read: {error}", file.display()))
     })?;
     secret(parameter, opened)
+}
+
+/// Rejects a file with a secret that other users of this machine may read.
+fn check_private(parameter: &'static str, file: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let is_open =
+            std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o077 != 0);
+        if is_open {
+            let file = file.display();
+            return Err(invalid(
+                parameter,
+                format!("{file} can be read by others: chmod 600 {file}"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Reads a secret from a file, or without one from standard input, which keeps it out of process listings.

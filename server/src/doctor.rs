@@ -50,7 +50,9 @@ pub(crate) fn run(options: &Doctor) -> Result<ExitCode> {
         Ok(service) => findings.extend(service.operate(&CheckService {})?.findings),
         Err(error) => findings.push(Finding::of_error("database", &error)),
     }
-    findings.extend(of_machine(&options.database));
+    if options.database.service.is_none() {
+        findings.extend(of_machine(&options.database));
+    }
     if let (Some(certificate), Some(key)) = (&options.certificate, &options.key) {
         findings.push(of_certificate(certificate, key));
     }

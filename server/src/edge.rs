@@ -377,6 +377,9 @@ async fn handle(
     }
     let mut request = Request::from_parts(head, body);
     if let Some(client) = client {
+        if let Some(operators) = &edge.0.beside.operators {
+            return operators.handle(client, request, record, call).await;
+        }
         match edge.0.beside.handle(client, request, record).await {
             Ok(response) => return response,
             Err(others) => request = others,
@@ -419,7 +422,7 @@ async fn handle(
 }
 
 /// Reads a body, at most so many bytes, and keeps nothing of it.
-async fn discard(body: &mut Body, most: usize) {
+pub(crate) async fn discard(body: &mut Body, most: usize) {
     let mut length = 0;
     while let Some(Ok(frame)) = body.frame().await {
         length += frame.data_ref().map_or(0, Bytes::len);
@@ -429,7 +432,7 @@ async fn discard(body: &mut Body, most: usize) {
     }
 }
 
-fn response(reply: RawReply) -> Response {
+pub(crate) fn response(reply: RawReply) -> Response {
     let outcome = Outcome::of(&reply);
     let mut response = Response::new(Body::from(reply.body));
     response.extensions_mut().insert(outcome);

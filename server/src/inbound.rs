@@ -6,6 +6,7 @@ use crate::approver::Approver;
 use crate::bodies::{Bodies, BodyBuffer};
 use crate::gateway::Posted;
 use crate::journal::Journal;
+use crate::operators::Operators;
 use crate::places::Client;
 use crate::pool::{Lane, Pools, Unhandled};
 use crate::requests::{PANICKED, Record, admitted, failed};
@@ -23,8 +24,8 @@ use std::time::Duration;
 
 /// The most bytes of a receipt.
 pub(crate) const LONGEST: usize = 64 * 1024;
-/// The most bytes of a larger body that are read, so that the provider can finish sending and read the response.
-const DISCARD: usize = 8 * LONGEST;
+/// How many times as many bytes of a larger body are read, so that the sender can finish and read the response.
+const DISCARD: usize = 8;
 /// The time that a provider may take to send a body.
 const BODY_TIME: Duration = Duration::from_secs(15);
 
@@ -48,6 +49,8 @@ impl From<BodyError> for Unread {
 pub(crate) struct Beside {
     pub(crate) inbound: Option<Inbound>,
     pub(crate) approver: Option<Approver>,
+    /// Set on a listener for operators, on which there is nothing else.
+    pub(crate) operators: Option<Operators>,
 }
 
 impl Beside {
@@ -61,7 +64,13 @@ impl Beside {
         Ok(Beside {
             inbound: Inbound::of(routes, journal, pools),
             approver: Approver::of(source.engine().as_ref(), journal, pools)?,
+            operators: None,
         })
+    }
+
+    /// Returns the endpoint of a listener for operators.
+    pub(crate) fn for_operators(operators: Operators) -> Beside {
+        Beside { operators: Some(operators), ..Beside::default() }
     }
 
     /// Handles a request that is not a call. Returns the request if it is one for the calls.
@@ -218,7 +227,7 @@ async fn read_to_end(
         let frame = frame.map_err(|_| BodyError::Incomplete)?;
         let data: Bytes = frame.into_data().unwrap_or_default();
         length += data.len();
-        if length > DISCARD {
+        if length > DISCARD * most {
             break;
         }
         is_full = is_full || length <= most && !buffer.extend(&data);

@@ -1,12 +1,14 @@
 //! `seconder jobs`.
 
 use crate::arguments::Database;
-use crate::commands::{invalid, print, print_to_reader};
+use crate::commands::{print, print_to_reader};
 use crate::table::{is_read_by_people, print_json, table, utc_of_millis};
 use clap::{Args, Subcommand};
 use seconder::Result;
-use seconder::engine::operator::RunJobs;
-use seconder::engine::{Engine, JobEntry, JobFilter, JobKind, JobState, JobStatus};
+use seconder::engine::operator::{
+    CancelJob, CountJobs, ListJobs, Operation, ReplayJob, RunJobs, ShowJob,
+};
+use seconder::engine::{JobEntry, JobKind, JobState, JobStatus};
 use seconder_server::PublicUrl;
 
 /// The number of jobs that are read at once.
@@ -109,8 +111,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::List(options) => list(options),
         Command::Status { database, json } => status(&database, json),
         Command::Show(options) => show(&options),
-        Command::Replay(options) => manage(&options, Engine::replay_job),
-        Command::Cancel(options) => manage(&options, Engine::cancel_job),
+        Command::Replay(options) => manage(&options, |id| ReplayJob { id }),
+        Command::Cancel(options) => manage(&options, |id| CancelJob { id }),
         Command::Run { database, budget, public_url, json } => {
             run_due(&database, budget, public_url, json)
         }
@@ -119,22 +121,21 @@ pub(crate) fn run(command: Command) -> Result<()> {
 
 fn list(options: List) -> Result<()> {
     let service = options.database.existing()?;
-    let engine = service.require_engine()?;
-    let mut filter = JobFilter::default();
-    (filter.state, filter.kind, filter.route) = (options.state, options.kind, options.route);
-    let (mut left, mut after) = (options.limit, None);
+    let List { state, kind, route, .. } = options;
+    let mut page_of = ListJobs { state, kind, route, ..ListJobs::default() };
+    let mut left = options.limit;
     let mut shown = Shown::new(options.json);
     while left > 0 {
-        let most = u32::try_from(left).unwrap_or(PAGE).min(PAGE);
-        let page = engine.jobs(&filter, after.as_deref(), most)?;
+        page_of.most = Some(u32::try_from(left).unwrap_or(PAGE).min(PAGE));
+        let page = service.operate(&page_of)?;
         for entry in &page.entries {
             if !shown.add(entry)? {
                 return Ok(());
             }
         }
         left = left.saturating_sub(page.entries.len());
-        after = page.next;
-        if after.is_none() {
+        page_of.after = page.next;
+        if page_of.after.is_none() {
             break;
         }
     }
@@ -143,7 +144,7 @@ fn list(options: List) -> Result<()> {
 
 fn status(database: &Database, json: bool) -> Result<()> {
     let service = database.existing()?;
-    let statuses = service.require_engine()?.job_status()?;
+    let statuses = service.operate(&CountJobs {})?.counts;
     if json {
         let document = |status| serde_json::to_string(status).unwrap_or_default();
         return statuses.iter().try_for_each(|status| print(&document(status)));
@@ -158,14 +159,7 @@ fn status(database: &Database, json: bool) -> Result<()> {
 
 fn show(options: &One) -> Result<()> {
     let service = options.database.existing()?;
-    let Some(entry) = service.require_engine()?.job(&options.id)? else {
-        let reason = format!(
-            "{} is that of no job. It was sent, was cancelled or is long over: `seconder jobs list` \
-             shows those that there are",
-            options.id
-        );
-        return Err(invalid("id", reason));
-    };
+    let entry = service.operate(&ShowJob { id: options.id.clone() })?;
     if options.json {
         return print(&document(&entry));
     }
@@ -176,11 +170,14 @@ fn show(options: &One) -> Result<()> {
 }
 
 /// Replays or cancels jobs, and prints each.
-fn manage(options: &Several, manage: fn(&Engine, &str) -> Result<JobEntry>) -> Result<()> {
+fn manage<O: Operation<Reply = JobEntry>>(
+    options: &Several,
+    manage: impl Fn(String) -> O,
+) -> Result<()> {
     let (service, _attached) = options.database.existing_to_send(None)?;
-    let engine = service.require_engine()?;
     let mut shown = Shown::new(options.json);
-    let managed = options.ids.iter().try_for_each(|id| shown.add(&manage(engine, id)?).map(drop));
+    let mut one = |id: &String| shown.add(&service.operate(&manage(id.clone()))?).map(drop);
+    let managed = options.ids.iter().try_for_each(&mut one);
     shown.end()?;
     managed
 }

@@ -116,6 +116,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
 
 /// Returns the keyring that the options name, without a look at the database.
 fn ring(database: &Database) -> Result<Keyring> {
+    database.require_machine()?;
     match (database.ring_file(), database.path()) {
         (Some(file), _) => Ok(Keyring::at(file)),
         // It is next to the file itself, and not to a link.
@@ -127,7 +128,7 @@ fn ring(database: &Database) -> Result<Keyring> {
 }
 
 fn list(database: &Database, values: bool, json: bool) -> Result<()> {
-    let keys = match values {
+    let keys = match values || database.service.is_some() {
         true => database.existing()?.operate(&ListKeys { values })?.keys,
         false => ring(database)?.keys()?.iter().map(KeyEntry::from).collect(),
     };

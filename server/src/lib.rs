@@ -32,6 +32,7 @@ mod local;
 mod log;
 mod metrics;
 mod network;
+mod operators;
 mod places;
 mod pool;
 mod protocols;

@@ -21,6 +21,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub struct Listeners {
     pub(crate) tcp: Vec<TcpListener>,
+    pub(crate) operators: Vec<TcpListener>,
     pub(crate) tls: Option<Tls>,
     #[cfg(unix)]
     pub(crate) local: Vec<LocalSocket>,
@@ -54,6 +55,17 @@ impl Listeners {
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the address cannot be bound.
     pub fn https(self, addr: SocketAddr) -> Result<Listeners> {
         Ok(self.passed(bound("listen", addr)?))
+    }
+
+    /// Serves clients with the tokens of operators at this address, by HTTPS: see
+    /// [`Settings::operator_token`](seconder::Settings::operator_token). Port 0 selects a free port, which
+    /// [`Server::operator_addrs`](crate::Server::operator_addrs) returns.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the address cannot be bound.
+    pub fn operators(mut self, addr: SocketAddr) -> Result<Listeners> {
+        self.operators.push(bound("operator-listen", addr)?);
+        Ok(self)
     }
 
     /// Serves the metrics of [`Listeners::metrics`] at this address, for Prometheus, and the health of the service, for

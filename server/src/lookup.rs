@@ -6,6 +6,7 @@ use crate::given::{Given, check_number};
 use crate::table::Json;
 use clap::Subcommand;
 use seconder::engine::LineType;
+use seconder::engine::operator::{RemoveLookup, SetLookup, ShowLookup};
 use seconder::model::Secret;
 use seconder::{Error, Result, Stage};
 use seconder_server::{gateway, routes};
@@ -63,7 +64,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Set { database, file, settings, json } => {
             let settings = GIVEN.read(file, &settings)?;
-            database.existing()?.require_engine()?.set_lookup(&settings)?;
+            database.existing()?.operate(&SetLookup { settings: settings.clone() })?;
             let text = "the look-up of numbers is set; to try it: seconder lookup test +NUMBER";
             json.print(&json!({ "settings": GIVEN.shown(&settings) }), text)
         }
@@ -72,17 +73,16 @@ pub(crate) fn run(command: Command) -> Result<()> {
             json.print(&shown, &serde_json::to_string_pretty(&shown).unwrap_or_default())
         }
         Command::Remove { database, json } => {
-            match database.existing()?.require_engine()?.remove_lookup()? {
-                true => json.print(&json!({}), "the look-up of numbers is removed"),
-                false => Err(none()),
-            }
+            stored(&database)?;
+            database.existing()?.operate(&RemoveLookup {})?;
+            json.print(&json!({}), "the look-up of numbers is removed")
         }
         Command::Test { database, number, json } => test(&database, &number, json),
     }
 }
 
 fn stored(database: &Database) -> Result<Secret> {
-    database.existing()?.require_engine()?.lookup_settings()?.ok_or_else(none)
+    database.existing()?.operate(&ShowLookup {})?.settings.ok_or_else(none)
 }
 
 fn none() -> Error {
@@ -92,6 +92,7 @@ fn none() -> Error {
 
 fn test(database: &Database, number: &str, json: Json) -> Result<()> {
     check_number(number)?;
+    database.require_machine()?;
     let line = routes::try_lookup(&stored(database)?, number)?.map_err(|reason| {
         let message = format!("the number could not be looked up: {reason}");
         Error::Unavailable { stage: Stage::Delivery, message, reads: false }

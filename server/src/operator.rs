@@ -14,9 +14,8 @@ use serde_json::json;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Add an operator to the database, and print a token: this is the only time that it is shown, and the
-    /// database has only a hash of it. A program in front of the engine that asks it whose a token is lets the
-    /// operator do what the role allows, and the audit has the name with each change. `seconder serve` accepts
-    /// no such token yet.
+    /// database has only a hash of it. With the token, the operator does what the role allows from any machine
+    /// that reaches --operator-listen of `seconder serve`, and the audit has the name with each change.
     Add {
         #[command(flatten)]
         database: Database,
@@ -28,6 +27,10 @@ pub(crate) enum Command {
         /// admin, everything.
         #[arg(long)]
         role: Role,
+        /// Application that the token is for, by its id; repeat it for more. With it, the token is not for the service as
+        /// a whole: operators, keys, routes and jobs. By default it is for everything.
+        #[arg(long, value_name = "ID")]
+        only_app: Vec<i64>,
         /// After what time the token expires: a number and s, m, h or d, such as 90d; by default never.
         #[arg(long, value_name = "TIME", value_parser = seconds)]
         expires_in: Option<u64>,
@@ -72,8 +75,9 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Add { database, name, role, expires_in, json } => {
-            let add = AddOperator { name, role, expires_in };
+        Command::Add { database, name, role, only_app, expires_in, json } => {
+            let apps = Some(only_app).filter(|apps| !apps.is_empty());
+            let add = AddOperator { name, role, apps, expires_in };
             show(&database.existing()?.operate(&add)?, json)
         }
         Command::List { database, json } => {
@@ -110,8 +114,12 @@ fn list(operators: Vec<OperatorEntry>, json: bool) -> Result<()> {
             None => "never".to_owned(),
         };
         let used = entry.used.map_or_else(|| "never".to_owned(), utc);
-        vec![entry.name, entry.role.to_string(), utc(entry.created), used, expires]
+        let apps = entry.apps.map_or_else(
+            || "all".to_owned(),
+            |ids| ids.iter().map(i64::to_string).collect::<Vec<_>>().join(", "),
+        );
+        vec![entry.name, entry.role.to_string(), apps, utc(entry.created), used, expires]
     };
     let rows: Vec<_> = operators.into_iter().map(row).collect();
-    print(&table(&["NAME", "ROLE", "CREATED", "USED", "EXPIRES"], &rows))
+    print(&table(&["NAME", "ROLE", "APPLICATIONS", "CREATED", "USED", "EXPIRES"], &rows))
 }

@@ -6,9 +6,10 @@ use crate::given::{Given, check_number};
 use crate::table::{Json, table};
 use clap::{Subcommand, ValueEnum};
 use seconder::calls::Channel;
-use seconder::engine::{Engine, Outcome, StoredRoute};
+use seconder::engine::operator::{ListRoutes, RemoveRoute, SetRoute};
+use seconder::engine::{Outcome, StoredRoute};
 use seconder::model::Secret;
-use seconder::{Error, Result, Stage};
+use seconder::{Error, Result, Service, Stage};
 use seconder_server::PublicUrl;
 use seconder_server::gateway::{self, Field, Outgoing, Urls};
 use seconder_server::routes::{self, Routes};
@@ -138,16 +139,15 @@ pub(crate) fn run(command: Command) -> Result<()> {
 
 fn set(database: &Database, name: &str, mut settings: Secret, json: Json) -> Result<()> {
     let service = database.existing()?;
-    let engine = service.require_engine()?;
     if routes::takes_receipts(settings.expose()) && secret_in(&settings).is_none() {
         // The one that the provider may know already, or a new one.
-        let secret = match receipt_secret(engine, name)? {
+        let secret = match receipt_secret(&stored(&service)?, name) {
             Some(secret) => secret,
-            None => engine.random_secret()?,
+            None => new_secret()?,
         };
         settings = with_secret(&settings, &secret);
     }
-    engine.set_route(name, &settings)?;
+    service.operate(&SetRoute { name: name.to_owned(), settings: settings.clone() })?;
     let text = format!("route {name} is set; to try it: seconder route test {name} +NUMBER");
     json.print(&json!({ "name": name, "settings": GIVEN.shown(&settings) }), &text)
 }
@@ -172,10 +172,21 @@ fn with_secret(settings: &Secret, secret: &Secret) -> Secret {
     Secret::new(Value::Object(settings).to_string())
 }
 
-fn receipt_secret(engine: &Engine, name: &str) -> Result<Option<Secret>> {
-    let routes = engine.routes()?;
+/// Returns a secret of 256 random bits.
+fn new_secret() -> Result<Secret> {
+    let bytes: [u8; 32] = ring::rand::generate(&ring::rand::SystemRandom::new())
+        .map_err(|_| Error::Internal { message: "the system has no random numbers".to_owned() })?
+        .expose();
+    Ok(Secret::new(bytes.map(|byte| format!("{byte:02x}")).concat()))
+}
+
+fn stored(service: &Service) -> Result<Vec<StoredRoute>> {
+    Ok(service.operate(&ListRoutes {})?.routes)
+}
+
+fn receipt_secret(routes: &[StoredRoute], name: &str) -> Option<Secret> {
     let route = routes.iter().find(|route| route.name == name);
-    Ok(route.and_then(|route| secret_in(route.settings.as_ref()?)))
+    route.and_then(|route| secret_in(route.settings.as_ref()?))
 }
 
 fn receipts(
@@ -185,11 +196,11 @@ fn receipts(
     json: Json,
 ) -> Result<()> {
     let service = database.existing()?;
-    let engine = service.require_engine()?;
-    if !engine.routes()?.iter().any(|route| route.name == name && route.settings.is_some()) {
+    let routes = stored(&service)?;
+    if !routes.iter().any(|route| route.name == name && route.settings.is_some()) {
         return Err(no_route(name));
     }
-    let Some(secret) = receipt_secret(engine, name)? else {
+    let Some(secret) = receipt_secret(&routes, name) else {
         let reason = format!("{name} is a route whose provider reports nothing over HTTPS");
         return Err(invalid("NAME", reason));
     };
@@ -213,7 +224,7 @@ const COLUMNS: [&str; 5] = ["gateway", "priority", "weight", "channels", "countr
 
 fn list(database: &Database, json: bool) -> Result<()> {
     let service = database.existing()?;
-    let stored = service.require_engine()?.routes()?;
+    let stored = stored(&service)?;
     let mut routes: Vec<_> =
         stored.iter().filter_map(|route| Some((route.name.clone(), shown(route)?))).collect();
     let priority = |settings: &Map<String, Value>| {
@@ -257,7 +268,7 @@ fn list(database: &Database, json: bool) -> Result<()> {
 
 fn show(database: &Database, name: &str, json: Json) -> Result<()> {
     let service = database.existing()?;
-    let routes = service.require_engine()?.routes()?;
+    let routes = stored(&service)?;
     let route = routes.iter().find(|route| route.name == name).ok_or_else(|| no_route(name))?;
     if let Some(why) = &route.unreadable {
         return Err(invalid("NAME", format!("is that of a route that cannot be read: {why}")));
@@ -267,10 +278,12 @@ fn show(database: &Database, name: &str, json: Json) -> Result<()> {
 }
 
 fn remove(database: &Database, name: &str, json: Json) -> Result<()> {
-    match database.existing()?.require_engine()?.remove_route(name)? {
-        true => json.print(&json!({ "name": name }), &format!("route {name} is removed")),
-        false => Err(no_route(name)),
+    let service = database.existing()?;
+    if !stored(&service)?.iter().any(|route| route.name == name) {
+        return Err(no_route(name));
     }
+    service.operate(&RemoveRoute { name: name.to_owned() })?;
+    json.print(&json!({ "name": name }), &format!("route {name} is removed"))
 }
 
 fn no_route(name: &str) -> Error {
@@ -286,6 +299,7 @@ fn test(
     public_url: Option<PublicUrl>,
 ) -> Result<Option<String>> {
     check_number(number)?;
+    database.require_machine()?;
     let service = database.existing()?;
     let engine = service.require_engine()?;
     let routes = Routes::new(|_: &_| Ok(()), Arc::new(crate::log), public_url);

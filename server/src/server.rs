@@ -1,17 +1,16 @@
 //! The server: start, time limits and graceful shutdown.
 
+mod opening;
+
 use crate::calls::Calls;
 use crate::certificate::Certificate;
 use crate::forwarding::Forward;
-use crate::inbound::Beside;
 use crate::journal::Journal;
 use crate::listeners::Listeners;
 #[cfg(unix)]
-use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
-use crate::metrics::{Metrics, listen};
-use crate::network::{self, Clients, NetworkAcceptor};
+use crate::local::SocketFile;
+use crate::network::{self, Clients};
 use crate::pool::Pools;
-use crate::protocols::{http1, http1_and_2};
 use crate::pulse::Pulse;
 use crate::signals::Signals;
 use crate::source::Source;
@@ -43,13 +42,14 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The most threads that read requests and write responses, however many processors there are.
 const MOST_WORKERS: usize = 16;
 /// The most threads for work that may block besides calls: look-ups in the user database, for the names of local peers,
-/// 32 of them at once; requests of monitors; certificates; housekeeping.
+/// 32 of them at once; operations of operators; requests of monitors; certificates; housekeeping.
 const MOST_BLOCKING: usize = 80;
 
 /// A server in front of an engine or a remote service, on separate threads. It stops when it is
 /// dropped.
 pub struct Server {
     addrs: Vec<SocketAddr>,
+    operator_addrs: Vec<SocketAddr>,
     certificate: Option<Arc<Certificate>>,
     certificate_pem: String,
     tcp: Handle<SocketAddr>,
@@ -129,43 +129,28 @@ impl Server {
         let has_local = !listeners.local.is_empty();
         #[cfg(not(unix))]
         let has_local = false;
-        if listeners.tcp.is_empty() && !has_local {
+        if listeners.tcp.is_empty() && listeners.operators.is_empty() && !has_local {
             return Err(invalid("listen", "there is nothing to listen on"));
         }
         let journal = Arc::new(listeners.journal());
-        let (certificate, certificate_pem) = match listeners.tcp.is_empty() {
-            false => Certificate::required(listeners.tls, &journal)?,
-            true => (None, String::new()),
+        let has_network = !listeners.tcp.is_empty() || !listeners.operators.is_empty();
+        let (certificate, certificate_pem) = match has_network {
+            true => Certificate::required(listeners.tls, &journal)?,
+            false => (None, String::new()),
         };
         let addrs = addresses(&listeners.tcp)?;
+        let operator_addrs = addresses(&listeners.operators)?;
         let runtime = runtime().map_err(|_| internal("threads could not be started"))?;
         let pools = Pools::new(source.waits_for_others());
-        let (tcp, calls) = (Handle::new(), (Calls::default(), pools));
-        let mut accepting = Vec::new();
+        let calls = (Calls::default(), pools);
         let write_limit = listeners.write_limit.unwrap_or(WRITE);
-        if let Some(certificate) = &certificate {
-            runtime.spawn(Arc::clone(certificate).watch());
-            let places = network::places(has_local, &journal);
-            let clients = Clients::new(places, listeners.proxies);
-            if let Some(metrics) = &listeners.metrics {
-                metrics.watch_keys(&clients.wrong_keys);
-            }
-            let beside = Beside::of(&source, listeners.routes.as_ref(), &journal, &calls.1)?;
-            for listener in listeners.tcp {
-                let source = (source.clone(), beside.clone());
-                let (journal, clients) = (Arc::clone(&journal), clients.clone());
-                let (calls, config) = (calls.clone(), certificate.config());
-                let acceptor =
-                    NetworkAcceptor::new(source, journal, calls, config, clients, write_limit);
-                accepting.push(runtime.spawn(serve(listener, acceptor, tcp.clone())));
-            }
-        }
         let mut server = Server {
             addrs,
+            operator_addrs,
             certificate,
             certificate_pem,
-            tcp,
-            accepting,
+            tcp: Handle::new(),
+            accepting: Vec::new(),
             monitors: Handle::new(),
             monitors_addr: None,
             calls,
@@ -179,6 +164,15 @@ impl Server {
             #[cfg(feature = "otlp")]
             traces: listeners.traces,
         };
+        if has_network {
+            server.open_network(
+                &source,
+                (listeners.tcp, listeners.operators),
+                Clients::new(network::places(has_local, &journal), listeners.proxies),
+                (listeners.routes.as_ref(), listeners.metrics.as_ref()),
+                (&journal, write_limit),
+            )?;
+        }
         if let Some(metrics) = &listeners.metrics {
             metrics.watch_pools(&server.calls.1);
             metrics.watch_requests(journal.requests());
@@ -194,60 +188,6 @@ impl Server {
         Ok(server)
     }
 
-    /// Serves the monitors of the service.
-    fn open_monitors(
-        &mut self,
-        listener: TcpListener,
-        metrics: Metrics,
-        write_limit: Duration,
-    ) -> std::io::Result<()> {
-        let Some(runtime) = &self.runtime else { return Ok(()) };
-        if let Some(certificate) = &self.certificate {
-            metrics.watch(certificate);
-        }
-        listener.set_nonblocking(true)?;
-        self.monitors_addr = Some(listener.local_addr()?);
-        runtime.spawn(listen(listener, metrics, write_limit, self.monitors.clone()));
-        Ok(())
-    }
-
-    /// Serves the local sockets.
-    #[cfg(unix)]
-    fn open_local(
-        mut self,
-        source: &Source,
-        sockets: Vec<LocalSocket>,
-        journal: &Arc<Journal>,
-        write_limit: Duration,
-    ) -> Result<Server> {
-        let Some(runtime) = &self.runtime else { return Ok(self) };
-        // One set of limits: the sockets share what they protect.
-        let (slots, mut files) = (Arc::new(Slots::default()), Vec::new());
-        for socket in sockets {
-            let unusable = |_| invalid("unix", "the socket cannot be used");
-            socket.listener.set_nonblocking(true).map_err(unusable)?;
-            files.extend(socket.file);
-            let (slots, journal) = (Arc::clone(&slots), Arc::clone(journal));
-            let rules = socket.rules;
-            let acceptor = PeerAcceptor::new(
-                source.clone(),
-                rules,
-                slots,
-                journal,
-                self.calls.clone(),
-                write_limit,
-            );
-            let accepting = serve_local(socket.listener, acceptor, self.local.clone());
-            self.accepting.push(runtime.spawn(accepting));
-        }
-        self.files = Arc::new(files);
-        if !self.files.is_empty() {
-            let watching = watch(Arc::clone(&self.files), Arc::clone(journal));
-            self.watching = Some(runtime.spawn(watching));
-        }
-        Ok(self)
-    }
-
     /// Returns the address that the server listens on with HTTPS, the first if there are several;
     /// without any, 0.0.0.0:0.
     pub fn addr(&self) -> SocketAddr {
@@ -257,6 +197,11 @@ impl Server {
     /// Returns all addresses that the server listens on with HTTPS.
     pub fn addrs(&self) -> &[SocketAddr] {
         &self.addrs
+    }
+
+    /// Returns the addresses for operators.
+    pub fn operator_addrs(&self) -> &[SocketAddr] {
+        &self.operator_addrs
     }
 
     /// Returns the address for monitors, if there is one.
@@ -407,45 +352,4 @@ async fn housekeep(source: Source, journal: Arc<Journal>) {
         }
         reported = failed;
     }
-}
-
-/// Reports a socket that clients no longer reach, because its file was removed or replaced.
-#[cfg(unix)]
-async fn watch(files: Arc<Vec<SocketFile>>, journal: Arc<Journal>) {
-    let mut ticks = tokio::time::interval(HOUSEKEEPING);
-    let mut lost = vec![false; files.len()];
-    loop {
-        ticks.tick().await;
-        for (file, lost) in files.iter().zip(&mut lost) {
-            let was_lost = std::mem::replace(lost, !file.is_ours());
-            if *lost && !was_lost {
-                let path = file.path().display();
-                journal.note(&format!(
-                    "warning: {path} was removed or replaced, so nobody reaches this server by it: \
-                     restart it"
-                ));
-            }
-        }
-    }
-}
-
-async fn serve(
-    listener: TcpListener,
-    acceptor: NetworkAcceptor,
-    handle: Handle<SocketAddr>,
-) -> std::io::Result<()> {
-    let server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
-    // The acceptor makes the service of each connection.
-    http1_and_2(server).serve(axum::Router::new().into_make_service()).await
-}
-
-#[cfg(unix)]
-async fn serve_local(
-    listener: std::os::unix::net::UnixListener,
-    acceptor: PeerAcceptor,
-    handle: Handle<LocalAddr>,
-) -> std::io::Result<()> {
-    let server = axum_server::from_unix(listener)?.acceptor(acceptor).handle(handle);
-    // As above.
-    http1(server).serve(axum::Router::new().into_make_service()).await
 }

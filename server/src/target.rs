@@ -16,7 +16,12 @@ pub(crate) struct Target {
     database: Database,
     /// Service to ask instead of a database: unix:/run/seconder/seconder.sock, or https: with
     /// --api-key-file.
-    #[arg(id = "service", long = "url", value_name = "URL", conflicts_with = "url")]
+    #[arg(
+        id = "service",
+        long = "url",
+        value_name = "URL",
+        conflicts_with_all = ["url", "operated"]
+    )]
     service: Option<String>,
     /// PEM file with the authorities to trust instead of the system's, for an https: URL.
     #[arg(long, value_name = "FILE", requires = "service")]
@@ -41,8 +46,11 @@ pub(crate) struct LocalTarget {
         long = "url",
         value_name = "URL",
         default_value = SOCKET,
-        default_value_if("url", ArgPredicate::IsPresent, None),
-        conflicts_with = "url"
+        default_value_ifs([
+            ("url", ArgPredicate::IsPresent, None::<&str>),
+            ("operated", ArgPredicate::IsPresent, None),
+        ]),
+        conflicts_with_all = ["url", "operated"]
     )]
     service: Option<String>,
     #[command(flatten)]

@@ -113,7 +113,7 @@ fn operators_are_added_with_a_token_that_is_shown_once_listed_and_removed() {
     let columns =
         |line: &str| line.split("  ").map(str::trim).filter(|column| !column.is_empty()).count();
     assert!(list.starts_with("NAME  ROLE "), "{list}");
-    assert!(list.lines().all(|line| columns(line) == 5) && list.lines().count() == 3, "{list}");
+    assert!(list.lines().all(|line| columns(line) == 6) && list.lines().count() == 3, "{list}");
     let listed = objects(folder, &["operator", "list"]);
     assert_eq!((&listed[0]["name"], &listed[0]["expires"]), (&"ada".into(), &Value::Null));
     assert_eq!(listed[1]["expires"], added["expires"]);

@@ -47,7 +47,7 @@ fn a_wrong_secret_is_answered_as_any_path_that_does_not_exist() {
     assert_eq!(nowhere.0, 404);
     let secret = url.rsplit('/').next().unwrap();
     for wrong in [
-        format!("/receipts/main/{}", secret.to_lowercase()),
+        format!("/receipts/main/{}", secret.to_uppercase()),
         format!("/receipts/main/{}", &secret[1..]),
         format!("/receipts/main/{secret}x"),
         format!("/receipts/main/{secret}/"),

@@ -55,6 +55,7 @@ mod log;
 mod lookups;
 mod metrics;
 mod moving;
+mod operators;
 mod overload;
 mod pam;
 mod program;

@@ -24,7 +24,7 @@ const OWN_NOT_FOUND: [&str; 4] =
 /// success. `must_say` requires the field `success`; without it, the reply's other fields show the
 /// success.
 pub(super) fn success(reply: Reply, must_say: bool) -> Result<Map<String, Value>> {
-    let Value::Object(fields) = &reply.body else { return Err(read(reply)) };
+    let Value::Object(fields) = &reply.body else { return Err(error_of(reply)) };
     let success = fields.get("success").and_then(scalar);
     let yes = match success.as_deref() {
         Some(flag) => flag.eq_ignore_ascii_case("true") || flag == "1",
@@ -36,7 +36,7 @@ pub(super) fn success(reply: Reply, must_say: bool) -> Result<Map<String, Value>
         (200, _) if success.is_none() && !fails => {
             Err(Error::invalid_response("the field `success` is missing"))
         }
-        (_, body) => Err(read(Reply { body, ..reply })),
+        (_, body) => Err(error_of(Reply { body, ..reply })),
     }
 }
 
@@ -58,7 +58,7 @@ fn limit(reply: &Reply) -> Option<String> {
 }
 
 /// Converts a reply to the error that it reports.
-pub(super) fn read(reply: Reply) -> Error {
+pub(crate) fn error_of(reply: Reply) -> Error {
     let Value::Object(body) = &reply.body else {
         return Error::invalid_response(format!(
             "status {}, and the body is not an object",

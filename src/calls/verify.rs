@@ -201,7 +201,7 @@ impl Call for Verify {
 
     /// Decides whether a reply lets a user in; nothing else does.
     fn read(reply: Reply) -> Result<Verification> {
-        let Value::Object(body) = &reply.body else { return Err(failure::read(reply)) };
+        let Value::Object(body) = &reply.body else { return Err(failure::error_of(reply)) };
         let text = |field: &str| body.get(field).and_then(Value::as_str);
         let success = body.get("success").and_then(scalar);
         let code = failure::code(&reply);
@@ -228,7 +228,7 @@ impl Call for Verify {
             {
                 (Verdict::Wrong, false)
             }
-            _ => return Err(failure::read(reply)),
+            _ => return Err(failure::error_of(reply)),
         };
         let error_code = code.filter(|_| verdict == Verdict::Wrong);
         let message = text("message").map(str::to_owned);

@@ -11,12 +11,14 @@ use std::ffi::c_char;
 #[cfg(feature = "engine")]
 use zeroize::Zeroizing;
 
-/// Carries out an operation of an operator, with an engine in this process.
+/// Carries out an operation of an operator, with an engine in this process, or on a service that was
+/// opened with `operator_token`.
 ///
 /// `operation` is its name, such as "jobs.list", and `parameters` a JSON object; NULL for none. Free
 /// `out`, the reply as a JSON object, with seconder_text_free(). A name that no operation has, and one
 /// that none of its parameters has, is SECONDER_INVALID_ARGUMENT, with an error that lists those that
-/// there are. So is a service that is a remote one. Other statuses are as described at the top of the
+/// there are. So is a remote service that was opened without a token. A token that is not accepted is
+/// SECONDER_REJECTED with status 401, and one that does not permit it with 403. Other statuses are as described at the top of the
 /// header.
 #[unsafe(no_mangle)]
 #[must_use]

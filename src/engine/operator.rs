@@ -51,7 +51,7 @@ pub use users::{
 
 use super::Engine;
 use crate::error::Rejection;
-use crate::wire::{loose, wipe};
+use crate::wire::{loose, scalar, wipe};
 use crate::{Error, Result};
 use Role::{Admin, Read, Support};
 use serde::de::DeserializeOwned;
@@ -112,59 +112,68 @@ pub(crate) struct Named {
     pub(crate) name: &'static str,
     /// The role that an operator with a token needs to carry it out.
     role: Role,
+    /// Set if it is about the whole service, so that a token for some applications does not permit it.
+    of_service: bool,
     parameters: &'static [&'static str],
     carry_out: fn(&Engine, Map<String, Value>) -> Result<Value>,
 }
 
+/// An operation on an application.
 const fn named<O: Operation>(role: Role) -> Named {
-    Named { name: O::NAME, role, parameters: O::PARAMETERS, carry_out: read_and_carry_out::<O> }
+    let (name, parameters) = (O::NAME, O::PARAMETERS);
+    Named { name, role, of_service: false, parameters, carry_out: read_and_carry_out::<O> }
+}
+
+/// An operation on the whole service.
+const fn of_service<O: Operation>(role: Role) -> Named {
+    Named { of_service: true, ..named::<O>(role) }
 }
 
 /// All operations, each with the least role that may carry it out. An operation that shows a credential
 /// requires the role that can change it.
 const ALL: &[Named] = &[
-    named::<ListApps>(Read),
+    of_service::<ListApps>(Read),
     named::<ShowApp>(Read),
-    named::<CreateApp>(Admin),
+    of_service::<CreateApp>(Admin),
     named::<SetApp>(Admin),
     named::<ShowAppKey>(Admin),
     named::<RotateAppKey>(Admin),
     named::<EndOverlap>(Admin),
-    named::<DeleteApp>(Admin),
+    of_service::<DeleteApp>(Admin),
     named::<ListApprovals>(Read),
     named::<CancelApproval>(Support),
     named::<ShowEvidence>(Read),
     named::<ListAudit>(Read),
-    named::<Backup>(Admin),
-    named::<Maintain>(Admin),
-    named::<CheckService>(Read),
+    of_service::<Backup>(Admin),
+    of_service::<Maintain>(Admin),
+    of_service::<CheckService>(Read),
     named::<ForwardStatus>(Read),
     named::<ReturnUser>(Admin),
     named::<TakeUser>(Admin),
-    named::<ListJobs>(Read),
-    named::<ShowJob>(Read),
-    named::<CountJobs>(Read),
-    named::<ReplayJob>(Support),
-    named::<CancelJob>(Support),
-    named::<RunJobs>(Support),
-    named::<ListKeys>(Read),
-    named::<RotateKey>(Admin),
-    named::<AddKey>(Admin),
-    named::<UseKey>(Admin),
-    named::<Reseal>(Admin),
-    named::<RemoveKey>(Admin),
+    of_service::<ListJobs>(Read),
+    of_service::<ShowJob>(Read),
+    of_service::<CountJobs>(Read),
+    of_service::<ReplayJob>(Support),
+    of_service::<CancelJob>(Support),
+    of_service::<RunJobs>(Support),
+    of_service::<ListKeys>(Read),
+    of_service::<RotateKey>(Admin),
+    of_service::<AddKey>(Admin),
+    of_service::<UseKey>(Admin),
+    of_service::<Reseal>(Admin),
+    of_service::<RemoveKey>(Admin),
     named::<ShowLimits>(Read),
     named::<SetLimits>(Admin),
-    named::<ShowLookup>(Admin),
-    named::<SetLookup>(Admin),
-    named::<RemoveLookup>(Admin),
-    named::<ListOperators>(Read),
-    named::<AddOperator>(Admin),
-    named::<RotateOperatorToken>(Admin),
-    named::<RemoveOperator>(Admin),
-    named::<ListRoutes>(Admin),
-    named::<SetRoute>(Admin),
-    named::<RemoveRoute>(Admin),
+    of_service::<ShowLookup>(Admin),
+    of_service::<SetLookup>(Admin),
+    of_service::<RemoveLookup>(Admin),
+    of_service::<ListOperators>(Read),
+    of_service::<AddOperator>(Admin),
+    of_service::<RotateOperatorToken>(Admin),
+    of_service::<RemoveOperator>(Admin),
+    of_service::<ListRoutes>(Admin),
+    of_service::<SetRoute>(Admin),
+    of_service::<RemoveRoute>(Admin),
     named::<ListUsers>(Read),
     named::<ShowUser>(Read),
     named::<ListDevices>(Read),
@@ -200,25 +209,55 @@ impl Named {
         })
     }
 
-    /// Checks that operators with this role may carry it out.
+    /// Checks that an operator may carry it out.
     ///
     /// # Errors
     /// That they may not.
-    fn permit(&self, role: Role) -> Result<()> {
-        if role >= self.role {
-            return Ok(());
+    fn permit(&self, operator: &Operator) -> Result<()> {
+        operator.require(self.role, self.name)?;
+        match operator.apps() {
+            Some(apps) if self.of_service => {
+                let message = format!(
+                    "The token is for {} only: {} is about the whole service.",
+                    session::named(apps),
+                    self.name
+                );
+                Err(rejected(403, message))
+            }
+            _ => Ok(()),
         }
-        let message =
-            format!("The role {role} does not include {}, which needs {}.", self.name, self.role);
-        Err(rejected(403, message))
     }
 
-    /// Carries it out with these parameters. One that is null counts as absent.
-    pub(crate) fn carry_out(
+    /// Returns the application that the parameters name, and leaves those that the operation has.
+    fn app(&self, parameters: &mut Map<String, Value>) -> Result<Option<i64>> {
+        let named = match self.parameters.contains(&APP) {
+            true => parameters.get(APP).cloned(),
+            false => parameters.shift_remove(APP),
+        };
+        let read = |id: Value| {
+            let id = scalar(&id).and_then(|id| id.parse().ok());
+            id.ok_or_else(|| Error::invalid_argument(APP, "must be the id of an application"))
+        };
+        named.filter(|id| !id.is_null()).map(read).transpose()
+    }
+
+    /// Carries it out with these parameters, on the application that `app_id` names, or else that of the engine. A
+    /// parameter that is null counts as absent.
+    pub(crate) fn carry_out_on(
         &self,
         engine: &Engine,
         mut parameters: Map<String, Value>,
     ) -> Result<Value> {
+        match self.app(&mut parameters)? {
+            Some(id) if !self.parameters.contains(&APP) => {
+                self.carry_out(&engine.on(id)?, parameters)
+            }
+            _ => self.carry_out(engine, parameters),
+        }
+    }
+
+    /// Carries it out with these parameters. One that is null counts as absent.
+    fn carry_out(&self, engine: &Engine, mut parameters: Map<String, Value>) -> Result<Value> {
         parameters.retain(|_, value| !value.is_null());
         let unknown = parameters.keys().find(|key| !self.parameters.contains(&key.as_str()));
         let unknown = unknown.map(|key| {
@@ -252,6 +291,8 @@ fn read_and_carry_out<O: Operation>(
     serde_json::to_value(&reply).map_err(|error| Error::Internal { message: error.to_string() })
 }
 
+/// The parameter of every operation that names the application that it is about.
+pub(crate) const APP: &str = "app_id";
 /// The default maximum number of entries in a page.
 const MOST: u32 = 100;
 

@@ -85,14 +85,6 @@ impl Engine {
         // Most missing ones are guesses, which must not delay writers.
         self.look(move |view| documents::take(view, &token_hash, &route, now))
     }
-
-    /// Draws a new secret of 43 letters, digits, `-` and `_`, which cannot be guessed.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] if the system's source of randomness fails.
-    pub fn random_secret(&self) -> Result<Secret> {
-        clock::secret(self.random())
-    }
 }
 
 fn hash(token: &str) -> Vec<u8> {

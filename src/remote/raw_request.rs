@@ -2,6 +2,8 @@
 
 use super::headers::is_name;
 use crate::model::Secret;
+#[cfg(feature = "https")]
+use crate::wire::OPERATOR_APP;
 use crate::{Error, Result};
 use zeroize::Zeroizing;
 
@@ -35,6 +37,17 @@ impl RawRequest {
 
     pub(super) fn secret(self, name: &str, value: &Secret) -> Result<RawRequest> {
         self.header(name, value.expose())
+    }
+
+    /// Adds the token of an operator (RFC 6750), and the application that the request is about.
+    #[cfg(feature = "https")]
+    pub(super) fn operator(self, token: &Secret, app: Option<i64>) -> Result<RawRequest> {
+        let value = Zeroizing::new(["Bearer ", token.expose()].concat());
+        let request = self.header("authorization", &value)?;
+        match app {
+            Some(app) => request.header(OPERATOR_APP, &app.to_string()),
+            None => Ok(request),
+        }
     }
 
     /// Completes the request, without a body or with one of this media type.

@@ -1,11 +1,11 @@
 //! Removes the secrets of a call from the errors about it. Services repeat parts of a request when
 //! they reject it, and errors end up in logs.
 
+use super::Credential;
 use crate::Error;
 use crate::error::Rejection;
 use crate::in_order::in_order;
-use crate::model::ApiKey;
-use crate::wire::{Request, form, scalar, wipe};
+use crate::wire::{Request, form, is_operation, scalar, wipe};
 use serde_json::Value;
 use std::cmp::Reverse;
 use zeroize::{Zeroize, Zeroizing};
@@ -21,14 +21,25 @@ const LONGER: usize = 6;
 pub(super) struct Redactor(Vec<Zeroizing<String>>);
 
 impl Redactor {
-    pub(super) fn new(request: &Request, api_key: Option<&ApiKey>) -> Redactor {
+    pub(super) fn new(request: &Request, credential: &Credential) -> Redactor {
+        let credential = match credential {
+            #[cfg(feature = "unix")]
+            Credential::Process => None,
+            Credential::Key(key) => Some(key.expose()),
+            #[cfg(feature = "https")]
+            Credential::Operator(token, _) => Some(token.expose()),
+        };
+        if is_operation(&request.path) {
+            // The parameters of an operation are repeated to the operator, as they are on the machine of the service.
+            return Redactor(credential.map(|key| key.to_owned().into()).into_iter().collect());
+        }
         let in_path = request.path.split('/').map(str::to_owned);
         let in_params = request.params.values().filter_map(scalar);
         let words = in_path.chain(in_params).map(Zeroizing::new).filter(|word| is_code(word));
         // A token of a browser has letters too.
         let token = request.params.get("token").and_then(scalar).map(Zeroizing::new);
         let words = words.chain(token.filter(|token| token.len() >= LONGER));
-        let key = api_key.map(|key| [key.expose().to_owned(), form::escape(key.expose())]);
+        let key = credential.map(|key| [key.to_owned(), form::escape(key)]);
         let key = key.into_iter().flatten().map(Zeroizing::new);
         Redactor(in_order(words.chain(key), |word| Reverse(word.len())))
     }
@@ -131,7 +142,8 @@ mod tests {
         let request = request(&call, Format::Json, Generation::Current);
         let mut body = json!({"message": "no 7654321 with the-key", "error_code": "60020",
             "errors": {"message": ["7654321"], "token": "is invalid"}, "token": "is invalid"});
-        Redactor::new(&request, Some(&"the-key".parse().unwrap())).redact_value(&mut body);
+        Redactor::new(&request, &Credential::Key("the-key".parse().unwrap()))
+            .redact_value(&mut body);
         let wanted = json!({"message": "no [redacted] with [redacted]", "error_code": "60020",
             "errors": {"message": ["[redacted]"], "token": "is invalid"}, "token": "is invalid"});
         assert_eq!(body, wanted);
@@ -142,7 +154,7 @@ mod tests {
         let call = Verify::new(60020.try_into().unwrap(), "7654321".parse().unwrap());
         let request = request(&call, Format::Json, Generation::Older);
         // The user's number is a part of the key.
-        let words = Redactor::new(&request, Some(&"key+600200".parse().unwrap()));
+        let words = Redactor::new(&request, &Credential::Key("key+600200".parse().unwrap()));
         let fields = [("7654321", "key+600200"), ("errors", "60020")];
         let rejection = |code: &str| {
             Error::Rejected(Box::new(Rejection {

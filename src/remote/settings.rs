@@ -18,6 +18,11 @@ pub(crate) struct RemoteSettings {
     pub(crate) timeout: Duration,
     pub(crate) repeats: Repeats,
     #[cfg(feature = "https")]
+    pub(crate) operator_token: Option<Secret>,
+    /// The application that operations are about, by its id.
+    #[cfg(feature = "https")]
+    pub(crate) operator_app: Option<i64>,
+    #[cfg(feature = "https")]
     pub(crate) ca_file: Option<PathBuf>,
     #[cfg(feature = "https")]
     pub(crate) pins: Vec<String>,
@@ -49,6 +54,10 @@ impl Default for RemoteSettings {
             api_key: None,
             timeout: Duration::from_secs(10),
             repeats: Repeats::default(),
+            #[cfg(feature = "https")]
+            operator_token: None,
+            #[cfg(feature = "https")]
+            operator_app: None,
             #[cfg(feature = "https")]
             ca_file: None,
             #[cfg(feature = "https")]

@@ -289,6 +289,15 @@ macro_rules! setters {
 open_options!(setters);
 
 impl Settings {
+    /// Sets the application that operations are about unless they name another one, by its id, with
+    /// [`Settings::operator_token`]. Default: the one for which the service was started.
+    #[cfg(all(feature = "engine", feature = "https"))]
+    pub fn operator_app(mut self, id: i64) -> Settings {
+        self.remote.operator_app = Some(id);
+        // With a URL that has no operators, it would have no effect either.
+        self.note("operator_token")
+    }
+
     /// Sets an option of opening or a setting of the application by its name in Python, such as `ca_file` or
     /// `offline_days`, to a value that is written as text: `yes` or `no`, a number, a number of seconds that may
     /// have a fraction, one of the names that the description has, or values of a list with spaces between them.

@@ -31,7 +31,8 @@ class Admin(AdminCalls):
 
     def operate(self, operation: str, /, **parameters: typing.Any) -> dict[str, typing.Any]:
         """Carries out an operation of an operator, such as ``jobs.list``, ``route.set`` or
-        ``limits.set``. Only an engine in this process supports it.
+        ``limits.set``: with an engine in this process, or on a service that was opened with
+        ``operator_token``.
 
         The operations, with their parameters and replies, are listed in docs/administration.md.
 
@@ -44,7 +45,9 @@ class Admin(AdminCalls):
 
         Raises:
             InvalidArgument: No operation has that name, or no parameter of it has such a name or
-                value: the message lists those that there are. Or the service is a remote one.
+                value: the message lists those that there are. Or the service is a remote one that
+                was opened without a token.
+            Rejected: The token is not accepted (status 401), or does not permit it (403).
             StorageError: The database cannot be read or written.
 
         Example:

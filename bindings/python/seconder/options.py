@@ -24,6 +24,9 @@ class ClientOptions(Value):
     They are checked when a service is opened.
 
     Args:
+        operator_token: Network: the token of an operator, in place of an API key. The URL is then
+            the address at which the service listens for operators, and the role of the operator
+            decides which operations and calls are permitted.
         repeats: The calls that are retried if the service asks to wait and the wait fits into the
             time limit. Default: those that change nothing.
         ca_file: Network: a PEM file of certificates to trust instead of the system's. These are of
@@ -66,6 +69,7 @@ class ClientOptions(Value):
         'all'
     """
 
+    operator_token: str | None = field(default=None, secret=True, kw_only=True)
     repeats: Repeats | typing.Literal["none", "questions", "all"] | None = field(
         default=None, kw_only=True
     )

@@ -10,6 +10,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 pub(crate) fn backup(database: &Database, to: &Path, json: Json) -> Result<()> {
+    database.require_machine()?;
     let service = database.existing()?;
     let mut shown = Progress::default();
     service.require_engine()?.backup(to, |copied, all| shown.show(copied, all))?;
@@ -18,6 +19,7 @@ pub(crate) fn backup(database: &Database, to: &Path, json: Json) -> Result<()> {
 }
 
 pub(crate) fn restore(database: &Database, replace: bool, copy: &Path, json: Json) -> Result<()> {
+    database.require_machine()?;
     let Some(path) = database.path() else {
         return Err(invalid("database", "must be sqlite:/path/file.db".to_owned()));
     };
@@ -29,6 +31,7 @@ pub(crate) fn restore(database: &Database, replace: bool, copy: &Path, json: Jso
 }
 
 pub(crate) fn restored(database: &Database, json: Json) -> Result<()> {
+    database.require_machine()?;
     database.existing()?.require_engine()?.restored()?;
     spent(json)
 }

@@ -149,6 +149,9 @@ impl Drop for Calling {
 impl Database {
     /// Opens a database that must exist, for a call that may cause a message.
     pub(crate) fn existing_to_call(&self) -> seconder::Result<Calling> {
+        if let Some(service) = self.operated(self.app)? {
+            return Ok(service.into());
+        }
         let (settings, routes) = delivered_by(self.existing_settings()?, self, None, true);
         let service = settings.open()?;
         let attached = match &routes {
@@ -168,6 +171,10 @@ impl Database {
         &self,
         public_url: Option<PublicUrl>,
     ) -> seconder::Result<(Service, Option<Attached>)> {
+        if let Some(service) = self.operated(self.app)? {
+            // It sends its messages itself.
+            return Ok((service, None));
+        }
         let (settings, routes) = delivered(self.existing_settings()?, self, public_url);
         let service = settings.open()?;
         let Some(routes) = routes else { return Ok((service, None)) };

@@ -124,6 +124,9 @@ fn show_addresses(server: &Server) {
     for addr in server.addrs() {
         log(&format!("listening on https://{addr}"));
     }
+    for addr in server.operator_addrs() {
+        log(&format!("operators: https://{addr}"));
+    }
     if let Some(addr) = server.monitors_addr() {
         log(&format!("metrics: http://{addr}/metrics"));
     }
@@ -150,6 +153,8 @@ fn show_delivery(routes: &Routes) {
 /// Returns the listeners that the options ask for.
 pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
+    let listeners =
+        options.operator_listen.iter().try_fold(listeners, |to, addr| to.operators(*addr))?;
     let listeners = match options.metrics {
         Some(addr) => listeners.monitors(addr)?,
         None => listeners,
@@ -172,6 +177,11 @@ pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
         _ if passed > 0 => {
             let reason = "is missing: systemd passes a socket of TCP, on which only HTTPS is \
                           served, with --certificate and --key, or --self-signed";
+            return Err(invalid("certificate", reason.to_owned()));
+        }
+        _ if !options.operator_listen.is_empty() => {
+            let reason = "is missing: operators are accepted by HTTPS only, with --certificate and --key, or \
+                          --self-signed";
             return Err(invalid("certificate", reason.to_owned()));
         }
         _ => return Ok(listeners),

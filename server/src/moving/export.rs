@@ -48,6 +48,7 @@ struct Counts {
 }
 
 pub(crate) fn run(options: &Export) -> Result<()> {
+    options.database.require_machine()?;
     let format = Format::of(options.format, &options.file)?;
     let service = options.database.existing()?;
     let engine = service.require_engine()?;

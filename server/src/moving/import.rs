@@ -91,6 +91,7 @@ struct Batch {
 }
 
 pub(crate) fn run(options: &Import) -> Result<()> {
+    options.database.require_machine()?;
     if options.database.is_sandbox() {
         let reason = "must not be sandbox:, of which nothing stays when the command ends";
         return Err(invalid("database", reason.to_owned()));

@@ -17,6 +17,10 @@ use std::ffi::{c_char, c_void};
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_open_options {
+    /// Network: the token of an operator, in place of an API key. The URL is then the address at
+    /// which the service listens for operators, and the role of the operator decides which
+    /// operations and calls are permitted.
+    pub operator_token: *const c_char,
     /// Network: a PEM file of certificates to trust instead of the system's. These are of
     /// authorities, or the service's own if it is self-signed. Without a file or a pin, the
     /// system's authorities are trusted.
@@ -213,8 +217,9 @@ unsafe impl Plain for seconder_open_options {}
 
 impl seconder_open_options {
     /// The options but names and functions, by their names in other languages.
-    pub(in crate::capi) fn fields(&self) -> [(&'static str, Field); 36] {
+    pub(in crate::capi) fn fields(&self) -> [(&'static str, Field); 37] {
         [
+            ("operator_token", Field::Text(self.operator_token)),
             ("ca_file", Field::Text(self.ca_file)),
             ("pins", Field::Texts("pins_count", self.pins, self.pins_count)),
             ("client_certificate", Field::Text(self.client_certificate)),

@@ -23,6 +23,11 @@ macro_rules! list {
         }
 
         impl ListAudit {
+            /// Returns the operation that reads the page of this size after the one that has this `next`.
+            pub fn of(filter: &AuditFilter, after: Option<String>, most: u32) -> ListAudit {
+                ListAudit { $($field: filter.$field.clone(),)* after, most: Some(most) }
+            }
+
             fn run(&self, engine: &Engine) -> Result<AuditPage> {
                 let filter = AuditFilter { $($field: self.$field.clone()),* };
                 engine.audit(&filter, self.after.as_deref(), self.most.unwrap_or(super::MOST))

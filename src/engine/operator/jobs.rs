@@ -42,7 +42,11 @@ operation! {
 impl ShowJob {
     fn run(&self, engine: &Engine) -> Result<JobEntry> {
         engine.job(&self.id)?.ok_or_else(|| {
-            Error::invalid_argument("id", format!("{} is that of no job, or not any more", self.id))
+            let reason = format!(
+                "{} is that of no job. It was sent, was cancelled or is long over: jobs.list has those that there are",
+                self.id
+            );
+            Error::invalid_argument("id", reason)
         })
     }
 }

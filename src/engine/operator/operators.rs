@@ -10,10 +10,13 @@ use crate::model::Secret;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The prefix of every token, so that scanners for secrets in files and commits recognise one.
-const PREFIX: &str = "sop_";
+pub(super) const PREFIX: &str = "sop_";
+/// The most applications that a token can be limited to.
+const MOST_APPS: usize = 100;
 /// The maximum length of an operator's name.
 const LONGEST_NAME: usize = 64;
 
@@ -38,6 +41,9 @@ pub struct OperatorEntry {
     pub name: String,
     /// The permissions of the operator.
     pub role: Role,
+    /// The ids of the applications that the token is for; `None` for all of them, and for operations on the whole
+    /// service.
+    pub apps: Option<Vec<i64>>,
     /// The time at which the operator was added, in Unix seconds.
     pub created: u64,
     /// The time at which the token was last used, to a minute, in Unix seconds; `None` if it never
@@ -55,6 +61,7 @@ impl ListOperators {
         let entry = |row: store::Operator| {
             Ok(OperatorEntry {
                 role: row.role.parse()?,
+                apps: apps_of(&row)?,
                 name: row.name,
                 created: row.created_at.seconds(),
                 used: row.used_at.map(Time::seconds),
@@ -89,6 +96,10 @@ operation! {
         name: String,
         /// What the operator may do.
         role: Role,
+        /// The ids of the applications that the token is for, 1 to 100 of them. The operations on the whole service,
+        /// such as those on operators, keys and routes, are then not permitted. Default: all applications, and the
+        /// service.
+        apps: Option<Vec<i64>>,
         /// After how many seconds the token expires, 60 to 315360000 (ten years). Default: never.
         expires_in: Option<u64>,
     }
@@ -97,7 +108,7 @@ operation! {
 impl AddOperator {
     fn run(&self, engine: &Engine) -> Result<OperatorToken> {
         check_name(&self.name)?;
-        let life = life(self.expires_in)?;
+        let (apps, life) = (self.check_apps(engine)?, life(self.expires_in)?);
         let (name, role, token) = (self.name.clone(), self.role, new_token(engine)?);
         let trail = engine.trail_of_database(AddOperator::NAME)?;
         let now = trail.now;
@@ -105,6 +116,7 @@ impl AddOperator {
         let row = store::Operator {
             name: name.clone(),
             role: role.name().to_owned(),
+            apps,
             token_hash: hash(&token),
             created_at: now.clock,
             expires_at,
@@ -128,6 +140,36 @@ impl AddOperator {
         let expires = expires_at.map(|end| now.shown(end).seconds());
         Ok(OperatorToken { name, role, token, expires })
     }
+}
+
+impl AddOperator {
+    /// Returns the applications as they are stored.
+    fn check_apps(&self, engine: &Engine) -> Result<Option<String>> {
+        let Some(apps) = &self.apps else { return Ok(None) };
+        if !(1..=MOST_APPS).contains(&apps.len()) {
+            return Err(Error::invalid_argument("apps", "must be 1 to 100 ids of applications"));
+        }
+        for id in apps {
+            if engine.application(*id)?.is_none() {
+                let reason =
+                    format!("has {id}, which is not that of an application: app.list has them");
+                return Err(Error::invalid_argument("apps", reason));
+            }
+        }
+        let ids: BTreeSet<_> = apps.iter().collect();
+        let texts: Vec<_> = ids.into_iter().map(i64::to_string).collect();
+        Ok(Some(texts.join(",")))
+    }
+}
+
+/// Returns the applications that a stored operator's token is for.
+pub(super) fn apps_of(row: &store::Operator) -> Result<Option<Vec<i64>>> {
+    let Some(apps) = &row.apps else { return Ok(None) };
+    let ids: Result<_, _> = apps.split(',').map(str::parse).collect();
+    // A token whose limits cannot be read permits nothing.
+    ids.map(Some).map_err(|_| {
+        Error::storage(format!("the applications of operator {} are damaged", row.name))
+    })
 }
 
 operation! {

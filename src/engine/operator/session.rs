@@ -1,7 +1,7 @@
 //! Operators with a token: identification by the token, and the check of permissions.
 
-use super::operators::hash;
-use super::{Named, Role, rejected};
+use super::operators::{PREFIX, apps_of, hash};
+use super::{APP, Named, Role, rejected};
 use crate::engine::Engine;
 use crate::engine::operations::operators as stored;
 use crate::engine::store;
@@ -21,6 +21,7 @@ const USE_APART: Duration = Duration::from_secs(60);
 pub struct Operator {
     name: String,
     role: Role,
+    apps: Option<Vec<i64>>,
 }
 
 impl Operator {
@@ -33,6 +34,29 @@ impl Operator {
     pub fn role(&self) -> Role {
         self.role
     }
+
+    /// Returns the ids of the applications on which the operator may carry out operations; `None` for all of them, and
+    /// for operations on the whole service.
+    pub fn apps(&self) -> Option<&[i64]> {
+        self.apps.as_deref()
+    }
+
+    /// Checks that the role of the operator includes another one, which something needs.
+    ///
+    /// # Errors
+    /// [`Error::Rejected`] with status 403 if it does not.
+    pub(crate) fn require(&self, role: Role, name: &str) -> Result<()> {
+        match self.role >= role {
+            true => Ok(()),
+            false => {
+                let own = self.role;
+                Err(rejected(
+                    403,
+                    format!("The role {own} does not include {name}, which needs {role}."),
+                ))
+            }
+        }
+    }
 }
 
 impl Engine {
@@ -42,42 +66,97 @@ impl Engine {
     /// # Errors
     /// [`Error::Rejected`] with status 401 if no operator has it, or if it has expired; [`Error::Storage`].
     pub fn operator(&self, token: &Secret) -> Result<Operator> {
+        let unknown = || rejected(401, "No operator has this token, or it has expired.".to_owned());
+        if !token.expose().starts_with(PREFIX) {
+            // A guess without the form of a token costs no look-up.
+            return Err(unknown());
+        }
         let (sought, now) = (hash(token), self.now());
         let is_valid = |row: &store::Operator| {
             bool::from(row.token_hash.ct_eq(&sought))
                 && row.expires_at.is_none_or(|end| end > now.steady)
         };
         let found = self.look(stored::all)?.into_iter().find(is_valid);
-        let row = found.ok_or_else(|| {
-            rejected(401, "No operator has this token, or it has expired.".to_owned())
-        })?;
-        let operator = Operator { name: row.name.clone(), role: row.role.parse()? };
+        let row = found.ok_or_else(unknown)?;
+        let operator =
+            Operator { name: row.name.clone(), role: row.role.parse()?, apps: apps_of(&row)? };
         if row.used_at.is_none_or(|at| at.plus(USE_APART) <= now.clock || at > now.clock) {
             self.run(move |view| stored::used(view, &row, now.clock))?;
         }
         Ok(operator)
     }
 
-    /// Carries out an operation for an operator with a token, if the role includes it, on the application
-    /// with this id, or on the engine's own. The audit has the name of the operator.
+    /// Carries out an operation for an operator with a token, if the role includes it, on the application that the
+    /// parameter `app_id` names, or on the engine's own. Without that parameter, a token for one application alone is
+    /// for that one. The audit has the name of the operator.
     ///
     /// # Errors
-    /// [`Error::Rejected`] with status 403 if the role does not include it; [`Error::InvalidArgument`] if
-    /// there is no such operation, application or parameter; otherwise the errors of the operation.
+    /// [`Error::Rejected`] with status 403 if the role does not include it, or the token is for other applications;
+    /// [`Error::InvalidArgument`] if there is no such operation, application or parameter; otherwise the errors of the
+    /// operation.
     pub fn operate_as(
         &self,
         operator: &Operator,
-        app_id: Option<i64>,
         name: &str,
         parameters: Map<String, Value>,
     ) -> Result<Value> {
-        let operation = Named::find(name)?;
-        operation.permit(operator.role)?;
-        let app = self.application(app_id.unwrap_or(self.app.app_id))?;
-        let app = app.ok_or_else(|| {
-            Error::invalid_argument("app", "is not that of an application: app.list has them")
-        })?;
-        let engine = Engine { operator: Some(Arc::from(operator.name.as_str())), ..self.of(app) };
-        operation.carry_out(&engine, parameters)
+        self.operate_by_default_on(None, operator, name, parameters)
     }
+
+    /// Carries out an operation as [`Engine::operate_as`] does, on this application unless the parameter `app_id` names
+    /// another one.
+    pub(crate) fn operate_by_default_on(
+        &self,
+        default: Option<i64>,
+        operator: &Operator,
+        name: &str,
+        mut parameters: Map<String, Value>,
+    ) -> Result<Value> {
+        let operation = Named::find(name)?;
+        let app = operation.app(&mut parameters)?;
+        let engine = self.for_operator(operator, app.or(default))?;
+        operation.permit(operator)?;
+        // An operation with a parameter of its own for the application is not carried out by that one, which could not
+        // remove itself.
+        let by = match app.filter(|_| operation.parameters.contains(&APP)) {
+            Some(_) => Engine { operator: engine.operator, ..self.clone() },
+            None => engine,
+        };
+        operation.carry_out(&by, parameters)
+    }
+
+    /// Returns the engine by which an operator acts on the application with this id: by default on the only one that
+    /// the token is for, or else on the engine's own. The audit has the name of the operator.
+    ///
+    /// # Errors
+    /// [`Error::Rejected`] with status 403 if the token is for others; [`Error::InvalidArgument`] if there is no such
+    /// application.
+    pub(crate) fn for_operator(&self, operator: &Operator, app_id: Option<i64>) -> Result<Engine> {
+        let only = match operator.apps() {
+            Some([only]) => Some(*only),
+            _ => None,
+        };
+        let id = app_id.or(only).unwrap_or(self.app.app_id);
+        match operator.apps() {
+            Some(apps) if !apps.contains(&id) => {
+                Err(rejected(403, format!("The token is for {} only, not for {id}.", named(apps))))
+            }
+            _ => Ok(Engine { operator: Some(Arc::from(operator.name.as_str())), ..self.on(id)? }),
+        }
+    }
+
+    /// Returns the engine of the application with this id.
+    pub(super) fn on(&self, id: i64) -> Result<Engine> {
+        let app = self.application(id)?;
+        let none =
+            || Error::invalid_argument(APP, "is not that of an application: app.list has them");
+        Ok(self.of(app.ok_or_else(none)?))
+    }
+}
+
+/// Returns these applications as errors name them.
+pub(super) fn named(apps: &[i64]) -> String {
+    let ids: Vec<_> = apps.iter().map(i64::to_string).collect();
+    let one = if ids.len() == 1 { "application" } else { "applications" };
+    format!("{one} {}", ids.join(", "))
 }

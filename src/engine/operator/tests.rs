@@ -115,13 +115,13 @@ fn removing_what_is_not_there_is_an_error() {
 fn a_remote_service_has_no_operations() {
     let remote = crate::Settings::new("https://127.0.0.1:1").api_key("key").open().unwrap();
     let error = remote.operate(&ShowLimits {}).unwrap_err().to_string();
-    assert!(error.contains("this needs a sqlite:, postgres: or sandbox: URL"), "{error}");
+    assert!(error.contains("operator_token, or a sqlite:, postgres: or sandbox: URL"), "{error}");
     let by_name = remote.operate_json("nothing", Map::new()).unwrap_err().to_string();
     assert_eq!(by_name, error);
 }
 
 fn added(service: &crate::Service, name: &str, role: Role) -> OperatorToken {
-    service.operate(&AddOperator { name: name.into(), role, expires_in: None }).unwrap()
+    service.operate(&AddOperator { name: name.into(), role, apps: None, expires_in: None }).unwrap()
 }
 
 #[test]
@@ -136,8 +136,7 @@ fn a_token_is_stored_as_a_hash_and_reaches_what_its_role_includes() {
         assert_eq!((operator.name(), operator.role()), (role.name(), role));
         for operation in operations() {
             // Without their parameters, most fail, but none of them because of the role.
-            let done =
-                engine.operate_as(&operator, None, operation.name, object(json!({ "no": 1 })));
+            let done = engine.operate_as(&operator, operation.name, object(json!({ "no": 1 })));
             let error = done.unwrap_err();
             let is_forbidden = matches!(&error, Error::Rejected(why) if why.status == 403);
             assert_eq!(is_forbidden, operation.role > role, "{role} {}: {error}", operation.name);
@@ -153,7 +152,7 @@ fn what_an_operator_changes_has_the_name_in_the_audit() {
     let engine = service.require_engine().unwrap();
     let operator = engine.operator(&added(&service, "ada", Role::Admin).token).unwrap();
     let given = |value: Value| object(value);
-    let operate = |name: &str, value: Value| engine.operate_as(&operator, None, name, given(value));
+    let operate = |name: &str, value: Value| engine.operate_as(&operator, name, given(value));
     operate("limits.set", json!({ "limits": "tries=3" })).unwrap();
     operate("route.set", json!({ "name": "one", "settings": "{}" })).unwrap();
     let user = service.create_user("eve@example.com", "555-010-0123", "1").unwrap().user_id;
@@ -209,7 +208,12 @@ fn a_token_that_was_replaced_or_removed_or_has_expired_is_of_no_use() {
 fn operators_have_names_of_their_own_and_are_few() {
     let service = sandbox();
     let add = |name: &str, expires_in| {
-        service.operate(&AddOperator { name: name.into(), role: Role::Read, expires_in })
+        service.operate(&AddOperator {
+            name: name.into(),
+            role: Role::Read,
+            apps: None,
+            expires_in,
+        })
     };
     for wrong in ["", "a b", "a/b", "ä", &"a".repeat(65)] {
         let error = add(wrong, None).unwrap_err().to_string();

@@ -317,8 +317,7 @@ tables! {
         wrong_codes_at: Option<Time>,
     }
 
-    /// A job: a message or callback that the engine has to send. A row is written in the
-    /// transaction that causes it: see `operations/jobs.rs`.
+    /// A job: a message or callback to send. Its row is written in the transaction that causes it: `operations/jobs.rs`.
     Job in jobs, key 2, due due_at of lane {
         subject: String,
         job_id: i64,
@@ -402,6 +401,7 @@ tables! {
         created_at: Time,
         expires_at: Option<Time>,
         used_at: Option<Time>,
+        apps: Option<String>,
     }
 
     /// The result of a look-up of a number's line by a provider: see `operations/lines.rs`. Empty

@@ -307,7 +307,7 @@ fn use_all(world: &World) {
     assert!(!engine.maintain(Duration::from_secs(60)).unwrap());
     engine.set_route("one", &Secret::new("{}")).unwrap();
     assert!(engine.remove_route("one").unwrap());
-    let add = AddOperator { name: "ada".into(), role: Role::Read, expires_in: None };
+    let add = AddOperator { name: "ada".into(), role: Role::Read, apps: None, expires_in: None };
     let token = add.carry_out(engine).unwrap().token;
     assert_eq!(engine.operator(&token).unwrap().name(), "ada");
     RemoveOperator { name: "ada".into() }.carry_out(engine).unwrap();

@@ -1,0 +1,152 @@
+//! The listeners of a server: by network, for monitors, and on local sockets.
+
+use super::{HOUSEKEEPING, Server};
+use crate::inbound::Beside;
+use crate::invalid;
+use crate::journal::Journal;
+#[cfg(unix)]
+use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
+use crate::metrics::{Metrics, listen};
+use crate::network::{Clients, NetworkAcceptor};
+use crate::operators::Operators;
+use crate::protocols::{http1, http1_and_2};
+use crate::routes::Routes;
+use crate::source::Source;
+use axum_server::Handle;
+use seconder::Result;
+use std::net::{SocketAddr, TcpListener};
+#[cfg(unix)]
+use std::os::unix::net::SocketAddr as LocalAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Server {
+    /// Serves calls and operators by network, with HTTPS.
+    pub(super) fn open_network(
+        &mut self,
+        source: &Source,
+        (tcp, operators): (Vec<TcpListener>, Vec<TcpListener>),
+        clients: Clients,
+        (routes, metrics): (Option<&Routes>, Option<&Metrics>),
+        (journal, write_limit): (&Arc<Journal>, Duration),
+    ) -> Result<()> {
+        let (Some(runtime), Some(certificate)) = (&self.runtime, &self.certificate) else {
+            return Ok(());
+        };
+        runtime.spawn(Arc::clone(certificate).watch());
+        if let Some(metrics) = metrics {
+            metrics.watch_keys(&clients.wrong_keys);
+        }
+        let beside = Beside::of(source, routes, journal, &self.calls.1)?;
+        let mut served: Vec<_> =
+            tcp.into_iter().map(|listener| (listener, beside.clone())).collect();
+        if !operators.is_empty() {
+            let beside = Beside::for_operators(Operators::of(source, journal)?);
+            served.extend(operators.into_iter().map(|listener| (listener, beside.clone())));
+        }
+        for (listener, beside) in served {
+            let source = (source.clone(), beside);
+            let (journal, clients) = (Arc::clone(journal), clients.clone());
+            let (calls, config) = (self.calls.clone(), certificate.config());
+            let acceptor =
+                NetworkAcceptor::new(source, journal, calls, config, clients, write_limit);
+            self.accepting.push(runtime.spawn(serve(listener, acceptor, self.tcp.clone())));
+        }
+        Ok(())
+    }
+
+    /// Serves the monitors of the service.
+    pub(super) fn open_monitors(
+        &mut self,
+        listener: TcpListener,
+        metrics: Metrics,
+        write_limit: Duration,
+    ) -> std::io::Result<()> {
+        let Some(runtime) = &self.runtime else { return Ok(()) };
+        if let Some(certificate) = &self.certificate {
+            metrics.watch(certificate);
+        }
+        listener.set_nonblocking(true)?;
+        self.monitors_addr = Some(listener.local_addr()?);
+        runtime.spawn(listen(listener, metrics, write_limit, self.monitors.clone()));
+        Ok(())
+    }
+
+    /// Serves the local sockets.
+    #[cfg(unix)]
+    pub(super) fn open_local(
+        mut self,
+        source: &Source,
+        sockets: Vec<LocalSocket>,
+        journal: &Arc<Journal>,
+        write_limit: Duration,
+    ) -> Result<Server> {
+        let Some(runtime) = &self.runtime else { return Ok(self) };
+        // One set of limits: the sockets share what they protect.
+        let (slots, mut files) = (Arc::new(Slots::default()), Vec::new());
+        for socket in sockets {
+            let unusable = |_| invalid("unix", "the socket cannot be used");
+            socket.listener.set_nonblocking(true).map_err(unusable)?;
+            files.extend(socket.file);
+            let (slots, journal) = (Arc::clone(&slots), Arc::clone(journal));
+            let rules = socket.rules;
+            let acceptor = PeerAcceptor::new(
+                source.clone(),
+                rules,
+                slots,
+                journal,
+                self.calls.clone(),
+                write_limit,
+            );
+            let accepting = serve_local(socket.listener, acceptor, self.local.clone());
+            self.accepting.push(runtime.spawn(accepting));
+        }
+        self.files = Arc::new(files);
+        if !self.files.is_empty() {
+            let watching = watch(Arc::clone(&self.files), Arc::clone(journal));
+            self.watching = Some(runtime.spawn(watching));
+        }
+        Ok(self)
+    }
+}
+
+/// Reports a socket that clients no longer reach, because its file was removed or replaced.
+#[cfg(unix)]
+async fn watch(files: Arc<Vec<SocketFile>>, journal: Arc<Journal>) {
+    let mut ticks = tokio::time::interval(HOUSEKEEPING);
+    let mut lost = vec![false; files.len()];
+    loop {
+        ticks.tick().await;
+        for (file, lost) in files.iter().zip(&mut lost) {
+            let was_lost = std::mem::replace(lost, !file.is_ours());
+            if *lost && !was_lost {
+                let path = file.path().display();
+                journal.note(&format!(
+                    "warning: {path} was removed or replaced, so nobody reaches this server by it: \
+                     restart it"
+                ));
+            }
+        }
+    }
+}
+
+async fn serve(
+    listener: TcpListener,
+    acceptor: NetworkAcceptor,
+    handle: Handle<SocketAddr>,
+) -> std::io::Result<()> {
+    let server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
+    // The acceptor makes the service of each connection.
+    http1_and_2(server).serve(axum::Router::new().into_make_service()).await
+}
+
+#[cfg(unix)]
+async fn serve_local(
+    listener: std::os::unix::net::UnixListener,
+    acceptor: PeerAcceptor,
+    handle: Handle<LocalAddr>,
+) -> std::io::Result<()> {
+    let server = axum_server::from_unix(listener)?.acceptor(acceptor).handle(handle);
+    // As above.
+    http1(server).serve(axum::Router::new().into_make_service()).await
+}

@@ -1,0 +1,185 @@
+//! Commands that work on another machine.
+
+use super::World;
+use crate::command::run;
+use seconder::engine::AuditFilter;
+use seconder::engine::operator::{ListAudit, Role};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Output;
+
+/// The outcome of a command, without what differs from that of its twin: keys, tokens, ids and times, and the name of the
+/// operator in the audit.
+fn masked(output: &Output) -> (Option<i32>, String, String) {
+    let mask = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).replace(" operator=root", "");
+        let text = text.replace("\"operator_name\":\"root\"", "\"operator_name\":null");
+        let ends = |c: char| c.is_whitespace() || "\",:".contains(c);
+        let words = text.split_inclusive(ends).map(|word| match word.trim_end_matches(ends) {
+            // Their digits are of no fixed number.
+            random if random.len() > 15 && !random.contains('@') => "RANDOM ",
+            _ => word,
+        });
+        let masked: String = words.collect();
+        masked.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>()
+    };
+    (output.status.code(), mask(&output.stdout), mask(&output.stderr))
+}
+
+/// Commands for which a service on another machine is enough, in an order in which they find what they are about.
+const REMOTE: &[&str] = &[
+    "app list",
+    "app list --json",
+    "app show",
+    "app create Second",
+    "app set --token-length 8",
+    "app rotate-key --overlap 1h",
+    "app end-overlap",
+    "app delete 2",
+    "app delete 7",
+    "key",
+    "user list",
+    "user list --json --limit 1",
+    "user show --login ada",
+    "user show --user 9",
+    "user devices --user 1",
+    "user activities --user 1",
+    "user factors --user 1",
+    "user set-login --user 2 bob",
+    "user remove-login bob",
+    "user unlock --user 1",
+    "user unlock --user 1 --clock",
+    "user forget-browsers --user 1",
+    "user recovery-codes --user 1",
+    "user remove-authenticator --user 1 nothing",
+    "user remove-device --user 1 9",
+    "user create --email eve@example.com --cellphone 555-010-0129 --country-code 1",
+    "user delete --user 3",
+    "user delete --user 3",
+    "jobs list",
+    "jobs status",
+    "jobs show 0000000000000001",
+    "jobs replay 0000000000000001",
+    "jobs cancel 0000000000000001",
+    "jobs run --budget 1",
+    "route set main gateway=twilio account_sid=AC1 auth_token=secret from=+15550100100",
+    "route list",
+    "route list --json",
+    "route show main",
+    "route receipts main",
+    "route show none",
+    "route remove main",
+    "route remove main",
+    "lookup show",
+    "lookup set gateway=twilio account_sid=AC1 auth_token=secret",
+    "lookup show",
+    "lookup remove",
+    "lookup remove",
+    "limits show",
+    "limits set tries=3",
+    "limits set tries=0",
+    "approval list",
+    "approval cancel 00000000-0000-0000-0000-000000000000",
+    "approval evidence 00000000-0000-0000-0000-000000000000",
+    "operator list",
+    "operator add bob --role support --only-app 1",
+    "operator rotate-token bob",
+    "operator remove bob",
+    "operator remove bob",
+    "forward status",
+    "forward return 1",
+    "forward take 1",
+    "audit --limit 5",
+    "audit --limit 1 --json",
+    "keyring list",
+    "keyring list --values --json",
+    "keyring reseal",
+    "keyring remove --key 00000000000000aa",
+    "maintain",
+    "enrol --login nobody --email eve@example.com --country-code 1 --cellphone 555-010-0130",
+    "device invite --user 1",
+];
+
+/// The others need the database and the files of the service.
+const HERE: &[&str] = &[
+    "serve --self-signed",
+    "backup copy.db",
+    "restore copy.db",
+    "restored",
+    "import ca.pem",
+    "export users.jsonl",
+    "keyring rotate",
+    "keyring add",
+    "keyring use --key 00000000000000aa",
+    "route test main +15550100123",
+    "lookup test +15550100123",
+    "device register --user 1 --type phone",
+    "approval respond --uuid 00000000-0000-0000-0000-000000000000 --response deny --device 1",
+];
+
+#[test]
+fn commands_on_another_machine_print_what_they_print_in_place() {
+    let (there, here) = (World::start(), World::start());
+    let token = there.token("root", Role::Admin, None);
+    let twin = here.token("root", Role::Admin, None);
+    here.service.engine().unwrap().operator(&twin).unwrap();
+    let file = there.folder().join("token");
+    fs::write(&file, token.expose()).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+    let open = String::from_utf8(there.remotely(&["user", "list"]).stderr).unwrap();
+    assert!(open.contains("chmod 600"), "{open}");
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    for command in REMOTE {
+        let words: Vec<&str> = command.split(' ').collect();
+        let (remote, local) = (there.remotely(&words), run(here.folder(), &words));
+        assert_eq!(masked(&remote), masked(&local), "{command}");
+    }
+    for command in HERE {
+        let words: Vec<&str> = command.split(' ').collect();
+        let refused = there.remotely(&words);
+        let errors = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(
+            !refused.status.success() && errors.contains("on the machine of the service"),
+            "{command}: {errors}"
+        );
+    }
+    let audit = there.service.operate(&ListAudit::of(&AuditFilter::default(), None, 500)).unwrap();
+    let changes =
+        audit.entries.iter().filter(|entry| entry.operator_name.as_deref() == Some("root"));
+    assert!(changes.count() >= 5);
+}
+
+/// The commands that have the options of another machine, by their words.
+fn commands(folder: &Path, words: &[String], found: &mut Vec<String>) {
+    let arguments: Vec<&str> =
+        std::iter::once("help").chain(words.iter().map(String::as_str)).collect();
+    let help = String::from_utf8(run(folder, &arguments).stdout).unwrap();
+    let Some((_, list)) = help.split_once("\nCommands:\n") else {
+        if help.contains("--operator-token-file") {
+            found.push(words.join(" "));
+        }
+        return;
+    };
+    for line in list.lines().take_while(|line| !line.is_empty()) {
+        let name = line.strip_prefix("  ").filter(|line| !line.starts_with(' '));
+        let name = name.and_then(|line| line.split(' ').next()).unwrap_or_default();
+        if !name.is_empty() && name != "help" {
+            commands(folder, &[words, &[name.to_owned()]].concat(), found);
+        }
+    }
+}
+
+#[test]
+fn every_command_with_a_database_works_on_another_machine_or_says_that_it_cannot() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut found = Vec::new();
+    commands(folder.path(), &[], &mut found);
+    let known = |command: &String| {
+        // The calls of an application are made of one list, as `user show` is.
+        let is_call = command.starts_with("call ") || command == "doctor";
+        is_call || [REMOTE, HERE].concat().iter().any(|line| line.starts_with(command.as_str()))
+    };
+    let unknown: Vec<_> = found.iter().filter(|command| !known(command)).collect();
+    assert!(found.len() > 60 && unknown.is_empty(), "{unknown:?}");
+}
