@@ -298,7 +298,7 @@ impl World {
         }
         let clock = SandboxClock::new(params.time("now")?, params.flag("still")?.unwrap_or(false));
         let records = Arc::new(Records::default());
-        let (deliver, post) = settings.functions();
+        let (deliver, post) = (settings.deliver_function(), settings.post_function());
         let application = match posts.unwrap_or(true) && post.is_none() {
             true => default_post()?,
             false => post,

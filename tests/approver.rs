@@ -279,7 +279,9 @@ fn a_wrong_number_can_be_typed_once_more_and_then_the_request_is_denied_and_flag
         let (request, number) = world.ask(&phone, digits);
         let number = number.unwrap();
         assert_eq!([request.number_digits as u64, number.len() as u64], [digits; 2]);
-        assert!(!request.shown.contains(&number) || digits == 2, "{}", request.shown);
+        // The digits of the time may be those of the number.
+        let shown = request.shown.replace(&NOW.to_string(), "");
+        assert!(!shown.contains(&number), "{shown}");
         // What cannot be the number is no guess, and is not kept as evidence.
         let odd = [None, Some(""), Some("1"), Some("-\n-"), Some("１２"), Some("1234567")];
         for odd in odd {

@@ -1,5 +1,5 @@
-//! Operations and calls of operators, on a listener of their own. The token is checked before anything else is, whatever the path
-//! is, and before a body is read.
+//! Operations and calls of operators, on a listener of their own. The token is checked before anything else, whatever the
+//! path is, and before a body is read.
 
 use crate::bodies::Bodies;
 use crate::calls::Call as InProgress;

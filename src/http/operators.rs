@@ -1,5 +1,5 @@
-//! Operations of operators over HTTP, and the calls of applications that operators make. A server finds the operator by the token in the head of a request before it reads
-//! the body.
+//! Operations of operators over HTTP, and the calls of applications that operators make. A server finds the operator by the
+//! token in the head of a request before it reads the body.
 
 use super::{Caller, RawReply, RawRequest, encode, rejected};
 use crate::calls::{Call, RegisterActivity};
@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The field of an error of the database, whose message is then that of the database.
 pub(crate) const STORAGE: &str = "storage";
+
 impl RawReply {
     /// Returns the reply that reports an error of a request by a client who is not known to be an operator. It is
     /// `unauthorized` if the token is missing or wrong.

@@ -12,9 +12,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Settings {
-    /// Returns the functions that deliver messages and post callbacks.
-    pub(crate) fn functions(&self) -> (Option<Arc<dyn Deliver>>, Option<Arc<dyn Post>>) {
-        (self.engine.deliver.clone(), self.engine.post.clone())
+    /// Returns the function that delivers messages, if one was set.
+    pub(crate) fn deliver_function(&self) -> Option<Arc<dyn Deliver>> {
+        self.engine.deliver.clone()
+    }
+
+    /// Returns the function that posts callbacks, if one was set.
+    pub(crate) fn post_function(&self) -> Option<Arc<dyn Post>> {
+        self.engine.post.clone()
     }
 
     /// Several settings of the application at once. Those that are `None` stay as they are.
