@@ -20,6 +20,7 @@ const OF_A_CLIENT: &[(&str, Set)] = &[
 ];
 
 const OF_THE_NETWORK: &[(&str, Set)] = &[
+    ("operator_token", |s| s.operator_token("sop_token")),
     ("ca_file", |s| s.ca_file("/no/such/file")),
     ("pin", |s| s.pin("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")),
     ("client_certificate", |s| s.client_certificate("/no/such/file")),

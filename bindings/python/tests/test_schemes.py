@@ -12,6 +12,7 @@ import seconder
 
 SOCKET = "unix:/no/such.sock"
 OF_THE_CLIENT: dict[str, Any] = {
+    "operator_token": "sop_token",
     "timeout": 10.0,
     "repeats": "questions",
     "ca_file": "/no/such/file",
