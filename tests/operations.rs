@@ -41,7 +41,7 @@ fn keys_are_changed_and_a_database_is_copied_under_the_name_of_the_operator() {
         AddOperator { name: "eve".to_owned(), role: Role::Admin, apps: None, expires_in: None };
     let eve = engine.operator(&service.operate(&add).unwrap().token).unwrap();
     let operate = |name: &str, given: Value| {
-        engine.operate_as(&eve, name, given.as_object().unwrap().clone())
+        engine.operate_as(&eve, None, name, given.as_object().unwrap().clone())
     };
     let first = operate("keyring.list", json!({})).unwrap()["keys"][0]["key"].clone();
     let second = operate("keyring.rotate", json!({})).unwrap()["key"].clone();

@@ -109,8 +109,7 @@ impl Database {
         let (Some(url), Some(file)) = (&self.service, &self.operator_token_file) else {
             return Ok(None);
         };
-        check_private("operator-token-file", file)?;
-        let token = secret_file("operator-token-file", file)?;
+        let token = private_file("operator-token-file", file)?;
         let mut settings = Settings::new(url).operator_token(token.expose()).timeout(OPERATION);
         if let Some(file) = &self.service_ca_file {
             settings = settings.ca_file(file);
@@ -316,22 +315,41 @@ pub(crate) fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret
     secret(parameter, opened)
 }
 
-/// Rejects a file with a secret that other users of this machine may read.
-fn check_private(parameter: &'static str, file: &Path) -> Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let is_open =
-            std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o077 != 0);
-        if is_open {
-            let file = file.display();
-            return Err(invalid(
-                parameter,
-                format!("{file} can be read by others: chmod 600 {file}"),
-            ));
-        }
+/// Rejects a file with a secret that other users of this machine can read or write.
+#[cfg(unix)]
+pub(crate) fn check_private(
+    parameter: &'static str,
+    file: &Path,
+    found: &std::fs::Metadata,
+) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let file = file.display();
+    if !found.is_file() || found.mode() & 0o077 != 0 {
+        let reason = format!(
+            "{file} must be a file that nobody else can read: `chmod 600 {file}`. If others may have read it, \
+             replace what it holds"
+        );
+        return Err(invalid(parameter, reason));
+    }
+    if ![0, rustix::process::geteuid().as_raw()].contains(&found.uid()) {
+        let reason = format!("{file} must belong to the user who runs this, or to root");
+        return Err(invalid(parameter, reason));
     }
     Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_private(_: &'static str, _: &Path, _: &std::fs::Metadata) -> Result<()> {
+    Ok(())
+}
+
+/// Reads a secret from a file that only its owner can read.
+fn private_file(parameter: &'static str, file: &Path) -> Result<Secret> {
+    let unreadable =
+        |error| invalid(parameter, format!("{} cannot be read: {error}", file.display()));
+    let opened = std::fs::File::open(file).map_err(unreadable)?;
+    check_private(parameter, file, &opened.metadata().map_err(unreadable)?)?;
+    secret(parameter, opened)
 }
 
 /// Reads a secret from a file, or without one from standard input, which keeps it out of process listings.

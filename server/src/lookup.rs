@@ -73,8 +73,11 @@ pub(crate) fn run(command: Command) -> Result<()> {
             json.print(&shown, &serde_json::to_string_pretty(&shown).unwrap_or_default())
         }
         Command::Remove { database, json } => {
-            stored(&database)?;
-            database.existing()?.operate(&RemoveLookup {})?;
+            let removed = database.existing()?.operate(&RemoveLookup {});
+            removed.map_err(|error| match error {
+                Error::InvalidArgument { .. } => none(),
+                other => other,
+            })?;
             json.print(&json!({}), "the look-up of numbers is removed")
         }
         Command::Test { database, number, json } => test(&database, &number, json),

@@ -278,11 +278,11 @@ fn show(database: &Database, name: &str, json: Json) -> Result<()> {
 }
 
 fn remove(database: &Database, name: &str, json: Json) -> Result<()> {
-    let service = database.existing()?;
-    if !stored(&service)?.iter().any(|route| route.name == name) {
-        return Err(no_route(name));
-    }
-    service.operate(&RemoveRoute { name: name.to_owned() })?;
+    let removed = database.existing()?.operate(&RemoveRoute { name: name.to_owned() });
+    removed.map_err(|error| match error {
+        Error::InvalidArgument { .. } => no_route(name),
+        other => other,
+    })?;
     json.print(&json!({ "name": name }), &format!("route {name} is removed"))
 }
 

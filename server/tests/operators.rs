@@ -6,7 +6,7 @@ mod commands;
 
 use crate::command::run;
 use crate::common::{KEY, exchange};
-use seconder::calls::{CreateApproval, FindUser};
+use seconder::calls::{ActivityType, CreateApproval, FindUser, RegisterActivity};
 use seconder::engine::operator::{
     AddOperator, CreateApp, ListAudit, ListUsers, RemoveOperator, Role, RotateOperatorToken,
     ShowApp,
@@ -139,6 +139,11 @@ fn an_operator_sees_and_does_what_the_role_allows() {
     assert_eq!(refused(support.create_recovery_codes(1.try_into().unwrap())).status, 403);
     let admin = world.open(&world.token("ada", Role::Admin, None));
     admin.create_recovery_codes(1.try_into().unwrap()).unwrap();
+    let banned = RegisterActivity::new(1.try_into().unwrap(), ActivityType::Banned);
+    admin.handle(&banned).unwrap();
+    for call in [reader.phone_info("555-010-0123", "1").err(), support.handle(&banned).err()] {
+        assert!(matches!(call, Some(Error::Rejected(no)) if no.status == 403));
+    }
     let audit = world.service.operate(&ListAudit::of(&AuditFilter::default(), None, 100)).unwrap();
     let by = |call: &str| {
         let entry = audit.entries.iter().find(|entry| entry.call == call).unwrap();
@@ -146,6 +151,7 @@ fn an_operator_sees_and_does_what_the_role_allows() {
     };
     assert_eq!(by("delete_user").as_deref(), Some("sam"));
     assert_eq!(by("create_recovery_codes").as_deref(), Some("ada"));
+    assert_eq!(by("register_activity").as_deref(), Some("ada"));
 
     // An error is the one that an engine in this process returns.
     let wrong = json!({"most": 100_000}).as_object().unwrap().clone();

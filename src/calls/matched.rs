@@ -1,7 +1,7 @@
 //! Finds the call of a request by its method and path.
 
 use super::{
-    CHANGES_PROTECTION, FOR_LOGIN, FOR_OWN_ACCOUNT, HandleAll, InPath, REPEATABLE, ROUTES, Route,
+    CHANGES_PROTECTION, FOR_LOGIN, FOR_OWN_ACCOUNT, HandleAll, InPath, ROUTES, Route,
     WAITS_FOR_OTHERS,
 };
 #[cfg(feature = "engine")]
@@ -75,11 +75,6 @@ impl MatchedCall {
     /// [`Call::CHANGES_PROTECTION`](super::Call::CHANGES_PROTECTION) of the call.
     pub fn changes_protection(&self) -> bool {
         CHANGES_PROTECTION[self.index]
-    }
-
-    /// [`Call::REPEATABLE`](super::Call::REPEATABLE) of the call: true if it changes nothing.
-    pub fn only_reads(&self) -> bool {
-        REPEATABLE[self.index]
     }
 
     /// [`Call::WAITS_FOR_OTHERS`](super::Call::WAITS_FOR_OTHERS) of the call.

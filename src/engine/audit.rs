@@ -138,18 +138,6 @@ impl Engine {
         Ok(Trail { app: FIRST, ..self.trail_of(call, self.now(), None)? })
     }
 
-    /// Notes that a call was made for an operator that leaves nothing in the audit by itself.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] if the database cannot be written.
-    pub(crate) fn note_call(&self, call: &'static str) -> Result<()> {
-        let trail = self.trail_of(call, self.now(), None)?;
-        self.run(move |view| {
-            trail.note(view, Noted { verdict: AuditVerdict::Done, ..Noted::default() });
-            Ok(())
-        })
-    }
-
     /// Notes an operation on the database as a whole.
     pub(super) fn note_of_database(
         &self,

@@ -276,7 +276,19 @@ impl Handle<RegisterActivity> for Engine {
             nonce: self.nonce()?,
             now,
         };
-        match self.run(move |view| users::add_activity(view, &activity))? {
+        // What an application reports is in the list of activities; what an operator does is in the audit.
+        let trail = match self.operator {
+            Some(_) => Some(self.trail::<RegisterActivity>(now, call.user_ip)?),
+            None => None,
+        };
+        let noted = move |view: &mut _| {
+            let is_added = users::add_activity(view, &activity)?;
+            if let Some(trail) = trail.as_ref().filter(|_| is_added) {
+                trail.note(view, Noted::of(activity.user_id, AuditVerdict::Done));
+            }
+            Ok(is_added)
+        };
+        match self.run(noted)? {
             true => Ok(Done::with_message("Activity was created.")),
             false => Err(rejections::user_not_found()),
         }

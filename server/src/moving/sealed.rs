@@ -2,12 +2,12 @@
 //! whether it is the last one, so that no chunk can be left out, moved, repeated or added; the beginning of the file is
 //! authenticated with each of them.
 
-use crate::commands::invalid;
+use crate::commands::{check_private, invalid};
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
 use ring::rand::{SecureRandom, SystemRandom};
 use seconder::{Error, Result};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
 use zeroize::Zeroizing;
@@ -22,6 +22,9 @@ const TAG: usize = 16;
 
 pub(super) type Input = Box<dyn Read + Send>;
 
+/// The option that names the file of a key.
+const SEAL_KEY: &str = "seal-key-file";
+
 /// A key, which is wiped from memory when it is dropped.
 pub(super) struct SealKey(Box<Aes256Gcm>);
 
@@ -34,7 +37,7 @@ impl SealKey {
         let shown = path.display();
         let cannot = |error| bad_key(format!("{shown} cannot be read: {error}"));
         let file = File::open(path).map_err(cannot)?;
-        check(path, &file.metadata().map_err(cannot)?)?;
+        check_private(SEAL_KEY, path, &file.metadata().map_err(cannot)?)?;
         let mut text = Zeroizing::new(String::with_capacity(256));
         file.take(256).read_to_string(&mut text).map_err(cannot)?;
         let digits = text.trim();
@@ -55,28 +58,7 @@ impl SealKey {
 }
 
 fn bad_key(reason: String) -> Error {
-    invalid("seal-key-file", reason)
-}
-
-#[cfg(unix)]
-fn check(path: &Path, found: &Metadata) -> Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let shown = path.display();
-    if !found.is_file() || found.mode() & 0o077 != 0 {
-        return Err(bad_key(format!(
-            "{shown} must be a file that nobody else can read: `chmod 600 {shown}`. If others may have read it, \
-             make a new key"
-        )));
-    }
-    if ![0, rustix::process::geteuid().as_raw()].contains(&found.uid()) {
-        return Err(bad_key(format!("{shown} must belong to the user who runs this, or to root")));
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check(_: &Path, _: &Metadata) -> Result<()> {
-    Ok(())
+    invalid(SEAL_KEY, reason)
 }
 
 /// The chunks of a file that are still to come.

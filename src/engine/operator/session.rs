@@ -87,8 +87,8 @@ impl Engine {
     }
 
     /// Carries out an operation for an operator with a token, if the role includes it, on the application that the
-    /// parameter `app_id` names, or on the engine's own. Without that parameter, a token for one application alone is
-    /// for that one. The audit has the name of the operator.
+    /// parameter `app_id` names. Without that parameter, it is the one with this id; without either, the only one that
+    /// the token is for, or else the engine's own. The audit has the name of the operator.
     ///
     /// # Errors
     /// [`Error::Rejected`] with status 403 if the role does not include it, or the token is for other applications;
@@ -97,24 +97,13 @@ impl Engine {
     pub fn operate_as(
         &self,
         operator: &Operator,
-        name: &str,
-        parameters: Map<String, Value>,
-    ) -> Result<Value> {
-        self.operate_by_default_on(None, operator, name, parameters)
-    }
-
-    /// Carries out an operation as [`Engine::operate_as`] does, on this application unless the parameter `app_id` names
-    /// another one.
-    pub(crate) fn operate_by_default_on(
-        &self,
-        default: Option<i64>,
-        operator: &Operator,
+        app_id: Option<i64>,
         name: &str,
         mut parameters: Map<String, Value>,
     ) -> Result<Value> {
         let operation = Named::find(name)?;
         let app = operation.app(&mut parameters)?;
-        let engine = self.for_operator(operator, app.or(default))?;
+        let engine = self.for_operator(operator, app.or(app_id))?;
         operation.permit(operator)?;
         // An operation with a parameter of its own for the application is not carried out by that one, which could not
         // remove itself.

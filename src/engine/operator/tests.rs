@@ -136,7 +136,8 @@ fn a_token_is_stored_as_a_hash_and_reaches_what_its_role_includes() {
         assert_eq!((operator.name(), operator.role()), (role.name(), role));
         for operation in operations() {
             // Without their parameters, most fail, but none of them because of the role.
-            let done = engine.operate_as(&operator, operation.name, object(json!({ "no": 1 })));
+            let done =
+                engine.operate_as(&operator, None, operation.name, object(json!({ "no": 1 })));
             let error = done.unwrap_err();
             let is_forbidden = matches!(&error, Error::Rejected(why) if why.status == 403);
             assert_eq!(is_forbidden, operation.role > role, "{role} {}: {error}", operation.name);
@@ -152,7 +153,7 @@ fn what_an_operator_changes_has_the_name_in_the_audit() {
     let engine = service.require_engine().unwrap();
     let operator = engine.operator(&added(&service, "ada", Role::Admin).token).unwrap();
     let given = |value: Value| object(value);
-    let operate = |name: &str, value: Value| engine.operate_as(&operator, name, given(value));
+    let operate = |name: &str, value: Value| engine.operate_as(&operator, None, name, given(value));
     operate("limits.set", json!({ "limits": "tries=3" })).unwrap();
     operate("route.set", json!({ "name": "one", "settings": "{}" })).unwrap();
     let user = service.create_user("eve@example.com", "555-010-0123", "1").unwrap().user_id;
