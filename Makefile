@@ -277,7 +277,8 @@ test-python: tools-python python-module programs
 .PHONY: test-approver
 test-approver: tools-approver python-module programs
 	$(call say,The approver in browsers)
-	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest -n 2 tests/approver
+	SECONDER_PROGRAM="$(abspath $(PROGRAMS))/seconder" $(PY) -m pytest -n 2 \
+		--reruns 1 --only-rerun InvalidSessionIdException tests/approver
 	$(PY) -m mypy --strict --config-file= --cache-dir build/mypy-approver tests/approver
 
 .PHONY: test-free-threaded

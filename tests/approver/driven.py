@@ -13,7 +13,11 @@ from typing import Any
 
 from phone import WATCH, Phone, ScriptFailed, environment
 from processes import Program, free_port, wait
-from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+from selenium.common.exceptions import (
+    InvalidSessionIdException,
+    StaleElementReferenceException,
+    WebDriverException,
+)
 from selenium.webdriver import ActionChains, ChromeOptions, Remote, WebKitGTKOptions
 from selenium.webdriver.chrome.remote_connection import ChromeRemoteConnection
 from selenium.webdriver.common.by import By
@@ -62,6 +66,10 @@ class Driven(Phone):
         run: Any = self.driver.execute_async_script
         try:
             right, value = run(CALL.replace("BODY", body), json.dumps(arguments))
+        except InvalidSessionIdException:
+            # The browser crashed, which no script can cause. The test is run once more.
+            print(self._logs())
+            raise
         except WebDriverException as error:
             raise ScriptFailed(str(error)) from error
         if not right:
@@ -81,6 +89,10 @@ class Driven(Phone):
 
     def keys(self, text: str) -> None:
         ActionChains(self.driver).send_keys(text).perform()
+
+    def _logs(self) -> str:
+        logs = (program.log.read_text(errors="replace")[-4000:] for program in self._programs)
+        return "\n".join(logs)
 
     def close(self) -> None:
         for program in reversed(self._programs):
@@ -173,7 +185,9 @@ class WebKit(Driven):
     pushes = False
 
     def start(self) -> Remote:
-        screen = self.run("Xvfb", "-displayfd", "1", "-screen", "0", "1400x1400x24", "-nolisten", "tcp")
+        # It would start again after its last window is closed, and end programs that are about to open one.
+        size = ("-screen", "0", "1400x1400x24")
+        screen = self.run("Xvfb", "-displayfd", "1", *size, "-nolisten", "tcp", "-noreset")
         self._environment["DISPLAY"] = ":" + screen.printed(r"^(\d+)$")
         self._environment["GDK_BACKEND"] = "x11"
         if os.geteuid() == 0:
