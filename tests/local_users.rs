@@ -8,7 +8,7 @@ use crate::local_stub::{Local, url};
 use crate::stub::{self, RIGHT, TOKEN, response};
 use seconder::{Error, Service, Settings, Stage, Verdict};
 use std::fs::Permissions;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
@@ -29,7 +29,10 @@ fn is_root() -> bool {
 /// Starts a test of this file as another user, by a copy of the program that this user can read.
 fn as_nobody(folder: &Path, test: &str, socket: &Path) -> Child {
     let program = folder.join("test");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    // A process of its own copies it: this one could not run the copy while a child that another test has just started
+    // still has it open.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status();
+    assert!(copied.unwrap().success());
     std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(program);
     command
@@ -37,16 +40,7 @@ fn as_nobody(folder: &Path, test: &str, socket: &Path) -> Child {
         .env(SOCKET, socket);
     command.current_dir("/").uid(NOBODY).gid(NOBODY);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    loop {
-        match command.spawn() {
-            // The other test starts a child too, which holds the copy open for writing until it
-            // executes its own program.
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            child => return child.unwrap(),
-        }
-    }
+    command.spawn().unwrap()
 }
 
 fn verify(service: &Service) -> seconder::Result<Verdict> {

@@ -193,8 +193,10 @@ fn root_creates_the_database_as_the_user_who_owns_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let program = folder.join("seconder");
-    // The program of the tests is where other users may not be.
-    fs::copy(env!("CARGO_BIN_EXE_seconder"), &program).unwrap();
+    // The program of the tests is where other users may not be. A process of its own copies it: this one could not run
+    // the copy while a program that another test has just started still has it open.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_seconder")).arg(&program).status();
+    assert!(copied.unwrap().success());
     fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
     let data = folder.join("data");
     fs::create_dir(&data).unwrap();
