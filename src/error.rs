@@ -186,6 +186,15 @@ impl Error {
         Error::InvalidArgument { parameter: bounded(parameter), reason: bounded(reason) }
     }
 
+    /// Returns a rejection with this message, which services also have among the fields.
+    #[doc(hidden)]
+    pub fn rejected(status: u16, code: Option<&str>, message: impl Into<String>) -> Error {
+        let message = message.into();
+        let fields = [("message".to_owned(), message.clone())].into();
+        let code = code.map(str::to_owned);
+        Error::Rejected(Box::new(Rejection { status, code, message, fields }))
+    }
+
     pub(crate) fn token_malformed(parameter: &'static str, reason: &'static str) -> Error {
         Error::TokenMalformed { parameter: parameter.into(), reason: reason.into() }
     }

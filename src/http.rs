@@ -202,7 +202,7 @@ impl RawReply {
 
 /// Handles any request. Blocks while the engine waits for its database and for the delivery of
 /// messages, or the relay for its service.
-pub fn respond(backend: &impl Backend, caller: Caller, request: RawRequest) -> RawReply {
+pub fn respond(backend: &dyn Backend, caller: Caller, request: RawRequest) -> RawReply {
     match route(backend, request) {
         Ok(routed) => routed.respond(backend, caller),
         Err(reply) => reply,
@@ -215,7 +215,7 @@ pub fn respond(backend: &impl Backend, caller: Caller, request: RawRequest) -> R
 /// # Errors
 /// The reply to send: 404, or 405 with the methods that are allowed.
 pub fn route(
-    backend: &impl Backend,
+    backend: &dyn Backend,
     request: RawRequest,
 ) -> std::result::Result<RoutedRequest, RawReply> {
     let (path, _) = request.path_and_query();
@@ -250,7 +250,7 @@ impl RoutedRequest {
 
     /// Returns the reply to send instead of [`RoutedRequest::respond`], if the server does not handle the call because
     /// of this error.
-    pub fn failure(&self, backend: &impl Backend, error: &Error) -> RawReply {
+    pub fn failure(&self, backend: &dyn Backend, error: &Error) -> RawReply {
         let mut reply = self.call.failure_writer()(error, backend.replies());
         backend.names().body_to_wire(&mut reply.body);
         let unauthorized = matches!(error, Error::Unauthorized { .. });
@@ -269,7 +269,7 @@ impl RoutedRequest {
     }
 
     /// Handles the request, as the second half of [`respond`].
-    pub fn respond(self, backend: &impl Backend, caller: Caller) -> RawReply {
+    pub fn respond(self, backend: &dyn Backend, caller: Caller) -> RawReply {
         let (format, failure) = (self.call.format(), self.call.failure_writer());
         let route = self.call.route();
         let mut refused = None;
@@ -291,7 +291,7 @@ impl RoutedRequest {
 
     fn handle(
         self,
-        backend: &impl Backend,
+        backend: &dyn Backend,
         caller: &Caller,
         refused: &mut Option<Box<str>>,
     ) -> Result<Reply> {

@@ -82,7 +82,7 @@ fn an_invitation_is_of_use_once_and_for_ten_minutes() {
     assert!(matches!(refused(beside(64)), Refused::Failed(Error::InvalidArgument { .. })));
     let mut long = presented(&key, &code, NOW);
     long.name = "x".repeat(1 << 20);
-    assert_eq!(refused(long).name(), "invalid");
+    assert!(matches!(refused(long), Refused::Failed(Error::InvalidArgument { .. })));
     assert!(Phone::register(world.engine(), &code, NOW).is_ok());
     let again = Phone::register(world.engine(), &code, NOW).err().unwrap();
     assert_eq!(again, Refused::InvitationSpent);
@@ -154,7 +154,7 @@ fn without_a_public_url_nothing_leads_to_the_service_and_the_error_says_why() {
     let Error::Rejected(rejection) = error else { panic!("{error}") };
     assert_eq!(rejection.code.as_deref(), Some("no_public_url"));
     let refused = Phone::register(world.engine(), "00000-00000", NOW).err().unwrap();
-    assert_eq!(refused.name(), "failed");
+    assert!(matches!(refused, Refused::Failed(_)), "{refused:?}");
     let user =
         |number: &str| json!({ "email": "bo@example.com", "cellphone": number, "country_code": 1 });
     let call: CreateUser = serde_json::from_value(

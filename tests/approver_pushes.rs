@@ -7,11 +7,16 @@ use crate::phone::SERVICE;
 use crate::phone::world::{NOW, World};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use seconder::Error;
 use seconder::calls::ApprovalStatus;
 use seconder::engine::approver::{DeviceSettings, Refused};
 use seconder::engine::{ApprovalResponse, PushOutcome};
 use serde_json::{Value, json};
 use std::time::Duration;
+
+fn is_invalid(refused: &Refused) -> bool {
+    matches!(refused, Refused::Failed(Error::InvalidArgument { .. }))
+}
 
 const ENDPOINT: &str = "https://fcm.googleapis.com/fcm/send/ada";
 
@@ -135,7 +140,7 @@ fn subscriptions_that_lead_anywhere_else_are_rejected_and_change_nothing() {
         "https://169.254.169.254/latest",
         &format!("{ENDPOINT}{}", "x".repeat(3000)),
     ] {
-        assert_eq!(world.subscribe(&phone, endpoint).unwrap_err().name(), "invalid", "{endpoint}");
+        assert!(is_invalid(&world.subscribe(&phone, endpoint).unwrap_err()), "{endpoint}");
     }
     let change = |subscription: Value| {
         let subscription = serde_json::from_value(subscription).unwrap();
@@ -145,7 +150,7 @@ fn subscriptions_that_lead_anywhere_else_are_rejected_and_change_nothing() {
     };
     for keys in [("", ""), ("AAAA", "AAAA"), ("!", "AAAAAAAAAAAAAAAAAAAAAA")] {
         let given = json!({ "endpoint": ENDPOINT, "p256dh": keys.0, "auth": keys.1 });
-        assert_eq!(change(given).unwrap_err().name(), "invalid");
+        assert!(is_invalid(&change(given).unwrap_err()));
     }
     assert!(!phone.signed(world.engine(), NOW).unwrap().overview().unwrap().devices[0].push);
 }

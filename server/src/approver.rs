@@ -9,11 +9,12 @@ mod logo;
 pub use device::{ApproverDevice, PendingRequest};
 
 use crate::bodies::Bodies;
+use crate::edge;
 use crate::inbound::{Unread, read_body};
 use crate::journal::Journal;
 use crate::places::Client;
 use crate::pool::{Lane, Pools, Unhandled};
-use crate::requests::{PANICKED, Record, admitted, failed};
+use crate::requests::{PANICKED, Record, admitted};
 use crate::wrong_tries::{Reserved, WrongTries};
 use api::{Reply, Resource};
 use assets::Assets;
@@ -22,10 +23,10 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use logo::Logos;
-use seconder::Result;
 use seconder::engine::Engine;
 use seconder::engine::approver::{APPROVER_PATH, Refused};
-use seconder::http::BodyError;
+use seconder::http::{BodyError, RawReply};
+use seconder::{Error, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -99,7 +100,7 @@ impl Approver {
     async fn ask(&self, client: Client, asked: Resource, request: Request) -> Response {
         if !asked.allows(request.method()) {
             let message = "there is no such method here";
-            let mut response = problem(StatusCode::METHOD_NOT_ALLOWED, "method", message);
+            let mut response = rejected(405, "method", message);
             let allowed = HeaderValue::from_static(asked.allowed());
             response.headers_mut().insert(header::ALLOW, allowed);
             return response;
@@ -144,46 +145,27 @@ impl Approver {
                 self.0.wrong_codes.add_refused();
                 too_many_tries(EACH)
             }
-            Ok((Err(refused), _)) => self.refused(&refused),
+            Ok((Err(refused), _)) => self.refused(refused),
             Err(Unhandled::Full) => {
                 if let Some((client, reserved)) = trying {
                     self.0.wrong_codes.give_back(client, reserved);
                 }
                 overloaded()
             }
-            Err(Unhandled::Panicked) => {
-                let status = StatusCode::INTERNAL_SERVER_ERROR;
-                failed(problem(status, "failed", "the service failed"), PANICKED)
-            }
+            Err(Unhandled::Panicked) => failed(&Error::Internal { message: PANICKED.to_owned() }),
         }
     }
 
-    fn refused(&self, refused: &Refused) -> Response {
-        let status = match refused {
-            Refused::InvitationUnknown | Refused::NotFound => StatusCode::NOT_FOUND,
-            Refused::InvitationExpired => StatusCode::GONE,
-            Refused::InvitationSpent
-            | Refused::TooManyDevices
-            | Refused::NotPending(_)
-            | Refused::Changed
-            | Refused::WrongNumberDenied => StatusCode::CONFLICT,
-            Refused::Signature | Refused::Unauthorized | Refused::Clock => StatusCode::UNAUTHORIZED,
-            Refused::WrongNumber => StatusCode::UNPROCESSABLE_ENTITY,
-            Refused::Failed(error) => return self.failed(refused, error),
-            _ => StatusCode::BAD_REQUEST,
-        };
-        problem(status, refused.name(), &refused.to_string())
-    }
-
-    /// Returns the response to a failure, whose reasons in the service are for its operator alone.
-    fn failed(&self, refused: &Refused, error: &seconder::Error) -> Response {
-        if let seconder::Error::InvalidArgument { .. } = error {
-            return problem(StatusCode::BAD_REQUEST, refused.name(), &refused.to_string());
+    /// Returns the response to a request that is refused. The reasons of a failure in the service are for its operator
+    /// alone.
+    fn refused(&self, refused: Refused) -> Response {
+        let error = Error::from(refused);
+        let response = failed(&error);
+        if response.status().is_server_error() {
+            self.0.journal.note(&format!("a request of a device failed: {error}"));
+            return wait_for(response, RETRY_AFTER);
         }
-        self.0.journal.note(&format!("a request of a device failed: {error}"));
-        let message = "the service failed: try again later";
-        let response = wait_for(StatusCode::SERVICE_UNAVAILABLE, "failed", message, RETRY_AFTER);
-        failed(response, &error.to_string())
+        response
     }
 }
 
@@ -197,13 +179,10 @@ fn redirect() -> Response {
 fn unread(error: BodyError, longest: usize) -> Response {
     match error {
         BodyError::TooLarge => {
-            let message = format!("the body is larger than {} KiB", longest / 1024);
-            problem(StatusCode::PAYLOAD_TOO_LARGE, "invalid", &message)
+            rejected(413, "invalid", &format!("the body is larger than {} KiB", longest / 1024))
         }
-        BodyError::TooSlow => {
-            problem(StatusCode::REQUEST_TIMEOUT, "invalid", "the body did not arrive in time")
-        }
-        _ => problem(StatusCode::BAD_REQUEST, "invalid", "the body is incomplete"),
+        BodyError::TooSlow => rejected(408, "invalid", "the body did not arrive in time"),
+        _ => rejected(400, "invalid", "the body is incomplete"),
     }
 }
 
@@ -225,27 +204,26 @@ fn written(reply: Reply, asked: &HeaderMap) -> Response {
     response
 }
 
-/// Returns a response of the API that is an error.
-fn problem(status: StatusCode, name: &str, message: &str) -> Response {
-    let body = serde_json::json!({ "error": name, "message": message }).to_string();
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(api::JSON));
-    protect(headers);
+/// Returns the response that reports an error.
+fn failed(error: &Error) -> Response {
+    let mut response = edge::response(RawReply::of_error(error));
+    protect(response.headers_mut());
     response
 }
 
+fn rejected(status: u16, code: &str, message: &str) -> Response {
+    failed(&Error::rejected(status, Some(code), message))
+}
+
 fn overloaded() -> Response {
-    wait_for(StatusCode::SERVICE_UNAVAILABLE, "overloaded", TOO_MANY, RETRY_AFTER)
+    wait_for(rejected(503, "overloaded", TOO_MANY), RETRY_AFTER)
 }
 
 fn too_many_tries(wait: Duration) -> Response {
-    wait_for(StatusCode::TOO_MANY_REQUESTS, "too_many_tries", TOO_MANY, wait)
+    wait_for(rejected(429, "too_many_tries", TOO_MANY), wait)
 }
 
-fn wait_for(status: StatusCode, name: &str, message: &str, wait: Duration) -> Response {
-    let mut response = problem(status, name, message);
+fn wait_for(mut response: Response, wait: Duration) -> Response {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     response

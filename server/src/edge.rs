@@ -45,7 +45,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(crate) struct Edge(Arc<Inner>);
 
 struct Inner {
-    source: Source,
+    source: Arc<dyn Source>,
     caller: Caller,
     journal: Arc<Journal>,
     calls: Calls,
@@ -67,7 +67,7 @@ enum Held {
 impl Edge {
     /// Handles the requests of clients by network.
     pub(crate) fn network(
-        (source, beside): (Source, Beside),
+        (source, beside): (Arc<dyn Source>, Beside),
         journal: Arc<Journal>,
         (calls, pools): (Calls, Pools),
         connection: Connection,
@@ -80,7 +80,7 @@ impl Edge {
     /// Handles the requests of a peer of a local socket.
     #[cfg(unix)]
     pub(crate) fn peer(
-        source: Source,
+        source: Arc<dyn Source>,
         caller: Peer,
         journal: Arc<Journal>,
         (calls, pools): (Calls, Pools),
@@ -174,7 +174,7 @@ impl Edge {
         if length <= UNKNOWN_BODY_LIMIT && checked.as_ref().is_err_and(|reply| !reply.unauthorized)
         {
             // The key may be in the body, for which there is no room.
-            checked = Err(routed.overloaded(&self.0.source, RETRY_AFTER));
+            checked = Err(routed.overloaded(&*self.0.source, RETRY_AFTER));
         }
         if checked.is_err() {
             // The client can finish sending, and read the reply.
@@ -191,12 +191,12 @@ impl Edge {
     ) -> Result<(), RawReply> {
         let (pool, lane) = (self.0.pools.of_database(), Lane::of(&self.0.caller));
         if pool.is_full(lane) {
-            return Err(routed.overloaded(&self.0.source, RETRY_AFTER));
+            return Err(routed.overloaded(&*self.0.source, RETRY_AFTER));
         }
         let (edge, own) = (self.clone(), Arc::clone(routed));
         let check = move || {
             edge.refuse(&own, client)?;
-            own.check_key(&edge.0.source).inspect_err(|reply| {
+            own.check_key(&*edge.0.source).inspect_err(|reply| {
                 if reply.unauthorized {
                     edge.count(client);
                 }
@@ -204,7 +204,7 @@ impl Edge {
         };
         match pool.run(lane, check).await {
             Ok(checked) => checked,
-            Err(Unhandled::Full) => Err(routed.overloaded(&self.0.source, RETRY_AFTER)),
+            Err(Unhandled::Full) => Err(routed.overloaded(&*self.0.source, RETRY_AFTER)),
             Err(Unhandled::Panicked) => Err(RawReply::internal_error()),
         }
     }
@@ -217,7 +217,10 @@ impl Edge {
         mut call: InProgress,
         record: Record,
     ) -> Response {
-        let fate = self.0.source.fate(&routed).await;
+        let fate = match self.0.source.sandbox() {
+            Some(sandbox) => sandbox::fate(sandbox, &routed).await,
+            None => Fate::Handled,
+        };
         match fate {
             Fate::Handled | Fate::Lost => {}
             Fate::Replied(reply) => return response(*reply),
@@ -228,7 +231,7 @@ impl Edge {
         self.note_key(&routed, &record);
         let pool = self.0.pools.of(routed.call()).clone();
         if pool.is_full(lane) {
-            return response(routed.overloaded(&self.0.source, RETRY_AFTER));
+            return response(routed.overloaded(&*self.0.source, RETRY_AFTER));
         }
         call.arrived();
         // The engine blocks while it waits for its database and for the delivery of messages, and a
@@ -283,7 +286,7 @@ impl Edge {
         if let Err(reply) = self.refuse(&routed, client) {
             return reply;
         }
-        let reply = routed.respond(&self.0.source, self.0.caller.clone());
+        let reply = routed.respond(&*self.0.source, self.0.caller.clone());
         if reply.unauthorized {
             self.count(client);
         }
@@ -299,7 +302,7 @@ impl Edge {
     /// Refuses a client that has sent too many of them, unless this request has one of an application.
     fn refuse(&self, routed: &RoutedRequest, client: Option<Client>) -> Result<(), RawReply> {
         let wait = self.wait_of(client);
-        let refused = wait.and_then(|wait| routed.refuse_stranger(&self.0.source, wait));
+        let refused = wait.and_then(|wait| routed.refuse_stranger(&*self.0.source, wait));
         refused.map_or(Ok(()), |reply| {
             self.wrong_keys().inspect(|keys| keys.add_refused());
             Err(reply)
@@ -308,7 +311,7 @@ impl Edge {
 
     /// Notes if an application has the key of a request.
     fn note_key(&self, routed: &RoutedRequest, record: &Record) {
-        if !record.is_admitted() && routed.has_kept_key(&self.0.source) {
+        if !record.is_admitted() && routed.has_kept_key(&*self.0.source) {
             record.note_admitted();
         }
     }
@@ -370,7 +373,7 @@ async fn handle(
     if let Some(wrong) = framing::ambiguity(&head) {
         return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], wrong).into_response();
     }
-    if let Source::Sandbox(sandbox) = &edge.0.source
+    if let Some(sandbox) = edge.0.source.sandbox()
         && sandbox::owns(head.uri.path())
     {
         return edge.operate(sandbox, client, Request::from_parts(head, body)).await;
@@ -393,7 +396,7 @@ async fn handle(
     }
     // The body of a request that no call can use is not waited for, except by HTTP/2: some clients do not read the
     // response to a request that is cut off, although they should (RFC 9113, 8.1).
-    let routed = match http::route(&edge.0.source, raw) {
+    let routed = match http::route(&*edge.0.source, raw) {
         Ok(routed) => routed,
         Err(reply) => {
             if head.version == Version::HTTP_2 {

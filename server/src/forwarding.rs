@@ -9,7 +9,7 @@ use seconder::engine::{Engine, Forwarding, Learned};
 use seconder::http::Backend;
 use seconder::model::{ApiKey, UserId};
 use seconder::wire::{Generation, Names, Reply};
-use seconder::{Call, Error, Handle, Rejection, Result, Service, codes};
+use seconder::{Call, Error, Handle, Result, Service, codes};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,9 +96,9 @@ impl Backend for Forward {
     /// application to make.
     fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
         if call.changes_protection() && self.known.user_is_there(user_id)? {
-            return Err(rejected(
+            return Err(Error::rejected(
                 403,
-                codes::INVALID_REQUEST,
+                Some(codes::INVALID_REQUEST),
                 "Users who are at the service to which calls are forwarded cannot change their own account \
                  here: an administrator can.",
             ));
@@ -198,12 +198,6 @@ where
     }
 }
 
-fn rejected(status: u16, code: &str, message: impl Into<String>) -> Error {
-    let message = message.into();
-    let fields = [("message".to_owned(), message.clone())].into();
-    Error::Rejected(Box::new(Rejection { status, code: Some(code.into()), message, fields }))
-}
-
 /// Returns whether the other service gave no usable reply.
 fn is_failure(error: &Error) -> bool {
     match error {
@@ -219,7 +213,7 @@ fn is_failure(error: &Error) -> bool {
 fn worded(error: Error) -> Error {
     let failed = |status, what: &str, why: String| {
         let message = format!("The service to which calls are forwarded {what}: {why}");
-        rejected(status, codes::UNSPECIFIC, message)
+        Error::rejected(status, Some(codes::UNSPECIFIC), message)
     };
     match error {
         Error::Unavailable { message, .. } => failed(503, "failed", message),

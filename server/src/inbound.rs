@@ -56,7 +56,7 @@ pub(crate) struct Beside {
 impl Beside {
     /// Returns the endpoints of a server with this source and these routes.
     pub(crate) fn of(
-        source: &Source,
+        source: &dyn Source,
         routes: Option<&Routes>,
         journal: &Arc<Journal>,
         pools: &Pools,

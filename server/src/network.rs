@@ -85,7 +85,7 @@ impl Connection {
 /// Makes the TLS handshake of each connection, and closes those beyond the limit.
 #[derive(Clone)]
 pub(crate) struct NetworkAcceptor {
-    source: (Source, Beside),
+    source: (Arc<dyn Source>, Beside),
     journal: Arc<Journal>,
     calls: (Calls, Pools),
     handshakes: RustlsAcceptor,
@@ -95,7 +95,7 @@ pub(crate) struct NetworkAcceptor {
 
 impl NetworkAcceptor {
     pub(crate) fn new(
-        source: (Source, Beside),
+        source: (Arc<dyn Source>, Beside),
         journal: Arc<Journal>,
         calls: (Calls, Pools),
         tls: RustlsConfig,

@@ -22,7 +22,7 @@ use seconder::http::{
     BODY_LIMIT, OPERATOR_PATH, RawReply, RawRequest, bearer_token, respond_to_operator,
 };
 use seconder::model::Secret;
-use seconder::{Error, Rejection, Result};
+use seconder::{Error, Result};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,20 +60,16 @@ impl Operators {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the source has no operators.
-    pub(crate) fn of(source: &Source, journal: &Arc<Journal>) -> Result<Operators> {
-        let engine = match source {
-            Source::Engine(engine) => engine.clone(),
-            Source::Forward(forward) => forward.engine().clone(),
-            Source::Relay(_) | Source::Sandbox(_) => {
-                return Err(invalid(
-                    "operator-listen",
-                    "is for a database: a relay and a sandbox have no operators",
-                ));
-            }
+    pub(crate) fn of(source: &dyn Source, journal: &Arc<Journal>) -> Result<Operators> {
+        let Some(engine) = source.engine().filter(|_| source.sandbox().is_none()) else {
+            return Err(invalid(
+                "operator-listen",
+                "is for a database: a relay and a sandbox have no operators",
+            ));
         };
         Ok(Operators(Arc::new(Inner {
             engine,
-            forwards: matches!(source, Source::Forward(_)),
+            forwards: source.forwards(),
             journal: Arc::clone(journal),
             bodies: Arc::default(),
             wrong_tokens: WrongTries::new(KEYS, EACH_KEY),
@@ -129,12 +125,7 @@ impl Operators {
         }
         if operation.is_none() && self.0.forwards {
             let message = "Calls are forwarded to another service, which knows no operators: make them with the API key.";
-            let message = message.to_owned();
-            return Err(Error::Rejected(Box::new(Rejection {
-                status: 403,
-                message,
-                ..Rejection::default()
-            })));
+            return Err(Error::rejected(403, None, message));
         }
         let mut raw = RawRequest::new(head.method.as_str(), target);
         for (name, value) in &head.headers {
@@ -236,7 +227,7 @@ fn limited(message: &str, wait: Duration) -> Error {
 }
 
 fn failed(error: &Error) -> Response {
-    let reply = RawReply::of_stranger_error(error);
+    let reply = RawReply::of_error(error);
     let is_unauthorized = reply.unauthorized;
     let mut response = response(reply);
     if is_unauthorized {

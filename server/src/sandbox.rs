@@ -1,18 +1,19 @@
 //! The paths of a sandbox over HTTPS, for tests in any language.
 
 use crate::bodies::BodyBuffer;
+use crate::edge;
 use crate::inbound::{LONGEST, Unread, read_body};
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use seconder::http::{
-    Backend, BodyError, RoutedRequest, SANDBOX_OPERATIONS, SANDBOX_PATH, SandboxOperation,
+    Backend, BodyError, RawReply, RoutedRequest, SANDBOX_OPERATIONS, SANDBOX_PATH, SandboxOperation,
 };
 use seconder::model::{ApiKey, Secret};
 use seconder::sandbox::{Fate, Sandbox, TestRequest};
-use seconder::{Error, Rejection, Result};
-use serde_json::{Value, json};
+use seconder::{Error, Result};
+use serde_json::Value;
 use std::time::Duration;
 
 /// Returns whether a path is one of those for tests.
@@ -24,7 +25,7 @@ pub(crate) fn owns(path: &str) -> bool {
 /// Responds to a request for one of those paths.
 pub(crate) async fn respond(sandbox: &Sandbox, request: Request) -> Response {
     match reply(sandbox, request).await {
-        Ok(reply) => response(StatusCode::OK, &reply),
+        Ok(reply) => response(&reply),
         Err(error) => failed(&error),
     }
 }
@@ -42,9 +43,13 @@ async fn reply(sandbox: &Sandbox, request: Request) -> Result<Value> {
     check_key(sandbox, &head.headers)?;
     let body =
         read_body(body, LONGEST, BodyBuffer::default()).await.map_err(|error| match error {
-            Unread::Body(BodyError::TooLarge) => rejected(413, "The body is larger than 64 KiB."),
-            Unread::Body(BodyError::TooSlow) => rejected(408, "The body did not arrive in time."),
-            _ => rejected(400, "The body is incomplete."),
+            Unread::Body(BodyError::TooLarge) => {
+                Error::rejected(413, None, "The body is larger than 64 KiB.")
+            }
+            Unread::Body(BodyError::TooSlow) => {
+                Error::rejected(408, None, "The body did not arrive in time.")
+            }
+            _ => Error::rejected(400, None, "The body is incomplete."),
         })?;
     let request = TestRequest::read(operation, head.uri.query().unwrap_or_default(), &body)?;
     drop(tokio::time::timeout(request.wait(), sandbox.found(&request)).await);
@@ -62,7 +67,7 @@ pub(crate) fn is_authorized(sandbox: &Sandbox, headers: &HeaderMap) -> bool {
 /// Returns the reply to a client that has sent too many wrong keys.
 pub(crate) fn refused(wait: Duration) -> Response {
     let message = "Too many wrong API keys were sent from this address. Try again later.";
-    let mut response = failed(&rejected(503, message));
+    let mut response = failed(&Error::rejected(503, None, message));
     let seconds = HeaderValue::from(wait.as_secs() + 1);
     response.headers_mut().insert(header::RETRY_AFTER, seconds);
     response
@@ -86,46 +91,20 @@ fn find(path: &str, method: &str) -> Result<&'static SandboxOperation> {
     let operation = operation.ok_or_else(|| {
         let names: Vec<_> = SANDBOX_OPERATIONS.iter().map(|operation| operation.name).collect();
         let message = format!("A sandbox has no such path. There are {}.", names.join(", "));
-        rejected(404, &message)
+        Error::rejected(404, None, message)
     })?;
     match operation.method == method {
         true => Ok(operation),
-        false => Err(rejected(405, &format!("The method is {}.", operation.method))),
+        false => Err(Error::rejected(405, None, format!("The method is {}.", operation.method))),
     }
-}
-
-fn rejected(status: u16, message: &str) -> Error {
-    let message = message.to_owned();
-    Error::Rejected(Box::new(Rejection { status, message, ..Rejection::default() }))
 }
 
 fn failed(error: &Error) -> Response {
-    let status = match error {
-        Error::InvalidArgument { .. } | Error::TokenMalformed { .. } => 400,
-        Error::Unauthorized { .. } => 401,
-        Error::Rejected(rejection) => rejection.status,
-        _ => 500,
-    };
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // Advice for a client of the interface would not fit.
-    let message = match error {
-        Error::Rejected(rejection) => rejection.message.clone(),
-        other => other.to_string(),
-    };
-    let mut body = json!({ "success": false, "message": message });
-    match error {
-        Error::InvalidArgument { parameter, .. } => body["parameter"] = parameter.as_ref().into(),
-        Error::Rejected(rejection) if rejection.code.is_some() => {
-            body["error_code"] = rejection.code.clone().into();
-        }
-        _ => {}
-    }
-    response(status, &body)
+    edge::response(RawReply::of_error(error))
 }
 
-fn response(status: StatusCode, body: &Value) -> Response {
+fn response(body: &Value) -> Response {
     let mut response = Response::new(Body::from(body.to_string()));
-    *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -88,7 +88,7 @@ impl Server {
     /// invalid or missing.
     pub fn serve(service: Service, listeners: Listeners) -> Result<Server> {
         let engine = service.require_engine()?.clone();
-        Server::open(Source::Engine(engine), listeners)
+        Server::open(Arc::new(engine), listeners)
     }
 
     /// Serves a sandbox, with the paths for tests.
@@ -96,7 +96,7 @@ impl Server {
     /// # Errors
     /// As [`Server::serve`].
     pub fn sandbox(sandbox: Sandbox, listeners: Listeners) -> Result<Server> {
-        Server::open(Source::Sandbox(sandbox), listeners)
+        Server::open(Arc::new(sandbox), listeners)
     }
 
     /// Passes calls on to a remote service, which has these names, and which the service was opened
@@ -112,7 +112,8 @@ impl Server {
             let reason = "a relay has no API keys to compare, so it listens on local sockets only";
             return Err(invalid("listen", reason));
         }
-        Server::open(Source::Relay(Relay::new(service, names, Generation::Current)), listeners)
+        let relay = Relay::new(service, names, Generation::Current);
+        Server::open(Arc::new(relay), listeners)
     }
 
     /// Serves an engine, and passes on calls for users who are not there yet.
@@ -120,10 +121,10 @@ impl Server {
     /// # Errors
     /// As [`Server::serve`].
     pub fn forward(forward: Forward, listeners: Listeners) -> Result<Server> {
-        Server::open(Source::Forward(forward), listeners)
+        Server::open(Arc::new(forward), listeners)
     }
 
-    fn open(source: Source, mut listeners: Listeners) -> Result<Server> {
+    fn open(source: Arc<dyn Source>, mut listeners: Listeners) -> Result<Server> {
         let unusable = |_| invalid("listen", "the socket cannot be used");
         #[cfg(unix)]
         let has_local = !listeners.local.is_empty();
@@ -335,7 +336,7 @@ impl Drop for Server {
 }
 
 /// Does periodic work, beginning at once. Reports a failure that persists once.
-async fn housekeep(source: Source, journal: Arc<Journal>) {
+async fn housekeep(source: Arc<dyn Source>, journal: Arc<Journal>) {
     let mut ticks = tokio::time::interval(HOUSEKEEPING);
     let mut reported = None;
     loop {

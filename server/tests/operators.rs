@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod commands;
+mod families;
 
 use crate::command::run;
 use crate::common::{KEY, exchange};

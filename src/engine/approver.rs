@@ -20,6 +20,7 @@ use super::operations::approver as stored;
 use super::store::Approver;
 use super::{Engine, rejections};
 use crate::calls::ApprovalStatus;
+use crate::codes;
 use crate::model::Secret;
 use crate::webpush::VapidKey;
 use crate::{Error, Result};
@@ -66,24 +67,34 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Returns its name in the protocol.
-    pub const fn name(&self) -> &'static str {
+    /// Returns the HTTP status, and the code in the protocol.
+    const fn status_and_code(&self) -> (u16, &'static str) {
         match self {
-            Refused::InvitationUnknown => "invitation_unknown",
-            Refused::InvitationSpent => "invitation_spent",
-            Refused::InvitationExpired => "invitation_expired",
-            Refused::TooManyDevices => "too_many_devices",
-            Refused::Signature => "signature",
-            Refused::Unauthorized => "unauthorized",
-            Refused::Clock => "clock",
-            Refused::NotFound => "not_found",
-            Refused::NotPending(ApprovalStatus::Expired) => "expired",
-            Refused::NotPending(_) => "not_pending",
-            Refused::Changed => "changed",
-            Refused::WrongNumber => "wrong_number",
-            Refused::WrongNumberDenied => "wrong_number_denied",
-            Refused::Failed(Error::InvalidArgument { .. }) => "invalid",
-            Refused::Failed(_) => "failed",
+            Refused::InvitationUnknown => (404, "invitation_unknown"),
+            Refused::InvitationSpent => (409, "invitation_spent"),
+            Refused::InvitationExpired => (410, "invitation_expired"),
+            Refused::TooManyDevices => (409, "too_many_devices"),
+            Refused::Signature => (401, "signature"),
+            Refused::Unauthorized => (401, "unauthorized"),
+            Refused::Clock => (401, "clock"),
+            Refused::NotFound => (404, "not_found"),
+            Refused::NotPending(ApprovalStatus::Expired) => (409, "expired"),
+            Refused::NotPending(_) => (409, "not_pending"),
+            Refused::Changed => (409, "changed"),
+            Refused::WrongNumber => (422, "wrong_number"),
+            Refused::WrongNumberDenied => (409, "wrong_number_denied"),
+            Refused::Failed(_) => (503, codes::UNSPECIFIC),
+        }
+    }
+}
+
+/// The error as the reply reports it.
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Error {
+        let (status, code) = refused.status_and_code();
+        match refused {
+            Refused::Failed(error) => error,
+            refused => Error::rejected(status, Some(code), refused.to_string()),
         }
     }
 }

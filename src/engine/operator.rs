@@ -50,7 +50,6 @@ pub use users::{
 };
 
 use super::Engine;
-use crate::error::Rejection;
 use crate::wire::{loose, scalar, wipe};
 use crate::{Error, Result};
 use Role::{Admin, Read, Support};
@@ -222,7 +221,7 @@ impl Named {
                     session::named(apps),
                     self.name
                 );
-                Err(rejected(403, message))
+                Err(Error::rejected(403, None, message))
             }
             _ => Ok(()),
         }
@@ -275,11 +274,6 @@ impl Named {
             None => (self.carry_out)(engine, parameters),
         }
     }
-}
-
-fn rejected(status: u16, message: String) -> Error {
-    let fields = [("message".to_owned(), message.clone())].into();
-    Error::Rejected(Box::new(Rejection { status, code: None, message, fields }))
 }
 
 fn read_and_carry_out<O: Operation>(

@@ -176,8 +176,7 @@ pub(super) fn wait<T>(
 }
 
 fn reject(status: u16, code: &str, message: &str) -> Error {
-    let fields = [("message".to_owned(), message.to_owned())].into();
-    reject_with(status, code, message, fields)
+    Error::rejected(status, Some(code), message)
 }
 
 /// Returns the rejection of fields of a user (interface 4.1); there may be several.
@@ -194,12 +193,8 @@ pub(super) fn user_taken(field: &str) -> Error {
 }
 
 fn reject_user(status: u16, mut fields: BTreeMap<String, String>) -> Error {
-    let message = "User was not valid";
-    fields.insert("message".to_owned(), message.to_owned());
-    reject_with(status, codes::INVALID_USER, message, fields)
-}
-
-fn reject_with(status: u16, code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {
-    let code = Some(code.to_owned());
-    Error::Rejected(Box::new(Rejection { status, code, message: message.to_owned(), fields }))
+    let message = "User was not valid".to_owned();
+    fields.insert("message".to_owned(), message.clone());
+    let code = Some(codes::INVALID_USER.to_owned());
+    Error::Rejected(Box::new(Rejection { status, code, message, fields }))
 }

@@ -3,7 +3,6 @@
 use super::rejected;
 use crate::calls::{self, Call, CreateUser, FindUser, FoundUser, Handle, HandleAll, MatchedCall};
 use crate::engine::{Engine, as_written};
-use crate::error::Rejection;
 use crate::model::{ApiKey, UserId};
 use crate::wire::{Generation, Names, Reply};
 use crate::{Error, Result, codes};
@@ -236,10 +235,7 @@ impl<C: Call, S: Handle<C>> Handle<C> for PassedOn<'_, S> {
 /// Returns the error for the client of a relay. Without this, the client would get the error of an
 /// engine, whose messages say nothing, because they might show internal details.
 fn worded(error: Error) -> Error {
-    let behind = |status, code: &str, message: String| {
-        let fields = [("message".to_owned(), message.clone())].into();
-        Error::Rejected(Box::new(Rejection { status, code: Some(code.into()), message, fields }))
-    };
+    let behind = |status, code, message| Error::rejected(status, Some(code), message);
     match error {
         Error::Unavailable { ref message, .. } => {
             let status = if is_timeout(&error) { 504 } else { 503 };

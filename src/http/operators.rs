@@ -14,9 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) const STORAGE: &str = "storage";
 
 impl RawReply {
-    /// Returns the reply that reports an error of a request by a client who is not known to be an operator. It is
-    /// `unauthorized` if the token is missing or wrong.
-    pub fn of_stranger_error(error: &Error) -> RawReply {
+    /// Returns the reply that reports an error of a request that is no call. Its status and fields are those of an error
+    /// of a call.
+    pub fn of_error(error: &Error) -> RawReply {
         let reply = calls::failure(error, OPERATOR_PATH, Generation::Current);
         let reply = encode(Format::Json, &reply);
         RawReply { unauthorized: reply.status == 401, ..reply }

@@ -124,7 +124,7 @@ impl Peer {
     ///
     /// # Errors
     /// That it may not, or that this cannot be found out.
-    pub(super) fn permit(&self, call: &MatchedCall, backend: &impl Backend) -> Result<(), Denied> {
+    pub(super) fn permit(&self, call: &MatchedCall, backend: &dyn Backend) -> Result<(), Denied> {
         let rights = self.rights;
         if rights.application || rights.login && call.for_login() {
             return Ok(());
@@ -149,7 +149,7 @@ impl Peer {
     ///
     /// # Errors
     /// The errors of the backend, which may also reject the call for the own account.
-    fn is_own_account(&self, call: &MatchedCall, backend: &impl Backend) -> Result<bool> {
+    fn is_own_account(&self, call: &MatchedCall, backend: &dyn Backend) -> Result<bool> {
         let Some(own) = &self.login else { return Ok(false) };
         let field = |name: &str| call.fields().get(name).and_then(|value| value.as_str());
         let ids: Vec<&str> = USER_IDS.into_iter().filter_map(field).collect();

@@ -15,7 +15,7 @@ impl RoutedRequest {
     /// # Errors
     /// The reply to send, if the request has no such key here, or no application has the key. Only in the latter case,
     /// the reply is `unauthorized`: a request that has no key here may have it in its body.
-    pub fn check_key(&self, backend: &impl Backend) -> std::result::Result<(), RawReply> {
+    pub fn check_key(&self, backend: &dyn Backend) -> std::result::Result<(), RawReply> {
         let Ok(key) = self.key(backend, Params::read(&self.request)) else {
             let where_to = "with a large body, it must be in one header or in the query";
             let reply = self.failure(backend, &calls::unauthorized(where_to));
@@ -24,23 +24,23 @@ impl RoutedRequest {
         backend.check_key(&key).map_err(|error| self.failure(backend, &error))
     }
 
-    fn key(&self, backend: &impl Backend, params: Result<Params>) -> Result<ApiKey> {
+    fn key(&self, backend: &dyn Backend, params: Result<Params>) -> Result<ApiKey> {
         params.and_then(|mut params| api_key(&self.request, &mut params, backend.names()))
     }
 
     /// Returns whether an application had the API key of this request when the keys of all were read last: see
     /// [`Backend::had_key`]. If the body did not arrive or cannot be read, a key in a header or in the query counts.
-    pub fn has_known_key(&self, backend: &impl Backend) -> bool {
+    pub fn has_known_key(&self, backend: &dyn Backend) -> bool {
         self.any_key(backend).is_some_and(|key| backend.had_key(&key))
     }
 
     /// The same as far as the keys in memory show it, for a thread that must not wait: see
     /// [`Backend::keeps_key`].
-    pub fn has_kept_key(&self, backend: &impl Backend) -> bool {
+    pub fn has_kept_key(&self, backend: &dyn Backend) -> bool {
         self.any_key(backend).is_some_and(|key| backend.keeps_key(&key))
     }
 
-    fn any_key(&self, backend: &impl Backend) -> Option<ApiKey> {
+    fn any_key(&self, backend: &dyn Backend) -> Option<ApiKey> {
         let key = self.key(backend, Params::read(&self.request));
         key.or_else(|_| self.key(backend, Params::in_query(&self.request))).ok()
     }
@@ -50,7 +50,7 @@ impl RoutedRequest {
     /// [`TOO_MANY_WRONG_KEYS`](crate::codes::TOO_MANY_WRONG_KEYS), and the time after which the client may try again.
     pub fn refuse_stranger(
         &self,
-        backend: &impl Backend,
+        backend: &dyn Backend,
         retry_after: Duration,
     ) -> Option<RawReply> {
         if self.has_known_key(backend) {
@@ -66,7 +66,7 @@ impl RoutedRequest {
 
     /// Returns the reply to send instead of [`RoutedRequest::respond`], if the server cannot handle the call now, and
     /// has done nothing: 503, with the time after which the client may try again.
-    pub fn overloaded(&self, backend: &impl Backend, retry_after: Duration) -> RawReply {
+    pub fn overloaded(&self, backend: &dyn Backend, retry_after: Duration) -> RawReply {
         self.failure(backend, &too_many(retry_after))
     }
 }

@@ -233,7 +233,7 @@ impl Fault {
     }
 
     /// Returns the fate of a call that meets it and was held.
-    pub(super) fn fate(&self, routed: &RoutedRequest, backend: &impl Backend) -> Fate {
+    pub(super) fn fate(&self, routed: &RoutedRequest, backend: &dyn Backend) -> Fate {
         if let Some((error, status)) = self.error() {
             let mut reply = routed.failure(backend, &error);
             reply.status = status.unwrap_or(reply.status);

@@ -8,7 +8,7 @@ use crate::engine::{
 };
 use crate::model::{ApprovalId, Secret, UserId};
 use crate::otp::Totp;
-use crate::{Error, Handle, Rejection, Result};
+use crate::{Error, Handle, Result};
 
 impl World {
     pub(super) fn authenticator_code(&self, user_id: UserId) -> Result<Secret> {
@@ -75,5 +75,5 @@ fn mentions(callback: &SignedCallback, uuid: &str) -> bool {
 
 /// Returns the error that nothing fits the request.
 pub(super) fn missing(message: String) -> Error {
-    Error::Rejected(Box::new(Rejection { status: 404, message, ..Rejection::default() }))
+    Error::rejected(404, None, message)
 }

@@ -41,7 +41,7 @@ async function send(account, method, path, make) {
       await mark(account, false);
       return reply;
     }
-    const { error = "invalid" } = await reply.json().catch(() => ({}));
+    const { error_code: error = "invalid" } = await reply.json().catch(() => ({}));
     if (error === "unauthorized") await mark(account, true);
     if (error !== "clock" || last) throw Error(reply.status === 503 ? "overloaded" : error);
   }

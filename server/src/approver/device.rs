@@ -267,7 +267,7 @@ fn send(client: &Client, request: ureq::http::request::Builder, body: Vec<u8>) -
 fn rejected(status: u16, reply: &Value) -> Error {
     let text = |name: &str| reply[name].as_str().map(str::to_owned);
     let message = text("message").unwrap_or_else(|| format!("status {status}"));
-    let code = text("error");
+    let code = text("error_code");
     Error::Rejected(Box::new(Rejection { status, code, message, ..Rejection::default() }))
 }
 

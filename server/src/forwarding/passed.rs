@@ -1,6 +1,6 @@
 //! The rule of each call: who handles it, what is passed on, and what its reply says of a user.
 
-use super::{Forward, rejected};
+use super::Forward;
 use seconder::calls::{
     CheckApproval, CheckPhoneVerification, CodeChannel, CreateApproval, CreateUser, DeleteUser,
     Done, EnrolAuthenticator, PhoneVerificationStatus, RegisterActivity, RequestCode, UserStatus,
@@ -218,9 +218,9 @@ pub(super) fn is_unknown_user(why: &Rejection) -> bool {
 }
 
 fn not_here() -> Error {
-    rejected(
+    Error::rejected(
         404,
-        codes::USER_NOT_FOUND,
+        Some(codes::USER_NOT_FOUND),
         "The user is at the service to which calls are forwarded, which does not have this call.",
     )
 }

@@ -26,7 +26,7 @@ const LOOK_UPS: usize = 32;
 /// Finds the rights of each connection's peer, and closes those beyond the limits.
 #[derive(Clone)]
 pub(crate) struct PeerAcceptor {
-    source: Source,
+    source: Arc<dyn Source>,
     rules: Arc<PeerRules>,
     slots: Arc<Slots>,
     journal: Arc<Journal>,
@@ -60,7 +60,7 @@ impl<S> Accept<UnixStream, S> for PeerAcceptor {
 
 impl PeerAcceptor {
     pub(crate) fn new(
-        source: Source,
+        source: Arc<dyn Source>,
         rules: PeerRules,
         slots: Arc<Slots>,
         journal: Arc<Journal>,

@@ -24,7 +24,7 @@ impl Server {
     /// Serves calls and operators by network, with HTTPS.
     pub(super) fn open_network(
         &mut self,
-        source: &Source,
+        source: &Arc<dyn Source>,
         (tcp, operators): (Vec<TcpListener>, Vec<TcpListener>),
         clients: Clients,
         (routes, metrics): (Option<&Routes>, Option<&Metrics>),
@@ -37,11 +37,11 @@ impl Server {
         if let Some(metrics) = metrics {
             metrics.watch_keys(&clients.wrong_keys);
         }
-        let beside = Beside::of(source, routes, journal, &self.calls.1)?;
+        let beside = Beside::of(&**source, routes, journal, &self.calls.1)?;
         let mut served: Vec<_> =
             tcp.into_iter().map(|listener| (listener, beside.clone())).collect();
         if !operators.is_empty() {
-            let beside = Beside::for_operators(Operators::of(source, journal)?);
+            let beside = Beside::for_operators(Operators::of(&**source, journal)?);
             served.extend(operators.into_iter().map(|listener| (listener, beside.clone())));
         }
         for (listener, beside) in served {
@@ -76,7 +76,7 @@ impl Server {
     #[cfg(unix)]
     pub(super) fn open_local(
         mut self,
-        source: &Source,
+        source: &Arc<dyn Source>,
         sockets: Vec<LocalSocket>,
         journal: &Arc<Journal>,
         write_limit: Duration,

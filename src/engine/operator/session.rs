@@ -1,7 +1,7 @@
 //! Operators with a token: identification by the token, and the check of permissions.
 
 use super::operators::{PREFIX, apps_of, hash};
-use super::{APP, Named, Role, rejected};
+use super::{APP, Named, Role};
 use crate::engine::Engine;
 use crate::engine::operations::operators as stored;
 use crate::engine::store;
@@ -50,8 +50,9 @@ impl Operator {
             true => Ok(()),
             false => {
                 let own = self.role;
-                Err(rejected(
+                Err(Error::rejected(
                     403,
+                    None,
                     format!("The role {own} does not include {name}, which needs {role}."),
                 ))
             }
@@ -66,7 +67,8 @@ impl Engine {
     /// # Errors
     /// [`Error::Rejected`] with status 401 if no operator has it, or if it has expired; [`Error::Storage`].
     pub fn operator(&self, token: &Secret) -> Result<Operator> {
-        let unknown = || rejected(401, "No operator has this token, or it has expired.".to_owned());
+        let unknown =
+            || Error::rejected(401, None, "No operator has this token, or it has expired.");
         if !token.expose().starts_with(PREFIX) {
             // A guess without the form of a token costs no look-up.
             return Err(unknown());
@@ -127,9 +129,11 @@ impl Engine {
         };
         let id = app_id.or(only).unwrap_or(self.app.app_id);
         match operator.apps() {
-            Some(apps) if !apps.contains(&id) => {
-                Err(rejected(403, format!("The token is for {} only, not for {id}.", named(apps))))
-            }
+            Some(apps) if !apps.contains(&id) => Err(Error::rejected(
+                403,
+                None,
+                format!("The token is for {} only, not for {id}.", named(apps)),
+            )),
             _ => Ok(Engine { operator: Some(Arc::from(operator.name.as_str())), ..self.on(id)? }),
         }
     }

@@ -16,7 +16,7 @@ impl<C: Call> Handle<C> for Failing {
     }
 }
 
-fn send(relay: &impl Backend, caller: Caller) -> RawReply {
+fn send(relay: &dyn Backend, caller: Caller) -> RawReply {
     respond(relay, caller, RawRequest::new("GET", "/protected/json/verify/1234567/7"))
 }
 

@@ -100,8 +100,9 @@ class Remote(Operations):
         message, code = str(reply.get("message", "")), reply.get("error_code")
         if status == 200:
             return reply
-        if status == 400 and code is None:
-            raise errors.InvalidArgument(message, parameter=str(reply.get("parameter", "")))
+        parameter = next((name for name in reply.get("errors", {}) if name != "message"), None)
+        if status == 400 and parameter is not None:
+            raise errors.InvalidArgument(message, parameter=parameter)
         if status == 401:
             raise errors.Unauthorized(message, http_status=status)
         if status == 404 and code is None:
