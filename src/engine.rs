@@ -63,7 +63,8 @@ pub use keys::Resealed;
 pub use limits::Limits;
 pub use lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
 pub use moving::{
-    AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, UserRecord, UserRecordPage,
+    AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, OTHER_USER_FIELDS, Problem,
+    USER_FIELDS, UserRecord, UserRecordPage,
 };
 pub use push::{PushHosts, PushMessage, PushOutcome, SendPush};
 pub use routes::StoredRoute;

@@ -2,7 +2,6 @@
 
 mod earlier;
 mod export;
-mod fields;
 mod import;
 mod lines;
 mod progress;
@@ -48,22 +47,3 @@ impl Format {
         }
     }
 }
-
-/// The fields of a user, in the order in which they are written.
-const FIELDS: [&str; 11] = [
-    "id",
-    "email",
-    "earlier_emails",
-    "phone",
-    "login",
-    "confirmed",
-    "sms_used",
-    "locked",
-    "created",
-    "authenticators",
-    "devices",
-];
-
-/// The fields that others may write instead: the number of a country, and the one authenticator app of a user.
-const OTHER_FIELDS: [&str; 8] =
-    ["country_code", "secret", "secret_hex", "digits", "period", "algorithm", "last_step", "label"];

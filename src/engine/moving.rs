@@ -1,5 +1,9 @@
 //! Moving between services: imports users with their ids, and exports all users.
 
+mod fields;
+
+pub use fields::{OTHER_USER_FIELDS, Problem, USER_FIELDS};
+
 use super::Engine;
 use super::clock::Time;
 use super::devices::DeviceType;

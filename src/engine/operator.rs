@@ -8,6 +8,7 @@ mod apps;
 mod audit;
 mod doctor;
 mod forward;
+mod import;
 mod jobs;
 mod keyring;
 mod limits;
@@ -29,6 +30,7 @@ pub use apps::{
 pub use audit::ListAudit;
 pub use doctor::{CheckService, Finding, Findings, Health};
 pub use forward::{ForwardStatus, Forwarded, ReturnUser, TakeUser};
+pub use import::{ImportOutcome, ImportUsers, ImportedUser, ImportedUsers, UserFields};
 pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, RunJobs, ShowJob};
 pub use keyring::{
     AddKey, AddedKey, KeyEntry, ListKeys, RemoveKey, Reseal, ResealedValues, RotateKey,
@@ -175,6 +177,7 @@ const ALL: &[Named] = &[
     of_service::<RemoveRoute>(Admin),
     named::<ListUsers>(Read),
     named::<ShowUser>(Read),
+    named::<ImportUsers>(Admin),
     named::<ListDevices>(Read),
     named::<ListActivities>(Read),
     named::<UnlockUser>(Support),

@@ -1,7 +1,7 @@
 """``python -m seconder``: runs the program ``seconder`` of the package ``seconder-server``.
 
 The program replaces this process, so signals, output and exit code are the same as when a shell
-runs ``seconder``.
+runs ``seconder``. Without that package, ``python -m seconder import`` imports users all the same.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ def program() -> Path | None:
 
 def main() -> None:
     found = program()
+    if found is None and sys.argv[1:2] == ["import"]:
+        from seconder import _importing
+
+        sys.exit(_importing.main(sys.argv[2:]))
     if found is None:
         print(
             f"The program {PROGRAM} is not installed here. Install it with: "

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 import seconder
 
 ROOT = Path(__file__).parents[3]
@@ -67,7 +68,9 @@ def queries() -> dict[str, str]:
     return {title.split(",")[0]: query for title, query in found}
 
 
-def logged_in(folder: Path, name: str, database: sqlite3.Connection, query: str) -> list[int]:
+def logged_in(
+    folder: Path, name: str, database: sqlite3.Connection, query: str, program: list[str]
+) -> list[int]:
     """Imports what a query returns, and returns the users whose codes are right then."""
     folder = folder / name
     folder.mkdir()
@@ -78,7 +81,7 @@ def logged_in(folder: Path, name: str, database: sqlite3.Connection, query: str)
         writer.writerows(rows)
     url = f"sqlite:{folder / 'seconder.db'}"
     seconder.open(url).close()
-    command = [str(PROGRAM), "import", "--database", url, "users.csv"]
+    command = [*program, "import", "--database", url, "users.csv"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "created=2 " in done.stdout, done
     with seconder.open(url) as service:
@@ -96,7 +99,8 @@ def logged_in(folder: Path, name: str, database: sqlite3.Connection, query: str)
         return found
 
 
-def test_the_queries_of_the_page_fit_the_tables(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", [[str(PROGRAM)], [sys.executable, "-m", "seconder"]], ids=["program", "module"])
+def test_the_queries_of_the_page_fit_the_tables(tmp_path: Path, program: list[str]) -> None:
     file = tmp_path / "site.db"
     subprocess.run([sys.executable, "-c", SITE, str(file)], check=True, timeout=120)
     database = sqlite3.connect(file)
@@ -107,5 +111,5 @@ def test_the_queries_of_the_page_fit_the_tables(tmp_path: Path) -> None:
     found = queries()
     assert list(found) == ["django-otp", "django-allauth", "a column with the secret of pyotp"]
     for number, query in enumerate(found.values()):
-        assert logged_in(tmp_path, str(number), database, query) == [1, 2], query
+        assert logged_in(tmp_path, str(number), database, query, program) == [1, 2], query
     database.close()

@@ -1,8 +1,7 @@
 //! Users of earlier lines, for a dry run: they are not in the database, where an import finds them. Each name of a user
 //! takes some 30 bytes, independent of its length, and each other value that is compared takes 4.
 
-use super::fields::Problem;
-use seconder::engine::UserRecord;
+use seconder::engine::{Problem, UserRecord};
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash};

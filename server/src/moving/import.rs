@@ -1,8 +1,7 @@
 //! `seconder import`.
 
 use super::earlier::{Earlier, Place};
-use super::fields::{self, Problem};
-use super::lines::Lines;
+use super::lines::{Lines, Parsed};
 use super::progress::Progress;
 use super::report::Report;
 use super::sealed::{self, Input, SealKey};
@@ -11,7 +10,7 @@ use crate::arguments::Database;
 use crate::commands::{invalid, print};
 use crate::log;
 use clap::Args;
-use seconder::engine::{AuthenticatorRecord, Engine, Imported, UserRecord};
+use seconder::engine::{AuthenticatorRecord, Engine, Imported, Problem, UserRecord};
 use seconder::{Error, Result};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -144,9 +143,9 @@ fn open(path: &Path) -> Result<(Input, Option<u64>)> {
 
 /// Reads the lines, on a thread of its own, until the receiver is gone.
 fn read(mut lines: Lines<Input>, engine: &Engine, to: &SyncSender<Result<Batch>>) {
-    let mut has_ids = None;
+    let mut with_ids = None;
     loop {
-        let (batch, end) = batch(&mut lines, engine, &mut has_ids);
+        let (batch, end) = batch(&mut lines, engine, &mut with_ids);
         let is_last = batch.items.len() < BATCH;
         if to.send(Ok(batch)).is_err() || is_last {
             // The lines before an error are imported.
@@ -160,12 +159,12 @@ fn read(mut lines: Lines<Input>, engine: &Engine, to: &SyncSender<Result<Batch>>
 fn batch(
     lines: &mut Lines<Input>,
     engine: &Engine,
-    has_ids: &mut Option<bool>,
+    with_ids: &mut Option<bool>,
 ) -> (Batch, Option<Error>) {
     let (mut items, mut end) = (Vec::with_capacity(BATCH), None);
     while items.len() < BATCH {
         match lines.next() {
-            Ok(Some((line, fields))) => items.push((line, item(fields, engine, has_ids))),
+            Ok(Some((line, fields))) => items.push((line, item(fields, engine, with_ids))),
             Ok(None) => break,
             Err(error) => {
                 end = Some(error);
@@ -176,30 +175,12 @@ fn batch(
     (Batch { items, bytes: lines.bytes() }, end)
 }
 
-/// Reads a user. The first line decides whether all lines have ids: otherwise a user without one could get the id that a
-/// later line has.
-fn item(fields: super::lines::Parsed, engine: &Engine, has_ids: &mut Option<bool>) -> Item {
-    let user = fields
-        .map_err(|problem| vec![problem])
-        .and_then(|fields| fields::user(fields, engine.names()));
-    match user {
-        Ok(user) if *has_ids.get_or_insert(user.user_id.is_some()) != user.user_id.is_some() => {
-            let reason = "must be in all lines or in none";
-            Item::Bad(vec![Problem::new("id", reason.to_owned())])
-        }
-        Ok(user) => match engine.check_record(&user) {
-            Ok(()) => Item::User(Box::new(user)),
-            Err(error) => Item::Bad(vec![about(&error)]),
-        },
+/// Reads a user.
+fn item(fields: Parsed, engine: &Engine, with_ids: &mut Option<bool>) -> Item {
+    let user = fields.map_err(|problem| vec![problem]);
+    match user.and_then(|fields| engine.read_record(fields, with_ids)) {
+        Ok(user) => Item::User(Box::new(user)),
         Err(problems) => Item::Bad(problems),
-    }
-}
-
-/// Returns a problem of the field that the error names.
-fn about(error: &Error) -> Problem {
-    match error {
-        Error::InvalidArgument { parameter, .. } => Problem::of(error, parameter),
-        _ => Problem::of(error, ""),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Reports the errors in lines: the first ones on standard error, all of them in a file.
 
-use super::fields::Problem;
 use crate::commands::invalid;
 use crate::{log, part};
+use seconder::engine::Problem;
 use seconder::{Error, Result};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read, Write};
@@ -44,14 +44,14 @@ impl Report {
     }
 
     pub(super) fn add(&mut self, line: u64, problem: &Problem) -> Result<()> {
-        let Problem { field, reason } = problem;
+        let Problem { field, problem, .. } = problem;
         self.count += 1;
         if self.count <= SHOWN {
             let space = if field.is_empty() { "" } else { " " };
-            log(&format!("line {line}: {field}{space}{reason}"));
+            log(&format!("line {line}: {field}{space}{problem}"));
         }
         if let Some(file) = &mut self.file {
-            let problem = serde_json::json!({ "line": line, "field": field, "problem": reason });
+            let problem = serde_json::json!({ "line": line, "field": field, "problem": problem });
             writeln!(file, "{problem}").map_err(cannot_write)?;
         }
         Ok(())

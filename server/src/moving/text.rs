@@ -1,12 +1,10 @@
-//! Writes a user in the format that `fields.rs` reads.
+//! Writes a user in the format that [`UserRecord::read`] reads.
 
-use super::FIELDS;
-use seconder::engine::{AuthenticatorRecord, DeviceRecord, UserRecord};
+use seconder::engine::{AuthenticatorRecord, DeviceRecord, USER_FIELDS, UserRecord};
 use seconder::model::UserId;
 use seconder::otp::encode_secret;
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
-use zeroize::Zeroizing;
 
 /// Returns the fields of a user that are not empty, in order. Without secrets, fields that are of no use without them
 /// are left out too.
@@ -33,7 +31,7 @@ pub(super) fn fields(user: &UserRecord, with_secrets: bool) -> Map<String, Value
         authenticators.collect(),
         devices.collect(),
     ];
-    present(FIELDS.into_iter().zip(values))
+    present(USER_FIELDS.into_iter().zip(values))
 }
 
 fn authenticator(app: &AuthenticatorRecord) -> Value {
@@ -113,18 +111,4 @@ fn time(milliseconds: i64) -> String {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Parses the bytes of a SHA-256 hash in hexadecimal digits.
-pub(super) fn of_hex(text: &str) -> Option<[u8; 32]> {
-    bytes_of_hex(text)?.as_slice().try_into().ok()
-}
-
-/// Parses bytes in hexadecimal digits.
-pub(super) fn bytes_of_hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
-    if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let pairs = (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok());
-    pairs.collect::<Option<Vec<u8>>>().map(Zeroizing::new)
 }

@@ -1,33 +1,57 @@
 //! Reads a user from the fields of a line. All errors are found at once, and no message repeats a value, which may be a
 //! secret or the number of a user.
 
-use super::{FIELDS, OTHER_FIELDS};
-use seconder::engine::{AuthenticatorRecord, DeviceRecord, DeviceType, LockedFactors, UserRecord};
-use seconder::model::{CountryCode, DeviceId, Email, PhoneNumber, UserId};
-use seconder::otp::{Algorithm, decode_secret};
-use seconder::wire::Names;
-use seconder::{Error, Result};
+use super::{AuthenticatorRecord, DeviceRecord, LockedFactors, UserRecord};
+use crate::engine::Engine;
+use crate::engine::devices::DeviceType;
+use crate::model::{CountryCode, DeviceId, Email, PhoneNumber, UserId};
+use crate::otp::{Algorithm, decode_secret};
+use crate::wire::Names;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::str::FromStr;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use zeroize::Zeroizing;
 
-/// An error in a field of a line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Problem {
-    /// The name of the field; empty for the line itself.
-    pub(super) field: String,
+/// The fields of a user, in the order in which they are written.
+pub const USER_FIELDS: [&str; 11] = [
+    "id",
+    "email",
+    "earlier_emails",
+    "phone",
+    "login",
+    "confirmed",
+    "sms_used",
+    "locked",
+    "created",
+    "authenticators",
+    "devices",
+];
+
+/// The fields that others may write instead: the number of a country, and the one authenticator app of a user.
+pub const OTHER_USER_FIELDS: [&str; 8] =
+    ["country_code", "secret", "secret_hex", "digits", "period", "algorithm", "last_step", "label"];
+
+/// An error in a field of a user to import.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The name of the field; empty for the user as a whole.
+    pub field: String,
     /// The error, and the accepted values.
-    pub(super) reason: String,
+    pub problem: String,
 }
 
 impl Problem {
-    pub(super) fn new(field: impl Into<String>, reason: impl Into<String>) -> Problem {
-        Problem { field: field.into(), reason: reason.into() }
+    /// Returns a problem of this field.
+    pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Problem {
+        Problem { field: field.into(), problem: problem.into() }
     }
 
-    pub(super) fn of(error: &Error, field: &str) -> Problem {
+    /// Returns a problem of this field, which the error describes.
+    fn of(error: &Error, field: &str) -> Problem {
         match error {
             Error::InvalidArgument { reason, .. } => Problem::new(field, reason.to_string()),
             other => Problem::new(field, other.to_string()),
@@ -35,13 +59,30 @@ impl Problem {
     }
 }
 
-/// Reads the user that a line is about.
-pub(super) fn user(line: Map<String, Value>, names: &Names) -> Result<UserRecord, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let user = read(&mut Fields::new(line, String::new(), &mut problems), names);
-    match user {
-        Some(user) if problems.is_empty() => Ok(user),
-        _ => Err(problems),
+impl Engine {
+    /// Reads a user from the fields of `seconder import`, and checks their values against each other. The first user
+    /// decides for `with_ids` whether all have ids: otherwise a user without one could get the id that a later one has.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the fields.
+    pub fn read_record(
+        &self,
+        fields: Map<String, Value>,
+        with_ids: &mut Option<bool>,
+    ) -> Result<UserRecord, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let user = read(&mut Fields::new(fields, String::new(), &mut problems), self.names());
+        let user = user.filter(|_| problems.is_empty()).ok_or(problems)?;
+        if *with_ids.get_or_insert(user.user_id.is_some()) != user.user_id.is_some() {
+            return Err(vec![Problem::new("id", "must be in all lines or in none")]);
+        }
+        match self.check_record(&user) {
+            Ok(()) => Ok(user),
+            Err(Error::InvalidArgument { parameter, reason }) => {
+                Err(vec![Problem::new(parameter, reason)])
+            }
+            Err(error) => Err(vec![Problem::of(&error, "")]),
+        }
     }
 }
 
@@ -68,7 +109,7 @@ fn read(fields: &mut Fields<'_>, names: &Names) -> Option<UserRecord> {
         }
     }
     let devices = fields.objects("devices", |fields| device(fields, names));
-    fields.end(&[&FIELDS[..], &OTHER_FIELDS].concat());
+    fields.end(&[&USER_FIELDS[..], &OTHER_USER_FIELDS].concat());
     let made = match phone? {
         Some((country, number)) => UserRecord::new(id, country, &number, email),
         None => Ok(UserRecord::without_phone(id, email)),
@@ -139,7 +180,7 @@ fn only_authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
 fn authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
     let (pending, created) = (fields.flag("pending"), fields.time("created"));
     let app = app(fields);
-    let known = [&OTHER_FIELDS[1..], &["pending", "created"]].concat();
+    let known = [&OTHER_USER_FIELDS[1..], &["pending", "created"]].concat();
     fields.end(&known);
     let mut app = app?;
     if pending && app.last_step.is_some() {
@@ -190,7 +231,7 @@ fn secret(fields: &mut Fields<'_>) -> Option<Zeroizing<Vec<u8>>> {
         return None;
     }
     let text = Zeroizing::new(fields.text("secret_hex")?);
-    let secret = super::text::bytes_of_hex(&text);
+    let secret = bytes_of_hex(&text);
     if secret.is_none() {
         fields.problem("secret_hex", "must be hexadecimal digits, two for each byte");
     }
@@ -203,7 +244,7 @@ fn device(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceRecord> {
     let hash = match (fields.word("secret"), fields.word("secret_hash")) {
         (Some(secret), None) => Some(DeviceRecord::hash_of(&secret)),
         (None, Some(hash)) => {
-            let hash = super::text::of_hex(&hash);
+            let hash = bytes_of_hex(&hash).and_then(|bytes| bytes.as_slice().try_into().ok());
             if hash.is_none() {
                 fields
                     .problem("secret_hash", "must be the 64 hexadecimal digits of a SHA-256 hash");
@@ -238,6 +279,15 @@ fn device_type(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceType> {
             None
         }
     }
+}
+
+/// Parses bytes in hexadecimal digits.
+fn bytes_of_hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+    if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let pairs = (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok());
+    pairs.collect::<Option<Vec<u8>>>().map(Zeroizing::new)
 }
 
 /// The fields that are left of a line, or of an object in it.
@@ -395,7 +445,7 @@ impl<'a> Fields<'a> {
         let names = ["codes", "authenticators", "recovery_codes"];
         let known = self.list("locked", |name| {
             let place = names.iter().position(|known| *known == name);
-            place.ok_or_else(|| crate::commands::invalid("locked", reason.to_owned()))
+            place.ok_or_else(|| Error::invalid_argument("locked", reason))
         });
         for place in known {
             *[&mut locked.codes, &mut locked.authenticators, &mut locked.recovery_codes][place] =

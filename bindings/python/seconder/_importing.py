@@ -1,0 +1,152 @@
+"""``python -m seconder import`` where the program is not installed: users from a file, by the operation
+``user.import``."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, TextIO
+
+import seconder
+
+BATCH = 500
+"""The number of users that share a transaction: a login waits for no longer than one of them takes."""
+SHOWN = 20
+"""The number of problems that are shown."""
+LONGEST = 1024 * 1024
+"""The most characters of a line."""
+# `seconder export` puts an apostrophe before what a spreadsheet would take for a formula.
+APOSTROPHE = re.compile(r"(^|[,;\t\r\n])'(?='*(?![+][0-9]+(?:[,;\t\r\n]|$))[=+\-@\t\r＝＋－＠])")
+
+Line = tuple[int, Any]
+"""The number of a line, and the fields of a user or the text of a problem."""
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m seconder import",
+        description="Imports users from a file of JSON lines or CSV. docs/migrate.md describes the fields. Users who "
+        "are here already do not change, so the same command resumes an import.",
+    )
+    parser.add_argument("file", metavar="FILE", help="file to read; - for standard input")
+    parser.add_argument("--database", metavar="URL", default="sqlite:seconder.db", help="database (%(default)s)")
+    parser.add_argument("--keyring", metavar="FILE", help="file with the keys that seal the database")
+    parser.add_argument("--app", metavar="ID", type=int, help="application of the users; by default the first one")
+    parser.add_argument("--format", choices=["jsonl", "csv"], help="by default what the name of the file ends in")
+    parser.add_argument("--ignore", metavar="FIELD", action="append", default=[], help="field to leave out")
+    parser.add_argument("--dry-run", action="store_true", help="check every line, and change nothing")
+    parser.add_argument("--on-conflict", choices=["error", "skip"], default="error", help="what a conflict means")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Imports users, and returns the exit code."""
+    given = parser().parse_args(arguments)
+    kind = given.format or {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl"}.get(
+        given.file.rpartition(".")[2].lower()
+    )
+    if kind is None:
+        print("the name of the file shows no format: give --format jsonl or --format csv", file=sys.stderr)
+        return 2
+    if given.database.startswith("sandbox:"):
+        print("--database must not be sandbox:, of which nothing stays when the command ends", file=sys.stderr)
+        return 2
+    engine = seconder.EngineOptions(keyring=given.keyring, must_exist=True)
+    counts: Counter[str] = Counter()
+    wrong: Exception | None = None
+    try:
+        with seconder.open(given.database, engine=engine) as service, opened(given.file) as file:
+            read = rows(file, given.ignore) if kind == "csv" else objects(file, given.ignore)
+            import_users(service, read, counts, given.app, given.dry_run)
+    except (seconder.SecondFactorError, OSError, ValueError, csv.Error) as error:
+        print(error, file=sys.stderr)
+        wrong = error
+    dry = " dry_run=yes" if given.dry_run else ""
+    names = ("created", "unchanged", "conflicting", "bad")
+    print(*(f"{name}={counts[name]}" for name in names), end=f"{dry}\n")
+    failed = counts["bad"] + (counts["conflicting"] if given.on_conflict == "error" else 0)
+    return 1 if failed or wrong else 0
+
+
+def opened(name: str) -> TextIO:
+    if name == "-":
+        return open(sys.stdin.fileno(), encoding="utf-8-sig", newline="", closefd=False)
+    return open(name, encoding="utf-8-sig", newline="")
+
+
+def import_users(
+    service: seconder.Service, lines: Iterator[Line], counts: Counter[str], app: int | None, dry_run: bool
+) -> None:
+    """Imports users batch by batch, and counts the outcomes. Those before an error of the file stay."""
+    with_ids: bool | None = None
+    shown = 0
+    while batch := list(islice(lines, BATCH)):
+        users = [fields for _, fields in batch if isinstance(fields, dict)]
+        if with_ids is None and users:
+            with_ids = users[0].get("id") not in (None, "")
+        reply = service.admin.operate("user.import", users=users, with_ids=with_ids, dry_run=dry_run, app_id=app)
+        outcomes = iter(reply["outcomes"])
+        for line, fields in batch:
+            outcome: dict[str, Any] = {"outcome": "bad", "problems": [{"field": "", "problem": fields}]}
+            if isinstance(fields, dict):
+                outcome = next(outcomes)
+            counts[outcome["outcome"]] += 1
+            for problem in outcome["problems"]:
+                shown += 1
+                if shown <= SHOWN:
+                    print(f"line {line}:", *filter(None, problem.values()), file=sys.stderr)
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{counts.total()} users", end="", file=sys.stderr)
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    if shown > SHOWN:
+        print(f"and {shown - SHOWN} more", file=sys.stderr)
+
+
+def objects(file: TextIO, ignored: list[str]) -> Iterator[Line]:
+    """The objects of a file of JSON lines. A problem does not repeat what is in the line, which may be a secret."""
+    for number, text in enumerate(iter(lambda: file.readline(LONGEST), ""), 1):
+        if not text.strip():
+            continue
+        if len(text) == LONGEST and not text.endswith("\n"):
+            raise ValueError(f"line {number} is longer than {LONGEST} characters")
+        try:
+            fields = json.loads(text, object_pairs_hook=once)
+        except (ValueError, RecursionError):
+            yield number, "is not a JSON object in UTF-8 with each field once"
+            continue
+        if not isinstance(fields, dict):
+            yield number, "is not a JSON object in UTF-8 with each field once"
+            continue
+        yield number, {name: value for name, value in fields.items() if name not in ignored}
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose fields are there once. The last of two may not be the one that was meant."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError
+    return fields
+
+
+def rows(file: TextIO, ignored: list[str]) -> Iterator[Line]:
+    """The rows of a file of CSV, by the names in its first row."""
+    csv.field_size_limit(LONGEST)
+    reader = csv.reader(file, strict=True)
+    names = [name.strip() for name in next(reader, [])]
+    if len(set(names)) < len(names):
+        raise ValueError("the first row of the file has a name twice")
+    for values in reader:
+        if not any(value.strip() for value in values):
+            continue
+        if len(values) != len(names):
+            yield reader.line_num, f"has {len(values)} columns, and the first row {len(names)}"
+            continue
+        fields = {name: APOSTROPHE.sub(r"\1", value.strip()) for name, value in zip(names, values)}
+        yield reader.line_num, {name: value for name, value in fields.items() if name not in ignored}
