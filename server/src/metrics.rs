@@ -44,6 +44,7 @@ struct Inner {
     certificate: OnceLock<Arc<Certificate>>,
     pools: OnceLock<Pools>,
     wrong_keys: OnceLock<Arc<WrongTries>>,
+    wrong_tokens: OnceLock<Arc<WrongTries>>,
     requests: OnceLock<Requests>,
     attempts: Family<Attempt, Counter>,
     durations: Family<Queue, Histogram, fn() -> Histogram>,
@@ -113,6 +114,7 @@ impl Metrics {
             certificate: OnceLock::new(),
             pools: OnceLock::new(),
             wrong_keys: OnceLock::new(),
+            wrong_tokens: OnceLock::new(),
             requests: OnceLock::new(),
             attempts: Family::default(),
             durations: Family::new_with_constructor(new),
@@ -143,6 +145,11 @@ impl Metrics {
     pub(crate) fn watch_keys(&self, keys: &Arc<WrongTries>) {
         // A server has one set of them.
         let _ = self.0.wrong_keys.set(Arc::clone(keys));
+    }
+
+    /// Counts the wrong tokens of operators from now on.
+    pub(crate) fn watch_tokens(&self, tokens: &Arc<WrongTries>) {
+        let _ = self.0.wrong_tokens.set(Arc::clone(tokens));
     }
 
     /// Counts an attempt to send something.
@@ -206,7 +213,11 @@ impl Metrics {
             requests.register(registry);
         }
         if let Some(keys) = self.0.wrong_keys.get() {
-            of_the_keys(keys, registry);
+            wrong_tries(keys, registry, ("wrong_keys", "API keys that no application has"));
+        }
+        if let Some(tokens) = self.0.wrong_tokens.get() {
+            let named = ("wrong_operator_tokens", "Tokens that no operator has");
+            wrong_tries(tokens, registry, named);
         }
         if let Some(pools) = self.0.pools.get() {
             of_the_threads(pools, registry);
@@ -285,17 +296,17 @@ impl<T> Default for Recent<T> {
     }
 }
 
-/// Registers the number of unknown API keys.
-fn of_the_keys(keys: &WrongTries, registry: &mut Registry) {
-    let (sent, refused) = keys.counts();
+/// Registers the number of wrong credentials of a kind, and of requests that were refused after too many of them.
+fn wrong_tries(tries: &WrongTries, registry: &mut Registry, (name, help): (&str, &str)) {
+    let (sent, refused) = tries.counts();
     let counted = |count| {
         let counter = Counter::<u64>::default();
         counter.inc_by(count);
         counter
     };
-    registry.register("wrong_keys", "API keys that no application has", counted(sent));
+    registry.register(name, help, counted(sent));
     let help = "Requests refused because their address had sent too many of them";
-    registry.register("wrong_keys_refused", help, counted(refused));
+    registry.register(format!("{name}_refused"), help, counted(refused));
 }
 
 /// Registers the load of the threads for calls.

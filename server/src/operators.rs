@@ -44,7 +44,7 @@ struct Inner {
     forwards: bool,
     journal: Arc<Journal>,
     bodies: Arc<Bodies>,
-    wrong_tokens: WrongTries,
+    wrong_tokens: Arc<WrongTries>,
     /// The hashes of tokens that were right: a stranger who sends wrong ones from the same address does not keep their
     /// operators out.
     right: Mutex<VecDeque<u64>>,
@@ -72,12 +72,17 @@ impl Operators {
             forwards: source.forwards(),
             journal: Arc::clone(journal),
             bodies: Arc::default(),
-            wrong_tokens: WrongTries::new(KEYS, EACH_KEY),
+            wrong_tokens: Arc::new(WrongTries::new(KEYS, EACH_KEY)),
             right: Mutex::default(),
             hashes: RandomState::new(),
             at_once: Arc::new(Semaphore::new(AT_ONCE)),
             looking_up: Semaphore::new(AT_ONCE),
         })))
+    }
+
+    /// Returns the wrong tokens, by address.
+    pub(crate) fn wrong_tokens(&self) -> &Arc<WrongTries> {
+        &self.0.wrong_tokens
     }
 
     /// Handles any request.

@@ -22,7 +22,12 @@ struct Monitored {
 
 impl Monitored {
     fn start(folder: &Path) -> Monitored {
-        let running = Running::start(folder, &["--metrics", "127.0.0.1:0"]);
+        Monitored::with(folder, &[])
+    }
+
+    fn with(folder: &Path, options: &[&str]) -> Monitored {
+        let options = [&["--metrics", "127.0.0.1:0"], options].concat();
+        let running = Running::start(folder, &options);
         wait_until("metrics", || running.log().contains("/metrics\n"));
         let log = running.log();
         let (_, rest) = log.split_once("metrics: http://").unwrap();
@@ -238,7 +243,7 @@ fn the_manual_has_every_metric() {
     Forwarding::begin(moving.require_engine().unwrap()).unwrap();
     let receipts = ["receipt_id=id", "receipt_state=state", r#"receipt_delivered=["delivered"]"#];
     Provider::start(200).set_route(folder.path(), "only", &receipts);
-    let service = Monitored::start(folder.path());
+    let service = Monitored::with(folder.path(), &["--operator-listen", "0"]);
     service.running.send_code("2025550123", false);
     let url = printed(folder.path(), &["route", "receipts", "only", "--public-url", PUBLIC]);
     assert_eq!(service.running.at.send("POST", url.trim(), "application/json", "{}").0, 400);

@@ -120,37 +120,37 @@ pub(crate) struct Named {
 }
 
 /// An operation on an application.
-const fn named<O: Operation>(role: Role) -> Named {
+const fn of_app<O: Operation>(role: Role) -> Named {
     let (name, parameters) = (O::NAME, O::PARAMETERS);
     Named { name, role, of_service: false, parameters, carry_out: read_and_carry_out::<O> }
 }
 
 /// An operation on the whole service.
 const fn of_service<O: Operation>(role: Role) -> Named {
-    Named { of_service: true, ..named::<O>(role) }
+    Named { of_service: true, ..of_app::<O>(role) }
 }
 
 /// All operations, each with the least role that may carry it out. An operation that shows a credential
 /// requires the role that can change it.
 const ALL: &[Named] = &[
     of_service::<ListApps>(Read),
-    named::<ShowApp>(Read),
+    of_app::<ShowApp>(Read),
     of_service::<CreateApp>(Admin),
-    named::<SetApp>(Admin),
-    named::<ShowAppKey>(Admin),
-    named::<RotateAppKey>(Admin),
-    named::<EndOverlap>(Admin),
+    of_app::<SetApp>(Admin),
+    of_app::<ShowAppKey>(Admin),
+    of_app::<RotateAppKey>(Admin),
+    of_app::<EndOverlap>(Admin),
     of_service::<DeleteApp>(Admin),
-    named::<ListApprovals>(Read),
-    named::<CancelApproval>(Support),
-    named::<ShowEvidence>(Read),
-    named::<ListAudit>(Read),
+    of_app::<ListApprovals>(Read),
+    of_app::<CancelApproval>(Support),
+    of_app::<ShowEvidence>(Read),
+    of_app::<ListAudit>(Read),
     of_service::<Backup>(Admin),
     of_service::<Maintain>(Admin),
     of_service::<CheckService>(Read),
-    named::<ForwardStatus>(Read),
-    named::<ReturnUser>(Admin),
-    named::<TakeUser>(Admin),
+    of_app::<ForwardStatus>(Read),
+    of_app::<ReturnUser>(Admin),
+    of_app::<TakeUser>(Admin),
     of_service::<ListJobs>(Read),
     of_service::<ShowJob>(Read),
     of_service::<CountJobs>(Read),
@@ -163,8 +163,8 @@ const ALL: &[Named] = &[
     of_service::<UseKey>(Admin),
     of_service::<Reseal>(Admin),
     of_service::<RemoveKey>(Admin),
-    named::<ShowLimits>(Read),
-    named::<SetLimits>(Admin),
+    of_app::<ShowLimits>(Read),
+    of_app::<SetLimits>(Admin),
     of_service::<ShowLookup>(Admin),
     of_service::<SetLookup>(Admin),
     of_service::<RemoveLookup>(Admin),
@@ -175,13 +175,13 @@ const ALL: &[Named] = &[
     of_service::<ListRoutes>(Admin),
     of_service::<SetRoute>(Admin),
     of_service::<RemoveRoute>(Admin),
-    named::<ListUsers>(Read),
-    named::<ShowUser>(Read),
-    named::<ImportUsers>(Admin),
-    named::<ListDevices>(Read),
-    named::<ListActivities>(Read),
-    named::<UnlockUser>(Support),
-    named::<DeleteUser>(Support),
+    of_app::<ListUsers>(Read),
+    of_app::<ShowUser>(Read),
+    of_app::<ImportUsers>(Admin),
+    of_app::<ListDevices>(Read),
+    of_app::<ListActivities>(Read),
+    of_app::<UnlockUser>(Support),
+    of_app::<DeleteUser>(Support),
 ];
 
 /// The description of an operation.

@@ -41,7 +41,11 @@ impl Server {
         let mut served: Vec<_> =
             tcp.into_iter().map(|listener| (listener, beside.clone())).collect();
         if !operators.is_empty() {
-            let beside = Beside::for_operators(Operators::of(&**source, journal)?);
+            let served_to = Operators::of(&**source, journal)?;
+            if let Some(metrics) = metrics {
+                metrics.watch_tokens(served_to.wrong_tokens());
+            }
+            let beside = Beside::for_operators(served_to);
             served.extend(operators.into_iter().map(|listener| (listener, beside.clone())));
         }
         for (listener, beside) in served {
