@@ -63,8 +63,7 @@ pub use keys::Resealed;
 pub use limits::Limits;
 pub use lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
 pub use moving::{
-    AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, OTHER_USER_FIELDS, Problem,
-    USER_FIELDS, UserRecord, UserRecordPage,
+    AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, Problem, UserRecord, UserRecordPage,
 };
 pub use push::{PushHosts, PushMessage, PushOutcome, SendPush};
 pub use routes::StoredRoute;

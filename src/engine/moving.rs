@@ -1,8 +1,9 @@
 //! Moving between services: imports users with their ids, and exports all users.
 
 mod fields;
+mod reader;
 
-pub use fields::{OTHER_USER_FIELDS, Problem, USER_FIELDS};
+pub use reader::Problem;
 
 use super::Engine;
 use super::clock::Time;

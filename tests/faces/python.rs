@@ -183,7 +183,9 @@ fn every_error_has_its_class_and_its_attributes() {
     same("Error", "errors.py", &shown, &wanted);
     let mut rust = members("src/error.rs", "Rejection");
     rust.extend(sources::variant_fields("src/error.rs", "Error"));
-    rust.extend(methods("src/error.rs", "Error"));
+    rust.extend(sources::methods("src/error.rs", "Error", |takes| {
+        takes == sources::Takes::ByReference
+    }));
     rust.extend(["reused".to_owned()]);
     // Ids are Python's, which makes one for each call.
     rust.extend(["request_id".to_owned()]);

@@ -7,7 +7,7 @@ use crate::commands::invalid;
 use crate::log;
 use crate::part::Part;
 use clap::Args;
-use seconder::engine::{Engine, USER_FIELDS, UserRecord};
+use seconder::engine::{Engine, UserRecord};
 use seconder::{Error, Result};
 use serde_json::Value;
 use std::io::{self, BufWriter, Write};
@@ -167,7 +167,7 @@ impl<W: Write> Sink<W> {
             Format::Jsonl => Ok(Sink::Jsonl(to)),
             Format::Csv => {
                 let mut csv = csv::Writer::from_writer(to);
-                csv.write_record(USER_FIELDS).map_err(of_csv)?;
+                csv.write_record(UserRecord::FIELDS).map_err(of_csv)?;
                 Ok(Sink::Csv(Box::new(csv)))
             }
         }
@@ -178,7 +178,7 @@ impl<W: Write> Sink<W> {
         match self {
             Sink::Jsonl(to) => writeln!(to, "{}", Value::Object(fields)).map_err(cannot_write),
             Sink::Csv(csv) => {
-                let columns = USER_FIELDS.iter().map(|name| text::column(fields.get(*name)));
+                let columns = UserRecord::FIELDS.iter().map(|name| text::column(fields.get(*name)));
                 csv.write_record(columns).map_err(of_csv)
             }
         }

@@ -6,7 +6,7 @@ use super::repeated;
 use super::text::of_column;
 use crate::commands::invalid;
 use csv::{ByteRecord, ReaderBuilder, Terminator};
-use seconder::engine::{OTHER_USER_FIELDS, Problem, USER_FIELDS};
+use seconder::engine::{Problem, UserRecord};
 use seconder::{Error, Result};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, BufReader, Read};
@@ -136,7 +136,7 @@ fn object(text: &[u8]) -> Parsed {
 }
 
 fn known(name: &str) -> bool {
-    USER_FIELDS.contains(&name) || OTHER_USER_FIELDS.contains(&name)
+    UserRecord::FIELDS.contains(&name) || UserRecord::OTHER_FIELDS.contains(&name)
 }
 
 /// Reads the names in the first row.
@@ -151,7 +151,7 @@ fn columns<R: Read>(from: &mut csv::Reader<Bounded<R>>, ignored: &[String]) -> R
     let again: Vec<_> = columns.iter().enumerate().filter(is_again).map(shown).collect();
     let mut wrong = Vec::new();
     if !unknown.is_empty() {
-        let all = [&USER_FIELDS[..], &OTHER_USER_FIELDS].concat().join(", ");
+        let all = [&UserRecord::FIELDS[..], &UserRecord::OTHER_FIELDS].concat().join(", ");
         let unknown = unknown.join(", ");
         wrong.push(format!(
             "has in its first row what is no field: {unknown}. The fields are {all}; --ignore leaves a \

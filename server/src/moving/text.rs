@@ -1,6 +1,6 @@
 //! Writes a user in the format that [`UserRecord::read`] reads.
 
-use seconder::engine::{AuthenticatorRecord, DeviceRecord, USER_FIELDS, UserRecord};
+use seconder::engine::{AuthenticatorRecord, DeviceRecord, UserRecord};
 use seconder::model::UserId;
 use seconder::otp::encode_secret;
 use serde_json::{Map, Value, json};
@@ -31,7 +31,7 @@ pub(super) fn fields(user: &UserRecord, with_secrets: bool) -> Map<String, Value
         authenticators.collect(),
         devices.collect(),
     ];
-    present(USER_FIELDS.into_iter().zip(values))
+    present(UserRecord::FIELDS.into_iter().zip(values))
 }
 
 fn authenticator(app: &AuthenticatorRecord) -> Value {
