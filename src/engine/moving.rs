@@ -113,12 +113,7 @@ pub enum Imported {
     Unchanged,
     /// A user with this id is here and differs, or another user has the number, the login name or a
     /// device. Nothing was changed.
-    Conflict {
-        /// The field that differs.
-        field: &'static str,
-        /// How.
-        reason: String,
-    },
+    Conflict(Problem),
 }
 
 /// Some users.

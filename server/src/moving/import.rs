@@ -10,8 +10,11 @@ use crate::arguments::Database;
 use crate::commands::{invalid, print};
 use crate::log;
 use clap::Args;
+use seconder::engine::operator::{ImportOutcome, ImportUsers, ImportedUser, UserFields};
 use seconder::engine::{AuthenticatorRecord, Engine, Imported, Problem, UserRecord};
-use seconder::{Error, Result};
+use seconder::wire::Names;
+use seconder::{Error, Result, Service};
+use serde_json::Map;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -79,8 +82,21 @@ struct Tally {
 
 /// A line that was read.
 enum Item {
-    User(Box<UserRecord>),
+    User(User),
     Bad(Vec<Problem>),
+}
+
+struct User {
+    record: Box<UserRecord>,
+    /// The fields, for a service on another machine.
+    fields: UserFields,
+}
+
+/// The destination of the users: a database here, or a service on another machine.
+#[derive(Clone, Copy)]
+enum To<'a> {
+    Engine(&'a Engine),
+    Service(&'a Service, &'a Names),
 }
 
 struct Batch {
@@ -90,7 +106,6 @@ struct Batch {
 }
 
 pub(crate) fn run(options: &Import) -> Result<()> {
-    options.database.require_machine()?;
     if options.database.is_sandbox() {
         let reason = "must not be sandbox:, of which nothing stays when the command ends";
         return Err(invalid("database", reason.to_owned()));
@@ -101,13 +116,14 @@ pub(crate) fn run(options: &Import) -> Result<()> {
     let lines = Lines::new(sealed::opened(file, key)?, format, &options.ignore)?;
     let mut report = Report::new(options.report.as_deref(), &options.file)?;
     let service = options.database.existing()?;
-    let engine = service.require_engine()?;
+    let names = options.database.names()?.unwrap_or_default();
+    let to = service.engine().map_or(To::Service(&service, &names), To::Engine);
     let mut progress = Progress::new(total);
     let mut tally = Tally::default();
     let done = thread::scope(|scope| {
         let (sender, batches) = sync_channel(AHEAD);
-        scope.spawn(move || read(lines, engine, &sender));
-        write(engine, &batches, options.dry_run, (&mut tally, &mut report, &mut progress))
+        scope.spawn(move || read(lines, to, &sender));
+        write(to, &batches, options.dry_run, (&mut tally, &mut report, &mut progress))
     });
     progress.hide();
     report.end()?;
@@ -142,14 +158,14 @@ fn open(path: &Path) -> Result<(Input, Option<u64>)> {
 }
 
 /// Reads the lines, on a thread of its own, until the receiver is gone.
-fn read(mut lines: Lines<Input>, engine: &Engine, to: &SyncSender<Result<Batch>>) {
+fn read(mut lines: Lines<Input>, to: To<'_>, sender: &SyncSender<Result<Batch>>) {
     let mut with_ids = None;
     loop {
-        let (batch, end) = batch(&mut lines, engine, &mut with_ids);
+        let (batch, end) = batch(&mut lines, to, &mut with_ids);
         let is_last = batch.items.len() < BATCH;
-        if to.send(Ok(batch)).is_err() || is_last {
+        if sender.send(Ok(batch)).is_err() || is_last {
             // The lines before an error are imported.
-            drop(end.map(|error| to.send(Err(error))));
+            drop(end.map(|error| sender.send(Err(error))));
             return;
         }
     }
@@ -158,13 +174,13 @@ fn read(mut lines: Lines<Input>, engine: &Engine, to: &SyncSender<Result<Batch>>
 /// Returns the next lines, and the error that ended them, if one did.
 fn batch(
     lines: &mut Lines<Input>,
-    engine: &Engine,
+    to: To<'_>,
     with_ids: &mut Option<bool>,
 ) -> (Batch, Option<Error>) {
     let (mut items, mut end) = (Vec::with_capacity(BATCH), None);
     while items.len() < BATCH {
         match lines.next() {
-            Ok(Some((line, fields))) => items.push((line, item(fields, engine, with_ids))),
+            Ok(Some((line, fields))) => items.push((line, to.read(fields, with_ids))),
             Ok(None) => break,
             Err(error) => {
                 end = Some(error);
@@ -175,18 +191,60 @@ fn batch(
     (Batch { items, bytes: lines.bytes() }, end)
 }
 
-/// Reads a user.
-fn item(fields: Parsed, engine: &Engine, with_ids: &mut Option<bool>) -> Item {
-    let user = fields.map_err(|problem| vec![problem]);
-    match user.and_then(|fields| engine.read_record(fields, with_ids)) {
-        Ok(user) => Item::User(Box::new(user)),
-        Err(problems) => Item::Bad(problems),
+impl To<'_> {
+    fn read(self, fields: Parsed, with_ids: &mut Option<bool>) -> Item {
+        let read = |fields| {
+            let mut sent = UserFields(Map::new());
+            let record = match self {
+                To::Engine(engine) => engine.read_record(fields, with_ids)?,
+                To::Service(_, names) => {
+                    sent.0.clone_from(&fields);
+                    UserRecord::read(fields, names, with_ids)?
+                }
+            };
+            Ok(User { record: Box::new(record), fields: sent })
+        };
+        fields.map_err(|problem| vec![problem]).and_then(read).map_or_else(Item::Bad, Item::User)
+    }
+
+    /// Imports users of one batch. A service finds errors that only its clock or its settings show.
+    fn import(
+        self,
+        users: Vec<&User>,
+        dry_run: bool,
+    ) -> Result<Vec<std::result::Result<Imported, Vec<Problem>>>> {
+        match self {
+            To::Engine(engine) => {
+                let records = users.into_iter().map(|user| (*user.record).clone());
+                let imported = engine.import_users(records.collect(), dry_run)?;
+                Ok(imported.into_iter().map(Ok).collect())
+            }
+            To::Service(service, _) => {
+                let users = users.into_iter().map(|user| user.fields.clone()).collect();
+                let with_ids = None;
+                let reply = service.operate(&ImportUsers { users, with_ids, dry_run })?;
+                Ok(reply.outcomes.into_iter().map(imported).collect())
+            }
+        }
+    }
+}
+
+/// Returns the outcome that a service has replied with.
+fn imported(user: ImportedUser) -> std::result::Result<Imported, Vec<Problem>> {
+    match user.outcome {
+        ImportOutcome::Created => Ok(Imported::Created),
+        ImportOutcome::Unchanged => Ok(Imported::Unchanged),
+        ImportOutcome::Conflicting => {
+            let problem = user.problems.into_iter().next();
+            Ok(Imported::Conflict(problem.unwrap_or_else(|| Problem::new("", "is in conflict"))))
+        }
+        _ => Err(user.problems),
     }
 }
 
 /// Imports the batches.
 fn write(
-    engine: &Engine,
+    to: To<'_>,
     batches: &Receiver<Result<Batch>>,
     dry_run: bool,
     (tally, report, progress): (&mut Tally, &mut Report, &mut Progress),
@@ -195,26 +253,23 @@ fn write(
     for batch in batches {
         let Batch { items, bytes } = batch?;
         let users = items.iter().filter_map(|(_, item)| match item {
-            Item::User(user) => Some((**user).clone()),
+            Item::User(user) => Some(user),
             Item::Bad(_) => None,
         });
-        let mut outcomes = engine.import_users(users.collect(), dry_run)?.into_iter();
-        for (line, item) in &items {
+        let mut outcomes = to.import(users.collect(), dry_run)?.into_iter();
+        for (line, item) in items {
             let problems = match item {
-                Item::User(user) => {
-                    let outcome = outcomes.next().unwrap_or(Imported::Unchanged);
-                    tally.count(place(outcome, *line, user, earlier.as_mut()), user)
-                }
-                Item::Bad(problems) => {
-                    tally.bad += 1;
-                    for problem in problems {
-                        add(report, progress, *line, problem)?;
+                Item::User(user) => match outcomes.next().unwrap_or(Ok(Imported::Unchanged)) {
+                    Ok(imported) => {
+                        let outcome = place(imported, line, &user.record, earlier.as_mut());
+                        tally.count(outcome, &user.record).into_iter().collect()
                     }
-                    None
-                }
+                    Err(problems) => tally.bad(problems),
+                },
+                Item::Bad(problems) => tally.bad(problems),
             };
-            if let Some(problem) = problems {
-                add(report, progress, *line, &problem)?;
+            for problem in problems {
+                add(report, progress, line, &problem)?;
             }
         }
         progress.show(tally.lines(), bytes);
@@ -250,7 +305,7 @@ fn place(
     let known = match outcome {
         Imported::Created => return Outcome::Created,
         Imported::Unchanged => return Outcome::Unchanged,
-        Imported::Conflict { field, reason } => Problem::new(field, reason),
+        Imported::Conflict(problem) => problem,
         _ => Problem::new("", "was not imported"),
     };
     Outcome::Conflict(known)
@@ -278,6 +333,11 @@ impl Tally {
         let has_factor = user.phone().is_some() || !user.authenticators.is_empty();
         self.without_factor += u64::from(!has_factor && user.devices.is_empty());
         None
+    }
+
+    fn bad(&mut self, problems: Vec<Problem>) -> Vec<Problem> {
+        self.bad += 1;
+        problems
     }
 
     fn lines(&self) -> u64 {

@@ -27,8 +27,26 @@ fn masked(output: &Output) -> (Option<i32>, String, String) {
     (output.status.code(), mask(&output.stdout), mask(&output.stderr))
 }
 
+/// A file of users to import: new ones, the same one twice, one who is in conflict with a line and one with the
+/// database, and lines that the program or only the service finds wrong.
+const USERS: &str = r#"{"id":7001,"email":"eve@example.com","phone":"+15550100126","secret":"GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"}
+{"id":7001,"email":"eve@example.com","phone":"+15550100126"}
+{"id":7001,"email":"dan@example.com","phone":"+15550100126"}
+{"id":1,"email":"eve@example.com","phone":"+15550100127"}
+{"id":7002,"login":"gil","secret":"GEZDGNBVGY3TQOJQ"}
+{"id":7003,"login":"fay"}
+{"id":7004,"login":"kim","secret":"GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ","last_step":9999999999}
+{"id":7005,"phone":"+1555"}
+{"login":"lea"}
+{"id":7006
+"#;
+
 /// Commands for which a service on another machine is enough, in an order in which they find what they are about.
 const REMOTE: &[&str] = &[
+    "import --dry-run users.jsonl",
+    "import users.jsonl",
+    "import users.jsonl --on-conflict skip",
+    "user show --user 7001",
     "app list",
     "app list --json",
     "app show",
@@ -106,7 +124,6 @@ const HERE: &[&str] = &[
     "backup copy.db",
     "restore copy.db",
     "restored",
-    "import ca.pem",
     "export users.jsonl",
     "keyring rotate",
     "keyring add",
@@ -129,6 +146,9 @@ fn commands_on_another_machine_print_what_they_print_in_place() {
     let open = String::from_utf8(there.remotely(&["user", "list"]).stderr).unwrap();
     assert!(open.contains("chmod 600"), "{open}");
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    for world in [&there, &here] {
+        fs::write(world.folder().join("users.jsonl"), USERS).unwrap();
+    }
     for command in REMOTE {
         let words: Vec<&str> = command.split(' ').collect();
         let (remote, local) = (there.remotely(&words), run(here.folder(), &words));

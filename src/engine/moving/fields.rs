@@ -41,9 +41,30 @@ impl UserRecord {
     ];
 }
 
+impl UserRecord {
+    /// Reads a user from the fields of `seconder import`. Devices may have the types that `names` gives them. The first
+    /// user decides for `with_ids` whether all have ids: otherwise a user without one could get the id that a later one
+    /// has.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the fields.
+    pub fn read(
+        fields: Map<String, Value>,
+        names: &Names,
+        with_ids: &mut Option<bool>,
+    ) -> Result<UserRecord, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let user = read(&mut Fields::new(fields, String::new(), &mut problems), names);
+        let user = user.filter(|_| problems.is_empty()).ok_or(problems)?;
+        match *with_ids.get_or_insert(user.user_id.is_some()) == user.user_id.is_some() {
+            true => Ok(user),
+            false => Err(vec![Problem::new("id", "must be in all lines or in none")]),
+        }
+    }
+}
+
 impl Engine {
-    /// Reads a user from the fields of `seconder import`, and checks their values against each other. The first user
-    /// decides for `with_ids` whether all have ids: otherwise a user without one could get the id that a later one has.
+    /// Reads a user as [`UserRecord::read`] does, and checks the values against each other.
     ///
     /// # Errors
     /// Everything that is wrong with the fields.
@@ -52,12 +73,7 @@ impl Engine {
         fields: Map<String, Value>,
         with_ids: &mut Option<bool>,
     ) -> Result<UserRecord, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let user = read(&mut Fields::new(fields, String::new(), &mut problems), self.names());
-        let user = user.filter(|_| problems.is_empty()).ok_or(problems)?;
-        if *with_ids.get_or_insert(user.user_id.is_some()) != user.user_id.is_some() {
-            return Err(vec![Problem::new("id", "must be in all lines or in none")]);
-        }
+        let user = UserRecord::read(fields, self.names(), with_ids)?;
         match self.check_record(&user) {
             Ok(()) => Ok(user),
             Err(Error::InvalidArgument { parameter, reason }) => {

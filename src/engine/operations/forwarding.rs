@@ -255,8 +255,8 @@ pub(in crate::engine) fn take(
         }
         (THERE, Some(record)) => {
             let outcomes = moving::import(view, app, std::slice::from_ref(record), trail)?;
-            if let Some(Imported::Conflict { field, reason }) = outcomes.into_iter().next() {
-                return Ok(Taken::Conflict(format!("{field} {reason}")));
+            if let Some(Imported::Conflict(at)) = outcomes.into_iter().next() {
+                return Ok(Taken::Conflict(format!("{} {}", at.field, at.problem)));
             }
         }
         _ => return Ok(Taken::Unknown),

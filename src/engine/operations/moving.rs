@@ -5,7 +5,7 @@ use super::lookups::{self, Kind};
 use super::verify::Factor;
 use super::{AppId, DEVICES, IMPORTED_WITHOUT_IDS, USERS, count_users, next_ids, pass_id, users};
 use crate::engine::clock::{Now, Time};
-use crate::engine::moving::{AuthenticatorRecord, DeviceRecord, Imported, UserRecord};
+use crate::engine::moving::{AuthenticatorRecord, DeviceRecord, Imported, Problem, UserRecord};
 use crate::engine::phones::Phone;
 use crate::engine::store::{self, Authenticator, Decided, Device, Lookup, Sequence, User, View};
 use crate::model::{Email, UserId};
@@ -146,7 +146,7 @@ fn field(kind: Kind) -> &'static str {
 }
 
 fn conflict(field: &'static str, reason: impl Into<String>) -> Option<Imported> {
-    Some(Imported::Conflict { field, reason: reason.into() })
+    Some(Imported::Conflict(Problem::new(field, reason)))
 }
 
 /// Is a conflict if another user has a name of this one.

@@ -92,9 +92,7 @@ impl ImportedUser {
         let (outcome, problems) = match imported {
             Imported::Created => (ImportOutcome::Created, Vec::new()),
             Imported::Unchanged => (ImportOutcome::Unchanged, Vec::new()),
-            Imported::Conflict { field, reason } => {
-                (ImportOutcome::Conflicting, vec![Problem::new(field, reason)])
-            }
+            Imported::Conflict(problem) => (ImportOutcome::Conflicting, vec![problem]),
         };
         ImportedUser { outcome, problems }
     }
