@@ -40,7 +40,7 @@ pub(crate) struct Database {
     #[arg(long, value_name = "FILE")]
     pub(crate) keyring: Option<PathBuf>,
     /// Service to work on from another machine, in place of a database: https: and the address of its
-    /// --operator-listen, with --operator-token-file.
+    /// --operator-listen, with --operator-token-file. The user's own seconder.conf(5) can name it.
     #[arg(
         id = "operated",
         long = "service",

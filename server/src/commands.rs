@@ -344,7 +344,7 @@ pub(crate) fn check_private(_: &'static str, _: &Path, _: &std::fs::Metadata) ->
 }
 
 /// Reads a secret from a file that only its owner can read.
-fn private_file(parameter: &'static str, file: &Path) -> Result<Secret> {
+pub(crate) fn private_file(parameter: &'static str, file: &Path) -> Result<Secret> {
     let unreadable =
         |error| invalid(parameter, format!("{} cannot be read: {error}", file.display()));
     let opened = std::fs::File::open(file).map_err(unreadable)?;

@@ -3,6 +3,7 @@
 
 mod draft;
 mod files;
+mod own;
 mod problems;
 mod settings;
 mod together;
@@ -95,21 +96,32 @@ pub(crate) fn of_text(text: &str, file: &Path) -> seconder::Result<Serve> {
 /// # Errors
 /// All errors.
 fn check(file: &Path) -> seconder::Result<Vec<&'static str>> {
+    own::check(file)?;
     let text = text(file).map_err(|wrong| invalid(file, vec![wrong]))?;
     let (settings, mut wrong) = read(&text);
     wrong.extend(files::problems(&settings));
+    if own::is_remote(&settings) && wrong.is_empty() {
+        return Ok(Vec::new());
+    }
     complete(file, &settings, wrong).map(|_| files::credentials(&settings))
 }
 
 /// Reads the settings of a text, and all errors in them.
 fn read(text: &str) -> (Vec<Setting>, Vec<Problem>) {
-    let serve = serve();
-    let (settings, mut wrong, is_whole) = settings::read(text, &serve);
-    wrong.extend(together::conflicts(&settings, &serve));
-    if is_whole {
-        wrong.extend(together::lacks(&settings, &serve, |_| false));
-    }
+    let (settings, mut wrong, is_whole) = settings::read(text, &serve());
+    wrong.extend(misfits(&settings, is_whole, own::is_remote(&settings)));
     (settings, wrong)
+}
+
+/// Returns the errors of settings that exclude each other or lack another one. A file for a service on another machine
+/// need not say how one is reached here.
+fn misfits(settings: &[Setting], is_whole: bool, is_remote: bool) -> Vec<Problem> {
+    let serve = together::reached(serve(), !is_remote);
+    let mut wrong = together::conflicts(settings, &serve);
+    if is_whole {
+        wrong.extend(together::lacks(settings, &serve, |_| false));
+    }
+    wrong
 }
 
 fn complete(file: &Path, settings: &[Setting], wrong: Vec<Problem>) -> seconder::Result<Serve> {
@@ -125,9 +137,8 @@ fn complete(file: &Path, settings: &[Setting], wrong: Vec<Problem>) -> seconder:
     }
 }
 
-/// Reads the command of a process, with the settings of the file that its options name. An option
-/// on the command line overrides the setting of that name, and the settings that it cannot be used
-/// with.
+/// Reads the command of a process, with the settings of the file that its options name, or of the user's own file. An
+/// option on the command line overrides the setting of that name, and the settings that it cannot be used with.
 ///
 /// # Errors
 /// All errors in the file.
@@ -159,23 +170,31 @@ pub(crate) fn serve_again() -> seconder::Result<(Serve, Values)> {
     Ok((serve, values))
 }
 
-/// Returns the command line of this process, with the settings of the file that it names.
+/// Returns the command line of this process, with the settings of the file that it names, or of the user's own file.
 fn arguments() -> seconder::Result<Vec<OsString>> {
     let given: Vec<OsString> = std::env::args_os().collect();
     // Errors in the options are reported by the second reading: the file may complete them.
     let read_once = Program::command().ignore_errors(true).try_get_matches_from(&given);
-    let Some((path, leaf, matches)) = read_once.as_ref().ok().and_then(innermost) else {
-        return Ok(given);
-    };
-    let Ok(Some(file)) = matches.try_get_one::<PathBuf>(OPTION) else {
+    let Some((words, leaf, matches)) = read_once.as_ref().ok().and_then(innermost) else {
         return Ok(given);
     };
     // For `seconder init`, the option names the file to write.
-    if leaf.get_name() == INIT {
+    let Some(named) =
+        matches.try_get_one::<PathBuf>(OPTION).ok().filter(|_| leaf.get_name() != INIT)
+    else {
         return Ok(given);
-    }
+    };
+    let own = match named {
+        None if own::is_for(&words) && works_remotely(&leaf, matches) => own::file()?,
+        _ => None,
+    };
+    let Some(file) = named.or(own.as_ref()) else { return Ok(given) };
     let text = text(file).map_err(|wrong| invalid(file, vec![wrong]))?;
     let (mut settings, mut wrong, is_whole) = settings::read(&text, &serve());
+    if own.is_some() {
+        wrong.extend(misfits(&settings, is_whole, true));
+        wrong.extend(own::lacks_service(&settings));
+    }
     // Other commands may have options of the same names with other meanings.
     let shared = Database::augment_args(Command::new(""));
     let takes_all = [SERVE, DOCTOR].contains(&leaf.get_name());
@@ -196,18 +215,19 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
         return Err(invalid(file, wrong));
     }
     let arguments = settings.iter().flat_map(Setting::arguments);
-    let (words, options) = given.split_at(given.len().min(1 + path));
+    let (words, options) = given.split_at(given.len().min(1 + words.len()));
     let all = words.iter().cloned().chain(arguments).chain(options.iter().cloned());
     Ok(all.collect())
 }
 
-/// Returns the command that was given, with its options, and the number of words that name it.
-fn innermost(matches: &ArgMatches) -> Option<(usize, Command, &ArgMatches)> {
-    let (mut command, mut matches, mut words) = (Program::command(), matches, 0);
+/// Returns the command that was given, with its options, and the words that name it.
+fn innermost(matches: &ArgMatches) -> Option<(Vec<String>, Command, &ArgMatches)> {
+    let (mut command, mut matches, mut words) = (Program::command(), matches, Vec::new());
     command.build();
     while let Some((name, inner)) = matches.subcommand() {
         command = command.find_subcommand(name)?.clone();
-        (matches, words) = (inner, words + 1);
+        matches = inner;
+        words.push(name.to_owned());
     }
     Some((words, command, matches))
 }
@@ -218,11 +238,22 @@ fn applies(setting: &Setting, command: &Command, given: &ArgMatches) -> bool {
     if is_given(arg, given) {
         return matches!(arg.get_action(), ArgAction::Append);
     }
+    is_free(arg, command, given)
+}
+
+/// Returns whether an option conflicts with none of the command line.
+fn is_free(arg: &Arg, command: &Command, given: &ArgMatches) -> bool {
     let conflicts = |one: &Arg, other: &Arg| {
         command.get_arg_conflicts_with(one).iter().any(|arg| arg.get_id() == other.get_id())
     };
     let mut others = command.get_arguments().filter(|other| is_given(other, given));
     !others.any(|other| conflicts(arg, other) || conflicts(other, arg))
+}
+
+/// Returns whether a command can be carried out on another machine, and the command line does not say where it is.
+fn works_remotely(command: &Command, given: &ArgMatches) -> bool {
+    let service = option(command, own::SERVICE);
+    service.is_some_and(|arg| !is_given(arg, given) && is_free(arg, command, given))
 }
 
 /// Returns whether an option is on the command line.

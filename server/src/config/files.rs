@@ -4,7 +4,7 @@ use super::problems::{Place, Problem};
 use super::settings::{IN_MEMORY, Setting, reason};
 use crate::commands::{
     check_folder, check_forward_ca_file, check_keyring, credential, database_file, is_on_server,
-    secret_file,
+    private_file, secret_file,
 };
 use seconder::{Error, Result, Settings};
 use seconder_server::Tls;
@@ -19,14 +19,15 @@ type Check<'a> = &'a dyn Fn(&Path) -> Result<()>;
 pub(super) fn problems(settings: &[Setting]) -> Vec<Problem> {
     let mut wrong = certificate(settings);
     let on_server = value(settings, "database").is_some_and(|(url, _)| is_on_server(url));
-    let checks: [(&str, Check<'_>); 6] = [
+    let readable = |file: &Path| File::open(file).map(drop).map_err(|error| unread(file, &error));
+    let checks: [(&str, Check<'_>); 8] = [
         ("keyring", &|file| check_keyring(file, on_server)),
         ("api-key-file", &|file| secret_file("api-key-file", file).map(drop)),
         ("forward-key-file", &|file| secret_file("forward-key-file", file).map(drop)),
         ("forward-ca-file", &check_forward_ca_file),
-        ("callback-ca-file", &|file| {
-            File::open(file).map(drop).map_err(|error| unread(file, &error))
-        }),
+        ("callback-ca-file", &readable),
+        ("operator-token-file", &|file| private_file("operator-token-file", file).map(drop)),
+        ("service-ca-file", &readable),
         ("texts", &texts),
     ];
     wrong.extend(value(settings, "database").and_then(|(url, place)| {

@@ -13,6 +13,11 @@ const REACHED: &str = "listener";
 /// The position of the error that a file lacks a setting.
 const BEGIN: Place = (1, 1);
 
+/// Returns the command with its demand that the service is reached somehow, or without it.
+pub(super) fn reached(serve: Command, is_required: bool) -> Command {
+    serve.mut_group(REACHED, |group| group.required(is_required))
+}
+
 /// Returns an error for each pair of settings that exclude each other.
 pub(super) fn conflicts(settings: &[Setting], serve: &Command) -> Vec<Problem> {
     let excludes = |one: &Arg, other: &Arg| {
@@ -85,7 +90,7 @@ pub(super) fn lacks(
         let reason = format!("the file lacks how the service is reached, {}", one_of(names));
         wrong.push(Problem::at(BEGIN, reason));
     }
-    let alone = serve.clone().mut_group(REACHED, |group| group.required(false));
+    let alone = reached(serve.clone(), false);
     for setting in settings.iter().filter(|setting| setting.is_given) {
         let required = required(alone.clone(), Some(setting));
         for names in required.iter().filter(|names| lacking(names)) {

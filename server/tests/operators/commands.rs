@@ -6,8 +6,9 @@ use seconder::engine::AuditFilter;
 use seconder::engine::operator::{ListAudit, Role};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::Output;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
 
 /// The outcome of a command, without what differs from that of its twin: keys, tokens, ids and times, and the name of the
 /// operator in the audit.
@@ -206,4 +207,148 @@ fn every_command_with_a_database_works_on_another_machine_or_says_that_it_cannot
     };
     let unknown: Vec<_> = found.iter().filter(|command| !known(command)).collect();
     assert!(found.len() > 60 && unknown.is_empty(), "{unknown:?}");
+}
+
+/// A user, with a home and an own configuration file, in a folder without a database.
+struct User {
+    home: TempDir,
+    file: PathBuf,
+}
+
+impl User {
+    fn new(folder: &str) -> User {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(folder).join("seconder");
+        fs::create_dir_all(&folder).unwrap();
+        User { home, file: folder.join("seconder.conf") }
+    }
+
+    /// Writes the file, for the owner alone.
+    fn has(&self, text: &str) {
+        fs::write(&self.file, text).unwrap();
+        fs::set_permissions(&self.file, Permissions::from_mode(0o600)).unwrap();
+    }
+
+    /// Runs a command, which may know these folders by the names of variables.
+    fn runs_with(&self, variables: &[(&str, &str)], words: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+        command.env_remove("HOME").env_remove("XDG_CONFIG_HOME").stdin(Stdio::null());
+        for (name, folder) in variables {
+            command.env(name, self.home.path().join(folder));
+        }
+        command.current_dir(self.home.path()).args(words).output().unwrap()
+    }
+
+    fn runs(&self, words: &[&str]) -> Output {
+        self.runs_with(&[("HOME", "")], words)
+    }
+
+    /// The message of a command, which must have failed.
+    #[track_caller]
+    fn fails(&self, words: &[&str]) -> String {
+        let output = self.runs(words);
+        assert!(!output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+/// The settings of a user with the token of an administrator, which name a service.
+fn settings_of(world: &World) -> String {
+    let file = world.folder().join("token");
+    fs::write(&file, world.token("root", Role::Admin, None).expose()).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let (url, folder) = (world.url(), world.folder().display());
+    format!(
+        "service = \"{url}\"\noperator_token_file = \"{folder}/token\"\n\
+         service_ca_file = \"{folder}/ca.pem\"\n"
+    )
+}
+
+#[test]
+fn the_own_file_of_a_user_names_the_service() {
+    let (world, user) = (World::start(), User::new(".config"));
+    user.has(&settings_of(&world));
+    let list = ["user", "list"];
+    let remote = world.remotely(&list);
+    assert!(remote.status.success());
+    assert_eq!(user.runs(&list), remote);
+    assert_eq!(user.runs_with(&[("XDG_CONFIG_HOME", ".config")], &list), remote);
+    assert_eq!(user.runs(&["call", "user-status", "--user", "1"]).status.code(), Some(0));
+    let check = user.runs(&["config", "check", ".config/seconder/seconder.conf"]);
+    assert!(check.status.success(), "{check:?}");
+    // What says where the service is takes precedence over the file.
+    let missing = ["--database", "sqlite:missing.db"];
+    fs::write(user.home.path().join("s.conf"), "database = \"sqlite:missing.db\"\n").unwrap();
+    for options in [&missing[..], &["--config", "s.conf"], &["--keyring", "missing.db.keys"]] {
+        let error = user.fails(&[&list, options].concat());
+        assert!(error.contains("does not exist"), "{options:?}: {error}");
+    }
+    let error = user.fails(&["user", "list", "--service", "https://127.0.0.1:1"]);
+    assert!(error.contains("--operator-token-file"), "{error}");
+    let error = user.fails(&["call", "user-status", "--user", "1", "--url", "unix:/none.sock"]);
+    assert!(error.contains("none.sock"), "{error}");
+    // One of its settings can be replaced.
+    let error = user.fails(&["user", "list", "--operator-token-file", "none.token"]);
+    assert!(error.contains("none.token cannot be read"), "{error}");
+    // A process without a home has no such file, nor has another home.
+    for variables in [&[][..], &[("HOME", "other")], &[("XDG_CONFIG_HOME", "other"), ("HOME", "")]]
+    {
+        let output = user.runs_with(variables, &list);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains("seconder.db does not exist"), "{variables:?}: {error}");
+    }
+}
+
+#[test]
+fn the_own_file_of_a_user_is_private_and_for_remote_commands() {
+    let (world, user) = (World::start(), User::new(".config"));
+    let settings = settings_of(&world);
+    user.has(&settings);
+    fs::set_permissions(&user.file, Permissions::from_mode(0o640)).unwrap();
+    let check = ["config", "check", ".config/seconder/seconder.conf"];
+    for words in [&["user", "list"][..], &["doctor"], &check] {
+        let error = user.fails(words);
+        assert!(error.contains("`chmod 600 /"), "{error}");
+    }
+    // Options are read after the file.
+    let is_rejected = |command: &str| {
+        let words: Vec<&str> = command.split(' ').chain(["--no-such-option"]).collect();
+        let error = user.fails(&words);
+        assert!(
+            error.contains("--no-such-option") != error.contains("chmod 600"),
+            "{command}: {error}"
+        );
+        error.contains("chmod 600")
+    };
+    for command in HERE.iter().chain(&["enrol"]) {
+        assert!(!is_rejected(command), "{command}");
+    }
+    for command in REMOTE {
+        assert!(is_rejected(command), "{command}");
+    }
+    for (text, problem) in [
+        ("names = \"acme\"\n", "the file lacks service"),
+        ("service = \"https://127.0.0.1:1\"\n", "service requires operator_token_file"),
+        (
+            &format!("{settings}database = \"sqlite:a.db\"\n"),
+            "database cannot be used with service",
+        ),
+        (&format!("{settings}servise = 1\n"), "servise is no setting; there is service"),
+    ] {
+        user.has(text);
+        let error = user.fails(&["user", "list"]);
+        assert!(
+            error.contains(".config/seconder/seconder.conf:") && error.contains(problem),
+            "{error}"
+        );
+    }
+    user.has(&settings.replace("/token", "/none"));
+    let error = user.fails(&check);
+    assert!(error.contains("operator_token_file") && error.contains("cannot be read"), "{error}");
+    // Only root can give it to another user.
+    user.has(&settings);
+    if std::os::unix::fs::chown(&user.file, Some(1), None).is_ok() {
+        let error = user.fails(&["user", "list"]);
+        assert!(error.contains("must belong to the user who runs this"), "{error}");
+    }
 }

@@ -1,0 +1,74 @@
+//! The configuration file of a user who manages a service on another machine.
+
+use super::OPTION;
+use super::problems::Problem;
+use super::settings::Setting;
+use crate::commands::check_private;
+use seconder::Result;
+use std::fs;
+use std::path::{Path, PathBuf, absolute};
+
+/// The setting that names the service.
+pub(super) const SERVICE: &str = "service";
+/// The commands that do not read it: those that need the machine of the service, and `enrol`, which a user runs for the
+/// account on this machine.
+const HERE: [&str; 13] = [
+    "serve",
+    "backup",
+    "restore",
+    "restored",
+    "export",
+    "enrol",
+    "keyring rotate",
+    "keyring add",
+    "keyring use",
+    "route test",
+    "lookup test",
+    "device register",
+    "approval respond",
+];
+
+/// Returns whether a command reads the file, by its words.
+pub(super) fn is_for(words: &[String]) -> bool {
+    !HERE.contains(&words.join(" ").as_str())
+}
+
+/// Returns whether settings name a service on another machine.
+pub(super) fn is_remote(settings: &[Setting]) -> bool {
+    settings.iter().any(|setting| setting.is_given && setting.name == SERVICE)
+}
+
+/// Returns the error that the file lacks its service.
+pub(super) fn lacks_service(settings: &[Setting]) -> Option<Problem> {
+    let lacks = || {
+        let reason = "the file lacks service, the address of a service on another machine";
+        Problem::of_file(reason.to_owned())
+    };
+    (!is_remote(settings)).then(lacks)
+}
+
+/// Returns the file of the user who runs this, if there is one.
+///
+/// # Errors
+/// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if others can read or replace it.
+pub(super) fn file() -> Result<Option<PathBuf>> {
+    let Some(file) = path() else { return Ok(None) };
+    // Nor is there one in a folder that the user must not enter, such as the home of another.
+    let Ok(found) = fs::metadata(&file) else { return Ok(None) };
+    check_private(OPTION, &file, &found)?;
+    Ok(Some(file))
+}
+
+/// Checks who can read a file, if it is the own file of the user who runs this.
+pub(super) fn check(given: &Path) -> Result<()> {
+    let is_own = path().is_some_and(|own| absolute(given).is_ok_and(|given| given == own));
+    if is_own { file().map(drop) } else { Ok(()) }
+}
+
+/// Returns where the file would be. A process without a home, such as one of a service, has none.
+#[allow(clippy::disallowed_methods, reason = "only the environment says where files of users are")]
+fn path() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || Some(folder("HOME")?.join(".config"));
+    Some(folder("XDG_CONFIG_HOME").or_else(home)?.join("seconder/seconder.conf"))
+}
