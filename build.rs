@@ -71,6 +71,8 @@ mod header {
         "jobs",
         "generated/jobs",
         "operate",
+        "sandbox",
+        "generated/sandbox",
         "callback",
         "generated/callback",
         "verifier",

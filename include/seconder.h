@@ -672,6 +672,11 @@ typedef struct seconder_registered_devices seconder_registered_devices;
 typedef struct seconder_remembered seconder_remembered;
 
 /**
+ * The messages that a sandbox has sent.
+ */
+typedef struct seconder_sent_messages seconder_sent_messages;
+
+/**
  * A service: an engine in this process, or a client of a remote service.
  */
 typedef struct seconder_service seconder_service;
@@ -1721,6 +1726,44 @@ typedef struct seconder_audit_entry {
 } seconder_audit_entry;
 
 /**
+ * A message that a sandbox has sent, as if to a phone.
+ */
+typedef struct seconder_sent_message {
+    /**
+     * The user whom the call concerned; 0 if it concerned none, such as the verification of a number.
+     */
+    uint64_t user_id;
+    /**
+     * Identifies the message: 16 hexadecimal digits.
+     */
+    const char *id;
+    /**
+     * The phone number, in E.164 format: +15550100123.
+     */
+    const char *to;
+    /**
+     * The channel: "sms" or "call".
+     */
+    const char *via;
+    /**
+     * The text to be read or heard.
+     */
+    const char *text;
+    /**
+     * The language of the text, with its region if it is known: "en-GB", "ar".
+     */
+    const char *language;
+    /**
+     * The code on its own, empty for the install message to a new user.
+     */
+    const char *code;
+    /**
+     * When the code expires, in Unix seconds; 0 if there is no code.
+     */
+    uint64_t expires_at;
+} seconder_sent_message;
+
+/**
  * A callback as it was received (interface 5.5). A text that is missing may be NULL.
  */
 typedef struct seconder_callback {
@@ -2246,8 +2289,9 @@ seconder_status seconder_open_text(const char *url,
  *
  * `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps the one of
  * `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps the one of `service`. Neither affects
- * an engine in this process, which waits for no response and retries nothing. The new handle has
- * the log function of `service`, and is not cancelled even if `service` is.
+ * an engine in this process, which waits for no response and retries nothing, unless a call meets a fault
+ * of seconder_sandbox_fail(). The new handle has the log function of `service`, and is not cancelled even
+ * if `service` is.
  *
  * Free `out` with seconder_service_free(), before or after `service`: the handles are independent
  * of each other. SECONDER_INVALID_ARGUMENT if `timeout_ms` or `repeats` is out of range.
@@ -3830,8 +3874,9 @@ seconder_status seconder_respond_to_approval(const struct seconder_service *serv
                                              struct seconder_error **error);
 
 /**
- * Empties a sandbox: removes every user, code, device, approval request and activity, and the
- * statistics. The application keeps its API key, and the ids of users are not given again.
+ * Empties a sandbox: removes every user, code, device, approval request and activity, the statistics
+ * and the messages, and ends the faults. The application keeps its API key, the ids of users are not
+ * given again, and the time goes on.
  *
  * SECONDER_INVALID_ARGUMENT if the service is not a sandbox: a database is never emptied.
  */
@@ -3991,6 +4036,102 @@ seconder_status seconder_operate(const struct seconder_service *service,
                                  const char *parameters,
                                  struct seconder_text **out,
                                  struct seconder_error **error);
+
+/**
+ * Reads the messages that a sandbox in this process has sent to a user, or all of them if `user_id` is 0, for the
+ * tests of an application: the latest 10000.
+ *
+ * A sandbox sends nothing. If the application has a deliver function, it contains what that function has accepted.
+ * Free `out` with seconder_sent_messages_free(). SECONDER_INVALID_ARGUMENT if the service is not a sandbox.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_sandbox_messages(const struct seconder_service *service,
+                                          uint64_t user_id,
+                                          struct seconder_sent_messages **out,
+                                          struct seconder_error **error);
+
+/**
+ * Moves the time of a sandbox on, at most ten years at once: codes expire, waits end. Otherwise it passes as on the
+ * machine.
+ *
+ * The program's own clock is not moved. SECONDER_INVALID_ARGUMENT if the service is not a sandbox.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_sandbox_advance(const struct seconder_service *service,
+                                         uint64_t seconds,
+                                         struct seconder_error **error);
+
+/**
+ * Lets calls of a sandbox fail, with the errors of a remote service, until seconder_sandbox_end_faults().
+ *
+ * `fault` is "timeout", "lost" (the call is carried out, and its response is lost), "rate_limited", "unauthorized",
+ * "invalid_response", "undelivered" (the message cannot be delivered), "storage", "status" (500), or "latency" (1
+ * second). `calls` are the names of the calls that meet it, such as "verify,request_sms"; NULL: all. `times` is how many
+ * calls meet it; 0: no limit. Of several faults, a call meets the latest.
+ *
+ * No call takes real time: what it waits for passes in the sandbox. SECONDER_INVALID_ARGUMENT if the service is not a
+ * sandbox, or an argument is invalid.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_sandbox_fail(const struct seconder_service *service,
+                                      const char *fault,
+                                      const char *calls,
+                                      uint64_t times,
+                                      struct seconder_error **error);
+
+/**
+ * Ends the faults of a sandbox. SECONDER_INVALID_ARGUMENT if the service is not a sandbox.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_sandbox_end_faults(const struct seconder_service *service,
+                                            struct seconder_error **error);
+
+/**
+ * Responds to the latest open approval request of a user of a sandbox, as on the user's phone. A user without a
+ * device gets one.
+ *
+ * `response` is "approve", "deny" or "report", and `number` what the user typed, as for
+ * seconder_respond_to_approval(). SECONDER_REJECTED with status 404 if the user has no open request;
+ * SECONDER_INVALID_ARGUMENT if the service is not a sandbox, or an argument is invalid.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_sandbox_respond(const struct seconder_service *service,
+                                         uint64_t user_id,
+                                         const char *response,
+                                         const char *number,
+                                         struct seconder_error **error);
+
+/**
+ * Carries out any other operation of a test on a sandbox, such as "authenticator_code" with {"user_id":1}.
+ *
+ * docs/sandbox.md has their names, and the parameters and replies, which are JSON objects; `parameters` may be NULL
+ * for none. There is no "reset": seconder_clear_sandbox() empties the sandbox. Free `out` with seconder_text_free().
+ * SECONDER_REJECTED with status 404 if there is nothing of what was asked for; SECONDER_INVALID_ARGUMENT if the
+ * service is not a sandbox, or a name is unknown, with an error that lists those that there are.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_sandbox_operate(const struct seconder_service *service,
+                                         const char *name,
+                                         const char *parameters,
+                                         struct seconder_text **out,
+                                         struct seconder_error **error);
+
+/**
+ * The number of values that seconder_sent_messages_message() returns.
+ */
+size_t seconder_sent_messages_message_count(const struct seconder_sent_messages *sent_messages);
+
+/**
+ * The messages, the newest first. Returns the one at `index`, owned by the handle; NULL if `index`
+ * is out of range.
+ */
+const struct seconder_sent_message *seconder_sent_messages_message(const struct seconder_sent_messages *sent_messages,
+                                                                   size_t index);
+
+/**
+ * Frees the reply of seconder_sandbox_messages(). NULL is fine.
+ */
+void seconder_sent_messages_free(struct seconder_sent_messages *sent_messages);
 
 /**
  * Verifies a callback's signature and parses it (interface 5.5). `api_key` is the application's

@@ -2233,6 +2233,20 @@ public:
     }
 };
 
+/// The messages that a sandbox has sent.
+class SentMessages : public detail::Handle<seconder_sent_messages, seconder_sent_messages_free> {
+public:
+    using Handle::Handle;
+
+    /// The messages, the newest first.
+    std::vector<const seconder_sent_message *> messages() const &
+    {
+        return detail::list(get(), seconder_sent_messages_message_count,
+                            seconder_sent_messages_message);
+    }
+    std::vector<const seconder_sent_message *> messages() const && = delete;
+};
+
 /// The result of Service::run_jobs().
 class JobsRun : public detail::Handle<seconder_jobs_run, seconder_jobs_run_free> {
 public:
@@ -2910,6 +2924,48 @@ public:
         return detail::run(seconder_clear_sandbox, get());
     }
 
+    /// Reads the messages that a sandbox has sent to a user, or all, the newest first.
+    Result<SentMessages> try_sandbox_messages(std::uint64_t user_id = 0) const
+    {
+        return detail::call<SentMessages>(seconder_sandbox_messages, get(), user_id);
+    }
+
+    /// Moves the time of a sandbox on.
+    Result<void> try_sandbox_advance(std::chrono::seconds time) const
+    {
+        return detail::run(seconder_sandbox_advance, get(),
+                           static_cast<std::uint64_t>(time.count()));
+    }
+
+    /// Lets calls of a sandbox fail: see seconder_sandbox_fail(). 0 times is without a limit.
+    Result<void> try_sandbox_fail(const Text &fault, const Text &calls = nullptr,
+                                  std::uint64_t times = 0) const
+    {
+        return detail::run(seconder_sandbox_fail, get(), fault.c_str(), calls.c_str(), times);
+    }
+
+    /// Ends the faults of a sandbox.
+    Result<void> try_sandbox_end_faults() const
+    {
+        return detail::run(seconder_sandbox_end_faults, get());
+    }
+
+    /// Responds to the latest open approval request of a user of a sandbox: "approve", "deny" or
+    /// "report".
+    Result<void> try_sandbox_respond(std::uint64_t user_id, const Text &response,
+                                     const Text &number = nullptr) const
+    {
+        return detail::run(seconder_sandbox_respond, get(), user_id, response.c_str(),
+                           number.c_str());
+    }
+
+    /// Carries out any other operation of a test on a sandbox: see seconder_sandbox_operate().
+    Result<OwnedText> try_sandbox_operate(const Text &name, const Text &parameters = "{}") const
+    {
+        return detail::call<OwnedText>(seconder_sandbox_operate, get(), name.c_str(),
+                                       parameters.c_str());
+    }
+
     /// Copies the database file while calls go on: see seconder_backup().
     Result<void> try_backup(const Text &path) const
     {
@@ -3003,6 +3059,38 @@ public:
 
     /// Empties a sandbox: see seconder_clear_sandbox(). Any other service is an invalid argument.
     void clear_sandbox() const { try_clear_sandbox().value(); }
+
+    /// Reads the messages that a sandbox has sent to a user, or all, the newest first.
+    SentMessages sandbox_messages(std::uint64_t user_id = 0) const
+    {
+        return try_sandbox_messages(user_id).value();
+    }
+
+    /// Moves the time of a sandbox on.
+    void sandbox_advance(std::chrono::seconds time) const { try_sandbox_advance(time).value(); }
+
+    /// Lets calls of a sandbox fail: see seconder_sandbox_fail(). 0 times is without a limit.
+    void sandbox_fail(const Text &fault, const Text &calls = nullptr, std::uint64_t times = 0) const
+    {
+        try_sandbox_fail(fault, calls, times).value();
+    }
+
+    /// Ends the faults of a sandbox.
+    void sandbox_end_faults() const { try_sandbox_end_faults().value(); }
+
+    /// Responds to the latest open approval request of a user of a sandbox: "approve", "deny" or
+    /// "report".
+    void sandbox_respond(std::uint64_t user_id, const Text &response,
+                         const Text &number = nullptr) const
+    {
+        try_sandbox_respond(user_id, response, number).value();
+    }
+
+    /// Carries out any other operation of a test on a sandbox: see seconder_sandbox_operate().
+    OwnedText sandbox_operate(const Text &name, const Text &parameters = "{}") const
+    {
+        return try_sandbox_operate(name, parameters).value();
+    }
 
     /// Copies the database file while calls go on: see seconder_backup().
     void backup(const Text &path) const { try_backup(path).value(); }

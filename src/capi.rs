@@ -51,6 +51,7 @@ mod panic;
 mod panics;
 mod plain;
 pub mod post;
+pub mod sandbox;
 mod settings;
 #[doc(hidden)]
 pub mod shared;
@@ -74,6 +75,7 @@ const _: fn() = || {
     shared::<error::seconder_error>();
     shared::<jobs::seconder_jobs_run>();
     shared::<open::seconder_service>();
+    shared::<sandbox::seconder_sent_messages>();
     shared::<text::seconder_text>();
     shared::<totp::seconder_totp>();
     shared::<verifier::seconder_verifier>();

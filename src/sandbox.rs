@@ -41,6 +41,8 @@ mod binding;
 mod clock;
 mod faults;
 mod in_process;
+#[cfg(feature = "capi")]
+mod opened;
 mod operations;
 mod params;
 mod phones;
@@ -55,6 +57,8 @@ pub use clock::SandboxClock;
 pub use faults::Fate;
 pub use faults::Injection;
 pub(crate) use in_process::InProcess;
+#[cfg(feature = "capi")]
+pub(crate) use opened::open;
 pub use records::RecordedCall;
 #[doc(hidden)]
 pub use records::SECRETS;
@@ -297,9 +301,14 @@ impl World {
             settings = settings.token_length(digits);
         }
         let clock = SandboxClock::new(params.time("now")?, params.flag("still")?.unwrap_or(false));
+        World::of(settings, clock, posts.unwrap_or(true))
+    }
+
+    /// Opens the engine of these settings, whose messages and callbacks are recorded. With `posts`, callbacks are posted.
+    fn of(settings: Settings, clock: SandboxClock, posts: bool) -> Result<World> {
         let records = Arc::new(Records::default());
         let (deliver, post) = (settings.deliver_function(), settings.post_function());
-        let application = match posts.unwrap_or(true) && post.is_none() {
+        let application = match posts && post.is_none() {
             true => default_post()?,
             false => post,
         };
@@ -313,6 +322,15 @@ impl World {
 
     fn run_jobs(&self) -> Result<JobsRun> {
         self.engine.run_jobs(JOBS)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if !self.clock.is_own() {
+            // A thread of the parent may have been changing them when this process was forked.
+            std::mem::forget(Arc::clone(&self.records));
+        }
     }
 }
 

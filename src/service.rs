@@ -169,6 +169,21 @@ impl Service {
         Service { backend: Backend::Sandbox(sandbox), interrupt: None, log: None }
     }
 
+    /// Returns the sandbox in this process, for functions of tests.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for any other service, and [`Error::Storage`] in a forked child.
+    #[cfg(all(feature = "engine", feature = "capi"))]
+    pub(crate) fn require_sandbox(&self) -> Result<&InProcess> {
+        match &self.backend {
+            Backend::Sandbox(sandbox) => sandbox.check().map(|()| sandbox),
+            _ => {
+                let reason = "names no sandbox: this is for tests, and needs a sandbox: URL";
+                Err(Error::invalid_argument("url", reason))
+            }
+        }
+    }
+
     /// Returns the engine in this process, if there is one. Only an engine manages devices and API
     /// keys.
     #[cfg(feature = "engine")]

@@ -189,6 +189,17 @@ fn c_programs_succeed() {
 }
 
 #[test]
+fn the_documented_test_in_c_succeeds() {
+    let page = fs::read_to_string(root().join("docs/testing.md")).unwrap();
+    let (_, code) = page.split_once("```c\n").unwrap();
+    let folder = Folder::new();
+    folder.write("documented.inc", code.split_once("```").unwrap().0);
+    let program = compile("tests/c/documented.c", &folder);
+    let outcome = run(&mut tools::command(&program));
+    assert!(outcome.good, "docs/testing.md: {}", outcome.text);
+}
+
+#[test]
 fn a_c_program_invites_phones_to_a_service_that_they_reach() {
     let folder = Folder::new();
     tools::create_database_of_invitations(folder.path());

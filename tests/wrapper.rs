@@ -61,13 +61,14 @@ fn every_function_and_constant_is_wrapped() {
 fn every_option_can_be_set() {
     let text = read("include/seconder.hpp");
     // Structs that callers only read: the wrapper has accessors for them, or passes them on.
-    const READ: [&str; 7] = [
+    const READ: [&str; 8] = [
         "seconder_device_info",
         "seconder_authenticator",
         "seconder_registered_device",
         "seconder_monthly_statistic",
         "seconder_approval_request",
         "seconder_audit_entry",
+        "seconder_sent_message",
         "seconder_replay_entry",
     ];
     for set in Header::read().structs.iter().filter(|s| !READ.contains(&s.name.as_str())) {

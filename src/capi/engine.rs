@@ -176,8 +176,9 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
     }
 }
 
-/// Empties a sandbox: removes every user, code, device, approval request and activity, and the
-/// statistics. The application keeps its API key, and the ids of users are not given again.
+/// Empties a sandbox: removes every user, code, device, approval request and activity, the statistics
+/// and the messages, and ends the faults. The application keeps its API key, the ids of users are not
+/// given again, and the time goes on.
 ///
 /// SECONDER_INVALID_ARGUMENT if the service is not a sandbox: a database is never emptied.
 #[unsafe(no_mangle)]
@@ -190,7 +191,11 @@ pub unsafe extern "C" fn seconder_clear_sandbox(
     unsafe {
         ffi::run(error, || {
             engine_only!(service, |handle| {
-                Ok(handle.service.with_engine("clear_sandbox", None, Engine::clear_sandbox)?)
+                let clear = |engine: &Engine| match handle.service.require_sandbox() {
+                    Ok(sandbox) => sandbox.clear(),
+                    Err(_) => engine.clear_sandbox(),
+                };
+                Ok(handle.service.with_engine("clear_sandbox", None, clear)?)
             })
         })
     }

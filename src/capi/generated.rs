@@ -35,6 +35,7 @@ pub mod remove_device;
 pub mod remove_login;
 pub mod report_offline;
 pub mod request_code;
+pub mod sandbox;
 pub mod set_login;
 pub mod start_phone_verification;
 pub mod status_names;

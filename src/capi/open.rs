@@ -166,8 +166,9 @@ pub unsafe extern "C" fn seconder_open_text(
 ///
 /// `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps the one of
 /// `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps the one of `service`. Neither affects
-/// an engine in this process, which waits for no response and retries nothing. The new handle has
-/// the log function of `service`, and is not cancelled even if `service` is.
+/// an engine in this process, which waits for no response and retries nothing, unless a call meets a fault
+/// of seconder_sandbox_fail(). The new handle has the log function of `service`, and is not cancelled even
+/// if `service` is.
 ///
 /// Free `out` with seconder_service_free(), before or after `service`: the handles are independent
 /// of each other. SECONDER_INVALID_ARGUMENT if `timeout_ms` or `repeats` is out of range.

@@ -102,7 +102,7 @@ pub(super) unsafe fn open(
                 settings = settings.set_value(name, &text).map_err(in_c)?;
             }
         }
-        Ok(with_functions(settings, functions).open().map_err(in_c)?)
+        Ok(opened(with_functions(settings, functions)).map_err(in_c)?)
     }
 }
 
@@ -154,7 +154,18 @@ pub(super) unsafe fn open_text(
         seen.push(name);
         settings = settings.set(name, value).map_err(by_argument)?;
     }
-    Ok(settings.open().map_err(by_argument)?)
+    Ok(opened(settings).map_err(by_argument)?)
+}
+
+/// Opens the service. The functions of tests take one of a sandbox.
+#[cfg(feature = "engine")]
+fn opened(settings: Settings) -> crate::Result<Service> {
+    crate::sandbox::open(settings)
+}
+
+#[cfg(not(feature = "engine"))]
+fn opened(settings: Settings) -> crate::Result<Service> {
+    settings.open()
 }
 
 /// The service with another time limit or another choice of retries; 0 keeps the present one.

@@ -1,8 +1,8 @@
 //! Requests of tests for operations on a sandbox.
 
-use super::Sandbox;
 use super::operations::{self, Search};
 use super::params::{Params, invalid};
+use super::{Sandbox, World};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
@@ -13,8 +13,8 @@ use std::time::Duration;
 /// A request for one of the operations of a sandbox, whose parameters are known ones.
 pub struct TestRequest {
     operation: &'static SandboxOperation,
-    params: Params,
-    search: Option<Search>,
+    pub(super) params: Params,
+    pub(super) search: Option<Search>,
 }
 
 impl TestRequest {
@@ -30,6 +30,12 @@ impl TestRequest {
         TestRequest::of(operation, Params::read(query, body, operation.params)?)
     }
 
+    /// Reads the parameters of the operation with this name.
+    pub(super) fn named(name: &str, params: Map<String, Value>) -> Result<TestRequest> {
+        let operation = operation(name)?;
+        TestRequest::of(operation, Params::known(params, operation.params)?)
+    }
+
     fn of(operation: &'static SandboxOperation, params: Params) -> Result<TestRequest> {
         let search = match operation.name {
             "messages" => Some(Search::of_messages(&params)?),
@@ -43,13 +49,21 @@ impl TestRequest {
     pub fn wait(&self) -> Duration {
         self.search.as_ref().map(|search| search.wait).unwrap_or_default()
     }
+
+    /// Blocks until there is a message that it is looking for, for the time that it may wait.
+    pub(super) fn wait_in(&self, world: &World) {
+        if let Some(search) = &self.search {
+            let is_waiting = |_| search.run(&world.records).is_empty();
+            world.records.sent.wait_while(search.wait, is_waiting);
+        }
+    }
 }
 
 pub(super) fn operation(name: &str) -> Result<&'static SandboxOperation> {
     let found = SANDBOX_OPERATIONS.iter().find(|operation| operation.name == name);
     found.ok_or_else(|| {
         let names: Vec<_> = SANDBOX_OPERATIONS.iter().map(|operation| operation.name).collect();
-        invalid("operation", format!("must be one of {}", names.join(", ")))
+        invalid("name", format!("must be one of {}", names.join(", ")))
     })
 }
 
@@ -74,13 +88,8 @@ impl Sandbox {
     /// As for a request: [`Error::InvalidArgument`] if the name or a parameter is invalid, [`Error::Rejected`] with
     /// status 404 if nothing fits, and the errors of the engine.
     pub fn operate(&self, name: &str, params: Map<String, Value>) -> Result<Value> {
-        let operation = operation(name)?;
-        let request = TestRequest::of(operation, Params::known(params, operation.params)?)?;
-        let world = self.world();
-        if let Some(search) = &request.search {
-            let is_waiting = |_| search.run(&world.records).is_empty();
-            world.records.sent.wait_while(search.wait, is_waiting);
-        }
+        let request = TestRequest::named(name, params)?;
+        request.wait_in(&self.world());
         self.carry_out(&request)
     }
 

@@ -12,6 +12,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Settings {
+    /// Returns whether the URL is one of a sandbox.
+    #[cfg(feature = "capi")]
+    pub(crate) fn is_sandbox(&self) -> bool {
+        super::Scheme::of(&self.url) == Some(super::Scheme::Sandbox)
+    }
+
     /// Returns the function that delivers messages, if one was set.
     pub(crate) fn deliver_function(&self) -> Option<Arc<dyn Deliver>> {
         self.engine.deliver.clone()

@@ -87,6 +87,19 @@ static void every_call_without_a_service(void)
     CHECK(remembered == NULL && check == NULL);
 }
 
+static void every_function_of_tests_without_a_sandbox(void)
+{
+    seconder_sent_messages *sent = GARBAGE(seconder_sent_messages);
+    seconder_text *text = GARBAGE(seconder_text);
+    EXPECT_INVALID("service", seconder_sandbox_messages(NULL, 0, &sent, &error));
+    EXPECT_INVALID("service", seconder_sandbox_advance(NULL, 1, &error));
+    EXPECT_INVALID("service", seconder_sandbox_fail(NULL, "lost", NULL, 0, &error));
+    EXPECT_INVALID("service", seconder_sandbox_end_faults(NULL, &error));
+    EXPECT_INVALID("service", seconder_sandbox_respond(NULL, 1, "deny", NULL, &error));
+    EXPECT_INVALID("service", seconder_sandbox_operate(NULL, "clock", NULL, &text, &error));
+    CHECK(sent == NULL && text == NULL);
+}
+
 static void missing_texts_and_out_arguments(void)
 {
     seconder_service *service = open_or_die("sandbox:", NULL, NULL);
@@ -229,6 +242,9 @@ static void missing_handles(void)
     CHECK(seconder_audit_page_entry_count(NULL) == 0 && seconder_audit_page_next(NULL) == NULL);
     CHECK(seconder_audit_page_entry(NULL, 0) == NULL);
     seconder_audit_page_free(NULL);
+    CHECK(seconder_sent_messages_message_count(NULL) == 0);
+    CHECK(seconder_sent_messages_message(NULL, 0) == NULL);
+    seconder_sent_messages_free(NULL);
     CHECK(seconder_jobs_run_sent(NULL) == 0 && seconder_jobs_run_waiting(NULL) == 0);
     CHECK(seconder_jobs_run_failed(NULL) == 0 && !seconder_jobs_run_more(NULL));
     seconder_jobs_run_free(NULL);
@@ -240,6 +256,7 @@ static void missing_handles(void)
 int main(void)
 {
     every_call_without_a_service();
+    every_function_of_tests_without_a_sandbox();
     missing_texts_and_out_arguments();
     functions_without_a_service();
     missing_handles();

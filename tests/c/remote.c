@@ -37,6 +37,7 @@ int main(void)
     seconder_audit_page *page = GARBAGE(seconder_audit_page);
     seconder_jobs_run *run = GARBAGE(seconder_jobs_run);
     seconder_text *text = GARBAGE(seconder_text);
+    seconder_sent_messages *sent = GARBAGE(seconder_sent_messages);
     seconder_totp *totp = NULL;
     EXPECT_INVALID("url", seconder_open("sqlite:/tmp/none.db", NULL, NULL, 0, &service, &error));
     EXPECT_INVALID("url", seconder_open("sandbox:", NULL, NULL, 0, &service, &error));
@@ -72,12 +73,19 @@ int main(void)
     EXPECT_NO_ENGINE(
         seconder_respond_to_approval(service, "a", 1, "s", "deny", NULL, &approval, &error));
     EXPECT_NO_ENGINE(seconder_clear_sandbox(service, &error));
+    EXPECT_NO_ENGINE(seconder_sandbox_messages(service, 0, &sent, &error));
+    EXPECT_NO_ENGINE(seconder_sandbox_advance(service, 1, &error));
+    EXPECT_NO_ENGINE(seconder_sandbox_fail(service, "lost", NULL, 0, &error));
+    EXPECT_NO_ENGINE(seconder_sandbox_end_faults(service, &error));
+    EXPECT_NO_ENGINE(seconder_sandbox_respond(service, 1, "deny", NULL, &error));
+    EXPECT_NO_ENGINE(seconder_sandbox_operate(service, "clock", NULL, &text, &error));
     EXPECT_NO_ENGINE(seconder_operate(service, "app.list", NULL, &text, &error));
     EXPECT_NO_ENGINE(seconder_backup(service, "copy.db", &error));
     EXPECT_NO_ENGINE(seconder_run_jobs(service, 0, &run, &error));
     CHECK(run == NULL);
     EXPECT_NO_ENGINE(seconder_audit(service, NULL, 0, &page, &error));
     CHECK(device == NULL && requests == NULL && approval == NULL && page == NULL);
+    CHECK(sent == NULL && text == NULL);
     error = NULL;
     CHECK(seconder_api_key(service, &error) == NULL);
     CHECK(seconder_error_status(error) == SECONDER_INVALID_ARGUMENT);

@@ -28,6 +28,7 @@ static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>
 static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
 static_assert(is_owner<ApprovalRequests>() && is_owner<Verifier>() && is_owner<Totp>());
 static_assert(is_owner<AuditPage>() && is_owner<JobsRun>());
+static_assert(is_owner<SentMessages>());
 static_assert(std::is_nothrow_copy_constructible_v<Error>);
 static_assert(!std::is_constructible_v<bool, Approval>, "an approval must not convert to bool");
 
@@ -739,6 +740,42 @@ static void a_cancelled_handle_makes_no_calls()
     CHECK(service.try_app_details() && own.with(std::chrono::milliseconds(0)).try_app_details());
 }
 
+static void a_test_controls_its_sandbox()
+{
+    const Service service = open("sandbox:?accept=right");
+    const std::uint64_t ada = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
+    CHECK(!service.request_sms(ada).ignored());
+    service.sandbox_advance(std::chrono::seconds(30));
+    CHECK(!service.request_sms(ada).ignored());
+    const SentMessages sent = service.sandbox_messages(ada);
+    CHECK(sent.messages().size() == 2);
+    const seconder_sent_message *latest = sent.messages()[0];
+    CHECK(latest->user_id == ada && latest->to == std::string_view("+15550100123"));
+
+    service.sandbox_fail("timeout", "verify", 1);
+    const Result<Verification> lost = service.try_verify(ada, latest->code);
+    CHECK(lost.status() == Status::unavailable && lost.error()->timed_out());
+    service.sandbox_fail("storage");
+    CHECK(!service.try_app_details());
+    service.sandbox_end_faults();
+    CHECK(service.try_verify(ada, latest->code, VerifyOptions{true, {}}));
+
+    const ApprovalCreated request = service.create_approval(ada, "Log in?");
+    service.sandbox_respond(ada, "approve");
+    CHECK(service.check_approval(request.uuid()).approved_by(ada));
+    CHECK(service.try_sandbox_respond(ada, "deny").status() == Status::rejected);
+    const OwnedText all = service.sandbox_operate("messages");
+    CHECK(all.value().find(latest->code) != std::string_view::npos);
+    CHECK(THROWN(service.sandbox_operate("clock", "[]")) == Status::invalid_argument);
+    CHECK(service.try_sandbox_advance(std::chrono::seconds(-1)).status() ==
+          Status::invalid_argument);
+    service.clear_sandbox();
+    const SentMessages none = service.sandbox_messages();
+    CHECK(none.messages().empty());
+    const Service real = open("https://127.0.0.1:1", "key");
+    CHECK(real.try_sandbox_messages().status() == Status::invalid_argument);
+}
+
 #if defined(__cpp_lib_jthread)
 static void a_stop_token_ends_calls()
 {
@@ -773,6 +810,7 @@ int main(int, char **argv)
     a_user_logs_in_by_functions_that_may_throw();
     a_log_gets_a_line_for_each_call();
     a_cancelled_handle_makes_no_calls();
+    a_test_controls_its_sandbox();
 #if defined(__cpp_lib_jthread)
     a_stop_token_ends_calls();
 #endif

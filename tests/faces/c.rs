@@ -71,6 +71,8 @@ fn every_struct_that_is_written_by_hand_has_the_fields_of_its_rust_type() {
     is_struct("AuditEntry", &entry, "seconder_audit_entry", &time, &[]);
     let filter: Vec<String> = fields::<AuditFilter>().iter().map(|n| (*n).to_owned()).collect();
     is_struct("AuditFilter", &filter, "seconder_audit_options", &[], &["after", "most"]);
+    let message = members("src/engine/delivery.rs", "Message");
+    is_struct("Message", &message, "seconder_sent_message", &[], &["user_id"]);
     let received = members("src/callback.rs", "Received");
     is_struct("Received", &received, "seconder_callback", &[], &[]);
     let seen = members("src/callback/replay.rs", "ReplayEntry");

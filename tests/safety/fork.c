@@ -48,6 +48,8 @@ static void in_child(void)
         verify(service, is_service("http") ? SECONDER_OK : SECONDER_STORAGE);
     if (!is_service("http"))
         EXPECT(SECONDER_STORAGE, seconder_delete_user(service, 1, NULL, 0, NULL, &error));
+    if (is_service("sandbox:"))
+        EXPECT(SECONDER_STORAGE, seconder_sandbox_advance(service, 1, &error));
     if (is_service("http")) {
         own = open_or_die(url, "key", &options);
     } else {

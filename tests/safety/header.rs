@@ -92,6 +92,9 @@ fn text(name: &str) -> &str {
         "query" => "a=b",
         "operation" => "user.list",
         "parameters" => "{}",
+        "name" => "clock",
+        "fault" => "latency",
+        "calls" => "app_stats",
         _ => "1",
     }
 }

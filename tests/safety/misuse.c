@@ -114,7 +114,10 @@ static bool is_optional(const struct attempt *attempt, const char *name)
                                             {"seconder_respond_to_approval", "number"},
                                             {"seconder_login", "service"},
                                             {"seconder_login", "converse_userdata"},
-                                            {"seconder_operate", "parameters"}};
+                                            {"seconder_operate", "parameters"},
+                                            {"seconder_sandbox_fail", "calls"},
+                                            {"seconder_sandbox_respond", "number"},
+                                            {"seconder_sandbox_operate", "parameters"}};
     size_t index;
     if (same(name, "options") || same(name, "out") || same(name, "error"))
         return true;

@@ -8,8 +8,15 @@ use std::fs;
 
 /// Programs of `c/` that need other arguments than a folder, or a different build of the library.
 // The library leaves what belongs to descriptors that the program took, so `closed_descriptors.c` loses memory.
-const OTHERS: &[&str] =
-    &["callback.c", "closed_descriptors.c", "layout.c", "panic.c", "remote.c", "remote_service.c"];
+const OTHERS: &[&str] = &[
+    "callback.c",
+    "closed_descriptors.c",
+    "documented.c",
+    "layout.c",
+    "panic.c",
+    "remote.c",
+    "remote_service.c",
+];
 
 /// Checks that the watch detects faults in the program and in the library.
 fn detects_faults(watch: Watch) {
