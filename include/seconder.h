@@ -854,16 +854,19 @@ typedef struct seconder_open_options {
      */
     const char *client_key;
     /**
-     * Network: a proxy for the connections, as "http://host:port" or
+     * Network and engine: a proxy for the connections, as "http://host:port" or
      * "http://user:password@host:port". Special characters are written as "%XX". Connections are
      * tunnelled with CONNECT, so the proxy sees only encrypted bytes; it also resolves the
-     * service's name. Default: no proxy. The environment is never consulted.
+     * service's name. An engine sends its callbacks and push messages to other machines through
+     * it, but resolves their hosts itself, because it checks the addresses. Default: no proxy. The
+     * environment is never consulted.
      */
     const char *proxy;
     /**
-     * Network: the name servers that resolve the host of the URL, or of the proxy, in place of
-     * those in /etc/resolv.conf. They are queried in this order. Each is an IP address, with a
-     * port if it is not 53: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
+     * Network and engine: the name servers that resolve the host of the URL, or of the proxy, in
+     * place of those in /etc/resolv.conf. An engine resolves the hosts of callbacks and push
+     * messages with them, and its database server. They are queried in this order. Each is an IP
+     * address, with a port if it is not 53: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
      */
     const char *const *name_servers;
     /**

@@ -143,7 +143,7 @@ impl Engine {
     pub(crate) fn open_postgres(rest: &str, settings: EngineSettings) -> Result<Engine> {
         settings.check_application()?;
         let ring = keys::named_ring(&settings)?;
-        let database = store::Postgres::open(rest, settings.must_exist)?;
+        let database = store::Postgres::open(rest, settings.must_exist, settings.dialer.clone())?;
         let store = Store::sealed(database, ring, Arc::clone(&settings.clock))?;
         let deliver = settings.deliver.clone();
         let deliver = deliver.unwrap_or_else(|| Arc::new(delivery::unset));

@@ -31,6 +31,8 @@ pub(crate) enum Scope {
     Client,
     /// A service on the network: `https:`, and `http:` to this machine.
     Network,
+    /// A service that connects to other machines: all but `unix:`.
+    Outgoing,
     /// A service on this machine: `unix:`.
     Socket,
     /// An engine in this process: `sqlite:`, `postgres:` and `sandbox:`.
@@ -109,15 +111,17 @@ macro_rules! open_options {
             client_key as client_key: Certificate => Network,
             /// A proxy for the connections, as `http://host:port` or `http://user:password@host:port`.
             /// Special characters are written as `%XX`. Connections are tunnelled with CONNECT, so the proxy sees
-            /// only encrypted bytes; it also resolves the service's name. Default: no proxy. The environment is never
-            /// consulted.
-            proxy as proxy: Secret => Network,
+            /// only encrypted bytes; it also resolves the service's name. An engine sends its callbacks and push messages
+            /// to other machines through it, but resolves their hosts itself, because it checks the addresses. Default:
+            /// no proxy. The environment is never consulted.
+            proxy as proxy: Secret => Outgoing,
             /// The name servers that resolve the host of the URL, or of the proxy, in place of those in /etc/resolv.conf.
-            /// They are queried in this order. Each is an IP address, with a port if it is not 53: `192.0.2.1`,
+            /// An engine resolves the hosts of callbacks and push messages with them, and its database server. They are
+            /// queried in this order. Each is an IP address, with a port if it is not 53: `192.0.2.1`,
             /// `192.0.2.1:5353`, `[2001:db8::1]:53`.
             ///
             /// Call this once for each server. [`Remote`](crate::remote::Remote) describes how names are resolved.
-            name_server as name_servers: List => Network,
+            name_server as name_servers: List => Outgoing,
             /// Allows `http://` URLs of this machine.
             /// For tests: the API key is then sent in the clear.
             allow_loopback_http as allow_loopback_http: Switch => Network,

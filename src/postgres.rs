@@ -11,7 +11,7 @@ mod pipeline;
 mod report;
 mod target;
 
-pub(crate) use crate::remote::{Tls, Until};
+pub(crate) use crate::remote::{Dialer, Tls, Until};
 pub(crate) use connect::Connection;
 pub(crate) use pipeline::{List, Param, Returned, Row, Statement};
 pub(crate) use report::{Problem, Report};

@@ -7,11 +7,15 @@ mod algorithms;
 mod callback;
 mod connect;
 mod credential;
+#[cfg(feature = "postgres")]
+mod database;
 mod deadline;
+#[cfg(feature = "https")]
+mod dialer;
 mod error_mapping;
 mod headers;
 mod http1;
-#[cfg(feature = "postgres")]
+#[cfg(all(feature = "engine", feature = "https"))]
 mod link;
 #[cfg(all(feature = "unix", target_os = "linux"))]
 mod local;
@@ -55,11 +59,13 @@ mod stream;
 mod trust;
 
 #[cfg(all(feature = "engine", feature = "https"))]
-pub use callback::default_post;
+pub(crate) use callback::check_authorities;
 #[cfg(all(feature = "engine", feature = "https"))]
-pub(crate) use callback::{Callbacks, check_authorities};
+pub use callback::default_post;
 #[cfg(feature = "postgres")]
-pub(crate) use link::{Link, Tls, Until, Verify, tls};
+pub(crate) use database::{Until, Verify, tls};
+#[cfg(feature = "https")]
+pub use dialer::Dialer;
 #[cfg(all(feature = "engine", feature = "https"))]
 pub use picture::fetch_picture;
 #[cfg(all(feature = "engine", feature = "https"))]
@@ -69,6 +75,9 @@ pub(crate) use settings::RemoteSettings;
 #[cfg(feature = "https")]
 #[doc(hidden)]
 pub use error_mapping::certificate_problem;
+#[cfg(all(feature = "engine", feature = "https"))]
+#[doc(hidden)]
+pub use link::{Link, Tls, client_tls};
 #[cfg(feature = "https")]
 #[doc(hidden)]
 pub use lookup::addresses_in;
@@ -88,11 +97,7 @@ use http1::Head;
 #[cfg(feature = "unix")]
 use local::Local;
 #[cfg(feature = "https")]
-use lookup::Lookup;
-#[cfg(feature = "https")]
 use network::Network;
-#[cfg(feature = "https")]
-use proxy::Proxy;
 use raw_request::RawRequest;
 use redact::{Redactor, Wiped};
 use request_id::RequestId;
@@ -180,16 +185,15 @@ impl Remote {
         let (address, host, tls) = Address::parse(url, settings.allow_loopback_http)?;
         let credential = Credential::of_network(&mut settings)?;
         Deadline::after(settings.timeout)?;
-        let proxy = settings.proxy.as_ref().map(Proxy::parse).transpose()?;
+        let dialer = settings.dialer()?;
         let trust = match tls {
             true => Trust::new(&settings)?,
-            false if proxy.is_some() => {
+            false if settings.proxy.is_some() => {
                 return Err(Error::invalid_argument("proxy", "is for https: URLs only"));
             }
             false => Trust::ThisMachine,
         };
-        let lookup = Lookup::new(&settings.name_servers)?;
-        let network = Network::new(host, trust, proxy, lookup);
+        let network = Network::new(host, trust, dialer);
         let connector = Connector::Network(Box::new(network));
         Ok(Remote::new(address, credential, connector, settings))
     }

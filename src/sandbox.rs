@@ -68,7 +68,7 @@ pub use request::TestRequest;
 #[cfg(doc)]
 use crate::Error;
 use crate::calls::MatchedCall;
-use crate::engine::{ApplicationSettings, Engine, JobsRun, Post};
+use crate::engine::{ApplicationSettings, Engine, JobsRun};
 use crate::http::{Backend, RoutedRequest, SANDBOX_API_KEY};
 use crate::model::{ApiKey, UserId};
 use crate::wire::{Generation, Names, Reply};
@@ -309,7 +309,7 @@ impl World {
         let records = Arc::new(Records::default());
         let (deliver, post) = (settings.deliver_function(), settings.post_function());
         let application = match posts && post.is_none() {
-            true => default_post()?,
+            true => settings.default_post()?,
             false => post,
         };
         let settings = settings
@@ -332,15 +332,4 @@ impl Drop for World {
             std::mem::forget(Arc::clone(&self.records));
         }
     }
-}
-
-#[cfg(feature = "https")]
-fn default_post() -> Result<Option<Arc<dyn Post>>> {
-    Ok(Some(Arc::new(crate::remote::default_post()?)))
-}
-
-/// Without HTTPS, only a function of the application can post callbacks.
-#[cfg(not(feature = "https"))]
-fn default_post() -> Result<Option<Arc<dyn Post>>> {
-    Ok(None)
 }

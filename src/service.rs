@@ -79,8 +79,9 @@ enum Backend {
 /// Settings for opening a service. None of them is read from the environment.
 ///
 /// Settings of a remote service and settings of an engine exclude each other: a setting that has no
-/// effect with the scheme of the URL is rejected. [`Settings::api_key`] and [`Settings::names`] are
-/// for both, but a service on this machine (`unix:`) requires no API key, and rejects one.
+/// effect with the scheme of the URL is rejected. [`Settings::api_key`], [`Settings::names`],
+/// [`Settings::proxy`] and [`Settings::name_server`] are for both, but a service on this machine
+/// (`unix:`) requires no API key, and rejects one.
 #[must_use = "settings do nothing before open()"]
 #[derive(Clone)]
 pub struct Settings {
@@ -125,7 +126,7 @@ impl Settings {
     /// descriptors or memory left. Nothing is sent before the first call.
     pub fn open(mut self) -> Result<Service> {
         self.check_uses()?;
-        let url = self.url.as_str();
+        let url = std::mem::take(&mut self.url);
         let api_key = self.api_key.take().map(ApiKey::try_from).transpose()?;
         #[cfg(feature = "engine")]
         self.engine.api_key.clone_from(&api_key);
@@ -136,24 +137,23 @@ impl Settings {
             not(any(feature = "engine", feature = "unix")),
             allow(unused_variables, reason = "https: takes the whole URL")
         )]
-        let (scheme, rest) = Scheme::split(url).ok_or_else(unknown)?;
+        let (scheme, rest) = Scheme::split(&url).ok_or_else(unknown)?;
         let backend = match scheme {
             #[cfg(feature = "https")]
-            Scheme::Https => Backend::Remote(Remote::open_network(url, self.remote)?),
+            Scheme::Https => Backend::Remote(Remote::open_network(&url, self.remote)?),
             #[cfg(feature = "unix")]
             Scheme::Unix => Backend::Remote(Remote::open_socket(rest, self.remote)?),
             #[cfg(feature = "engine")]
             Scheme::Sqlite => {
-                Backend::Engine(Engine::open_sqlite(rest, engine_settings::posting(self.engine)?)?)
+                Backend::Engine(Engine::open_sqlite(rest, self.take_engine_settings()?)?)
             }
             #[cfg(feature = "postgres")]
-            Scheme::Postgres => Backend::Engine(Engine::open_postgres(
-                rest,
-                engine_settings::posting(self.engine)?,
-            )?),
+            Scheme::Postgres => {
+                Backend::Engine(Engine::open_postgres(rest, self.take_engine_settings()?)?)
+            }
             #[cfg(feature = "engine")]
             Scheme::Sandbox => {
-                Backend::Engine(Engine::open_sandbox(rest, engine_settings::posting(self.engine)?)?)
+                Backend::Engine(Engine::open_sandbox(rest, self.take_engine_settings()?)?)
             }
             #[allow(unreachable_patterns, reason = "a build may lack none of them")]
             _ => return Err(unknown()),

@@ -7,6 +7,7 @@ mod copies;
 mod fresh;
 #[path = "stub/local.rs"]
 mod local_stub;
+mod name_server;
 mod operated;
 mod phone;
 #[path = "postgres/server.rs"]

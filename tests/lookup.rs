@@ -3,90 +3,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-use crate::stub::{KEY, RIGHT, Stub, TOKEN, in_time, response};
+use crate::name_server::NameServer;
+use crate::stub::{KEY, RIGHT, Stub, TOKEN, closed_port, in_time, response};
 use crate::tls::{self, Identity};
+use seconder::keyring::Keyring;
 use seconder::{Error, Result, Service, Settings, Stage, Verdict};
-use std::net::{TcpListener, UdpSocket};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
+use std::net::UdpSocket;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const SERVER: &str = "SECONDER_TEST_SERVER";
 const DEADLINE: Duration = Duration::from_millis(500);
-
-/// Debian's `dnsmasq` on a free port, which has these records and forwards no query.
-struct NameServer {
-    process: Child,
-    port: u16,
-    folder: TempDir,
-}
-
-impl NameServer {
-    /// Another process may take the port between its choice and the start, hence the attempts.
-    fn start(records: &[String]) -> NameServer {
-        let starts = (0..5).find_map(|_| NameServer::at(free_port(), records));
-        starts.expect("dnsmasq does not start")
-    }
-
-    fn at(port: u16, records: &[String]) -> Option<NameServer> {
-        let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("log");
-        let process = Command::new("/usr/sbin/dnsmasq")
-            .args(["--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts"])
-            .args(["--listen-address=127.0.0.1", "--bind-interfaces", "--local=/test/"])
-            .args(["--pid-file", "--user=root", "--log-queries"])
-            .args([format!("--log-facility={}", log.display()), format!("--port={port}")])
-            .args(records)
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("dnsmasq must be installed: `make test` does it (Debian's dnsmasq-base)");
-        let mut server = NameServer { process, port, folder };
-        server.is_ready().then_some(server)
-    }
-
-    /// It logs its start once it has its port, and exits if it does not get the port.
-    fn is_ready(&mut self) -> bool {
-        let until = Instant::now() + Duration::from_secs(30);
-        while Instant::now() < until && self.process.try_wait().unwrap().is_none() {
-            if self.log().contains("started, version") {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        false
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
-    }
-
-    fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
-    }
-
-    /// How many queries for IPv4 addresses of a name it received.
-    fn queries(&self, name: &str) -> usize {
-        self.log().matches(&format!("query[A] {name} ")).count()
-    }
-}
-
-impl Drop for NameServer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// A port that is free for UDP and TCP.
-fn free_port() -> u16 {
-    loop {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let address = socket.local_addr().unwrap();
-        if TcpListener::bind(address).is_ok() {
-            return address.port();
-        }
-    }
-}
 
 /// A service on this machine, with the names of its certificate.
 fn service(identity: &Identity) -> Stub {
@@ -177,6 +104,21 @@ fn resolution_ends_at_the_deadline_if_the_name_server_is_silent() {
     let error = in_time(DEADLINE, || verify(&service).unwrap_err());
     assert!(matches!(error, Error::Unavailable { stage: Stage::Dns, .. }), "{error}");
     assert!(error.retry_safe() && error.to_string().contains(&server), "{error}");
+}
+
+#[test]
+fn an_engine_resolves_the_host_of_its_database_by_the_name_servers_of_the_settings() {
+    let real = NameServer::start(&["--host-record=db.example.test,127.0.0.1".to_owned()]);
+    let folder = tempfile::tempdir().unwrap();
+    let ring = folder.path().join("ring");
+    Keyring::at(&ring).create().unwrap();
+    let (_closed, address) = closed_port();
+    let url = format!("postgres://ada@db.example.test:{}/d?sslmode=disable", address.port());
+    // A database is not reached through a proxy.
+    let settings = Settings::new(&url).keyring(ring).proxy("http://127.0.0.1:9");
+    let error = settings.name_server(real.address()).open().unwrap_err().to_string();
+    assert!(error.contains("db.example.test") && error.contains("connection refused"), "{error}");
+    assert_eq!(real.queries("db.example.test"), 1);
 }
 
 #[test]

@@ -25,9 +25,12 @@ const OF_THE_NETWORK: &[(&str, Set)] = &[
     ("pin", |s| s.pin("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")),
     ("client_certificate", |s| s.client_certificate("/no/such/file")),
     ("client_key", |s| s.client_key("/no/such/file")),
+    ("allow_loopback_http", |s| s.allow_loopback_http(true)),
+];
+
+const OF_WHAT_CONNECTS: &[(&str, Set)] = &[
     ("proxy", |s| s.proxy("http://127.0.0.1:1")),
     ("name_server", |s| s.name_server("192.0.2.1")),
-    ("allow_loopback_http", |s| s.allow_loopback_http(true)),
 ];
 
 const OF_A_SOCKET: &[(&str, Set)] = &[("service_uid", |s| s.service_uid(1000))];
@@ -83,6 +86,7 @@ fn a_setting_without_effect_is_rejected() {
         (OF_A_SOCKET, &[SOCKET]),
         (OF_AN_ENGINE, ENGINE),
         (&[("api_key", |s: Settings| s.api_key("key"))], &[NETWORK, ENGINE].concat()),
+        (OF_WHAT_CONNECTS, &[NETWORK, ENGINE].concat()),
     ] {
         for (name, set) in settings {
             for url in [CLIENT, ENGINE].concat() {

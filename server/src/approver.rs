@@ -26,6 +26,7 @@ use logo::Logos;
 use seconder::engine::Engine;
 use seconder::engine::approver::{APPROVER_PATH, Refused};
 use seconder::http::{BodyError, RawReply};
+use seconder::remote::Dialer;
 use seconder::{Error, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,6 +58,7 @@ impl Approver {
     /// Returns the approver of an engine; `None` if the service has no public URL, by which devices reach it.
     pub(crate) fn of(
         engine: Option<&Engine>,
+        dialer: &Dialer,
         journal: &Arc<Journal>,
         pools: &Pools,
     ) -> Result<Option<Approver>> {
@@ -71,7 +73,7 @@ impl Approver {
             assets: Assets::new(),
             bodies: Arc::default(),
             wrong_codes: WrongTries::new(TRIES, EACH),
-            logos: Logos::default(),
+            logos: Logos::new(dialer.clone()),
         }))))
     }
 

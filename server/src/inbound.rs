@@ -19,6 +19,7 @@ use axum::response::Response;
 use http_body_util::BodyExt;
 use seconder::http::BodyError;
 use seconder::model::Secret;
+use seconder::remote::Dialer;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,16 +55,17 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Returns the endpoints of a server with this source and these routes.
+    /// Returns the endpoints of a server with this source and these routes. The dialer connects to the hosts of
+    /// pictures.
     pub(crate) fn of(
         source: &dyn Source,
-        routes: Option<&Routes>,
+        (routes, dialer): (Option<&Routes>, &Dialer),
         journal: &Arc<Journal>,
         pools: &Pools,
     ) -> seconder::Result<Beside> {
         Ok(Beside {
             inbound: Inbound::of(routes, journal, pools),
-            approver: Approver::of(source.engine().as_ref(), journal, pools)?,
+            approver: Approver::of(source.engine().as_ref(), dialer, journal, pools)?,
             operators: None,
         })
     }

@@ -13,6 +13,7 @@ use crate::tls::Tls;
 use crate::traces::Traces;
 use ipnet::IpNet;
 use seconder::Result;
+use seconder::remote::Dialer;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ pub struct Listeners {
     pub(crate) monitors: Option<TcpListener>,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) routes: Option<Routes>,
+    pub(crate) dialer: Dialer,
     pub(crate) proxies: Proxies,
     /// The limit in place of the one of the server.
     pub(crate) write_limit: Option<Duration>,
@@ -89,6 +91,13 @@ impl Listeners {
     /// that a voice reads out. A local socket does not serve them.
     pub fn routes(mut self, routes: Routes) -> Listeners {
         self.routes = Some(routes);
+        self
+    }
+
+    /// Sets the dialer that connects to the hosts of pictures. Default: one with the name servers of the system, and
+    /// without a proxy.
+    pub fn dialer(mut self, dialer: Dialer) -> Listeners {
+        self.dialer = dialer;
         self
     }
 

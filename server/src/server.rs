@@ -170,7 +170,7 @@ impl Server {
                 &source,
                 (listeners.tcp, listeners.operators),
                 Clients::new(network::places(has_local, &journal), listeners.proxies),
-                (listeners.routes.as_ref(), listeners.metrics.as_ref()),
+                (listeners.routes.as_ref(), listeners.metrics.as_ref(), &listeners.dialer),
                 (&journal, write_limit),
             )?;
         }

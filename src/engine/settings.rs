@@ -7,6 +7,8 @@ use super::sandbox::Sandbox;
 use super::store::Postgres;
 use super::{Clock, Deliver, NumberLookup, Post, PushHosts, Random, SendPush, applications};
 use crate::model::ApiKey;
+#[cfg(feature = "postgres")]
+use crate::postgres::Dialer;
 use crate::wire::Names;
 use crate::{Error, Result, Scheme};
 use std::path::{Path, PathBuf};
@@ -26,6 +28,9 @@ pub(crate) struct EngineSettings {
     pub(crate) names: Option<Names>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
+    /// Connects to the server of the database.
+    #[cfg(feature = "postgres")]
+    pub(crate) dialer: Dialer,
 }
 
 impl Default for EngineSettings {
@@ -43,6 +48,8 @@ impl Default for EngineSettings {
             names: None,
             clock: Arc::new(System),
             random: Arc::new(System),
+            #[cfg(feature = "postgres")]
+            dialer: Dialer::default(),
         }
     }
 }

@@ -119,13 +119,13 @@ impl Target {
     fn log_in(&self, host: &Host, tls: Option<&Tls>, until: Until) -> Result<Connection, Failed> {
         let mut link = match host {
             Host::Network { name, address, port } => {
-                Link::tcp(address.as_ref().unwrap_or(name), *port, until)?
+                Link::tcp(&self.dialer, address.as_ref().unwrap_or(name), *port, until)?
             }
             Host::Socket(path) => Link::local(path, until)?,
         };
         if let (Some(tls), Host::Network { name, .. }) = (tls, host) {
             if asks_for_tls(&mut link)? {
-                link = link.encrypt(tls, name)?;
+                link = link.secure(tls, name)?;
             } else if self.ssl != SslMode::Prefer {
                 return Err(Error::storage(
                     "the server has no TLS, which sslmode requires: turn its ssl on",

@@ -1,7 +1,7 @@
 //! The URL of a database, as PostgreSQL's own clients interpret it.
 
 use super::password::Password;
-use crate::remote::Verify;
+use crate::remote::{Dialer, Verify};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -55,6 +55,8 @@ pub(crate) struct Target {
     pub(super) certificate: Option<(PathBuf, PathBuf)>,
     pub(super) connect: Duration,
     pub(super) application: String,
+    /// Connects to the hosts. [`Target::parse`] sets one with the name servers of the system.
+    pub(crate) dialer: Dialer,
 }
 
 /// The parameters of a URL, by name. Later ones replace earlier ones.
@@ -126,6 +128,7 @@ impl Target {
             certificate,
             connect,
             application,
+            dialer: Dialer::default(),
         })
     }
 }

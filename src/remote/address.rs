@@ -103,7 +103,7 @@ fn check(url: &str, loopback_http: bool) -> Result<Uri> {
         false if !loopback_http => Err(bad(
             "must begin with https: (http: needs the setting allow_loopback_http, for tests)",
         )),
-        false if !is_loopback(host) => {
+        false if !is_this_machine(host) => {
             Err(bad("must begin with https: (http: is for 127.0.0.1, ::1 and localhost only)"))
         }
         false => Ok(uri),
@@ -118,10 +118,12 @@ fn is_port(rest: &str) -> bool {
     rest.is_empty() || port.is_some_and(|port| port > 0)
 }
 
+/// Returns whether a host is this machine without resolving its name.
 #[cfg(feature = "https")]
-fn is_loopback(host: &str) -> bool {
+pub(super) fn is_this_machine(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    host.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(feature = "https")]

@@ -4,8 +4,8 @@
 mod tests;
 
 use super::deadline::Deadline;
+use super::dialer::Dialer;
 use super::http1::Head;
-use super::lookup::Lookup;
 use super::outside::{Outside, To};
 use super::raw_request::RawRequest;
 use super::reach::Reach;
@@ -32,12 +32,8 @@ const WAIT: [u16; 2] = [429, 503];
 pub(crate) struct Callbacks(Outside);
 
 impl Callbacks {
-    pub(crate) fn new() -> Result<Callbacks> {
-        Ok(Callbacks::resolving_by(Lookup::new(&[])?))
-    }
-
-    fn resolving_by(lookup: Lookup) -> Callbacks {
-        Callbacks(Outside::new(lookup))
+    pub(crate) fn new(dialer: Dialer) -> Callbacks {
+        Callbacks(Outside::new(dialer))
     }
 
     /// Sends a callback, and returns the head of the response.
@@ -56,12 +52,9 @@ impl Callbacks {
 }
 
 /// Returns the [`Post`] that an engine uses unless [`Settings::post`](crate::Settings::post) is set, for a function
-/// that wraps it.
-///
-/// # Errors
-/// [`Error::Internal`] if the settings of the system's name servers cannot be read.
-pub fn default_post() -> Result<impl Post> {
-    Callbacks::new()
+/// that wraps it. [`Settings::dialer`](crate::Settings::dialer) makes its argument.
+pub fn default_post(dialer: Dialer) -> impl Post {
+    Callbacks::new(dialer)
 }
 
 impl Post for Callbacks {

@@ -152,9 +152,18 @@ pub fn certificate_problem(error: &io::Error) -> Option<String> {
     }
 }
 
+/// Returns the same error, without advice that only a client of a service can follow.
+#[cfg(all(feature = "engine", feature = "https"))]
+pub(super) fn without_client_settings(error: Error) -> Error {
+    let Error::Unavailable { stage, message, .. } = error else { return error };
+    let message = without_pin(&message)
+        .replace(", or another one than that of the setting client_certificate", "");
+    Error::unavailable(stage, message)
+}
+
 /// Removes the advice that only a client of a service can follow.
 #[cfg(feature = "https")]
-pub(super) fn without_pin(text: &str) -> String {
+fn without_pin(text: &str) -> String {
     text.replace(", or its key in the setting pin", "")
         .replace(" or `seconder serve --self-signed`, or name its key in the setting pin", "")
 }

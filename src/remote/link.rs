@@ -1,176 +1,106 @@
-//! Connections to a PostgreSQL server: the same sockets, names and algorithms as for a service.
+//! Connections of gateways and of the client of PostgreSQL: the same names, sockets and TLS as for a service.
 
-use super::algorithms;
+use super::address::is_this_machine;
 use super::deadline::Deadline;
-use super::error_mapping::Fault;
-use super::lookup::Lookup;
-use super::pin::is_valid_at;
+use super::dialer::{Dialer, Peer};
+use super::error_mapping::without_client_settings;
+use super::reach::Reach;
 use super::secure;
-use super::settings::RemoteSettings;
-use super::socket::Socket;
 use super::stream::Stream;
-use super::trust::{self, Trust};
-use crate::error::{Error, Stage};
+use super::trust::Trust;
+use crate::{Result, Stage};
 use rustls::ClientConfig;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::verify_server_cert_signed_by_trust_anchor;
-use rustls::client::verify_server_name;
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::net::TcpStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A connection. Reading and writing wait until its deadline.
-pub(crate) struct Link(Stream);
-
-/// A deadline.
-#[derive(Clone, Copy)]
-pub(crate) struct Until(Deadline);
-
-impl Until {
-    /// Returns the deadline after this time from now.
-    pub(crate) fn within(time: Duration) -> Until {
-        Until(Deadline::within(time))
-    }
-
-    /// Returns this deadline, or the one after this time from now if that is sooner.
-    pub(crate) fn sooner(self, time: Duration) -> Until {
-        Until(self.0.sooner(time))
-    }
-
-    pub(crate) fn left(self) -> Duration {
-        self.0.left()
-    }
-}
-
-/// The certificates of a server that are accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verify {
-    /// Any: an attacker on the network can take the place of the server.
-    Nothing,
-    /// Certificates of an authority in this file, for any host.
-    Authority(PathBuf),
-    /// Certificates of an authority in this file, or of the system's authorities if it is `None`,
-    /// for this host.
-    Host(Option<PathBuf>),
-}
+/// A connection. Reading and writing wait until its time limit.
+pub struct Link(pub(super) Stream);
 
 /// The TLS configuration of connections.
-pub(crate) type Tls = Arc<ClientConfig>;
+pub type Tls = Arc<ClientConfig>;
 
-/// Returns the configuration of TLS, with the certificate and the key that this client presents, if
-/// any.
+/// Returns the configuration of TLS that trusts the authorities of a PEM file, or the system's without one.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if a file cannot be used.
-pub(crate) fn tls(verify: &Verify, own: Option<(PathBuf, PathBuf)>) -> crate::Result<Tls> {
-    let settings = RemoteSettings {
-        #[cfg(feature = "client-certificates")]
-        client_certificate: own.as_ref().map(|(certificate, _)| certificate.clone()),
-        #[cfg(feature = "client-certificates")]
-        client_key: own.as_ref().map(|(_, key)| key.clone()),
-        ca_file: match verify {
-            Verify::Authority(file) | Verify::Host(Some(file)) => Some(file.clone()),
-            Verify::Nothing | Verify::Host(None) => None,
-        },
-        ..RemoteSettings::default()
+/// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the file cannot be used, or the system has no
+/// authorities, and [`Error::Unavailable`](crate::Error::Unavailable) if the process has no descriptors or memory
+/// left.
+pub fn client_tls(ca_file: Option<&Path>) -> Result<Tls> {
+    let trust = match ca_file {
+        Some(file) => Trust::authorities(file),
+        None => Trust::system(),
     };
-    #[cfg(not(feature = "client-certificates"))]
-    if own.is_some() {
-        return Err(Error::invalid_argument("url", "this build has no client certificates"));
-    }
-    let provider = Arc::new(algorithms::provider());
-    let verifier: Option<Arc<dyn ServerCertVerifier>> = match verify {
-        Verify::Host(None) => None,
-        Verify::Nothing => Some(Arc::new(Listed { authorities: None, is_named: false, provider })),
-        Verify::Authority(file) => Some(Arc::new(Listed::read(file, false, provider)?)),
-        Verify::Host(Some(file)) => Some(Arc::new(Listed::read(file, true, provider)?)),
-    };
-    match Trust::with_verifier(&settings, verifier)? {
-        Trust::Tls(config) => Ok(secure::of_process(&config)),
-        Trust::ThisMachine => Err(Error::Internal { message: "TLS was not set up".into() }),
+    trust?.into_tls()
+}
+
+impl Dialer {
+    /// Connects to a host that the operator has chosen, which may be on a private network. `within` is also the first
+    /// time limit of the connection. An unencrypted connection does not go through the proxy, and neither does one to
+    /// this machine.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable): nothing was sent.
+    #[doc(hidden)]
+    pub fn connect(
+        &self,
+        host: &str,
+        port: u16,
+        is_encrypted: bool,
+        within: Duration,
+    ) -> Result<Link> {
+        let host = match host.contains(':') && !host.starts_with('[') {
+            true => format!("[{host}]"),
+            false => host.to_owned(),
+        };
+        let reach = match is_this_machine(&host) {
+            true => Reach::ThisMachine,
+            false => Reach::Anywhere,
+        };
+        let shown = format!("{host}:{port}");
+        let peer = Peer { host: &host, port, shown: &shown, reach, is_encrypted };
+        let socket = self.dial(&peer, Deadline::within(within))?;
+        Ok(Link(Stream::Plain(socket)))
     }
 }
 
 impl Link {
-    /// Connects by TCP to the first address of a host that accepts the connection.
-    pub(crate) fn tcp(host: &str, port: u16, until: Until) -> crate::Result<Link> {
-        let named = format!("{host}:{port}");
-        let found = Lookup::new(&[])?.addresses(host, until.0);
-        let found = found.map_err(|failure| Fault::Lookup(failure).at(Stage::Dns, &named))?;
-        let addresses: Vec<_> = found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
-        let socket = Socket::dial(&addresses, until.0);
-        let socket = socket.and_then(|socket| socket.keep_alive().map(|()| socket));
-        let socket = socket.map_err(|error| Fault::Io(error).at(Stage::Connect, &named))?;
-        Ok(Link(Stream::Plain(socket)))
-    }
-
-    /// Connects to a Unix socket.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn local(path: &Path, until: Until) -> crate::Result<Link> {
-        let named = path.display().to_string();
-        let address = socket2::SockAddr::unix(path)
-            .map_err(|_| Error::invalid_argument("url", "names a socket with too long a path"))?;
-        let socket = Socket::connect_local(&address, until.0);
-        let socket = socket.map_err(|error| Fault::Io(error).at(Stage::Connect, &named))?;
-        Ok(Link(Stream::Plain(socket)))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn local(path: &Path, _: Until) -> crate::Result<Link> {
-        let reason = format!("names the socket {}, which needs Linux: name a host", path.display());
-        Err(Error::invalid_argument("url", reason))
-    }
-
     /// Sets up TLS with this host.
-    pub(crate) fn encrypt(self, tls: &Tls, host: &str) -> crate::Result<Link> {
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable) with the reason.
+    pub fn encrypt(self, tls: &Tls, host: &str) -> Result<Link> {
+        self.handshake(tls, host).map_err(without_client_settings)
+    }
+
+    pub(super) fn handshake(self, tls: &Tls, host: &str) -> Result<Link> {
         match self.0 {
             Stream::Plain(socket) => secure::handshake(tls, host, socket)
                 .map(Link)
-                .map_err(|fault| renamed(fault.at(Stage::Tls, host))),
+                .map_err(|fault| fault.at(Stage::Tls, host)),
             encrypted @ Stream::Encrypted(_) => Ok(Link(encrypted)),
         }
     }
 
-    pub(crate) fn is_encrypted(&self) -> bool {
-        matches!(self.0, Stream::Encrypted(_))
+    /// Sets the time from now until which reading and writing wait.
+    pub fn set_time_limit(&mut self, within: Duration) {
+        self.0.socket().set_deadline(Deadline::within(within));
     }
 
-    /// Returns the server's certificate, if TLS was set up.
-    pub(crate) fn certificate(&self) -> Option<&[u8]> {
-        match &self.0 {
-            Stream::Plain(_) => None,
-            Stream::Encrypted(stream) => {
-                stream.conn.peer_certificates()?.first().map(AsRef::as_ref)
-            }
-        }
-    }
-
-    pub(crate) fn set_deadline(&mut self, until: Until) {
-        self.0.socket().set_deadline(until.0);
-    }
-
-    /// Returns whether the server has neither sent anything nor closed the connection.
-    pub(crate) fn is_idle(&mut self) -> bool {
+    /// Returns whether the peer has neither sent anything nor closed the connection.
+    pub fn is_idle(&mut self) -> bool {
         self.0.is_idle()
     }
-}
 
-/// Renames the settings in an error, as they are called in the URL of a database.
-fn renamed(error: Error) -> Error {
-    let Error::Unavailable { stage, message, .. } = error else { return error };
-    let message = message
-        .replace(", or its key in the setting pin", "")
-        .replace("or name its key in the setting pin", "or name the certificate in sslrootcert")
-        .replace("the setting ca_file", "sslrootcert")
-        .replace("the setting client_certificate", "sslcert")
-        .replace(": is this an http: port?", "");
-    Error::unavailable(stage, message)
+    /// Returns the connection below TLS, which does not block, for a caller with a runtime.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn into_tcp(mut self) -> io::Result<TcpStream> {
+        self.0.socket().stream()
+    }
 }
 
 impl Read for Link {
@@ -186,82 +116,5 @@ impl Write for Link {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
-    }
-}
-
-/// Verifies certificates as `sslmode` of PostgreSQL's own clients says: by the authorities of a
-/// file, and by the name of the host only with `verify-full`.
-#[derive(Debug)]
-struct Listed {
-    /// `None` if every certificate is accepted.
-    authorities: Option<(RootCertStore, Vec<CertificateDer<'static>>)>,
-    is_named: bool,
-    provider: Arc<CryptoProvider>,
-}
-
-impl Listed {
-    fn read(file: &Path, is_named: bool, provider: Arc<CryptoProvider>) -> crate::Result<Listed> {
-        let certificates =
-            trust::from_file(file).map_err(|error| error.of_parameter("url: sslrootcert"))?;
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(certificates.iter().cloned());
-        Ok(Listed { authorities: Some((roots, certificates)), is_named, provider })
-    }
-}
-
-impl ServerCertVerifier for Listed {
-    fn verify_server_cert(
-        &self,
-        presented: &CertificateDer<'_>,
-        others: &[CertificateDer<'_>],
-        host: &ServerName<'_>,
-        _: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let Some((roots, listed)) = &self.authorities else {
-            return Ok(ServerCertVerified::assertion());
-        };
-        let certificate = ParsedCertificate::try_from(presented)?;
-        // A server's own certificate may be listed itself, as an authority of one certificate.
-        if listed.iter().any(|listed| listed == presented) {
-            is_valid_at(presented, now)?;
-        } else {
-            let algorithms = self.provider.signature_verification_algorithms.all;
-            verify_server_cert_signed_by_trust_anchor(
-                &certificate,
-                roots,
-                others,
-                now,
-                algorithms,
-            )?;
-        }
-        if self.is_named {
-            verify_server_name(&certificate, host)?;
-        }
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -55,12 +55,19 @@ impl Failure {
     }
 }
 
+impl Default for Lookup {
+    /// Uses the files of the system.
+    fn default() -> Lookup {
+        let (hosts, resolv_conf) = ("/etc/hosts".into(), "/etc/resolv.conf".into());
+        Lookup { hosts, resolv_conf, servers: Vec::new() }
+    }
+}
+
 impl Lookup {
     /// Uses these name servers, or the ones in `resolv.conf` if the list is empty.
     pub(super) fn new(servers: &[String]) -> Result<Lookup> {
         let servers = servers.iter().map(|server| conf::server(server)).collect::<Result<_>>()?;
-        let (hosts, resolv_conf) = ("/etc/hosts".into(), "/etc/resolv.conf".into());
-        Ok(Lookup { hosts, resolv_conf, servers })
+        Ok(Lookup { servers, ..Lookup::default() })
     }
 
     /// Uses other files than the system's.

@@ -2,18 +2,14 @@
 
 use super::connect::Connection;
 use super::deadline::Deadline;
-use super::error_mapping::Fault;
-use super::lookup::{Failure, Lookup};
-use super::proxy::Proxy;
+use super::dialer::{Dialer, Peer};
 use super::reach::Reach;
 use super::secure;
-use super::socket::Socket;
 use super::stream::Stream;
 use super::trust::Trust;
 use crate::{Result, Stage};
 use http::uri::Authority;
 use rustls::ClientConfig;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// The state that the connections of one process share: the configuration of TLS, if they use it.
@@ -23,24 +19,18 @@ pub(super) type Session = Option<Arc<ClientConfig>>;
 pub(super) struct Network {
     host: Authority,
     tls: Option<Box<ClientConfig>>,
-    proxy: Option<Proxy>,
-    lookup: Lookup,
+    dialer: Dialer,
     reach: Reach,
 }
 
 impl Network {
     /// Connections to this host.
-    pub(super) fn new(
-        host: Authority,
-        trust: Trust,
-        proxy: Option<Proxy>,
-        lookup: Lookup,
-    ) -> Network {
+    pub(super) fn new(host: Authority, trust: Trust, dialer: Dialer) -> Network {
         let (tls, reach) = match trust {
             Trust::Tls(tls) => (Some(tls), Reach::Anywhere),
             Trust::ThisMachine => (None, Reach::ThisMachine),
         };
-        Network { host, tls, proxy, lookup, reach }
+        Network { host, tls, dialer, reach }
     }
 
     /// Connections to these addresses only, and never to others where there is no TLS.
@@ -56,61 +46,30 @@ impl Network {
         self.tls.as_deref().map(secure::of_process)
     }
 
-    /// Establishes a connection. A proxy resolves the host itself.
+    /// Establishes a connection.
     pub(super) fn connect(&self, tls: &Session, deadline: Deadline) -> Result<Connection> {
-        let (peer, named) = match &self.proxy {
-            Some(proxy) => (&proxy.address, format!("the proxy {}", proxy.address)),
-            None => (&self.host, self.host.to_string()),
-        };
-        let at = |stage: Stage| {
-            let named = &named;
-            move |fault: Fault| fault.at(stage, named)
-        };
-        let addresses = self.addresses(peer, deadline).map_err(|failure| match failure {
-            Failure::Refused(_) => at(Stage::Connect)(Fault::Lookup(failure)),
-            other => at(Stage::Dns)(Fault::Lookup(other)),
-        })?;
-        let socket = Socket::dial(&addresses, deadline);
-        let mut socket = socket.map_err(Fault::Io).map_err(at(Stage::Connect))?;
-        if let Some(proxy) = &self.proxy {
-            proxy.tunnel(&mut socket, &self.host).map_err(at(Stage::Connect))?;
-        }
+        let is_encrypted = self.tls.is_some();
+        let port = self.host.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 });
+        let (host, shown, reach) = (self.host.host(), self.host.as_str(), self.reach);
+        let peer = Peer { host, port, shown, reach, is_encrypted };
+        let socket = self.dialer.dial(&peer, deadline)?;
         let stream = match tls {
-            Some(tls) => secure::handshake(tls, self.host.host(), socket)
-                .map_err(|fault| fault.at(Stage::Tls, self.host.as_str()))?,
+            Some(tls) => {
+                secure::handshake(tls, host, socket).map_err(|fault| fault.at(Stage::Tls, shown))?
+            }
             None => Stream::Plain(socket),
         };
         Ok(Connection::new(stream))
-    }
-
-    fn addresses(
-        &self,
-        peer: &Authority,
-        deadline: Deadline,
-    ) -> std::result::Result<Vec<SocketAddr>, Failure> {
-        let port = peer.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 });
-        let found = self.lookup.addresses(peer.host(), deadline)?;
-        // Only these addresses are connected to: the name is not resolved again, so that its
-        // addresses cannot change after the check.
-        let (allowed, refused): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|address| self.reach.allows(*address));
-        let addresses: Vec<_> = allowed.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
-        match (addresses.is_empty(), refused.first()) {
-            (false, _) => Ok(addresses),
-            (true, Some(address)) if self.reach != Reach::ThisMachine => {
-                Err(Failure::Refused(*address))
-            }
-            (true, _) => Err(Failure::Unknown),
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::lookup::Lookup;
     use super::super::raw_request::RawRequest;
     use super::*;
     use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{SocketAddr, TcpListener, TcpStream};
     use std::time::{Duration, Instant};
 
     /// Returns a listener with a full backlog, so that no further connection to it is established.
@@ -146,11 +105,10 @@ mod tests {
         });
         let hosts = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(hosts.path(), "127.0.0.2 two\n127.0.0.1 two\n192.0.2.1 two\n").unwrap();
-        let lookup = Lookup::new(&[]).unwrap();
-        let lookup = lookup.with_files(hosts.path().into(), "/nowhere".into());
+        let lookup = Lookup::default().with_files(hosts.path().into(), "/nowhere".into());
         let host: Authority = format!("two:{port}").parse().unwrap();
         let request = RawRequest::new("GET", host.as_str(), "/").unwrap().end(None).unwrap();
-        let network = Network::new(host, Trust::ThisMachine, None, lookup);
+        let network = Network::new(host, Trust::ThisMachine, Dialer::resolving_by(lookup));
         let started = Instant::now();
         let deadline = Deadline::within(Duration::from_secs(3));
         let mut connection = network.connect(&None, deadline).unwrap();

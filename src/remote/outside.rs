@@ -5,13 +5,13 @@ mod hosts;
 
 use super::connect::Connection;
 use super::deadline::Deadline;
-use super::error_mapping::{Fault, without_pin};
+use super::dialer::Dialer;
+use super::error_mapping::{Fault, without_client_settings};
 use super::http1::Head;
-use super::lookup::Lookup;
 use super::process::PerProcess;
 use super::raw_request::{RawRequest, unsendable};
 use super::reach::Reach;
-use crate::{Error, Result, Stage};
+use crate::{Result, Stage};
 use hosts::Hosts;
 use http::Uri;
 use http::uri::{Authority, PathAndQuery};
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Sends requests to such hosts.
 pub(super) struct Outside {
     hosts: PerProcess<Hosts>,
-    lookup: Lookup,
+    dialer: Dialer,
 }
 
 /// The destination of a request, and the authorities that it trusts.
@@ -59,8 +59,8 @@ pub(super) struct Responded {
 }
 
 impl Outside {
-    pub(super) fn new(lookup: Lookup) -> Outside {
-        Outside { hosts: PerProcess::new(Hosts::default()), lookup }
+    pub(super) fn new(dialer: Dialer) -> Outside {
+        Outside { hosts: PerProcess::new(Hosts::default()), dialer }
     }
 
     fn hosts(&self) -> &Hosts {
@@ -87,10 +87,11 @@ impl Outside {
         rest: Duration,
     ) -> Result<Responded> {
         self.close_old();
-        let connections = self.hosts().find(to, &self.lookup)?;
+        let connections = self.hosts().find(to, &self.dialer)?;
         let process = connections.process();
-        let failed = |fault: Fault| renamed(fault.at(Stage::Response, to.host.as_str()));
-        let fresh = || connections.connect(process, deadline).map_err(renamed);
+        let failed =
+            |fault: Fault| without_client_settings(fault.at(Stage::Response, to.host.as_str()));
+        let fresh = || connections.connect(process, deadline).map_err(without_client_settings);
         let (mut connection, is_kept) = match connections.kept(process, deadline) {
             Some(kept) => (kept, true),
             None => (fresh()?, false),
@@ -119,12 +120,4 @@ impl Outside {
 fn exchange(connection: &mut Connection, request: &RawRequest) -> Result<Head, Fault> {
     connection.send(request.bytes())?;
     connection.head()
-}
-
-/// Returns the same error, without the settings of the client of a service.
-fn renamed(error: Error) -> Error {
-    let Error::Unavailable { stage, message, .. } = error else { return error };
-    let message = without_pin(&message)
-        .replace(", or another one than that of the setting client_certificate", "");
-    Error::unavailable(stage, message)
 }

@@ -1,7 +1,7 @@
 //! Fetches pictures that applications name.
 
 use super::deadline::Deadline;
-use super::lookup::Lookup;
+use super::dialer::Dialer;
 use super::outside::{Outside, To};
 use super::raw_request::RawRequest;
 use crate::{Error, Result};
@@ -16,20 +16,20 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// # Errors
 /// [`Error::InvalidArgument`] if the URL does not begin with `https:`; [`Error::Unavailable`] and
 /// [`Error::InvalidResponse`] if there is no such content.
-pub fn fetch_picture(url: &str, most: usize) -> Result<Vec<u8>> {
+pub fn fetch_picture(dialer: &Dialer, url: &str, most: usize) -> Result<Vec<u8>> {
     let to = To::url(url)?;
     if !to.https || to.host.as_str().contains('@') {
         let reason = "must begin with https://, and have no user";
         return Err(Error::invalid_argument("logos", reason));
     }
-    fetch(&to, most)
+    fetch(dialer, &to, most)
 }
 
-fn fetch(to: &To<'_>, most: usize) -> Result<Vec<u8>> {
+fn fetch(dialer: &Dialer, to: &To<'_>, most: usize) -> Result<Vec<u8>> {
     let deadline = Deadline::after(TIMEOUT)?;
     let request = RawRequest::new("GET", to.host.as_str(), &to.target)?;
     let request = request.header("accept", "image/png, image/jpeg, image/webp")?.end(None)?;
-    let responded = Outside::new(Lookup::new(&[])?).send(to, &request, deadline, TIMEOUT)?;
+    let responded = Outside::new(dialer.clone()).send(to, &request, deadline, TIMEOUT)?;
     match (responded.head.status, responded.body) {
         (200, Some(body)) if body.len() <= most => Ok(body),
         (200, _) => Err(Error::invalid_response(format!("the picture has over {most} bytes"))),
@@ -49,7 +49,7 @@ mod tests {
     /// Fetches from a server on this machine, where no picture of an application may be.
     fn fetched(server: &Loopback, path: &str, most: usize) -> Result<Vec<u8>> {
         let to = To { reach: Reach::ThisMachine, ..To::url(&server.url(path)).unwrap() };
-        fetch(&to, most)
+        fetch(&Dialer::default(), &to, most)
     }
 
     #[test]
@@ -97,14 +97,14 @@ mod tests {
             "",
             &server.url("/"),
         ] {
-            assert!(fetch_picture(url, 1000).is_err(), "{url}");
+            assert!(fetch_picture(&Dialer::default(), url, 1000).is_err(), "{url}");
         }
         assert!(server.is_untouched());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
             let url = format!("https://{host}:{}/a.png", listener.local_addr().unwrap().port());
-            assert!(fetch_picture(&url, 1000).is_err(), "{url}");
+            assert!(fetch_picture(&Dialer::default(), &url, 1000).is_err(), "{url}");
             assert!(listener.accept().is_err(), "{url} was connected to");
         }
     }

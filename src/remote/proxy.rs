@@ -17,6 +17,7 @@ const LONGEST: usize = 16 * 1024;
 pub(super) struct Proxy {
     /// `host:port`
     pub(super) address: Authority,
+    pub(super) port: u16,
     credentials: Option<Zeroizing<String>>,
 }
 
@@ -41,20 +42,16 @@ impl Proxy {
             return Err(bad());
         }
         let credentials = user.map(|user| credentials(user).ok_or_else(bad)).transpose()?;
-        Ok(Proxy { address: parsed, credentials })
+        Ok(Proxy { address: parsed, port, credentials })
     }
 
-    /// Requests a connection to the service from the proxy, which `stream` is connected to.
+    /// Requests a connection to a `host:port` from the proxy, which `stream` is connected to.
     pub(super) fn tunnel<S: Read + Write>(
         &self,
         stream: &mut S,
-        service: &Authority,
+        target: &str,
     ) -> std::result::Result<(), Fault> {
-        let target = match service.port_u16() {
-            Some(_) => service.to_string(),
-            None => format!("{service}:443"),
-        };
-        stream.write_all(self.request(&target).as_bytes())?;
+        stream.write_all(self.request(target).as_bytes())?;
         match answer(stream)? {
             200..300 => Ok(()),
             status => Err(Fault::Peer(rejection(status))),

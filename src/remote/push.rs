@@ -1,7 +1,7 @@
 //! Posts messages to push services (RFC 8030, section 5).
 
 use super::deadline::Deadline;
-use super::lookup::Lookup;
+use super::dialer::Dialer;
 use super::outside::{Outside, Responded, To};
 use super::raw_request::RawRequest;
 use super::reach::Reach;
@@ -25,8 +25,8 @@ pub(crate) struct Pushes {
 }
 
 impl Pushes {
-    pub(crate) fn new(hosts: PushHosts) -> Result<Pushes> {
-        Ok(Pushes { outside: Outside::new(Lookup::new(&[])?), hosts })
+    pub(crate) fn new(hosts: PushHosts, dialer: Dialer) -> Pushes {
+        Pushes { outside: Outside::new(dialer), hosts }
     }
 
     fn post(&self, message: &PushMessage) -> Result<Responded> {
@@ -105,7 +105,7 @@ mod tests {
     fn send(server: &Loopback, path: &str) -> PushOutcome {
         let endpoint = server.url(path);
         let host = endpoint.split('/').nth(2).unwrap().to_owned();
-        let pushes = Pushes::new(host.parse().unwrap()).unwrap();
+        let pushes = Pushes::new(host.parse().unwrap(), Dialer::default());
         pushes.send(&PushMessage {
             endpoint,
             authorization: "vapid t=a.b.c, k=d".to_owned(),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sent_is_not_tried_again_and_a_service_that_is_away_is() {
-        let pushes = |host: &str| Pushes::new(host.parse().unwrap()).unwrap();
+        let pushes = |host: &str| Pushes::new(host.parse().unwrap(), Dialer::default());
         let message = |endpoint: &str, authorization: &str| PushMessage {
             endpoint: endpoint.to_owned(),
             authorization: authorization.to_owned(),
@@ -193,7 +193,8 @@ mod tests {
     fn nothing_is_posted_inwards_or_to_hosts_that_are_not_listed() {
         let server = Loopback::start(|_| ok(""));
         let port = server.url("").rsplit(':').next().unwrap().to_owned();
-        let pushes = Pushes::new("localhost.example *.internal.example".parse().unwrap()).unwrap();
+        let listed = "localhost.example *.internal.example".parse().unwrap();
+        let pushes = Pushes::new(listed, Dialer::default());
         for endpoint in [
             server.url("/"),
             format!("https://127.0.0.1:{port}/"),

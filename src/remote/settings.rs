@@ -2,6 +2,8 @@
 
 use super::Repeats;
 use super::connect::MAX_IDLE;
+#[cfg(feature = "https")]
+use super::dialer::Dialer;
 use crate::model::ApiKey;
 #[cfg(feature = "https")]
 use crate::model::Secret;
@@ -81,6 +83,14 @@ impl Default for RemoteSettings {
             forwarding: false,
             names: Names::default(),
         }
+    }
+}
+
+#[cfg(feature = "https")]
+impl RemoteSettings {
+    /// Returns the dialer of the settings `name_server` and `proxy`.
+    pub(crate) fn dialer(&self) -> Result<Dialer> {
+        Dialer::new(&self.name_servers, self.proxy.as_ref())
     }
 }
 

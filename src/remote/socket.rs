@@ -188,6 +188,12 @@ impl Socket {
         cookie(&self.stream) == self.cookie
     }
 
+    /// Returns the stream. The connection ends when it and this are dropped.
+    #[cfg(all(feature = "engine", feature = "https"))]
+    pub(super) fn stream(&self) -> io::Result<TcpStream> {
+        self.stream.try_clone()
+    }
+
     /// Lets the system notice that a peer that sends nothing for minutes is gone.
     #[cfg(feature = "postgres")]
     pub(super) fn keep_alive(&self) -> io::Result<()> {

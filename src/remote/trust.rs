@@ -2,6 +2,8 @@
 //! certificates of the system's authorities.
 
 use super::pin::{Pin, Pinned};
+#[cfg(feature = "engine")]
+use super::secure;
 use super::{RemoteSettings, algorithms};
 use crate::exhausted::exhausted;
 use crate::{Error, Result, Stage};
@@ -74,6 +76,15 @@ impl Trust {
         #[cfg(not(feature = "client-certificates"))]
         let config = config.with_no_client_auth();
         Ok(Trust::Tls(Box::new(config)))
+    }
+
+    /// Returns the configuration of TLS for this process.
+    #[cfg(feature = "engine")]
+    pub(super) fn into_tls(self) -> Result<Arc<ClientConfig>> {
+        match self {
+            Trust::Tls(config) => Ok(secure::of_process(&config)),
+            Trust::ThisMachine => Err(Error::Internal { message: "TLS was not set up".into() }),
+        }
     }
 
     /// TLS with the system's authorities, which are read once in each process: they are many.

@@ -13,6 +13,10 @@ impl Scope {
             Scope::Key => scheme != Scheme::Unix,
             Scope::Client => !scheme.is_engine(),
             Scope::Network => scheme == Scheme::Https,
+            // Without HTTPS, an engine sends nothing itself.
+            Scope::Outgoing => {
+                scheme == Scheme::Https || (cfg!(feature = "https") && scheme.is_engine())
+            }
             Scope::Socket => scheme == Scheme::Unix,
             Scope::Engine => scheme.is_engine(),
             Scope::Database => scheme.is_database(),
@@ -28,6 +32,7 @@ impl Scope {
             }
             Scope::Client => "a remote service (https: and unix:)",
             Scope::Network => "a service on the network (https:)",
+            Scope::Outgoing => "https:, sqlite:, postgres: and sandbox:",
             Scope::Socket => "a service on this machine (unix:)",
             Scope::Engine => "an engine in this process (sqlite:, postgres: and sandbox:)",
             Scope::Database => "a database (sqlite: and postgres:)",

@@ -13,6 +13,8 @@ impl Settings {
     pub fn check(&self) -> Result<()> {
         self.check_uses()?;
         self.api_key.clone().map(ApiKey::try_from).transpose()?;
+        #[cfg(feature = "https")]
+        self.dialer()?;
         match Scheme::split(&self.url) {
             Some((scheme, rest)) if scheme.is_engine() => self.engine.check(scheme, rest),
             _ => Ok(()),

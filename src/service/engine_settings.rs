@@ -7,6 +7,8 @@ use crate::app_settings::app_settings;
 use crate::engine::operator::AppSettings;
 use crate::engine::{Deliver, EngineSettings, Post};
 use crate::model::CallbackMethod;
+#[cfg(feature = "https")]
+use crate::remote::Dialer;
 use crate::wire::Generation;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,25 +61,54 @@ macro_rules! setters {
 
 app_settings!(setters);
 
-/// Returns an engine's settings, with the default for posting callbacks filled in.
-#[cfg(feature = "https")]
-pub(super) fn posting(mut settings: EngineSettings) -> Result<EngineSettings> {
-    if let Some(file) = settings.app.callback_ca_file.as_ref().filter(|f| !f.as_os_str().is_empty())
-    {
-        crate::remote::check_authorities("callback_ca_file", file)?;
+impl Settings {
+    /// Returns the dialer of the settings `name_server` and `proxy`, for further connections of the program: the ones
+    /// of [`default_post`](crate::remote::default_post) and [`fetch_picture`](crate::remote::fetch_picture).
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if one of these settings is invalid.
+    #[cfg(feature = "https")]
+    pub fn dialer(&self) -> Result<Dialer> {
+        self.remote.dialer()
     }
-    if settings.post.is_none() {
-        settings.post = Some(Arc::new(crate::remote::Callbacks::new()?));
-    }
-    if settings.push.is_none() {
-        let hosts = settings.push_hosts.as_deref().unwrap_or_default().parse()?;
-        settings.push = Some(Arc::new(crate::remote::Pushes::new(hosts)?));
-    }
-    Ok(settings)
-}
 
-/// Without HTTPS, only the host application can post callbacks.
-#[cfg(not(feature = "https"))]
-pub(super) fn posting(settings: EngineSettings) -> Result<EngineSettings> {
-    Ok(settings)
+    /// Takes the engine's settings, with the defaults for posting filled in.
+    #[cfg(feature = "https")]
+    pub(super) fn take_engine_settings(&mut self) -> Result<EngineSettings> {
+        let mut settings = std::mem::take(&mut self.engine);
+        let file = settings.app.callback_ca_file.as_ref();
+        if let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) {
+            crate::remote::check_authorities("callback_ca_file", file)?;
+        }
+        if settings.post.is_none() {
+            settings.post = self.default_post()?;
+        }
+        if settings.push.is_none() {
+            let hosts = settings.push_hosts.as_deref().unwrap_or_default().parse()?;
+            settings.push = Some(Arc::new(crate::remote::Pushes::new(hosts, self.dialer()?)));
+        }
+        #[cfg(feature = "postgres")]
+        {
+            settings.dialer = self.dialer()?;
+        }
+        Ok(settings)
+    }
+
+    /// Takes the engine's settings. Without HTTPS, only the host application can post callbacks.
+    #[cfg(not(feature = "https"))]
+    pub(super) fn take_engine_settings(&mut self) -> Result<EngineSettings> {
+        Ok(std::mem::take(&mut self.engine))
+    }
+
+    /// Returns the function that posts callbacks unless one is set.
+    #[cfg(feature = "https")]
+    pub(crate) fn default_post(&self) -> Result<Option<Arc<dyn Post>>> {
+        Ok(Some(Arc::new(crate::remote::default_post(self.dialer()?))))
+    }
+
+    /// Returns no function: without HTTPS, only a function of the application can post callbacks.
+    #[cfg(not(feature = "https"))]
+    pub(crate) fn default_post(&self) -> Result<Option<Arc<dyn Post>>> {
+        Ok(None)
+    }
 }

@@ -166,6 +166,7 @@ macro_rules! setter {
         setter! { @ [feature = "client-certificates"] [remote.] $name $field Certificate $($rest)* }
     };
     (Network $($rest:tt)*) => { setter! { @ [feature = "https"] [remote.] $($rest)* } };
+    (Outgoing $($rest:tt)*) => { setter! { @ [feature = "https"] [remote.] $($rest)* } };
     (Socket $($rest:tt)*) => { setter! { @ [feature = "unix"] [remote.] $($rest)* } };
     (Engine $($rest:tt)*) => { setter! { @ [feature = "engine"] [engine.] $($rest)* } };
     (Database $($rest:tt)*) => { setter! { @ [feature = "engine"] [engine.] $($rest)* } };
@@ -217,6 +218,7 @@ macro_rules! set {
         set! { @ [feature = "client-certificates"] $self $text $name File }
     };
     (Network $($rest:tt)*) => { set! { @ [feature = "https"] $($rest)* } };
+    (Outgoing $($rest:tt)*) => { set! { @ [feature = "https"] $($rest)* } };
     (Socket $($rest:tt)*) => { set! { @ [feature = "unix"] $($rest)* } };
     (Engine $($rest:tt)*) => { set! { @ [feature = "engine"] $($rest)* } };
     (Database $($rest:tt)*) => { set! { @ [feature = "engine"] $($rest)* } };

@@ -19,7 +19,8 @@ else:
 class ClientOptions(Value):
     """The options of a client of a remote service, for ``client`` of :func:`seconder.open`. They are for
     ``https:`` (and ``http:`` to this machine) and ``unix:``. Those that begin with "Network" are for
-    the former alone, those with "Socket" for the latter.
+    the former alone, those with "Network and engine" also for an engine, and those with "Socket" for
+    the latter.
 
     They are checked when a service is opened.
 
@@ -40,14 +41,17 @@ class ClientOptions(Value):
             It requires ``client_key``. Default: no certificate.
         client_key: Network: a PEM file with the private key of ``client_certificate``, not
             encrypted with a password.
-        proxy: Network: a proxy for the connections, as ``http://host:port`` or
+        proxy: Network and engine: a proxy for the connections, as ``http://host:port`` or
             ``http://user:password@host:port``. Special characters are written as ``%XX``.
             Connections are tunnelled with CONNECT, so the proxy sees only encrypted bytes; it also
-            resolves the service's name. Default: no proxy. The environment is never consulted.
-        name_servers: Network: the name servers that resolve the host of the URL, or of the proxy,
-            in place of those in /etc/resolv.conf. They are queried in this order. Each is an IP
-            address, with a port if it is not 53: ``192.0.2.1``, ``192.0.2.1:5353``,
-            ``[2001:db8::1]:53``.
+            resolves the service's name. An engine sends its callbacks and push messages to other
+            machines through it, but resolves their hosts itself, because it checks the addresses.
+            Default: no proxy. The environment is never consulted.
+        name_servers: Network and engine: the name servers that resolve the host of the URL, or of
+            the proxy, in place of those in /etc/resolv.conf. An engine resolves the hosts of
+            callbacks and push messages with them, and its database server. They are queried in this
+            order. Each is an IP address, with a port if it is not 53: ``192.0.2.1``,
+            ``192.0.2.1:5353``, ``[2001:db8::1]:53``.
         allow_loopback_http: Network: allows ``http://`` URLs of this machine. For tests: the API
             key is then sent in the clear.
         service_uid: Socket: the number of the user who runs the service, as ``id -u NAME`` prints

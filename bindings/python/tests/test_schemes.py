@@ -27,6 +27,7 @@ OF_THE_CLIENT: dict[str, Any] = {
     "generation": "current",
     "nested_as_json": True,
 }
+FOR_ENGINES_TOO = ("proxy", "name_servers")
 FOR_EVERY_CLIENT = ("timeout", "repeats", "format", "generation", "nested_as_json")
 OF_A_DATABASE: dict[str, Any] = {"must_exist": True, "keyring": "ring"}
 OF_AN_ENGINE: dict[str, Any] = {
@@ -74,6 +75,9 @@ def test_a_setting_without_effect_is_rejected(name: str) -> None:
     of_the_client = name in OF_THE_CLIENT
     value = (OF_THE_CLIENT | OF_AN_ENGINE)[name]
     others = ["sandbox:"] if of_the_client else ["https://2fa.example", SOCKET]
+    if name in FOR_ENGINES_TOO:
+        open_with("sandbox:", **{name: value}).close()
+        others = []
     if of_the_client and name not in FOR_EVERY_CLIENT:
         others += ["https://2fa.example" if name == "service_uid" else SOCKET]
     for url in others:

@@ -4,6 +4,7 @@ use super::api::Reply;
 use axum::http::StatusCode;
 use seconder::engine::Engine;
 use seconder::engine::approver::{KeptLogo, Refused};
+use seconder::remote::Dialer;
 use std::collections::HashSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub(super) struct Logos {
     /// The URLs of the pictures that are being fetched.
     fetching: Mutex<HashSet<String>>,
     fetched: Condvar,
+    dialer: Dialer,
 }
 
 /// The exclusive right to fetch a picture.
@@ -31,10 +33,14 @@ struct Turn<'a> {
 }
 
 impl Logos {
+    pub(super) fn new(dialer: Dialer) -> Logos {
+        Logos { dialer, ..Logos::default() }
+    }
+
     /// Returns the picture at a URL, which is fetched unless it is cached. It blocks.
     pub(super) fn reply(&self, engine: &Engine, url: Option<String>) -> Result<Reply, Refused> {
         let url = url.ok_or(Refused::NotFound)?;
-        let fetch = || seconder::remote::fetch_picture(&url, LARGEST).ok();
+        let fetch = || seconder::remote::fetch_picture(&self.dialer, &url, LARGEST).ok();
         let logo = self.find(engine, &url, fetch)?.ok_or(Refused::NotFound)?;
         let KeptLogo { media_type, content } = logo;
         Ok(Reply { status: StatusCode::OK, media_type, body: content, tag: None })

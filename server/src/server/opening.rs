@@ -14,6 +14,7 @@ use crate::routes::Routes;
 use crate::source::Source;
 use axum_server::Handle;
 use seconder::Result;
+use seconder::remote::Dialer;
 use std::net::{SocketAddr, TcpListener};
 #[cfg(unix)]
 use std::os::unix::net::SocketAddr as LocalAddr;
@@ -27,7 +28,7 @@ impl Server {
         source: &Arc<dyn Source>,
         (tcp, operators): (Vec<TcpListener>, Vec<TcpListener>),
         clients: Clients,
-        (routes, metrics): (Option<&Routes>, Option<&Metrics>),
+        (routes, metrics, dialer): (Option<&Routes>, Option<&Metrics>, &Dialer),
         (journal, write_limit): (&Arc<Journal>, Duration),
     ) -> Result<()> {
         let (Some(runtime), Some(certificate)) = (&self.runtime, &self.certificate) else {
@@ -37,7 +38,7 @@ impl Server {
         if let Some(metrics) = metrics {
             metrics.watch_keys(&clients.wrong_keys);
         }
-        let beside = Beside::of(&**source, routes, journal, &self.calls.1)?;
+        let beside = Beside::of(&**source, (routes, dialer), journal, &self.calls.1)?;
         let mut served: Vec<_> =
             tcp.into_iter().map(|listener| (listener, beside.clone())).collect();
         if !operators.is_empty() {

@@ -21,7 +21,7 @@ use super::backend::{Backend, Fault, Rows};
 use super::batch::broken;
 use crate::engine::clock::Time;
 use crate::interrupt;
-use crate::postgres::{Connection, Problem, Report, Target, Tls, Until};
+use crate::postgres::{Connection, Dialer, Problem, Report, Target, Tls, Until};
 use crate::{Error, Result};
 use buckets::Guard;
 use pool::Pool;
@@ -86,11 +86,11 @@ enum Next {
 
 impl Postgres {
     /// Opens the database at this URL, and creates the tables if they are missing, unless they must
-    /// exist.
-    pub(crate) fn open(rest: &str, must_exist: bool) -> Result<Postgres> {
+    /// exist. The dialer connects to the server.
+    pub(crate) fn open(rest: &str, must_exist: bool, dialer: Dialer) -> Result<Postgres> {
         let mut shard = [0];
         getrandom::fill(&mut shard).map_err(|_| Error::storage("the system has no randomness"))?;
-        Postgres::open_shard(rest, must_exist, shard[0])
+        Postgres::open_shard(rest, must_exist, dialer, shard[0])
     }
 
     /// Checks a URL without connecting to the database.
@@ -98,8 +98,14 @@ impl Postgres {
         Target::parse(rest)?.tls().map(drop)
     }
 
-    pub(super) fn open_shard(rest: &str, must_exist: bool, shard: u8) -> Result<Postgres> {
-        let target = Target::parse(rest)?;
+    pub(super) fn open_shard(
+        rest: &str,
+        must_exist: bool,
+        dialer: Dialer,
+        shard: u8,
+    ) -> Result<Postgres> {
+        let mut target = Target::parse(rest)?;
+        target.dialer = dialer;
         let tls = target.tls()?;
         let database = Postgres {
             target,

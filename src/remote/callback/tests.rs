@@ -1,5 +1,6 @@
 //! Tests of sending callbacks: the requests that applications get, and the outcome of their responses.
 
+use super::super::lookup::Lookup;
 use super::super::loopback::{Canned, Loopback, ok, reply};
 use super::super::network::Network;
 use super::*;
@@ -25,7 +26,7 @@ fn callback(url: &str) -> SignedCallback {
 }
 
 fn attempt(callback: &SignedCallback) -> Outcome {
-    Callbacks::new().unwrap().attempt(callback)
+    Callbacks::new(Dialer::default()).attempt(callback)
 }
 
 fn reason(outcome: Outcome) -> String {
@@ -68,7 +69,7 @@ fn housekeeping_closes_connections_that_were_idle_for_too_long() {
     let kept = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec();
     let server =
         Loopback::start(move |_| Canned { pieces: vec![kept.clone()], pause: Duration::ZERO });
-    let callbacks = Callbacks::new().unwrap();
+    let callbacks = Callbacks::new(Dialer::default());
     assert_eq!(callbacks.attempt(&callback(&server.url("/callback"))), Outcome::Sent(None));
     callbacks.housekeep();
     assert_eq!(callbacks.0.age(Duration::from_secs(16)), 1);
@@ -124,7 +125,7 @@ fn what_may_have_arrived_is_ambiguous_and_what_cannot_have_is_not() {
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let sent = Callbacks::new().unwrap().send(&callback(&url), BRIEF);
+    let sent = Callbacks::new(Dialer::default()).send(&callback(&url), BRIEF);
     let outcome = outcome(sent);
     assert!(matches!(outcome, Outcome::Ambiguous(_)), "{outcome:?}");
     drop(listener);
@@ -132,13 +133,12 @@ fn what_may_have_arrived_is_ambiguous_and_what_cannot_have_is_not() {
     assert!(matches!(outcome, Outcome::Retry { .. }), "{outcome:?}");
 }
 
-/// Callbacks for which names have the addresses of this file, whose lines have the format of `/etc/hosts`.
-fn with_hosts(lines: &str) -> (Callbacks, tempfile::NamedTempFile) {
+/// A dialer for which names have the addresses of this file, whose lines have the format of `/etc/hosts`.
+fn with_hosts(lines: &str) -> (Dialer, tempfile::NamedTempFile) {
     let hosts = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(hosts.path(), lines).unwrap();
-    let lookup = Lookup::new(&[]).unwrap();
-    let lookup = lookup.with_files(hosts.path().into(), "/nowhere".into());
-    (Callbacks::resolving_by(lookup), hosts)
+    let lookup = Lookup::default().with_files(hosts.path().into(), "/nowhere".into());
+    (Dialer::resolving_by(lookup), hosts)
 }
 
 #[test]
@@ -146,7 +146,8 @@ fn nothing_is_sent_to_private_addresses_unless_they_are_allowed() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (callbacks, _hosts) = with_hosts("127.0.0.1 app.example\n");
+    let (dialer, _hosts) = with_hosts("127.0.0.1 app.example\n");
+    let callbacks = Callbacks::new(dialer);
     for (host, shown) in [
         ("app.example", "127.0.0.1"),
         ("app.localhost", "127.0.0.1"),
@@ -170,6 +171,32 @@ fn nothing_is_sent_to_private_addresses_unless_they_are_allowed() {
     assert!(listener.accept().is_ok());
 }
 
+/// For a name, the proxy could find another address than the one that was checked.
+#[test]
+fn a_proxy_is_asked_for_addresses_that_were_checked_unless_all_are_allowed() {
+    let proxy = Loopback::start(|_| reply(502, "", ""));
+    let lines = "9.9.9.9 app.example\n9.9.9.10 app.example\n10.0.0.1 inner.example\n";
+    let (dialer, _hosts) = with_hosts(lines);
+    let callbacks = Callbacks::new(dialer.through(&proxy.url("")));
+    let attempt = |url: &str, private: bool| {
+        let callback = SignedCallback { private, ..callback(url) };
+        reason(callbacks.attempt(&callback))
+    };
+    let failed = attempt("https://app.example/cb", false);
+    assert!(failed.contains("cannot reach the service (status 502)"), "{failed}");
+    assert!(proxy.request().starts_with("CONNECT 9.9.9.9:443 HTTP/1.1\r\n"));
+    assert!(proxy.request().starts_with("CONNECT 9.9.9.10:443 HTTP/1.1\r\n"));
+    let refused = attempt("https://inner.example/cb", false);
+    assert!(refused.contains("10.0.0.1") && proxy.is_untouched(), "{refused}");
+    attempt("https://inner.example/cb", true);
+    assert!(proxy.request().starts_with("CONNECT inner.example:443 HTTP/1.1\r\n"));
+    // This machine is reached directly.
+    let server = Loopback::start(|_| ok(""));
+    assert_eq!(attempt(&server.url("/cb"), false), "");
+    assert!(attempt("https://127.0.0.1:9/cb", false).contains("connection refused"));
+    assert!(proxy.is_untouched());
+}
+
 #[test]
 fn a_url_with_an_address_of_this_machine_leads_there_and_nowhere_else() {
     let server = Loopback::start(|_| ok(""));
@@ -183,7 +210,7 @@ fn a_url_with_an_address_of_this_machine_leads_there_and_nowhere_else() {
     let url = format!("https://{}/", listener.local_addr().unwrap());
     for private in [false, true] {
         let given = SignedCallback { private, ..callback(&url) };
-        assert!(Callbacks::new().unwrap().send(&given, BRIEF).is_err());
+        assert!(Callbacks::new(Dialer::default()).send(&given, BRIEF).is_err());
         assert!(listener.accept().is_ok());
     }
 }
@@ -224,7 +251,7 @@ fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
     let server = rebinding([127, 0, 0, 1].into(), [127, 0, 0, 2].into());
     let lookup = Lookup::new(&[server]).unwrap().with_files("/nowhere".into(), "/nowhere".into());
     let host: http::uri::Authority = format!("app.example:{port}").parse().unwrap();
-    let network = Network::new(host, Trust::ThisMachine, None, lookup);
+    let network = Network::new(host, Trust::ThisMachine, Dialer::resolving_by(lookup));
     let connection = network.connect(&None, Deadline::within(Duration::from_secs(5)));
     assert!(connection.is_ok() && listener.accept().is_ok() && other.accept().is_err());
 }

@@ -2,7 +2,7 @@
 //! are trusted for them.
 
 use super::super::connect::{Connections, Connector};
-use super::super::lookup::Lookup;
+use super::super::dialer::Dialer;
 use super::super::network::Network;
 use super::super::reach::Reach;
 use super::super::trust::Trust;
@@ -60,14 +60,14 @@ struct Stamp {
 
 impl Hosts {
     /// Returns the connections for a request.
-    pub(super) fn find(&self, to: &To<'_>, lookup: &Lookup) -> Result<Arc<Connections>> {
+    pub(super) fn find(&self, to: &To<'_>, dialer: &Dialer) -> Result<Arc<Connections>> {
         let To { https, host, reach, ca_file, .. } = to;
         let authorities = ca_file.filter(|_| *https).map(Authorities::now).transpose()?;
         let key = Key { https: *https, host: host.clone(), reach: *reach, authorities };
         if let Some(known) = self.known().host(&key) {
             return Ok(known);
         }
-        let network = Network::new(host.clone(), self.trust(&key)?, None, lookup.clone());
+        let network = Network::new(host.clone(), self.trust(&key)?, dialer.clone());
         let connector = Connector::Network(Box::new(network.within(*reach)));
         let connections = Arc::new(Connections::new(connector, IDLE, KEPT));
         let mut known = self.known();

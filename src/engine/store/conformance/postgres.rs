@@ -24,7 +24,7 @@ fn postgresql_decides_like_the_store_in_memory() {
     let result = TestRunner::new(config).run(&history, |events| {
         let clear = "SET client_min_messages = error; DROP SCHEMA IF EXISTS seconder CASCADE";
         server().sql("conformance", clear);
-        let shared = Postgres::open_shard(rest, false, 0).unwrap();
+        let shared = Postgres::open_shard(rest, false, Default::default(), 0).unwrap();
         compare([World::new(memory()), World::new(sealed(shared))], &events);
         Ok(())
     });
@@ -35,7 +35,7 @@ fn postgresql_decides_like_the_store_in_memory() {
 fn postgresql_has_the_jobs_that_the_store_in_memory_has() {
     let url = server().database("jobs");
     let rest = url.strip_prefix("postgres:").unwrap();
-    let shared = Postgres::open_shard(rest, false, 0).unwrap();
+    let shared = Postgres::open_shard(rest, false, Default::default(), 0).unwrap();
     assert_eq!(jobs::managed(sealed(shared)), jobs::managed(memory()));
 }
 
@@ -43,7 +43,7 @@ fn postgresql_has_the_jobs_that_the_store_in_memory_has() {
 fn postgresql_notes_receipts_and_keeps_documents_as_the_store_in_memory_does() {
     let url = server().database("receipts");
     let rest = url.strip_prefix("postgres:").unwrap();
-    let shared = Postgres::open_shard(rest, false, 0).unwrap();
+    let shared = Postgres::open_shard(rest, false, Default::default(), 0).unwrap();
     assert_eq!(receipts::reported(sealed(shared)), receipts::reported(memory()));
 }
 
@@ -54,8 +54,12 @@ fn a_receipt_is_noted_whichever_node_is_faster() {
     let url = server().database("racing_receipts");
     let rest = url.strip_prefix("postgres:").unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let node =
-        || threads::sealed(Postgres::open(rest, false).unwrap(), &folder.path().join("ring"));
+    let node = || {
+        threads::sealed(
+            Postgres::open(rest, false, Default::default()).unwrap(),
+            &folder.path().join("ring"),
+        )
+    };
     let [sender, receiver] = [node(), node()];
     let (receiver, clock) = receipts::engine(receiver, receipts::Accepts::default());
     let (ids, accepted) = std::sync::mpsc::channel::<String>();
@@ -87,7 +91,8 @@ fn what_threads_see_of_postgresql_by_two_nodes_has_an_order() {
         let url = server().database(&name);
         let rest = url.strip_prefix("postgres:").unwrap();
         let ring = folder.path().join(&name);
-        let node = || threads::sealed(Postgres::open(rest, false).unwrap(), &ring);
+        let node =
+            || threads::sealed(Postgres::open(rest, false, Default::default()).unwrap(), &ring);
         threads::explained(round, vec![node(), node()], Some(&node));
     }
 }

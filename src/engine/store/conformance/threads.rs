@@ -218,7 +218,12 @@ fn what_threads_see_of_postgresql_by_two_nodes_has_an_order() {
     for round in 0..6 {
         let url = server().database(&format!("threads_{round}"));
         let open = |shard| {
-            let node = Postgres::open_shard(url.strip_prefix("postgres:").unwrap(), false, shard);
+            let node = Postgres::open_shard(
+                url.strip_prefix("postgres:").unwrap(),
+                false,
+                Default::default(),
+                shard,
+            );
             sealed(node.unwrap(), &folder.path().join(round.to_string()))
         };
         explained(round, vec![open(0), open(1)], Some(&|| open(2)));
@@ -246,7 +251,8 @@ fn everything_is_spent_after_a_restore_in_every_store() {
     {
         let url = super::postgres::server().database("spent");
         let rest = url.strip_prefix("postgres:").unwrap();
-        let store = crate::engine::store::Postgres::open_shard(rest, false, 0).unwrap();
+        let store =
+            crate::engine::store::Postgres::open_shard(rest, false, Default::default(), 0).unwrap();
         spent(sealed(store, &folder.path().join("ring")));
     }
 }

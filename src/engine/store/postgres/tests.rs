@@ -136,7 +136,7 @@ pub(super) fn opened(name: &str) -> Postgres {
 
 fn opened_again(name: &str) -> Postgres {
     let url = server().url(name);
-    Postgres::open(url.strip_prefix("postgres:").unwrap(), false).unwrap()
+    Postgres::open(url.strip_prefix("postgres:").unwrap(), false, Default::default()).unwrap()
 }
 
 /// Returns a connection of its own, with time for a test.

@@ -71,5 +71,5 @@ fn of_two_rings_one_becomes_that_of_a_new_postgresql_database() {
     use crate::engine::store::{Postgres, conformance::postgres::server};
     let url = server().database("rings");
     let rest = url.strip_prefix("postgres:").unwrap();
-    one_ring_wins([(); 2].map(|()| Postgres::open(rest, false).unwrap()));
+    one_ring_wins([(); 2].map(|()| Postgres::open(rest, false, Default::default()).unwrap()));
 }

@@ -192,6 +192,7 @@ pub(crate) fn scope(scope: &str) -> &'static str {
     match scope {
         "Client" => "Remote service: ",
         "Network" => "Network: ",
+        "Outgoing" => "Network and engine: ",
         "Socket" => "Socket: ",
         "Engine" => "Engine: ",
         "Database" => "`sqlite:` and `postgres:`: ",
