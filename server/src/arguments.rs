@@ -2,9 +2,11 @@
 
 mod app_options;
 mod database_url;
+mod network;
 
 pub(crate) use app_options::{AppOptions, of_option};
 pub(crate) use database_url::check_database;
+pub(crate) use network::Network;
 
 use crate::LOGGER;
 use clap::{ArgGroup, Args};
@@ -71,6 +73,8 @@ pub(crate) struct Database {
     pub(crate) names: Option<String>,
     #[command(flatten)]
     pub(crate) single_names: SingleNames,
+    #[command(flatten)]
+    pub(crate) network: Network,
 }
 
 /// The names that --names does not give.
@@ -383,17 +387,8 @@ pub(crate) struct Relay {
     /// PEM file with the private key of that certificate.
     #[arg(long, value_name = "FILE", requires = "client_certificate")]
     pub(crate) client_key: Option<PathBuf>,
-    /// Proxy to connect through, as http://host:port. A URL with a password is read from --proxy-file
-    /// only, because every user can see the options of a process.
-    #[arg(long, value_name = "URL", conflicts_with = "proxy_file")]
-    pub(crate) proxy: Option<String>,
-    /// File with the URL of the proxy, which others must have no access to either.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) proxy_file: Option<PathBuf>,
-    /// Name server to resolve the service's name with, in place of those of resolv.conf; repeat it for
-    /// more.
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) name_server: Vec<String>,
+    #[command(flatten)]
+    pub(crate) network: Network,
     /// How long a call to the service may take, in seconds. The default is less than the 10 seconds
     /// that clients wait, so that they learn what is wrong.
     #[arg(long, value_name = "SECONDS", default_value = "8")]

@@ -5,6 +5,7 @@ mod delivery;
 mod forwarding;
 #[cfg(unix)]
 mod local;
+mod network;
 #[cfg(unix)]
 mod pid_file;
 #[cfg(unix)]
@@ -17,6 +18,7 @@ mod supervision;
 pub(crate) use backups::{backup, restore, restored};
 pub(crate) use delivery::Calling;
 pub(crate) use forwarding::{check_forward_ca_file, check_forward_url};
+pub(crate) use network::{check_name_server, check_proxy, check_proxy_file};
 #[cfg(unix)]
 pub(crate) use pid_file::reload;
 #[cfg(unix)]
@@ -31,6 +33,7 @@ use seconder::engine::operator::ShowAppKey;
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::keyring::Keyring;
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
+use seconder::remote::Dialer;
 use seconder::wire::Names;
 use seconder::{CallOutcome, CallRecord, Error, Result, Scheme, Service, Settings};
 use serde_json::json;
@@ -110,7 +113,8 @@ impl Database {
             return Ok(None);
         };
         let token = private_file("operator-token-file", file)?;
-        let mut settings = Settings::new(url).operator_token(token.expose()).timeout(OPERATION);
+        let settings = self.network.apply(Settings::new(url))?;
+        let mut settings = settings.operator_token(token.expose()).timeout(OPERATION);
         if let Some(file) = &self.service_ca_file {
             settings = settings.ca_file(file);
         }
@@ -125,7 +129,7 @@ impl Database {
 
     /// Returns the settings of another database than the options name.
     fn settings_at(&self, url: &str) -> Result<Settings> {
-        let settings = Settings::new(&with_password(url)?);
+        let settings = self.network.apply(Settings::new(&with_password(url)?))?;
         let settings = match self.names()? {
             Some(names) => settings.names(names),
             None => settings,
@@ -142,6 +146,11 @@ impl Database {
             }
             (None, None) => settings,
         })
+    }
+
+    /// Returns the dialer for further connections of the command, such as the ones of gateways.
+    pub(crate) fn dialer(&self) -> Result<Dialer> {
+        self.network.apply(Settings::new(&self.url))?.dialer()
     }
 
     /// Returns the keyring that the options name, or that systemd has passed.

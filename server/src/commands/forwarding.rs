@@ -34,7 +34,10 @@ pub(super) fn client(options: &Serve) -> Result<Option<Settings>> {
         let reason = "is missing, with the API key of the service of --forward".to_owned();
         invalid("forward-key-file", reason)
     })?;
-    let mut settings = Settings::new(url)
+    let mut settings = options
+        .database
+        .network
+        .apply(Settings::new(url))?
         .api_key(secret_file("forward-key-file", &file)?.expose())
         .timeout(TIMEOUT)
         .max_idle(IDLE)

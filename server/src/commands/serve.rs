@@ -153,6 +153,7 @@ fn show_delivery(routes: &Routes) {
 /// Returns the listeners that the options ask for.
 pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
+    let listeners = listeners.dialer(options.database.dialer()?);
     let listeners =
         options.operator_listen.iter().try_fold(listeners, |to, addr| to.operators(*addr))?;
     let listeners = match options.metrics {

@@ -3,8 +3,8 @@
 use super::problems::{Place, Problem};
 use super::settings::{IN_MEMORY, Setting, reason};
 use crate::commands::{
-    check_folder, check_forward_ca_file, check_keyring, credential, database_file, is_on_server,
-    private_file, secret_file,
+    check_folder, check_forward_ca_file, check_keyring, check_proxy_file, credential,
+    database_file, is_on_server, private_file, secret_file,
 };
 use seconder::{Error, Result, Settings};
 use seconder_server::Tls;
@@ -20,11 +20,12 @@ pub(super) fn problems(settings: &[Setting]) -> Vec<Problem> {
     let mut wrong = certificate(settings);
     let on_server = value(settings, "database").is_some_and(|(url, _)| is_on_server(url));
     let readable = |file: &Path| File::open(file).map(drop).map_err(|error| unread(file, &error));
-    let checks: [(&str, Check<'_>); 8] = [
+    let checks: [(&str, Check<'_>); 9] = [
         ("keyring", &|file| check_keyring(file, on_server)),
         ("api-key-file", &|file| secret_file("api-key-file", file).map(drop)),
         ("forward-key-file", &|file| secret_file("forward-key-file", file).map(drop)),
         ("forward-ca-file", &check_forward_ca_file),
+        ("proxy-file", &check_proxy_file),
         ("callback-ca-file", &readable),
         ("operator-token-file", &|file| private_file("operator-token-file", file).map(drop)),
         ("service-ca-file", &readable),

@@ -203,9 +203,13 @@ fn text(arg: &Arg, value: &DeValue<'_>) -> Result<String, String> {
 
 /// Rejects a value that the option does not accept, and says why.
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
-    if arg.get_long() == Some("database") {
-        // The rejected value may be a password.
-        return check_database(value).and_then(|()| valid("database", value));
+    // The rejected value may be a password.
+    match arg.get_long() {
+        Some("database") => {
+            return check_database(value).and_then(|()| valid("database", value));
+        }
+        Some("proxy") => return commands::check_proxy(value).map_err(reason),
+        _ => {}
     }
     accepted(arg, value)
         .and_then(|()| valid(arg.get_long().unwrap_or_default(), value))
@@ -221,6 +225,7 @@ fn valid(option: &str, value: &str) -> Result<(), String> {
         "database" => commands::check_database_url(value),
         "push-host" => value.parse::<PushHosts>().map(drop),
         "forward" => commands::check_forward_url(value),
+        "name-server" => commands::check_name_server(value),
         "names" => Names::new(value).map(drop),
         "id-field" => Names::default().id_field(value).map(drop),
         "header-prefix" => Names::default().header_prefix(value).map(drop),

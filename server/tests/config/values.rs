@@ -4,6 +4,7 @@ use super::{checked, run};
 use crate::certificate_files;
 use seconder::keyring::Keyring;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn values_that_are_read_only_when_the_service_starts_are_checked_too() {
@@ -24,6 +25,12 @@ fn values_that_are_read_only_when_the_service_starts_are_checked_too() {
         ("database = \"postgres://u@h/d?sslmode=x\"", "database has an invalid sslmode"),
         ("database = \"sandbox:?x=1\"", "database must be sandbox:"),
         ("forward = \"ftp://x\"", "must begin with https:"),
+        (
+            "name_server = [\"192.0.2.1\", \"dns.example\"]",
+            "2:29: name_server has the invalid value",
+        ),
+        ("proxy = \"proxy.example:3128\"", "must look like http://host:port"),
+        ("proxy = \"http://a:hidden@proxy.example:3128\"", "must not hold a password"),
         ("push_host = [\"http://x y\"]", "push_host has the invalid value"),
         ("id_field = \"a b\"", "id_field has the invalid value"),
         ("header_prefix = \"::\"", "letters, digits and dashes"),
@@ -44,6 +51,7 @@ fn values_that_are_read_only_when_the_service_starts_are_checked_too() {
     ] {
         let (valid, printed) = checked(format!("self_signed = true\n{line}\n"));
         assert!(!valid && printed.contains("s.conf:2:") && printed.contains(problem), "{printed}");
+        assert!(!printed.contains("hidden"), "{printed}");
     }
 }
 
@@ -59,11 +67,36 @@ fn nothing_that_is_valid_is_rejected() {
         "callback_url = \"\"\ninstall_link = \"\"\notp_domain = \"\"\ntexts = \"\"",
         "callback_ca_file = \"\"",
         "push_host = [\"push.example\", \"*.push.example\", \"127.0.0.1:8080\"]",
+        "name_server = [\"192.0.2.1\", \"[2001:db8::1]:53\"]\nproxy = \"http://proxy.example:3128\"",
         "names = \"acme\"\nid_field = \"user\"",
         "unix = \"s\"\nunix_owner = \"root\"\nunix_group = \"0\"\nallow = [\"any=login\"]",
     ] {
         let (valid, printed) = checked(format!("self_signed = true\n{line}\n"));
         assert!(valid && printed.ends_with("s.conf is valid\n"), "{line}: {printed}");
+    }
+}
+
+#[test]
+fn the_file_with_the_url_of_a_proxy_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = "self_signed = true\nproxy_file = \"proxy.url\"\n";
+    fs::write(folder.join("s.conf"), text).unwrap();
+    let check = |text: &str, mode: u32| {
+        fs::write(folder.join("proxy.url"), text).unwrap();
+        fs::set_permissions(folder.join("proxy.url"), fs::Permissions::from_mode(mode)).unwrap();
+        let output = run(folder, &["config", "check", "s.conf"]);
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let right = "http://a:hidden@proxy.example:3128\n";
+    assert_eq!(check(right, 0o640), "s.conf is valid\n");
+    for (text, mode, problem) in [
+        (right, 0o644, "proxy_file proxy.url must not be open to others"),
+        ("https://a:hidden@proxy.example\n", 0o600, "proxy_file must look like http://host:port"),
+    ] {
+        let printed = check(text, mode);
+        assert!(printed.contains(&format!("s.conf:2:14: {problem}")), "{printed}");
+        assert!(!printed.contains("hidden"), "{printed}");
     }
 }
 
