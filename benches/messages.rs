@@ -21,6 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 use seconder::calls::{Channel, RequestSms, UserStatus};
 use seconder::engine::{Clock, Deliver, Message, Outcome};
 use seconder::model::{Secret, UserId};
+use seconder::remote::Dialer;
 use seconder::{Handle, Service, Settings};
 use seconder_server::routes::Routes;
 use seconder_server::{Listeners, Metrics, Server, Tls, Workers};
@@ -139,7 +140,7 @@ impl Clock for Ahead {
 }
 
 fn send(folder: &str, route: &Value, provider: &Counted, count: usize) -> Result<String, Failure> {
-    let routes = Routes::new(Busy, Arc::new(|_| {}), None);
+    let routes = Routes::new(Busy, Arc::new(|_| {}), None, Dialer::default());
     let service = settings(folder).deliver(routes.clone()).clock(Ahead).open()?;
     let engine = service.require_engine()?;
     engine.set_route("main", &Secret::new(route.to_string()))?;
@@ -167,7 +168,7 @@ fn processor() -> f64 {
 }
 
 fn compare_calls(folder: &str, http: &str, calls: usize, how: &str) -> Result<String, Failure> {
-    let routes = Routes::new(Busy, Arc::new(|_| {}), None);
+    let routes = Routes::new(Busy, Arc::new(|_| {}), None, Dialer::default());
     let service = settings(folder).deliver(routes.clone()).open()?;
     let engine = service.require_engine()?.clone();
     for (name, path, country) in [("good", "send", "+1"), ("other", how, "+44")] {

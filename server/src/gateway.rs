@@ -11,7 +11,7 @@ mod reason;
 mod receipt;
 mod smpp;
 mod smtp;
-mod tls;
+pub(crate) mod tls;
 mod voices;
 
 pub use fields::{Field, Fields, Problem};
@@ -26,6 +26,7 @@ use presets::Preset;
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
 use seconder::model::Secret;
+use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -137,18 +138,21 @@ pub fn fields(gateway: &str) -> Option<Vec<Field>> {
     }
 }
 
-/// Makes the gateway that the setting `gateway` names.
+/// Makes the gateway that the setting `gateway` names. The dialer makes its connections.
 ///
 /// # Errors
 /// All errors in the settings.
-pub fn open(settings: &Map<String, Value>) -> Result<Box<dyn Gateway>, Vec<Problem>> {
+pub fn open(
+    settings: &Map<String, Value>,
+    dialer: &Dialer,
+) -> Result<Box<dyn Gateway>, Vec<Problem>> {
     let name = settings.get("gateway").and_then(Value::as_str);
     let preset = presets::PRESETS.iter().find(|preset| Some(preset.name) == name);
     match (name, preset) {
-        (Some("http"), _) => Ok(Box::new(Http::from_settings(settings)?)),
-        (Some("smpp"), _) => Ok(Box::new(Smpp::from_settings(settings)?)),
-        (Some("smtp"), _) => Ok(Box::new(Smtp::from_settings(settings)?)),
-        (_, Some(preset)) => Ok(Box::new(preset.open(settings)?)),
+        (Some("http"), _) => Ok(Box::new(Http::from_settings(settings, dialer)?)),
+        (Some("smpp"), _) => Ok(Box::new(Smpp::from_settings(settings, dialer)?)),
+        (Some("smtp"), _) => Ok(Box::new(Smtp::from_settings(settings, dialer)?)),
+        (_, Some(preset)) => Ok(Box::new(preset.open(settings, dialer)?)),
         (name, None) => Err(vec![Problem {
             field: "gateway".to_owned(),
             wrong: match name {

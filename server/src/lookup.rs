@@ -96,10 +96,11 @@ fn none() -> Error {
 fn test(database: &Database, number: &str, json: Json) -> Result<()> {
     check_number(number)?;
     database.require_machine()?;
-    let line = routes::try_lookup(&stored(database)?, number)?.map_err(|reason| {
-        let message = format!("the number could not be looked up: {reason}");
-        Error::Unavailable { stage: Stage::Delivery, message, reads: false }
-    })?;
+    let line =
+        routes::try_lookup(&stored(database)?, &database.dialer()?, number)?.map_err(|reason| {
+            let message = format!("the number could not be looked up: {reason}");
+            Error::Unavailable { stage: Stage::Delivery, message, reads: false }
+        })?;
     let ported = match line.ported {
         Some(true) => "yes",
         Some(false) => "no",

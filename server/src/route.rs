@@ -302,7 +302,7 @@ fn test(
     database.require_machine()?;
     let service = database.existing()?;
     let engine = service.require_engine()?;
-    let routes = Routes::new(|_: &_| Ok(()), Arc::new(crate::log), public_url);
+    let routes = Routes::new(|_: &_| Ok(()), Arc::new(crate::log), public_url, database.dialer()?);
     routes.load_only(engine, name)?;
     // Receipts for other messages may arrive by a session that is opened for this one.
     let _attached = routes.attach(engine);

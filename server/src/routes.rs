@@ -27,6 +27,7 @@ use rate::Rate;
 use seconder::calls::Channel;
 use seconder::engine::{AfterAttempt, Deliver, Engine, Message, Outcome, StoredRoute};
 use seconder::model::{CallbackUrl, Secret, UserId};
+use seconder::remote::Dialer;
 use seconder::{Error, Result};
 use settings::RouteSettings;
 use std::collections::hash_map::RandomState;
@@ -51,6 +52,7 @@ pub struct Routes(Arc<Inner>);
 struct Inner {
     routes: RwLock<Arc<Vec<Arc<Route>>>>,
     lookups: Lookups,
+    dialer: Dialer,
     fallback: Box<dyn Deliver>,
     log: Log,
     inbound: Inbound,
@@ -104,18 +106,17 @@ impl Drop for OpenRoute {
 
 impl Routes {
     /// Returns an empty set of routes: [`Routes::load`] reads them from the database, which is opened with this as its
-    /// delivery. Without any, messages go to the fallback. Providers reach the service at the public URL, if it has
-    /// one.
+    /// delivery. Without any, messages go to the fallback. The dialer connects to providers, which reach the service at
+    /// the public URL, if it has one.
     pub fn new(
         fallback: impl Deliver + 'static,
         log: Log,
         public_url: Option<PublicUrl>,
+        dialer: Dialer,
     ) -> Routes {
-        let inbound = Inbound::new(public_url);
-        let (routes, lookups, fallback) =
-            (RwLock::default(), Lookups::default(), Box::new(fallback));
-        let unsent = Mutex::default();
-        Routes(Arc::new(Inner { routes, lookups, fallback, log, inbound, unsent }))
+        let (inbound, lookups) = (Inbound::new(public_url), Lookups::new(dialer.clone()));
+        let (routes, fallback, unsent) = (RwLock::default(), Box::new(fallback), Mutex::default());
+        Routes(Arc::new(Inner { routes, lookups, dialer, fallback, log, inbound, unsent }))
     }
 
     /// Reads the routes, and the provider of look-ups. Routes whose settings cannot be read are logged, and
@@ -230,7 +231,8 @@ impl Routes {
                 routes.push(Arc::clone(route));
                 continue;
             }
-            let open = match settings.as_ref().map(|settings| open(settings.expose())) {
+            let open = |settings: &Secret| open(settings.expose(), &self.0.dialer);
+            let open = match settings.as_ref().map(open) {
                 Some(Ok(open)) => Ok(open),
                 Some(Err(wrong)) => Err(wrong.iter().map(Problem::to_string).collect()),
                 None => {

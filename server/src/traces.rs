@@ -1,7 +1,8 @@
 //! Requests as spans of OpenTelemetry, sent to a collector by OTLP over HTTP. A span has the facts of the log line, so
 //! nothing in it is secret.
 
-use crate::gateway::http::client::{Client, roots};
+use crate::gateway::http::client::Client;
+use crate::gateway::tls;
 use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{
     Span, SpanContext, SpanKind, Status, TraceContextExt, TraceState, Tracer, TracerProvider,
@@ -12,6 +13,7 @@ use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfi
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
+use seconder::remote::{Dialer, client_tls};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -47,7 +49,7 @@ pub(crate) struct Ended<'a> {
 
 impl Traces {
     /// Sends spans to this URL, such as `http://localhost:4318/v1/traces`: of so many of the requests whose
-    /// client has not decided it, from 0 to 1. `log` receives a line when the collector begins to fail, and when
+    /// client has not decided it, from 0 to 1. The dialer connects to the collector. `log` receives a line when the collector begins to fail, and when
     /// it works again.
     ///
     /// # Errors
@@ -55,16 +57,18 @@ impl Traces {
     pub fn new(
         url: &str,
         ratio: f64,
+        dialer: &Dialer,
         log: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Traces, String> {
-        let trusted = if url.starts_with("https://") { Some(roots(None)?) } else { None };
+        let trusted = url.starts_with("https://").then(|| client_tls(None)).transpose();
+        let trusted = trusted.map_err(tls::reason)?;
         let exporter = SpanExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpJson)
             .with_endpoint(url)
             .with_timeout(TIMEOUT)
             .with_http_client(Collector {
-                client: Client::new(TIMEOUT, trusted.as_deref()),
+                client: Client::new(TIMEOUT, trusted, dialer),
                 fails: AtomicBool::new(false),
                 log: Box::new(log),
             })

@@ -7,6 +7,7 @@ use crate::http_provider::{Provider, Reply, always, response};
 use crate::provider::{error, printed};
 use seconder::calls::{Channel, PhoneInfo, PhoneType, StartPhoneVerification};
 use seconder::engine::{LineType, PhoneLine};
+use seconder::remote::Dialer;
 use seconder::{Handle, Service, Settings};
 use seconder_server::gateway::{self, Field, HttpLookup, LookupError, Problem};
 use serde_json::{Value, json};
@@ -20,7 +21,8 @@ const TO: &str = "+15550100123";
 const MOBILE: &str = r#"{"carrier":{"name":"Acme"},"type":"cellular","ported":false}"#;
 
 fn open(settings: &Value) -> HttpLookup {
-    gateway::open_lookup(settings.as_object().unwrap()).unwrap_or_else(|wrong| panic!("{wrong:?}"))
+    gateway::open_lookup(settings.as_object().unwrap(), &Dialer::default())
+        .unwrap_or_else(|wrong| panic!("{wrong:?}"))
 }
 
 fn settings(origin: &str) -> Value {
@@ -439,7 +441,8 @@ fn every_example_is_accepted() {
         if name == "base_url" {
             settings[name] = "http://127.0.0.1".into();
         }
-        let problems = gateway::open_lookup(settings.as_object().unwrap()).err();
+        let problems =
+            gateway::open_lookup(settings.as_object().unwrap(), &Dialer::default()).err();
         let problems = problems.unwrap_or_default();
         assert_eq!(problems.iter().map(Problem::to_string).collect::<Vec<_>>(), [""; 0]);
         named.push(settings["gateway"].as_str().unwrap().to_owned());

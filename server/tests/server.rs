@@ -17,6 +17,8 @@ mod fresh;
 #[path = "gateways/provider.rs"]
 mod http_provider;
 mod local_socket;
+#[path = "../../tests/name_server/mod.rs"]
+mod name_server;
 mod node;
 mod others;
 mod peer;
@@ -56,6 +58,7 @@ mod lookups;
 mod metrics;
 mod moving;
 mod operators;
+mod outgoing;
 mod overload;
 mod pam;
 mod program;

@@ -2,15 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+use crate::name_server::NameServer;
 use crate::peer::Peer;
+use seconder::Settings;
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
+use seconder::remote::Dialer;
 use seconder_server::gateway::{Delivery, Gateway, Outgoing, Receipt, Smpp, Urls};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PASSWORD: &str = "hunter2";
 const NUMBER: &str = "+15550100123";
@@ -26,9 +29,13 @@ fn with(mut settings: Value, more: Value) -> Value {
 
 /// A gateway to an SMSC, which waits long enough for a busy machine.
 fn gateway(port: u64, settings: Value) -> Smpp {
+    dialed_by(&Dialer::default(), port, settings)
+}
+
+fn dialed_by(dialer: &Dialer, port: u64, settings: Value) -> Smpp {
     let all = json!({"gateway": "smpp", "host": "127.0.0.1", "port": port, "system_id": "seconder",
         "password": PASSWORD, "timeout": 60});
-    Smpp::from_settings(with(all, settings).as_object().unwrap()).unwrap()
+    Smpp::from_settings(with(all, settings).as_object().unwrap(), dialer).unwrap()
 }
 
 fn message(text: &str) -> Outgoing<'_> {
@@ -234,6 +241,28 @@ fn nothing_was_sent_when_nobody_listens() {
     let outcome = send(&gateway, "Your code is 48151");
     assert!(matches!(outcome, Outcome::Retry { .. }), "{outcome:?}");
     assert!(reason(outcome).contains("the SMSC cannot be reached"));
+}
+
+#[test]
+fn the_host_is_resolved_by_the_name_servers_of_the_settings() {
+    let names = NameServer::start(&["--host-record=smsc.example.test,127.0.0.1".to_owned()]);
+    let dialer = Settings::new("sandbox:").name_server(names.address()).dialer().unwrap();
+    let smsc = smsc(json!({}));
+    let gateway = dialed_by(&dialer, smsc.port(), json!({"host": "smsc.example.test"}));
+    assert_eq!(send(&gateway, "Your code is 48151"), sent("m-1"));
+    assert_eq!(names.queries("smsc.example.test"), 1);
+    let unknown = json!({"host": "no.example.test", "timeout": 1});
+    let unknown = dialed_by(&dialer, smsc.port(), unknown);
+    unknown.start().unwrap();
+    // With the second attempt, the reason of the first one is known.
+    let started = Instant::now();
+    while names.queries("no.example.test") < 2 {
+        assert!(started.elapsed() < Duration::from_secs(60), "it does not connect again");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let outcome = send(&unknown, "Your code is 48151");
+    assert!(matches!(outcome, Outcome::Retry { .. }), "{outcome:?}");
+    assert!(reason(outcome).contains("the name could not be resolved"));
 }
 
 #[test]

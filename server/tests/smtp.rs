@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+use crate::name_server::NameServer;
 use crate::peer::Peer;
+use seconder::Settings;
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
+use seconder::remote::Dialer;
 use seconder_server::gateway::{Gateway, Outgoing, Smtp};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -14,6 +17,8 @@ use tempfile::TempDir;
 
 const PASSWORD: &str = "hunter2";
 const TEXT: &str = "Your code is 48151";
+/// A name that only the name server of a test knows.
+const NAME: &str = "mail.example.test";
 
 fn with(mut settings: Value, more: Value) -> Value {
     settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -22,9 +27,13 @@ fn with(mut settings: Value, more: Value) -> Value {
 
 /// A gateway to a server without TLS, which waits long enough for a busy machine.
 fn gateway(port: u64, settings: Value) -> Smtp {
+    dialed_by(&Dialer::default(), port, settings)
+}
+
+fn dialed_by(dialer: &Dialer, port: u64, settings: Value) -> Smtp {
     let all = json!({"gateway": "smtp", "host": "127.0.0.1", "port": port, "tls": "none",
         "from": "Example <login@example.com>", "timeout": 60});
-    Smtp::from_settings(with(all, settings).as_object().unwrap()).unwrap()
+    Smtp::from_settings(with(all, settings).as_object().unwrap(), dialer).unwrap()
 }
 
 fn message(text: &str) -> Outgoing<'_> {
@@ -59,7 +68,8 @@ struct Certificates {
 
 fn certificates() -> Certificates {
     let folder = tempfile::tempdir().unwrap();
-    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    let mut params =
+        rcgen::CertificateParams::new(["localhost".to_owned(), NAME.to_owned()]).unwrap();
     params.subject_alt_names.push(rcgen::SanType::IpAddress("127.0.0.1".parse().unwrap()));
     let file = |name: &str, text: String| {
         std::fs::write(folder.path().join(name), text).unwrap();
@@ -228,6 +238,20 @@ fn tls_is_required_and_trusts_only_the_authority_that_is_set() {
         assert!(!format!("{reason} {wrong:?}").contains("hunter"), "{reason}");
         assert_eq!(server.wait("login", 2).len(), 2);
     }
+}
+
+#[test]
+fn the_host_is_resolved_by_the_name_servers_of_the_settings() {
+    let names = NameServer::start(&[format!("--host-record={NAME},127.0.0.1")]);
+    let dialer = Settings::new("sandbox:").name_server(names.address()).dialer().unwrap();
+    let files = certificates();
+    let server = Peer::mail(&json!({"key": files.key, "certificate": files.certificate}));
+    let settings = json!({"host": NAME, "tls": "starttls", "ca_file": files.certificate});
+    assert_eq!(send(&dialed_by(&dialer, server.port(), settings)), sent());
+    assert_eq!(names.queries(NAME), 1);
+    let unknown = json!({"host": "no.example.test", "tls": "starttls"});
+    let reason = retry(send(&dialed_by(&dialer, server.port(), unknown)));
+    assert!(reason.contains("the name could not be resolved"), "{reason}");
 }
 
 #[test]

@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::common::{KEY, World};
+use crate::http_provider::{dialed_by, message, shown};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
+use seconder::remote::Dialer;
 use seconder::{Error, Result, Settings, Stage};
 use seconder_server::{Server, Tls};
+use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -129,4 +132,12 @@ fn child_that_calls_in_that_environment() {
     let ca_file = std::env::var("SSL_CERT_FILE").unwrap();
     details(&url, Some(Path::new(&ca_file))).unwrap();
     is_rejected(details(&url, None), "setting ca_file");
+    // A gateway reaches it, too: it has no such path.
+    let sent = |ca_file: Option<&str>| {
+        let settings = json!({"gateway": "http", "url": url, "ca_file": ca_file});
+        shown(&dialed_by(&Dialer::default(), &settings).send(&message()))
+    };
+    assert_eq!(sent(Some(&ca_file)).0, "permanent");
+    let (kind, reason) = sent(None);
+    assert!(kind == "retry" && reason.starts_with("TLS failed: "), "{reason}");
 }

@@ -9,6 +9,7 @@ use crate::http_provider::{always, shown};
 use crate::provider::error;
 use crate::serving::{PUBLIC, Running, database, set_route};
 use seconder::calls::Channel;
+use seconder::remote::Dialer;
 use seconder_server::gateway::{Outgoing, Urls};
 use serde_json::{Value, json};
 
@@ -54,7 +55,8 @@ fn twilio_fetches_the_document_of_a_call_once() {
 #[test]
 fn settings_for_documents_that_do_not_fit_are_rejected() {
     let problems = |settings: Value| {
-        let problems = seconder_server::gateway::open(settings.as_object().unwrap()).err();
+        let problems =
+            seconder_server::gateway::open(settings.as_object().unwrap(), &Dialer::default()).err();
         problems.unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let http = |more: Value| {
@@ -84,7 +86,9 @@ fn a_code_in_ssml_is_read_character_by_character_and_adds_nothing() {
     let document = |place: &str, text: &str, code: &str| {
         let settings = json!({"gateway": "http", "url": "https://calls.example",
             "body": {"u": "{{document_url}}"}, "document": format!("<s>{{{{{place}}}}}</s>")});
-        let gateway = seconder_server::gateway::open(settings.as_object().unwrap()).unwrap();
+        let gateway =
+            seconder_server::gateway::open(settings.as_object().unwrap(), &Dialer::default())
+                .unwrap();
         let urls = Urls::default();
         let message = Outgoing { text, code, channel: Channel::Call, urls, ..provider::message() };
         gateway.document(&message).unwrap().expose().to_owned()

@@ -1,7 +1,8 @@
 //! A device that is a program: it registers by an invitation, and shows and responds to approval requests, as the
 //! page of the approver does.
 
-use crate::gateway::http::client::{Client, roots};
+use crate::gateway::http::client::Client;
+use crate::gateway::tls;
 use crate::{internal, invalid};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,6 +12,7 @@ use seconder::engine::ApprovalResponse;
 use seconder::engine::approver::{APPROVER_PATH, hash_of, invitation_code, origin};
 use seconder::model::{ApprovalId, Secret};
 use seconder::otp::{Algorithm, Totp};
+use seconder::remote::{Dialer, client_tls};
 use seconder::{Error, Rejection, Result, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -239,12 +241,8 @@ fn client(service: &str, ca_file: Option<&Path>) -> Result<Client> {
     if !service.starts_with("https://") {
         return Err(invalid("link", "must begin with https://"));
     }
-    let file = ca_file.and_then(Path::to_str);
-    if ca_file.is_some() && file.is_none() {
-        return Err(invalid("ca-file", "must be UTF-8"));
-    }
-    let trusted = roots(file).map_err(|reason| invalid("ca-file", reason))?;
-    Ok(Client::new(TIMEOUT, Some(&trusted)))
+    let trusted = client_tls(ca_file).map_err(|error| invalid("ca-file", tls::reason(error)))?;
+    Ok(Client::new(TIMEOUT, Some(trusted), &Dialer::default()))
 }
 
 fn send(client: &Client, request: ureq::http::request::Builder, body: Vec<u8>) -> Result<Value> {

@@ -6,7 +6,7 @@ use crate::{log, log_trouble};
 use seconder::calls::Channel;
 use seconder::engine::{Deliver, Message, Spool};
 use seconder::model::{CallbackUrl, UserId};
-use seconder::{Service, Settings};
+use seconder::{Result, Service, Settings};
 use seconder_server::PublicUrl;
 use seconder_server::routes::{Attached, Routes, last_two};
 use std::ops::Deref;
@@ -21,7 +21,7 @@ struct LoggedSpool {
 }
 
 impl Deliver for LoggedSpool {
-    fn deliver(&self, message: &Message) -> Result<(), String> {
+    fn deliver(&self, message: &Message) -> std::result::Result<(), String> {
         let message_to = || {
             let (via, to) = (message.via.name(), last_two(&message.to));
             format!("a message by {via} to the number ending in {to}")
@@ -94,7 +94,7 @@ pub(super) fn delivered(
     settings: Settings,
     database: &Database,
     public_url: Option<PublicUrl>,
-) -> (Settings, Option<Routes>) {
+) -> Result<(Settings, Option<Routes>)> {
     delivered_by(settings, database, public_url, false)
 }
 
@@ -103,16 +103,16 @@ fn delivered_by(
     database: &Database,
     public_url: Option<PublicUrl>,
     reports: bool,
-) -> (Settings, Option<Routes>) {
+) -> Result<(Settings, Option<Routes>)> {
     let beside = match database.path() {
         Some(path) => path,
         // The spool is in the folder of the process, because no folder is next to the database.
         None if database.is_on_server() => Path::new("seconder.db"),
-        None => return (settings, None),
+        None => return Ok((settings, None)),
     };
     let spool = LoggedSpool { spool: Spool::beside(beside), reports };
-    let routes = Routes::new(spool, Arc::new(log_trouble), public_url);
-    (settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes))
+    let routes = Routes::new(spool, Arc::new(log_trouble), public_url, settings.dialer()?);
+    Ok((settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes)))
 }
 
 /// A service for a call that may cause a message. If it is on a database, the message leaves by the routes of it; the
@@ -148,11 +148,11 @@ impl Drop for Calling {
 
 impl Database {
     /// Opens a database that must exist, for a call that may cause a message.
-    pub(crate) fn existing_to_call(&self) -> seconder::Result<Calling> {
+    pub(crate) fn existing_to_call(&self) -> Result<Calling> {
         if let Some(service) = self.operated(self.app)? {
             return Ok(service.into());
         }
-        let (settings, routes) = delivered_by(self.existing_settings()?, self, None, true);
+        let (settings, routes) = delivered_by(self.existing_settings()?, self, None, true)?;
         let service = settings.open()?;
         let attached = match &routes {
             Some(routes) => {
@@ -170,12 +170,12 @@ impl Database {
     pub(crate) fn existing_to_send(
         &self,
         public_url: Option<PublicUrl>,
-    ) -> seconder::Result<(Service, Option<Attached>)> {
+    ) -> Result<(Service, Option<Attached>)> {
         if let Some(service) = self.operated(self.app)? {
             // It sends its messages itself.
             return Ok((service, None));
         }
-        let (settings, routes) = delivered(self.existing_settings()?, self, public_url);
+        let (settings, routes) = delivered(self.existing_settings()?, self, public_url)?;
         let service = settings.open()?;
         let Some(routes) = routes else { return Ok((service, None)) };
         let engine = service.require_engine()?;

@@ -30,7 +30,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let (_, at_start) = config::serve_again()?;
     let listeners = listeners(&options)?;
     let (settings, routes) =
-        delivered(options.database.settings()?, &options.database, options.public_url.clone());
+        delivered(options.database.settings()?, &options.database, options.public_url.clone())?;
     let settings = configured(settings, &options)?;
     let settings = settings.push_hosts(options.push_hosts.join(" "));
     let other = forwarding::client(&options)?;
@@ -103,7 +103,8 @@ fn start_workers(engine: &Engine, routes: Routes, metrics: Metrics) -> Result<Wo
 #[cfg(feature = "otlp")]
 fn traces(options: &Serve) -> Result<Option<seconder_server::Traces>> {
     let Some(url) = &options.traces.otlp else { return Ok(None) };
-    let traces = seconder_server::Traces::new(url, options.traces.otlp_ratio, log_trouble);
+    let dialer = options.database.dialer()?;
+    let traces = seconder_server::Traces::new(url, options.traces.otlp_ratio, &dialer, log_trouble);
     traces.map(Some).map_err(|reason| invalid("otlp", reason))
 }
 

@@ -26,6 +26,7 @@ use receipts::Receipts;
 use response::Rules;
 use seconder::engine::Outcome;
 use seconder::model::{ApiKey, Secret};
+use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use std::fmt;
 use template::{Place, Template};
@@ -78,20 +79,24 @@ pub(super) struct Constants {
 }
 
 impl Http {
-    /// Opens a gateway with these settings.
+    /// Opens a gateway with these settings. The dialer makes its connections.
     ///
     /// # Errors
     /// All errors in them.
-    pub fn from_settings(settings: &Map<String, Value>) -> Result<Http, Vec<Problem>> {
-        Http::with_constants(settings, Constants::default())
+    pub fn from_settings(
+        settings: &Map<String, Value>,
+        dialer: &Dialer,
+    ) -> Result<Http, Vec<Problem>> {
+        Http::with_constants(settings, Constants::default(), dialer)
     }
 
     /// Opens a gateway like [`Http::from_settings`], with further placeholders.
     pub(super) fn with_constants(
         settings: &Map<String, Value>,
         constants: Constants,
+        dialer: &Dialer,
     ) -> Result<Http, Vec<Problem>> {
-        settings::read(settings, constants)
+        settings::read(settings, constants, dialer)
     }
 
     /// Returns the request for a message.

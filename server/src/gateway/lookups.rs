@@ -3,6 +3,7 @@
 use super::http::{Facts, HttpLookup, lookup_fields, timed};
 use super::presets::{Preset, base};
 use super::{Field, Fields, Problem, fields};
+use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 
 /// The settings for one interface.
@@ -79,16 +80,19 @@ pub fn lookup_settings(gateway: &str) -> Option<Vec<Field>> {
     }
 }
 
-/// Makes the provider of look-ups that the setting `gateway` names.
+/// Makes the provider of look-ups that the setting `gateway` names. The dialer makes its connections.
 ///
 /// # Errors
 /// All errors in the settings.
-pub fn open_lookup(settings: &Map<String, Value>) -> Result<HttpLookup, Vec<Problem>> {
+pub fn open_lookup(
+    settings: &Map<String, Value>,
+    dialer: &Dialer,
+) -> Result<HttpLookup, Vec<Problem>> {
     let name = settings.get("gateway").and_then(Value::as_str);
     let preset = PRESETS.iter().find(|preset| Some(preset.request.name) == name);
     match (name, preset) {
-        (Some("http"), _) => HttpLookup::from_settings(settings),
-        (_, Some(preset)) => preset.open(settings),
+        (Some("http"), _) => HttpLookup::from_settings(settings, dialer),
+        (_, Some(preset)) => preset.open(settings, dialer),
         (name, None) => Err(vec![Problem {
             field: "gateway".to_owned(),
             wrong: match name {
@@ -108,9 +112,13 @@ impl LookupPreset {
         self.request.fields().into_iter().map(own).collect()
     }
 
-    fn open(&self, settings: &Map<String, Value>) -> Result<HttpLookup, Vec<Problem>> {
+    fn open(
+        &self,
+        settings: &Map<String, Value>,
+        dialer: &Dialer,
+    ) -> Result<HttpLookup, Vec<Problem>> {
         let mut problems = Vec::new();
-        let http = self.request.open(&timed(settings, &mut problems));
+        let http = self.request.open(&timed(settings, &mut problems), dialer);
         let answer: Map<String, Value> = serde_json::from_str(self.answer).unwrap_or_default();
         let known = lookup_fields();
         let answer = Facts::read(&mut Fields::new(&answer, &known));
@@ -130,7 +138,9 @@ mod tests {
     use serde_json::json;
 
     fn problems(settings: &Value) -> Vec<String> {
-        let found = open_lookup(settings.as_object().unwrap()).err().unwrap_or_default();
+        let found = open_lookup(settings.as_object().unwrap(), &Dialer::default())
+            .err()
+            .unwrap_or_default();
         found.iter().map(Problem::to_string).collect()
     }
 

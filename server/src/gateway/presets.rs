@@ -3,6 +3,7 @@
 use super::http::{Constants, FIELDS, Http};
 use super::{Field, Fields, Problem};
 use seconder::model::Secret;
+use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 
 /// The default of a setting in whose place a value of the message stands.
@@ -213,8 +214,12 @@ impl Preset {
         self.own.iter().chain(common).copied().collect()
     }
 
-    /// Opens the gateway with these settings.
-    pub(super) fn open(&self, settings: &Map<String, Value>) -> Result<Http, Vec<Problem>> {
+    /// Opens the gateway with these settings. The dialer makes its connections.
+    pub(super) fn open(
+        &self,
+        settings: &Map<String, Value>,
+        dialer: &Dialer,
+    ) -> Result<Http, Vec<Problem>> {
         let known = self.fields();
         let mut fields = Fields::new(settings, &known);
         let values: Vec<(&'static str, String)> =
@@ -234,7 +239,8 @@ impl Preset {
             name => (!is_inserted(name)).then_some((name, value)),
         });
         let (names, values) = constants.map(|(name, value)| (name, Secret::new(value))).unzip();
-        match (fields.finish(), Http::with_constants(&expanded, Constants { names, values })) {
+        let http = Http::with_constants(&expanded, Constants { names, values }, dialer);
+        match (fields.finish(), http) {
             (Ok(()), Ok(http)) => Ok(http),
             (own, http) => {
                 let mut problems = own.err().unwrap_or_default();

@@ -16,6 +16,7 @@ use super::receipt::{Receipt, TakeReceipt};
 use super::{Field, Gateway, Outgoing, Problem};
 use link::{Link, Reply};
 use seconder::engine::Outcome;
+use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use settings::Config;
 use status::Meaning;
@@ -41,13 +42,16 @@ impl Smpp {
     /// The settings that it has.
     pub const FIELDS: &'static [Field] = settings::FIELDS;
 
-    /// Opens a gateway with these settings. It connects when it is started, or with the first
-    /// message.
+    /// Opens a gateway with these settings. The dialer connects when it is started, or with the
+    /// first message.
     ///
     /// # Errors
     /// All errors in the settings.
-    pub fn from_settings(settings: &Map<String, Value>) -> Result<Smpp, Vec<Problem>> {
-        let config = Arc::new(Config::read(settings)?);
+    pub fn from_settings(
+        settings: &Map<String, Value>,
+        dialer: &Dialer,
+    ) -> Result<Smpp, Vec<Problem>> {
+        let config = Arc::new(Config::read(settings, dialer)?);
         Ok(Smpp { config, receiver: OnceLock::new(), link: Mutex::default() })
     }
 

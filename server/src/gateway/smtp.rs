@@ -9,6 +9,7 @@ use super::{Field, Gateway, Outgoing, Problem};
 use connection::{Connection, Fault};
 use email::Email;
 use seconder::engine::Outcome;
+use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use settings::Config;
 use std::fmt;
@@ -40,12 +41,15 @@ impl Smtp {
     /// The settings that it has.
     pub const FIELDS: &'static [Field] = settings::FIELDS;
 
-    /// Opens a gateway with these settings. It connects with the first message.
+    /// Opens a gateway with these settings. The dialer connects with the first message.
     ///
     /// # Errors
     /// All errors in the settings.
-    pub fn from_settings(settings: &Map<String, Value>) -> Result<Smtp, Vec<Problem>> {
-        let config = Config::read(settings)?;
+    pub fn from_settings(
+        settings: &Map<String, Value>,
+        dialer: &Dialer,
+    ) -> Result<Smtp, Vec<Problem>> {
+        let config = Config::read(settings, dialer)?;
         Ok(Smtp { config, pool: Mutex::default(), changed: Condvar::new() })
     }
 

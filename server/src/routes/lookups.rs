@@ -6,6 +6,7 @@ use crate::gateway::{self, HttpLookup, LookupError, Problem};
 use seconder::Result;
 use seconder::engine::{Engine, NumberLookup, PhoneLine, Reserved};
 use seconder::model::Secret;
+use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -20,6 +21,8 @@ pub(super) struct Lookups {
     provider: RwLock<Option<Arc<Provider>>>,
     /// The number of look-ups at the moment.
     waiting: Arc<AtomicUsize>,
+    /// Makes the connections to it.
+    dialer: Dialer,
 }
 
 struct Provider {
@@ -43,31 +46,36 @@ impl Drop for Provider {
 /// # Errors
 /// All errors in them.
 pub fn check_lookup(settings: &str) -> std::result::Result<(), Vec<Problem>> {
-    open(settings).map(drop)
+    open(settings, &Dialer::default()).map(drop)
 }
 
-/// Looks up a number once, with these settings.
+/// Looks up a number once, with these settings and this dialer.
 ///
 /// # Errors
 /// [`seconder::Error::InvalidArgument`] with all errors in the settings; the text of the other result gives the reason
 /// why the look-up failed.
 pub fn try_lookup(
     settings: &Secret,
+    dialer: &Dialer,
     number: &str,
 ) -> Result<std::result::Result<PhoneLine, String>> {
-    let open = open(settings.expose()).map_err(|problems| {
+    let open = open(settings.expose(), dialer).map_err(|problems| {
         let list: Vec<_> = problems.iter().map(ToString::to_string).collect();
         crate::invalid("lookup", format!("cannot be used:\n  {}", list.join("\n  ")))
     })?;
     Ok(open.look_up(number).map_err(|wrong| wrong.to_string()))
 }
 
-fn open(settings: &str) -> std::result::Result<HttpLookup, Vec<Problem>> {
+fn open(settings: &str, dialer: &Dialer) -> std::result::Result<HttpLookup, Vec<Problem>> {
     let settings: Map<String, Value> = super::opening::object(settings)?;
-    gateway::open_lookup(&settings)
+    gateway::open_lookup(&settings, dialer)
 }
 
 impl Lookups {
+    pub(super) fn new(dialer: Dialer) -> Lookups {
+        Lookups { dialer, ..Lookups::default() }
+    }
+
     /// Reads the settings. Returns whether they were changed.
     pub(super) fn read(&self, engine: &Engine) -> Result<bool> {
         let stored = engine.lookup_settings()?;
@@ -81,7 +89,7 @@ impl Lookups {
             return Ok(false);
         }
         let provider = stored.map(|stored| {
-            let open = open(stored.expose());
+            let open = open(stored.expose(), &self.dialer);
             let open = open.map_err(|wrong| wrong.iter().map(Problem::to_string).collect());
             Arc::new(Provider { stored, open, breaker: Mutex::default() })
         });
@@ -229,7 +237,7 @@ mod tests {
     fn lookups() -> (Lookups, Arc<Provider>) {
         let settings =
             r#"{"gateway": "http", "url": "http://127.0.0.1:1", "carrier_pointer": "/a"}"#;
-        let open = open(settings).map_err(|wrong| panic!("{wrong:?}"));
+        let open = open(settings, &Dialer::default()).map_err(|wrong| panic!("{wrong:?}"));
         let stored = Secret::new(settings);
         let provider = Arc::new(Provider { stored, open, breaker: Mutex::default() });
         let lookups = Lookups::default();

@@ -4,6 +4,7 @@ use super::OpenRoute;
 use super::rate::Rate;
 use super::settings::RouteSettings;
 use crate::gateway::{self, Problem};
+use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use std::sync::Mutex;
 
@@ -12,12 +13,12 @@ use std::sync::Mutex;
 /// # Errors
 /// All errors in the settings, so that nothing half-configured is stored or started.
 pub fn check(settings: &str) -> std::result::Result<(), Vec<Problem>> {
-    open(settings).map(drop)
+    open(settings, &Dialer::default()).map(drop)
 }
 
 /// Returns whether the provider of a route with these settings reports the outcomes of messages over HTTP.
 pub fn takes_receipts(settings: &str) -> bool {
-    open(settings).is_ok_and(|open| open.gateway.takes_receipts())
+    open(settings, &Dialer::default()).is_ok_and(|open| open.gateway.takes_receipts())
 }
 
 /// Parses the settings of a gateway.
@@ -32,11 +33,14 @@ pub(super) fn object(settings: &str) -> std::result::Result<Map<String, Value>, 
     })
 }
 
-pub(super) fn open(settings: &str) -> std::result::Result<OpenRoute, Vec<Problem>> {
+pub(super) fn open(
+    settings: &str,
+    dialer: &Dialer,
+) -> std::result::Result<OpenRoute, Vec<Problem>> {
     let settings = object(settings)?;
     let mut problems = Vec::new();
     let (settings, of_gateway) = RouteSettings::read(&settings, &mut problems);
-    let gateway = match gateway::open(&of_gateway) {
+    let gateway = match gateway::open(&of_gateway, dialer) {
         Ok(gateway) => Some(gateway),
         Err(more) => {
             problems.extend(more);

@@ -44,7 +44,7 @@ fn later(routes: &Routes) {
 
 #[test]
 fn a_panic_during_the_trial_of_a_breaker_leaves_the_route_usable() {
-    let routes = Routes::new(|_: &Message| Ok(()), Arc::new(|_: &str| ()), None);
+    let routes = Routes::new(|_: &Message| Ok(()), Arc::new(|_: &str| ()), None, Dialer::default());
     let (settings, _) = RouteSettings::read(&Map::new(), &mut Vec::new());
     let panics = Arc::new(Mutex::new(true));
     let open = OpenRoute {

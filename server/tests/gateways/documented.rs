@@ -1,5 +1,6 @@
 //! docs/gateways.md says of the gateways what the program does.
 
+use seconder::remote::Dialer;
 use seconder_server::gateway::{self, Field};
 use serde_json::Value;
 use std::fs;
@@ -61,7 +62,7 @@ fn every_example_is_accepted() {
         if !over_http().any(|known| known == name) {
             continue;
         }
-        let opened = gateway::open(settings.as_object().unwrap());
+        let opened = gateway::open(settings.as_object().unwrap(), &Dialer::default());
         assert!(opened.is_ok(), "{example}: {:?}", opened.err());
         named.push(name.to_owned());
     }
@@ -82,7 +83,7 @@ fn the_placeholders_are_those_of_the_table() {
         if name == "document_url" {
             settings["document"] = "<a/>".into();
         }
-        assert!(gateway::open(settings.as_object().unwrap()).is_ok(), "{name}");
+        assert!(gateway::open(settings.as_object().unwrap(), &Dialer::default()).is_ok(), "{name}");
     }
     for name in [
         "to",

@@ -156,7 +156,7 @@ fn a_provider_is_authenticated_by_its_certificate() {
 fn a_certificate_with_the_defaults_of_openssl_is_explained() {
     let folder = tempfile::tempdir().unwrap();
     let is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let (provider, pem) = Provider::with_certificate(is_ca, |_, _| Reply::Nothing);
+    let (provider, pem) = Provider::with_certificate("localhost", is_ca, |_, _| Reply::Nothing);
     let file = folder.path().join("own.pem");
     std::fs::write(&file, pem).unwrap();
     let gateway = provider.gateway(json!({"ca_file": file.to_str().unwrap()}));

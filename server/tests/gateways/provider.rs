@@ -2,6 +2,7 @@
 
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
+use seconder::remote::Dialer;
 use seconder_server::gateway::{self, Gateway, Outgoing, Urls};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -42,15 +43,16 @@ impl Provider {
     pub(crate) fn with_tls(
         reply: impl Fn(usize, &str) -> Reply + Send + Sync + 'static,
     ) -> (Provider, String) {
-        Provider::with_certificate(rcgen::IsCa::NoCa, reply)
+        Provider::with_certificate("localhost", rcgen::IsCa::NoCa, reply)
     }
 
-    /// The same with a certificate that may be one of an authority.
+    /// The same for another name, with a certificate that may be one of an authority.
     pub(crate) fn with_certificate(
+        name: &str,
         is_ca: rcgen::IsCa,
         reply: impl Fn(usize, &str) -> Reply + Send + Sync + 'static,
     ) -> (Provider, String) {
-        let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+        let mut params = rcgen::CertificateParams::new([name.to_owned()]).unwrap();
         params.is_ca = is_ca;
         let key = rcgen::KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap();
@@ -68,7 +70,7 @@ impl Provider {
             connection.complete_io(&mut stream).ok()?;
             Some(rustls::StreamOwned::new(connection, stream))
         });
-        let origin = provider.origin.replace("127.0.0.1", "localhost");
+        let origin = provider.origin.replace("127.0.0.1", name);
         (Provider { origin, ..provider }, certificate.pem())
     }
 
@@ -128,7 +130,13 @@ impl Provider {
 }
 
 pub(crate) fn open(settings: Value) -> Box<dyn Gateway> {
-    gateway::open(settings.as_object().unwrap()).unwrap_or_else(|problems| panic!("{problems:?}"))
+    dialed_by(&Dialer::default(), &settings)
+}
+
+/// A gateway with these settings, whose connections this dialer makes.
+pub(crate) fn dialed_by(dialer: &Dialer, settings: &Value) -> Box<dyn Gateway> {
+    let opened = gateway::open(settings.as_object().unwrap(), dialer);
+    opened.unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 
 /// A response with this status, headers (each with CRLF) and body.

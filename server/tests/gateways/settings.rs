@@ -1,11 +1,14 @@
 //! What is accepted as a setting, and how an operator learns what is not.
 
 use crate::http_provider::*;
+use seconder::Settings;
+use seconder::remote::Dialer;
 use seconder_server::gateway::{self, Http, Problem};
 use serde_json::{Value, json};
 
 fn problems(settings: Value) -> Vec<String> {
-    let problems = gateway::open(settings.as_object().unwrap()).err().unwrap_or_default();
+    let problems =
+        gateway::open(settings.as_object().unwrap(), &Dialer::default()).err().unwrap_or_default();
     problems.iter().map(Problem::to_string).collect()
 }
 
@@ -138,10 +141,19 @@ fn a_file_of_authorities_has_certificates() {
     for (name, text) in [("empty", ""), ("key", "-----BEGIN"), ("broken", broken)] {
         let file = folder.path().join(name);
         std::fs::write(&file, text).unwrap();
-        let found =
-            problems(json!({"gateway": "http", "url": "https://api.example/", "ca_file": file}));
-        assert_eq!(found.len(), 1, "{name}");
-        assert!(found[0].starts_with("ca_file "), "{found:?}");
+        let client = Settings::new("https://api.example").api_key("key").ca_file(&file);
+        let wrong = format!("{}; accepted: ", client.open().unwrap_err());
+        assert!(wrong.starts_with("ca_file "), "{wrong}");
+        for settings in [
+            json!({"gateway": "http", "url": "https://api.example/"}),
+            json!({"gateway": "smpp", "host": "smsc.example", "tls": true, "system_id": "a"}),
+            json!({"gateway": "smtp", "host": "mail.example", "from": "login@app.example"}),
+        ] {
+            let mut settings = settings;
+            settings["ca_file"] = file.to_str().into();
+            let found = problems(settings);
+            assert!(found.len() == 1 && found[0].starts_with(&wrong), "{name}: {found:?}");
+        }
     }
 }
 
@@ -172,7 +184,7 @@ fn a_preset_reports_problems_under_its_own_names() {
 fn debug_output_has_no_secret() {
     let settings = json!({"gateway": "http", "url": "http://127.0.0.1/hunter2?key=hunter2",
         "headers": {"X-Key": "hunter2"}, "username": "hunter2", "password": "hunter2"});
-    let http = Http::from_settings(settings.as_object().unwrap()).unwrap();
+    let http = Http::from_settings(settings.as_object().unwrap(), &Dialer::default()).unwrap();
     let shown = format!("{http:?} {:?}", message());
     assert!(!shown.contains("hunter2"), "{shown}");
     assert!(!shown.contains(CODE) && !shown.contains("5550100123"), "{shown}");

@@ -1,18 +1,17 @@
 //! The connections to a provider.
 
 use super::response::Response;
-use crate::gateway::tls::{self, BUNDLES};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
+use crate::gateway::tls;
+use seconder::remote::{Dialer, Link, Tls};
 use std::cell::Cell;
-use std::fmt::Debug;
-use std::sync::Arc;
+use std::fmt;
+use std::io::{self, Read, Write};
 use std::time::Duration;
+use ureq::config::Config;
 use ureq::http::{HeaderMap, Request, Uri};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
-    Buffers, ConnectionDetails, Connector, NextTimeout, RustlsConnector, TcpConnector, Transport,
+    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
 };
 use ureq::{Agent, Error};
 
@@ -54,17 +53,12 @@ impl Failure {
 pub(crate) struct Client(Agent);
 
 impl Client {
-    /// Returns a client that trusts these authorities, and makes requests without TLS if `roots` is `None`.
-    pub(crate) fn new(timeout: Duration, roots: Option<&[Certificate<'static>]>) -> Client {
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::new_with_certs(roots.unwrap_or_default()))
-            // Passed explicitly, so that the process needs no default provider.
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build();
+    /// Returns a client that connects by this dialer, with this TLS, or without any if it is `None`.
+    pub(crate) fn new(timeout: Duration, tls: Option<Tls>, dialer: &Dialer) -> Client {
         let config = Agent::config_builder()
-            // Otherwise the environment would decide.
+            // The dialer has the proxy. Otherwise the environment would decide.
             .proxy(None)
-            .https_only(roots.is_some())
+            .https_only(tls.is_some())
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -74,11 +68,9 @@ impl Client {
             .max_idle_connections(IDLE)
             .max_idle_connections_per_host(IDLE)
             .max_idle_age(IDLE_AGE)
-            .tls_config(tls)
             .build();
-        let connector =
-            ().chain(TcpConnector::default()).chain(RustlsConnector::default()).chain(NotingWrites);
-        Client(Agent::with_parts(config, connector, DefaultResolver::default()))
+        let connector = Dialing { dialer: dialer.clone(), tls };
+        Client(Agent::with_parts(config, connector, Unresolved))
     }
 
     /// Makes one request, and never repeats it.
@@ -116,90 +108,93 @@ impl Client {
     }
 }
 
-/// Returns the authorities of a file, or the authorities of the system.
-///
-/// # Errors
-/// The error in the file.
-pub(crate) fn roots(file: Option<&str>) -> Result<Vec<Certificate<'static>>, String> {
-    let Some(file) = file else { return system() };
-    let pem = std::fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
-    let found = usable(&pem).ok_or("cannot be parsed as PEM")?;
-    match found.is_empty() {
-        true => Err("has no certificate that can be used".to_owned()),
-        false => Ok(found),
-    }
-}
-
-/// Returns the system's bundle of certificates. The usual libraries let the environment replace it.
-fn system() -> Result<Vec<Certificate<'static>>, String> {
-    let read = |file: &&str| usable(&std::fs::read(file).ok()?);
-    let found = BUNDLES.iter().filter_map(read).find(|found| !found.is_empty());
-    found.ok_or_else(|| "is required: this system has no bundle of certificates".to_owned())
-}
-
-/// Returns the certificates in PEM that can belong to authorities. A system's bundle may have others.
-fn usable(pem: &[u8]) -> Option<Vec<Certificate<'static>>> {
-    let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().ok()?;
-    let is_usable = |der: &CertificateDer<'_>| {
-        rustls::RootCertStore::empty().add(der.clone().into_owned()).is_ok()
-    };
-    let found = found.into_iter().filter(is_usable);
-    Some(found.map(|der| Certificate::from_der(&der).to_owned()).collect())
-}
-
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_owned)
 }
 
 fn failure(error: Error) -> Failure {
-    let wrong = match &error {
-        Error::Timeout(_) => "no response within the timeout".to_owned(),
-        Error::HostNotFound => "the host was not found".to_owned(),
-        Error::Io(error) if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
-            tls::failed(error)
+    let (wrong, is_network) = match error {
+        Error::Timeout(_) => ("no response within the timeout".to_owned(), true),
+        Error::Io(error) => (format!("the connection failed: {error}"), true),
+        Error::Other(error) => match error.downcast::<seconder::Error>() {
+            Ok(error) => (tls::reason(*error), true),
+            Err(error) => (format!("the connection failed: {error}"), true),
+        },
+        Error::LargeResponseHeader(..) => {
+            ("the headers of the response are too large".to_owned(), false)
         }
-        Error::Io(error) => format!("the connection failed: {error}"),
-        Error::Rustls(error) => format!("TLS failed: {error}"),
-        Error::Tls(error) => format!("TLS failed: {error}"),
-        Error::ConnectionFailed => "the connection failed".to_owned(),
-        Error::LargeResponseHeader(..) => "the headers of the response are too large".to_owned(),
-        _ if WRITTEN.get() => "the response is not HTTP".to_owned(),
-        _ => "the request cannot be sent".to_owned(),
+        _ if WRITTEN.get() => ("the response is not HTTP".to_owned(), false),
+        _ => ("the request cannot be sent".to_owned(), false),
     };
-    match error {
+    match is_network {
         _ if WRITTEN.get() => Failure::Lost(wrong),
-        Error::Timeout(_)
-        | Error::HostNotFound
-        | Error::Io(_)
-        | Error::Rustls(_)
-        | Error::Tls(_)
-        | Error::ConnectionFailed => Failure::NotSent(wrong),
-        _ => Failure::Unsendable(wrong),
+        true => Failure::NotSent(wrong),
+        false => Failure::Unsendable(wrong),
     }
 }
 
-/// The last connector: notes when a request begins to be written. TLS is established by then.
+/// Leaves names to the connector, because a proxy resolves the host itself.
 #[derive(Debug)]
-struct NotingWrites;
+struct Unresolved;
 
-#[derive(Debug)]
-struct Noting<T>(T);
+impl Resolver for Unresolved {
+    fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        Ok(self.empty())
+    }
+}
 
-impl<T: Transport> Connector<T> for NotingWrites {
-    type Out = Noting<T>;
+/// Connects as the program does everywhere: with its name servers, its proxy and its TLS.
+struct Dialing {
+    dialer: Dialer,
+    tls: Option<Tls>,
+}
+
+impl fmt::Debug for Dialing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Dialing")
+    }
+}
+
+impl Connector for Dialing {
+    type Out = Connection;
 
     fn connect(
         &self,
-        _: &ConnectionDetails<'_>,
-        chained: Option<T>,
-    ) -> Result<Option<Noting<T>>, Error> {
-        Ok(chained.map(Noting))
+        details: &ConnectionDetails<'_>,
+        _: Option<()>,
+    ) -> Result<Option<Connection>, Error> {
+        let host = details.uri.host().ok_or(Error::HostNotFound)?;
+        let default_port = if self.tls.is_some() { 443 } else { 80 };
+        let port = details.uri.port_u16().unwrap_or(default_port);
+        let failed = |error: seconder::Error| Error::Other(Box::new(error));
+        let within = left(details.timeout);
+        let link = self.dialer.connect(host, port, self.tls.is_some(), within).map_err(failed)?;
+        let link = match &self.tls {
+            Some(tls) => link.encrypt(tls, host).map_err(failed)?,
+            None => link,
+        };
+        let config = details.config;
+        let buffers = LazyBuffers::new(config.input_buffer_size(), config.output_buffer_size());
+        Ok(Some(Connection { link, is_tls: self.tls.is_some(), buffers }))
     }
 }
 
-impl<T: Transport> Transport for Noting<T> {
+/// A connection, which notes when a request begins to be written. TLS is established by then.
+struct Connection {
+    link: Link,
+    is_tls: bool,
+    buffers: LazyBuffers,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connection")
+    }
+}
+
+impl Transport for Connection {
     fn buffers(&mut self) -> &mut dyn Buffers {
-        self.0.buffers()
+        &mut self.buffers
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
@@ -207,18 +202,37 @@ impl<T: Transport> Transport for Noting<T> {
         if amount > 0 {
             WRITTEN.set(true);
         }
-        self.0.transmit_output(amount, timeout)
+        self.link.set_time_limit(left(timeout));
+        let output = self.buffers.output().get(..amount).unwrap_or_default();
+        let written = self.link.write_all(output).and_then(|()| self.link.flush());
+        written.map_err(|error| ended(error, timeout))
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
-        self.0.await_input(timeout)
+        self.link.set_time_limit(left(timeout));
+        let read = self.link.read(self.buffers.input_append_buf());
+        let amount = read.map_err(|error| ended(error, timeout))?;
+        self.buffers.input_appended(amount);
+        Ok(amount > 0)
     }
 
     fn is_open(&mut self) -> bool {
-        self.0.is_open()
+        self.link.is_idle()
     }
 
     fn is_tls(&self) -> bool {
-        self.0.is_tls()
+        self.is_tls
+    }
+}
+
+/// Returns the time that is left. There is a timeout for each whole request.
+fn left(timeout: NextTimeout) -> Duration {
+    timeout.not_zero().map_or(Duration::ZERO, |left| *left)
+}
+
+fn ended(error: io::Error, timeout: NextTimeout) -> Error {
+    match error.kind() {
+        io::ErrorKind::TimedOut => Error::Timeout(timeout.reason),
+        _ => Error::Io(error),
     }
 }

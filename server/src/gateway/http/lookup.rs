@@ -8,6 +8,7 @@ use crate::gateway::{Field, Fields, Outgoing, Problem, fields::shown, reason};
 use seconder::calls::Channel;
 use seconder::engine::{LineType, PhoneLine};
 use seconder::model::Secret;
+use seconder::remote::Dialer;
 use seconder::wire::json;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -154,6 +155,7 @@ impl HttpLookup {
     /// All errors in the settings.
     pub(in crate::gateway) fn from_settings(
         settings: &Map<String, Value>,
+        dialer: &Dialer,
     ) -> Result<HttpLookup, Vec<Problem>> {
         let mut problems = Vec::new();
         let settings = timed(settings, &mut problems);
@@ -175,7 +177,7 @@ impl HttpLookup {
         let of_request = of_request.map(|(name, value)| (name.clone(), value.clone()));
         let mut request: Map<String, Value> = of_request.collect();
         request.entry("method").or_insert_with(|| "GET".into());
-        let http = Http::from_settings(&request);
+        let http = Http::from_settings(&request, dialer);
         match (http, answer) {
             (Ok(http), Some(answer)) if problems.is_empty() => Ok(HttpLookup { http, answer }),
             (http, _) => {

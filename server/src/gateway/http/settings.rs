@@ -1,14 +1,15 @@
 //! The settings of the gateway.
 
 use super::auth::{self, Credentials};
-use super::client::{self, Client};
+use super::client::Client;
 use super::pointer::{Pointer, text};
 use super::receipts::{Receipts, has, without_url};
 use super::response::Rules;
 use super::statuses::Statuses;
 use super::template::{Place, Template};
 use super::{Body, Constants, Http, Unreported, placement, url};
-use crate::gateway::{Field, Fields, Problem};
+use crate::gateway::{Field, Fields, Problem, tls};
+use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use std::time::Duration;
 use ureq::http::{HeaderName, Method};
@@ -71,6 +72,7 @@ const RESERVED: [&str; 12] = [
 pub(super) fn read(
     settings: &Map<String, Value>,
     mut constants: Constants,
+    dialer: &Dialer,
 ) -> Result<Http, Vec<Problem>> {
     let mut fields = Fields::new(settings, FIELDS);
     let credentials = Credentials::read(&mut fields);
@@ -83,7 +85,8 @@ pub(super) fn read(
     let authorization = credentials.authorization(&mut fields, &headers);
     let signing_key = auth::signing_key(&mut fields, method, body.as_ref());
     let timeout = Duration::from_secs(fields.number("timeout", 1..=60, 10));
-    let client = client(&mut fields, timeout, url.as_ref().is_some_and(|url| url.is_plain));
+    let is_plain = url.as_ref().is_some_and(|url| url.is_plain);
+    let client = client(&mut fields, timeout, is_plain, dialer);
     let rules = rules(&mut fields);
     let receipts = Receipts::of(&mut fields);
     let document = document(&mut fields, &constants);
@@ -267,22 +270,20 @@ fn content_type(
     }
 }
 
-fn client(fields: &mut Fields<'_>, timeout: Duration, is_plain: bool) -> Option<Client> {
-    let file = fields.text("ca_file");
-    match (is_plain, file) {
-        (true, None) => Some(Client::new(timeout, None)),
-        (true, Some(_)) => {
-            fields.problem("ca_file", "is given for http:, which has no certificates");
-            None
-        }
-        (false, file) => match client::roots(file) {
-            Ok(roots) => Some(Client::new(timeout, Some(&roots))),
-            Err(wrong) => {
-                fields.problem("ca_file", wrong);
-                None
-            }
-        },
+fn client(
+    fields: &mut Fields<'_>,
+    timeout: Duration,
+    is_plain: bool,
+    dialer: &Dialer,
+) -> Option<Client> {
+    if !is_plain {
+        return tls::trusted(fields).map(|tls| Client::new(timeout, Some(tls), dialer));
     }
+    if fields.text("ca_file").is_some() {
+        fields.problem("ca_file", "is given for http:, which has no certificates");
+        return None;
+    }
+    Some(Client::new(timeout, None, dialer))
 }
 
 fn rules(fields: &mut Fields<'_>) -> Option<Rules> {

@@ -220,7 +220,7 @@ impl Link {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let run = move || {
             runtime.block_on(run(context));
-            // The system's resolver may hang.
+            // A connection that is being made ends by its own time limit.
             runtime.shutdown_background();
         };
         let thread = Builder::new().name("seconder-smpp".to_owned()).spawn(run)?;

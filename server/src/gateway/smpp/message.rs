@@ -137,7 +137,7 @@ mod tests {
     fn config(settings: Value) -> Config {
         let mut all = json!({"host": "h", "system_id": "s"});
         all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
-        Config::read(all.as_object().unwrap()).unwrap()
+        Config::read(all.as_object().unwrap(), &Default::default()).unwrap()
     }
 
     fn message<'a>(from: &'a str, text: &'a str) -> Outgoing<'a> {

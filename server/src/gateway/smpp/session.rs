@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::mpsc::TrySendError;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
@@ -318,28 +318,20 @@ fn reply(pdu: &Pdu, config: &Config) -> Reply {
 }
 
 async fn connect(config: &Config) -> Result<Box<dyn Stream>, String> {
-    let failed = |error: std::io::Error| format!("the SMSC cannot be reached: {error}");
-    let addresses = lookup_host((config.host.as_str(), config.port)).await.map_err(failed)?;
-    let mut wrong = "the SMSC cannot be reached: its name has no address".to_owned();
-    for address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(stream) => {
-                // Otherwise each message would wait for the acknowledgement of the one before.
-                stream.set_nodelay(true).map_err(failed)?;
-                return match &config.tls {
-                    None => Ok(Box::new(stream)),
-                    Some((tls, name)) => {
-                        let connector = TlsConnector::from(std::sync::Arc::clone(tls));
-                        let secured = connector.connect(name.clone(), stream).await;
-                        let secured = secured.map_err(|error| tls::failed(&error))?;
-                        Ok(Box::new(secured))
-                    }
-                };
-            }
-            Err(error) => wrong = failed(error),
-        }
-    }
-    Err(wrong)
+    let failed = |reason: String| format!("the SMSC cannot be reached: {reason}");
+    let (dialer, host, port) = (config.dialer.clone(), config.host.clone(), config.port);
+    let (is_encrypted, within) = (config.tls.is_some(), config.timeout);
+    let dial = move || dialer.connect(&host, port, is_encrypted, within);
+    // The dialer blocks until it has a connection.
+    let link =
+        tokio::task::spawn_blocking(dial).await.map_err(|error| failed(error.to_string()))?;
+    let link = link.map_err(|error| failed(tls::reason(error)))?;
+    let stream = link.into_tcp().and_then(TcpStream::from_std);
+    let stream = stream.map_err(|error| failed(error.to_string()))?;
+    let Some((tls, name)) = &config.tls else { return Ok(Box::new(stream)) };
+    let connector = TlsConnector::from(std::sync::Arc::clone(tls));
+    let secured = connector.connect(name.clone(), stream).await;
+    Ok(Box::new(secured.map_err(|error| tls::failed(&error))?))
 }
 
 async fn read(

@@ -4,13 +4,11 @@ use super::alphabet::Encoding;
 use super::receipts::Ids;
 use crate::gateway::tls;
 use crate::gateway::{Field, Fields, Problem};
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use seconder::model::Secret;
+use seconder::remote::{Dialer, Tls};
 use serde_json::{Map, Value};
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The settings, as the table of `docs/gateways.md` has them.
@@ -56,7 +54,8 @@ pub(super) enum Multipart {
 pub(super) struct Config {
     pub(super) host: String,
     pub(super) port: u16,
-    pub(super) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    pub(super) dialer: Dialer,
+    pub(super) tls: Option<(Tls, ServerName<'static>)>,
     pub(super) system_id: String,
     pub(super) password: Option<Secret>,
     pub(super) system_type: String,
@@ -78,7 +77,10 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub(super) fn read(settings: &Map<String, Value>) -> Result<Config, Vec<Problem>> {
+    pub(super) fn read(
+        settings: &Map<String, Value>,
+        dialer: &Dialer,
+    ) -> Result<Config, Vec<Problem>> {
         let mut fields = Fields::new(settings, FIELDS);
         let host = host(&mut fields);
         let tls = fields.flag("tls", false);
@@ -97,6 +99,7 @@ impl Config {
         }
         let config = Config {
             port: small(fields.number("port", 1..=65535, default_port)),
+            dialer: dialer.clone(),
             tls,
             system_id: ascii(&mut fields, "system_id", system_id, 15),
             password,
@@ -158,33 +161,20 @@ fn host(fields: &mut Fields<'_>) -> String {
     host.to_owned()
 }
 
-fn secure(
-    fields: &mut Fields<'_>,
-    wanted: bool,
-    host: &str,
-) -> Option<(Arc<ClientConfig>, ServerName<'static>)> {
-    let ca_file = fields.text("ca_file");
+fn secure(fields: &mut Fields<'_>, wanted: bool, host: &str) -> Option<(Tls, ServerName<'static>)> {
     if !wanted {
-        if ca_file.is_some() {
+        if fields.text("ca_file").is_some() {
             fields.problem("ca_file", "has no effect without tls");
         }
         return None;
     }
-    let config = tls::client_config(ca_file.map(Path::new));
+    let tls = tls::trusted(fields)?;
     let name = ServerName::try_from(host.to_owned());
-    match (config, name) {
-        (Ok(config), Ok(name)) => Some((config, name)),
-        (Err(wrong), _) => {
-            fields.problem("ca_file", wrong);
-            None
-        }
-        // Unless it is empty, which is a problem already.
-        (_, Err(_)) if !host.is_empty() => {
-            fields.problem("host", "cannot be the name in a certificate");
-            None
-        }
-        _ => None,
+    // Unless it is empty, which is a problem already.
+    if name.is_err() && !host.is_empty() {
+        fields.problem("host", "cannot be the name in a certificate");
     }
+    Some((tls, name.ok()?))
 }
 
 fn short(fields: &mut Fields<'_>, name: &str, most: usize) -> String {
@@ -244,7 +234,7 @@ mod tests {
     use serde_json::json;
 
     fn read(settings: Value) -> Result<Config, Vec<String>> {
-        Config::read(settings.as_object().unwrap())
+        Config::read(settings.as_object().unwrap(), &Dialer::default())
             .map_err(|problems| problems.iter().map(Problem::to_string).collect())
     }
 

@@ -9,13 +9,8 @@ use super::settings::{Config, Security};
 use crate::gateway::tls;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use seconder::remote::{Link, Tls};
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
-use std::sync::mpsc::channel;
-use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// The longest response, in bytes, so that a server cannot fill the memory.
@@ -36,74 +31,9 @@ struct Response {
     text: String,
 }
 
-/// A socket whose reads and writes all end by a deadline.
-struct Timed {
-    socket: TcpStream,
-    deadline: Instant,
-}
-
-impl Timed {
-    fn left(&self) -> io::Result<Option<Duration>> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
-    }
-}
-
-impl Read for Timed {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.socket.set_read_timeout(self.left()?)?;
-        self.socket.read(buffer)
-    }
-}
-
-impl Write for Timed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.set_write_timeout(self.left()?)?;
-        self.socket.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-enum Stream {
-    Plain(Timed),
-    Secured(Box<StreamOwned<ClientConnection, Timed>>),
-}
-
-impl Stream {
-    fn socket(&mut self) -> &mut Timed {
-        match self {
-            Stream::Plain(timed) => timed,
-            Stream::Secured(secured) => &mut secured.sock,
-        }
-    }
-
-    fn stream(&mut self) -> &mut dyn ReadWrite {
-        match self {
-            Stream::Plain(timed) => timed,
-            Stream::Secured(secured) => secured,
-        }
-    }
-
-    fn secured(self, config: &Arc<ClientConfig>, name: &ServerName<'static>) -> io::Result<Stream> {
-        let Stream::Plain(timed) = self else { return Ok(self) };
-        let client = ClientConnection::new(Arc::clone(config), name.clone());
-        let client = client.map_err(io::Error::other)?;
-        let mut stream = StreamOwned::new(client, timed);
-        // The handshake is completed here, so that a certificate that is not trusted is an error of this step.
-        stream.conn.complete_io(&mut stream.sock)?;
-        Ok(Stream::Secured(Box::new(stream)))
-    }
-}
-
-trait ReadWrite: Read + Write {}
-impl<T: Read + Write> ReadWrite for T {}
-
 /// A connection that e-mails are sent by.
 pub(super) struct Connection {
-    stream: Stream,
+    stream: Link,
     received: Vec<u8>,
     /// The extensions that the server offers, in upper case.
     extensions: Vec<String>,
@@ -113,18 +43,21 @@ pub(super) struct Connection {
 impl Connection {
     /// Connects, secures the connection, and logs in.
     pub(super) fn open(config: &Config, deadline: Instant) -> Result<Connection, Fault> {
-        let socket = connect(config, deadline).map_err(Fault::Broken)?;
-        let mut stream = Stream::Plain(Timed { socket, deadline });
-        if let Security::Wrapper(tls, name) = &config.security {
-            stream = stream.secured(tls, name).map_err(tls_failed)?;
+        let is_encrypted = !matches!(config.security, Security::None);
+        let stream = config.dialer.connect(&config.host, config.port, is_encrypted, left(deadline));
+        let mut stream = stream.map_err(|error| {
+            Fault::Broken(format!("the mail server cannot be reached: {}", tls::reason(error)))
+        })?;
+        if let Security::Wrapper(tls) = &config.security {
+            stream = secured(stream, tls, config)?;
         }
         let now = Instant::now();
         let mut connection =
             Connection { stream, received: Vec::new(), extensions: Vec::new(), used: now };
         connection.response()?.require(220)?;
         connection.hello(config)?;
-        if let Security::StartTls(tls, name) = &config.security {
-            connection = connection.start_tls(tls, name)?;
+        if let Security::StartTls(tls) = &config.security {
+            connection = connection.start_tls(tls, config)?;
             connection.hello(config)?;
         }
         if let Some((user, password)) = &config.login {
@@ -134,7 +67,7 @@ impl Connection {
     }
 
     pub(super) fn set_deadline(&mut self, deadline: Instant) {
-        self.stream.socket().deadline = deadline;
+        self.stream.set_time_limit(left(deadline));
     }
 
     /// Does all that comes before the content. Nothing is sent until then.
@@ -171,11 +104,7 @@ impl Connection {
         Ok(())
     }
 
-    fn start_tls(
-        mut self,
-        config: &Arc<ClientConfig>,
-        name: &ServerName<'static>,
-    ) -> Result<Connection, Fault> {
+    fn start_tls(mut self, tls: &Tls, config: &Config) -> Result<Connection, Fault> {
         if !self.extensions.iter().any(|extension| extension == "STARTTLS") {
             return Err(Fault::Broken("the mail server does not offer STARTTLS".to_owned()));
         }
@@ -184,7 +113,7 @@ impl Connection {
         if !self.received.is_empty() {
             return Err(Fault::Broken("something was received before STARTTLS".to_owned()));
         }
-        let stream = self.stream.secured(config, name).map_err(tls_failed)?;
+        let stream = secured(self.stream, tls, config)?;
         Ok(Connection { stream, ..self })
     }
 
@@ -212,8 +141,7 @@ impl Connection {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let stream = self.stream.stream();
-        stream.write_all(bytes).and_then(|()| stream.flush()).map_err(broken)
+        self.stream.write_all(bytes).and_then(|()| self.stream.flush()).map_err(broken)
     }
 
     /// Reads a response: the text of its lines, without the status.
@@ -243,7 +171,7 @@ impl Connection {
                 return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
             }
             let mut chunk = [0; 1024];
-            match self.stream.stream().read(&mut chunk) {
+            match self.stream.read(&mut chunk) {
                 Ok(0) => return Err(broken(io::ErrorKind::UnexpectedEof.into())),
                 Ok(read) => self.received.extend_from_slice(&chunk[..read]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -277,45 +205,11 @@ fn broken(error: io::Error) -> Fault {
     })
 }
 
-fn tls_failed(error: io::Error) -> Fault {
-    Fault::Broken(tls::failed(&error))
+/// Sets up TLS. A certificate that is not trusted is an error of this step.
+fn secured(stream: Link, tls: &Tls, config: &Config) -> Result<Link, Fault> {
+    stream.encrypt(tls, &config.host).map_err(|error| Fault::Broken(tls::reason(error)))
 }
 
-fn connect(config: &Config, deadline: Instant) -> Result<TcpStream, String> {
-    let mut wrong = "its name has no address".to_owned();
-    let local_only = matches!(config.security, Security::None);
-    for address in resolve(&config.host, config.port, deadline)? {
-        // Without TLS, nothing leaves this machine, even if the name has other addresses.
-        if local_only && !address.ip().is_loopback() {
-            continue;
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err("the mail server cannot be reached in time".to_owned());
-        }
-        let connected = TcpStream::connect_timeout(&address, left);
-        match connected.and_then(|socket| socket.set_nodelay(true).map(|()| socket)) {
-            Ok(socket) => return Ok(socket),
-            Err(error) => wrong = error.to_string(),
-        }
-    }
-    Err(format!("the mail server cannot be reached: {wrong}"))
-}
-
-/// Returns the addresses of a name. The system's resolver has no deadline, so it has a thread.
-fn resolve(host: &str, port: u16, deadline: Instant) -> Result<Vec<SocketAddr>, String> {
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(address, port)]);
-    }
-    let failed = |error: io::Error| format!("the mail server's name has no address: {error}");
-    let (found, addresses) = channel();
-    let name = (host.to_owned(), port);
-    let look_up = move || {
-        // The caller may have stopped waiting for it.
-        let _ = found.send(name.to_socket_addrs().map(Iterator::collect));
-    };
-    Builder::new().name("seconder-resolver".to_owned()).spawn(look_up).map_err(failed)?;
-    let left = deadline.saturating_duration_since(Instant::now());
-    let addresses = addresses.recv_timeout(left);
-    addresses.map_err(|_| "the mail server's name was not found in time")?.map_err(failed)
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
 }

@@ -4,14 +4,12 @@ use super::email::{self, is_address};
 use crate::gateway::tls;
 use crate::gateway::{Field, Fields, Problem};
 use lettre::message::Mailbox;
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use seconder::model::Secret;
+use seconder::remote::{Dialer, Tls};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::net::IpAddr;
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The settings, as the table of `docs/gateways.md` has them.
@@ -34,9 +32,9 @@ pub(super) const FIELDS: &[Field] = &[
 #[derive(Clone)]
 pub(super) enum Security {
     /// TLS by `STARTTLS`, without which nothing is sent.
-    StartTls(Arc<ClientConfig>, ServerName<'static>),
+    StartTls(Tls),
     /// TLS from the beginning.
-    Wrapper(Arc<ClientConfig>, ServerName<'static>),
+    Wrapper(Tls),
     /// No TLS, because the connection does not leave this machine.
     None,
 }
@@ -45,6 +43,7 @@ pub(super) enum Security {
 pub(super) struct Config {
     pub(super) host: String,
     pub(super) port: u16,
+    pub(super) dialer: Dialer,
     pub(super) security: Security,
     pub(super) login: Option<(String, Secret)>,
     pub(super) from: Mailbox,
@@ -56,7 +55,10 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub(super) fn read(settings: &Map<String, Value>) -> Result<Config, Vec<Problem>> {
+    pub(super) fn read(
+        settings: &Map<String, Value>,
+        dialer: &Dialer,
+    ) -> Result<Config, Vec<Problem>> {
         let mut fields = Fields::new(settings, FIELDS);
         let host = fields.required_text("host").unwrap_or_default().to_owned();
         let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
@@ -65,8 +67,8 @@ impl Config {
         }
         let security = security(&mut fields, &host);
         let default_port = match security {
-            Security::StartTls(..) => 587,
-            Security::Wrapper(..) => 465,
+            Security::StartTls(_) => 587,
+            Security::Wrapper(_) => 465,
             Security::None => 25,
         };
         let port = fields.number("port", 1..=65535, default_port);
@@ -96,7 +98,19 @@ impl Config {
         let connections = usize::try_from(connections).unwrap_or(1);
         // The sender is set, because there was no problem.
         let from = from.ok_or_else(Vec::new)?;
-        Ok(Config { host, port, security, login, from, to, subject, hello, connections, timeout })
+        Ok(Config {
+            host,
+            port,
+            dialer: dialer.clone(),
+            security,
+            login,
+            from,
+            to,
+            subject,
+            hello,
+            connections,
+            timeout,
+        })
     }
 }
 
@@ -112,9 +126,8 @@ impl fmt::Debug for Config {
 
 fn security(fields: &mut Fields<'_>, host: &str) -> Security {
     let kind = fields.one_of("tls", &["starttls", "wrapper", "none"]).unwrap_or("starttls");
-    let ca_file = fields.text("ca_file");
     if kind == "none" {
-        if ca_file.is_some() {
+        if fields.text("ca_file").is_some() {
             fields.problem("ca_file", "has no effect without tls");
         }
         let address: Option<IpAddr> = host.parse().ok();
@@ -123,18 +136,16 @@ fn security(fields: &mut Fields<'_>, host: &str) -> Security {
         }
         return Security::None;
     }
-    let name = ServerName::try_from(host.to_owned());
-    match (tls::client_config(ca_file.map(Path::new)), name) {
-        (Ok(config), Ok(name)) if kind == "wrapper" => return Security::Wrapper(config, name),
-        (Ok(config), Ok(name)) => return Security::StartTls(config, name),
-        (Err(wrong), _) => fields.problem("ca_file", wrong),
-        // A missing host is a problem already.
-        (_, Err(_)) if !host.is_empty() => {
-            fields.problem("host", "cannot be the name in a certificate");
-        }
-        _ => {}
+    let trusted = tls::trusted(fields);
+    // A missing host is a problem already.
+    if !host.is_empty() && ServerName::try_from(host).is_err() {
+        fields.problem("host", "cannot be the name in a certificate");
     }
-    Security::None
+    match trusted {
+        Some(tls) if kind == "wrapper" => Security::Wrapper(tls),
+        Some(tls) => Security::StartTls(tls),
+        None => Security::None,
+    }
 }
 
 fn login(fields: &mut Fields<'_>) -> Option<(String, Secret)> {
@@ -172,7 +183,7 @@ mod tests {
     use serde_json::json;
 
     fn read(settings: Value) -> Result<Config, Vec<String>> {
-        Config::read(settings.as_object().unwrap())
+        Config::read(settings.as_object().unwrap(), &Dialer::default())
             .map_err(|problems| problems.iter().map(Problem::to_string).collect())
     }
 
@@ -200,7 +211,7 @@ mod tests {
         for name in [
             "host is missing",
             "tls is `ssl`",
-            "ca_file cannot be read",
+            "ca_file /nowhere cannot be read",
             "user is missing",
             "from is not an address",
             "to is not the template",
