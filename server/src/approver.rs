@@ -108,6 +108,9 @@ impl Approver {
             return response;
         }
         let (head, body) = request.into_parts();
+        if asked.lacks_signature(&head.headers) {
+            return self.refused(Refused::Unauthorized);
+        }
         let body = match read_body(body, asked.longest_body(), self.0.bodies.body(client)).await {
             Ok(body) => body,
             Err(Unread::Full) => return overloaded(),
@@ -154,7 +157,9 @@ impl Approver {
                 }
                 overloaded()
             }
-            Err(Unhandled::Panicked) => failed(&Error::Internal { message: PANICKED.to_owned() }),
+            Err(Unhandled::Panicked) => {
+                wait_for(failed(&Error::Internal { message: PANICKED.to_owned() }), RETRY_AFTER)
+            }
         }
     }
 

@@ -13,7 +13,7 @@ pub(crate) use problems::Problem;
 
 use crate::Program;
 use crate::arguments::{Database, Serve};
-use crate::commands::print;
+use crate::commands::{check_private, print};
 use clap::parser::ValueSource;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand,
@@ -79,7 +79,7 @@ pub(crate) fn run(config: Config) -> seconder::Result<()> {
 /// # Errors
 /// All errors in the file.
 pub(crate) fn of(file: &Path) -> seconder::Result<Serve> {
-    of_text(&text(file).map_err(|wrong| invalid(file, vec![wrong]))?, file)
+    of_text(&text(file)?, file)
 }
 
 /// Returns the options like [`of`], for the text that a file is to have.
@@ -96,8 +96,7 @@ pub(crate) fn of_text(text: &str, file: &Path) -> seconder::Result<Serve> {
 /// # Errors
 /// All errors.
 fn check(file: &Path) -> seconder::Result<Vec<&'static str>> {
-    own::check(file)?;
-    let text = text(file).map_err(|wrong| invalid(file, vec![wrong]))?;
+    let text = text(file)?;
     let (settings, mut wrong) = read(&text);
     wrong.extend(files::problems(&settings));
     if own::is_remote(&settings) && wrong.is_empty() {
@@ -189,7 +188,7 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
         _ => None,
     };
     let Some(file) = named.or(own.as_ref()) else { return Ok(given) };
-    let text = text(file).map_err(|wrong| invalid(file, vec![wrong]))?;
+    let text = text(file)?;
     let (mut settings, mut wrong, is_whole) = settings::read(&text, &serve());
     if own.is_some() {
         wrong.extend(misfits(&settings, is_whole, true));
@@ -286,12 +285,19 @@ pub(crate) fn key(arg: &Arg) -> String {
     arg.get_long().unwrap_or_default().replace('-', "_")
 }
 
-fn text(file: &Path) -> Result<String, Problem> {
-    checked_text(file).map_err(Problem::of_file)
+fn text(file: &Path) -> seconder::Result<String> {
+    own::check(file)?;
+    let of_file = |wrong| invalid(file, vec![Problem::of_file(wrong)]);
+    let unread = |error| of_file(format!("cannot be read: {error}"));
+    let opened = std::fs::File::open(file).map_err(unread)?;
+    if own::is(file) {
+        // It may be another file than a moment ago.
+        check_private(OPTION, file, &opened.metadata().map_err(unread)?)?;
+    }
+    checked_text(opened).map_err(of_file)
 }
 
-fn checked_text(file: &Path) -> Result<String, String> {
-    let opened = std::fs::File::open(file).map_err(|error| format!("cannot be read: {error}"))?;
+fn checked_text(opened: std::fs::File) -> Result<String, String> {
     #[cfg(unix)]
     refuse_what_others_can_write(&opened)?;
     let mut bytes = Vec::new();

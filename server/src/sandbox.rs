@@ -12,7 +12,7 @@ use seconder::http::{
 };
 use seconder::model::{ApiKey, Secret};
 use seconder::sandbox::{Fate, Sandbox, TestRequest};
-use seconder::{Error, Result};
+use seconder::{Error, Result, codes};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -76,13 +76,14 @@ pub(crate) fn refused(wait: Duration) -> Response {
 fn check_key(sandbox: &Sandbox, headers: &HeaderMap) -> Result<()> {
     let name = sandbox.names().api_key();
     let mut keys = headers.get_all(&name).iter();
-    let unauthorized = |message: String| Error::Unauthorized { message, code: None };
+    let unauthorized =
+        |message: String| Error::rejected(401, Some(codes::INVALID_API_KEY), message);
     let key = match (keys.next().map(|key| key.to_str()), keys.next()) {
         (Some(Ok(key)), None) => ApiKey::try_from(Secret::new(key)).ok(),
-        _ => return Err(unauthorized(format!("it must be in one header {name}"))),
+        _ => return Err(unauthorized(format!("The API key must be in one header {name}."))),
     };
     let known = key.and_then(|key| sandbox.engine().check_key(&key).ok());
-    known.ok_or_else(|| unauthorized("the sandbox has another one".to_owned()))
+    known.ok_or_else(|| unauthorized("The sandbox has another API key.".to_owned()))
 }
 
 fn find(path: &str, method: &str) -> Result<&'static SandboxOperation> {

@@ -20,7 +20,6 @@ use super::operations::approver as stored;
 use super::store::Approver;
 use super::{Engine, rejections};
 use crate::calls::ApprovalStatus;
-use crate::codes;
 use crate::model::Secret;
 use crate::webpush::VapidKey;
 use crate::{Error, Result};
@@ -66,10 +65,11 @@ pub enum Refused {
     Failed(Error),
 }
 
-impl Refused {
-    /// Returns the HTTP status, and the code in the protocol.
-    const fn status_and_code(&self) -> (u16, &'static str) {
-        match self {
+/// The error as the reply reports it.
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Error {
+        let (status, code) = match refused {
+            Refused::Failed(error) => return error,
             Refused::InvitationUnknown => (404, "invitation_unknown"),
             Refused::InvitationSpent => (409, "invitation_spent"),
             Refused::InvitationExpired => (410, "invitation_expired"),
@@ -83,19 +83,8 @@ impl Refused {
             Refused::Changed => (409, "changed"),
             Refused::WrongNumber => (422, "wrong_number"),
             Refused::WrongNumberDenied => (409, "wrong_number_denied"),
-            Refused::Failed(_) => (503, codes::UNSPECIFIC),
-        }
-    }
-}
-
-/// The error as the reply reports it.
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Error {
-        let (status, code) = refused.status_and_code();
-        match refused {
-            Refused::Failed(error) => error,
-            refused => Error::rejected(status, Some(code), refused.to_string()),
-        }
+        };
+        Error::rejected(status, Some(code), refused.to_string())
     }
 }
 

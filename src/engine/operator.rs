@@ -177,7 +177,8 @@ const ALL: &[Named] = &[
     of_service::<RemoveRoute>(Admin),
     of_app::<ListUsers>(Read),
     of_app::<ShowUser>(Read),
-    of_app::<ImportUsers>(Admin),
+    // The ids of imported users and devices decide those of all applications.
+    of_service::<ImportUsers>(Admin),
     of_app::<ListDevices>(Read),
     of_app::<ListActivities>(Read),
     of_app::<UnlockUser>(Support),

@@ -3,9 +3,9 @@
 use super::deadline::Deadline;
 use super::error_mapping::Fault;
 use super::lookup::{Failure, Lookup};
-use super::proxy::Proxy;
+use super::proxy::{Proxy, may_reach_another, rejection};
 use super::reach::Reach;
-use super::socket::Socket;
+use super::socket::{Socket, is_interrupted};
 use crate::model::Secret;
 use crate::{Error, Result, Stage};
 use std::net::SocketAddr;
@@ -81,12 +81,28 @@ impl Dialer {
         };
         let addresses = self.addresses(&peer, deadline)?;
         let mut failure = None;
-        for target in targets {
+        for (at, target) in targets.iter().enumerate() {
             let mut socket = connect(&addresses, &shown, deadline)?;
-            match proxy.tunnel(&mut socket, &target) {
-                Ok(()) => return Ok(socket),
-                Err(fault) => failure = Some(fault.at(Stage::Connect, &shown)),
+            if at + 1 < targets.len() {
+                // An address that does not respond leaves time for the next one.
+                socket.set_deadline(deadline.sooner(deadline.left() / 2));
             }
+            let (fault, may_go_on) = match proxy.tunnel(&mut socket, target) {
+                Ok(200..300) => {
+                    socket.set_deadline(deadline);
+                    return Ok(socket);
+                }
+                Ok(status) => (rejection(status), may_reach_another(status)),
+                Err(fault) => {
+                    let is_ended = matches!(&fault, Fault::Io(error) if is_interrupted(error));
+                    (fault, !is_ended)
+                }
+            };
+            let fault = fault.at(Stage::Connect, &shown);
+            if !may_go_on {
+                return Err(fault);
+            }
+            failure = Some(fault);
         }
         Err(failure.unwrap_or_else(|| unresolved(Failure::Unknown, to)))
     }

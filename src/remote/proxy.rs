@@ -7,7 +7,7 @@ use crate::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::uri::Authority;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
 /// The maximum size of a proxy's request and response.
@@ -45,17 +45,15 @@ impl Proxy {
         Ok(Proxy { address: parsed, port, credentials })
     }
 
-    /// Requests a connection to a `host:port` from the proxy, which `stream` is connected to.
+    /// Requests a connection to a `host:port` from the proxy, which `stream` is connected to, and returns the status of
+    /// its response.
     pub(super) fn tunnel<S: Read + Write>(
         &self,
         stream: &mut S,
         target: &str,
-    ) -> std::result::Result<(), Fault> {
+    ) -> std::result::Result<u16, Fault> {
         stream.write_all(self.request(target).as_bytes())?;
-        match answer(stream)? {
-            200..300 => Ok(()),
-            status => Err(Fault::Peer(rejection(status))),
-        }
+        answer(stream)
     }
 
     fn request(&self, target: &str) -> Zeroizing<String> {
@@ -85,40 +83,40 @@ fn credentials(user: &str) -> Option<Zeroizing<String>> {
     (!name.contains(':')).then(|| Zeroizing::new(STANDARD.encode(both.as_bytes())))
 }
 
-/// Returns the status of the proxy's response. Nothing may follow it: the service sends nothing
-/// before this client does.
+/// Returns the status of the proxy's response. It is read byte by byte, and no further than its end: a mail server
+/// speaks first, so what follows may be its greeting.
 fn answer(stream: &mut impl Read) -> std::result::Result<u16, Fault> {
-    let (mut head, mut part) = (Vec::new(), [0; 1024]);
-    let end = loop {
-        let read = stream.read(&mut part)?;
-        if read == 0 {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() > LONGEST {
+            return Err(no_proxy());
         }
-        head.extend_from_slice(part.get(..read).unwrap_or_default());
-        match head.windows(4).position(|end| end == b"\r\n\r\n") {
-            Some(at) => break at + 4,
-            None if head.len() > LONGEST => return Err(no_proxy()),
-            None => {}
-        }
-    };
+        stream.read_exact(&mut byte)?;
+        head.extend(byte);
+    }
     let status = head.strip_prefix(b"HTTP/1.").and_then(|rest| rest.get(2..5));
     let status = status.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-    // The response that rejects a connection may have a body.
-    status.filter(|status| end == head.len() || !(200..300).contains(status)).ok_or_else(no_proxy)
+    status.ok_or_else(no_proxy)
 }
 
 fn no_proxy() -> Fault {
     Fault::Peer("it does not respond as an HTTP proxy".into())
 }
 
-fn rejection(status: u16) -> String {
-    match status {
+/// Returns the fault of a proxy that did not connect.
+pub(super) fn rejection(status: u16) -> Fault {
+    Fault::Peer(match status {
         407 => "it requires a user name and a password, or others than those of the setting proxy"
             .into(),
         403 => "it does not allow connections to the service (status 403)".into(),
         502..=504 => format!("it cannot reach the service (status {status})"),
         _ => format!("it did not connect to the service (status {status})"),
-    }
+    })
+}
+
+/// Returns whether a proxy that has responded so may reach another address of the same host.
+pub(super) fn may_reach_another(status: u16) -> bool {
+    (502..=504).contains(&status)
 }
 
 #[cfg(test)]
@@ -131,6 +129,16 @@ mod tests {
         let credentials = request.split("Basic ").nth(1).and_then(|rest| rest.lines().next());
         let plain = credentials.map(|coded| STANDARD.decode(coded).unwrap());
         Ok((proxy.address.to_string(), plain.map(|bytes| String::from_utf8(bytes).unwrap())))
+    }
+
+    #[test]
+    fn what_follows_the_response_is_left_to_its_reader() {
+        let mut stream = &b"HTTP/1.1 200 Connected\r\nVia: x\r\n\r\n220 mail.example\r\n"[..];
+        assert!(matches!(answer(&mut stream), Ok(200)));
+        assert_eq!(stream, b"220 mail.example\r\n");
+        for wrong in [&b"HTTP/1.1 200"[..], b"220 mail.example\r\n\r\n", &[b'x'; 20_000]] {
+            assert!(answer(&mut &*wrong).is_err());
+        }
     }
 
     #[test]

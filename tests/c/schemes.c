@@ -4,7 +4,7 @@
 static const char *const urls[] = {"sandbox:", "sqlite:/no/such/folder/a.db", "https://2fa.example",
                                    "unix:/no/such.sock"};
 /* Which of them an option is for. */
-enum { DATABASE = 2, ENGINE = 3, NETWORK = 4, SOCKET = 8, CLIENT = NETWORK | SOCKET };
+enum { DATABASE = 2, ENGINE = 3, NETWORK = 4, SOCKET = 8, CLIENT = NETWORK | SOCKET, OUTGOING = ENGINE | NETWORK };
 
 static int32_t deliver(const seconder_message *message, void *userdata)
 {
@@ -65,7 +65,7 @@ static void of_the_client(void)
     BELONGS(CLIENT, "format", format, SECONDER_FORMAT_JSON);
     BELONGS(CLIENT, "generation", generation, SECONDER_GENERATION_CURRENT);
     BELONGS(NETWORK, "ca_file", ca_file, "/no/such/file");
-    BELONGS(NETWORK, "proxy", proxy, "http://127.0.0.1:1");
+    BELONGS(OUTGOING, "proxy", proxy, "http://127.0.0.1:1");
     BELONGS(NETWORK, "allow_loopback_http", allow_loopback_http, true);
     BELONGS(CLIENT, "nested_as_json", nested_as_json, true);
     BELONGS(SOCKET, "service_uid", service_uid, 1000);
@@ -75,7 +75,7 @@ static void of_the_client(void)
     memset(&options, 0, sizeof options);
     options.name_servers = servers;
     options.name_servers_count = 1;
-    belongs("name_servers", NETWORK, &options);
+    belongs("name_servers", OUTGOING, &options);
     memset(&options, 0, sizeof options);
     options.client_certificate = options.client_key = "/no/such/file";
     belongs("client_certificate", NETWORK, &options);

@@ -10,13 +10,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, TextIO
 
 import seconder
 
 BATCH = 500
 """The number of users that share a transaction: a login waits for no longer than one of them takes."""
+NAME = re.compile(r"[a-z][a-z_]{0,31}")
+"""A name of a field. Without a header, the first row of a file has the secret and the number of a user instead."""
 SHOWN = 20
 """The number of problems that are shown."""
 LONGEST = 1024 * 1024
@@ -40,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--app", metavar="ID", type=int, help="application of the users; by default the first one")
     parser.add_argument("--format", choices=["jsonl", "csv"], help="by default what the name of the file ends in")
     parser.add_argument("--ignore", metavar="FIELD", action="append", default=[], help="field to leave out")
-    parser.add_argument("--dry-run", action="store_true", help="check every line, and change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="check every line, and change nothing; a user whom another line has too is found by the import")
     parser.add_argument("--on-conflict", choices=["error", "skip"], default="error", help="what a conflict means")
     return parser
 
@@ -75,9 +76,10 @@ def main(arguments: list[str]) -> int:
 
 
 def opened(name: str) -> TextIO:
+    # A line that is not UTF-8 is reported as such, and the next ones are read.
     if name == "-":
-        return open(sys.stdin.fileno(), encoding="utf-8-sig", newline="", closefd=False)
-    return open(name, encoding="utf-8-sig", newline="")
+        return open(sys.stdin.fileno(), encoding="utf-8-sig", errors="surrogateescape", newline="", closefd=False)
+    return open(name, encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def import_users(
@@ -86,16 +88,18 @@ def import_users(
     """Imports users batch by batch, and counts the outcomes. Those before an error of the file stay."""
     with_ids: bool | None = None
     shown = 0
-    while batch := list(islice(lines, BATCH)):
+    for batch in batches(lines):
         users = [fields for _, fields in batch if isinstance(fields, dict)]
-        if with_ids is None and users:
-            with_ids = users[0].get("id") not in (None, "")
         reply = service.admin.operate("user.import", users=users, with_ids=with_ids, dry_run=dry_run, app_id=app)
         outcomes = iter(reply["outcomes"])
+        if len(reply["outcomes"]) != len(users):
+            raise ValueError("there is not one outcome for each user")
         for line, fields in batch:
             outcome: dict[str, Any] = {"outcome": "bad", "problems": [{"field": "", "problem": fields}]}
             if isinstance(fields, dict):
                 outcome = next(outcomes)
+                if with_ids is None and outcome["outcome"] != "bad":
+                    with_ids = fields.get("id") not in (None, "")
             counts[outcome["outcome"]] += 1
             for problem in outcome["problems"]:
                 shown += 1
@@ -109,6 +113,22 @@ def import_users(
         print(f"and {shown - SHOWN} more", file=sys.stderr)
 
 
+def batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """The lines in batches, also those before an error."""
+    batch: list[Line] = []
+    try:
+        for line in lines:
+            batch.append(line)
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+    except (ValueError, csv.Error):
+        yield batch
+        raise
+    if batch:
+        yield batch
+
+
 def objects(file: TextIO, ignored: list[str]) -> Iterator[Line]:
     """The objects of a file of JSON lines. A problem does not repeat what is in the line, which may be a secret."""
     for number, text in enumerate(iter(lambda: file.readline(LONGEST), ""), 1):
@@ -119,12 +139,11 @@ def objects(file: TextIO, ignored: list[str]) -> Iterator[Line]:
         try:
             fields = json.loads(text, object_pairs_hook=once)
         except (ValueError, RecursionError):
+            fields = None
+        if isinstance(fields, dict) and is_sound(fields):
+            yield number, {name: value for name, value in fields.items() if name not in ignored}
+        else:
             yield number, "is not a JSON object in UTF-8 with each field once"
-            continue
-        if not isinstance(fields, dict):
-            yield number, "is not a JSON object in UTF-8 with each field once"
-            continue
-        yield number, {name: value for name, value in fields.items() if name not in ignored}
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -135,6 +154,15 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
+def is_sound(fields: dict[str, Any]) -> bool:
+    """Whether all texts are UTF-8 and all numbers are finite. One other value would have a whole batch rejected."""
+    try:
+        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def rows(file: TextIO, ignored: list[str]) -> Iterator[Line]:
     """The rows of a file of CSV, by the names in its first row."""
     csv.field_size_limit(LONGEST)
@@ -142,6 +170,9 @@ def rows(file: TextIO, ignored: list[str]) -> Iterator[Line]:
     names = [name.strip() for name in next(reader, [])]
     if len(set(names)) < len(names):
         raise ValueError("the first row of the file has a name twice")
+    for number, name in enumerate(names, 1):
+        if name not in ignored and not NAME.fullmatch(name):
+            raise ValueError(f"column {number} of the first row is no name of a field; --ignore leaves a column out")
     for values in reader:
         if not any(value.strip() for value in values):
             continue
@@ -149,4 +180,7 @@ def rows(file: TextIO, ignored: list[str]) -> Iterator[Line]:
             yield reader.line_num, f"has {len(values)} columns, and the first row {len(names)}"
             continue
         fields = {name: APOSTROPHE.sub(r"\1", value.strip()) for name, value in zip(names, values)}
-        yield reader.line_num, {name: value for name, value in fields.items() if name not in ignored}
+        if is_sound(fields):
+            yield reader.line_num, {name: value for name, value in fields.items() if name not in ignored}
+        else:
+            yield reader.line_num, "is not UTF-8"

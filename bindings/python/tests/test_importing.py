@@ -29,6 +29,9 @@ LINES: list[str | dict[str, object]] = [
     '{"id": 11, "login": "fay"',
     "[1]",
     "[" * 100_000,
+    '{"id": 11, "login": "fay", "created": NaN}',
+    '{"id": 11, "login": "\\ud800"}',
+    b'{"id": 11, "login": "\xff"}'.decode(errors="surrogateescape"),
     {"id": 13, "login": "gil", "secret": "1"},
 ]
 ROWS = """id,email,login,label,secret,note
@@ -63,11 +66,11 @@ def both(tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def test_a_file_of_json_lines_is_imported_as_by_the_program(tmp_path: Path) -> None:
     file = tmp_path / "users.jsonl"
     lines = [line if isinstance(line, str) else json.dumps(line) for line in LINES]
-    file.write_text("\n".join(lines[1:]) + "\n", encoding="utf-8-sig")
+    file.write_text("\n".join(lines[1:]) + "\n", encoding="utf-8-sig", errors="surrogateescape")
     dry = both(tmp_path, "--dry-run", str(file))
-    assert dry.stdout == "created=1 unchanged=1 conflicting=1 bad=8 dry_run=yes\n", dry
+    assert dry.stdout == "created=1 unchanged=1 conflicting=1 bad=11 dry_run=yes\n", dry
     done = both(tmp_path, str(file))
-    assert done.stdout == "created=1 unchanged=1 conflicting=1 bad=8\n" and done.returncode == 1
+    assert done.stdout == "created=1 unchanged=1 conflicting=1 bad=11\n" and done.returncode == 1
     assert APP["secret"] not in done.stderr and "ada@" not in done.stderr
     assert both(tmp_path, str(file)).stdout.startswith("created=0 unchanged=2 ")
     with seconder.open(f"sqlite:{tmp_path / 'module' / 'users.db'}") as service:
@@ -97,6 +100,26 @@ def test_apostrophes_are_those_of_an_export(text: str, tmp_path: Path) -> None:
             assert factors
             labels.append(factors.authenticators[0].label)
     assert labels[0] == labels[1], text
+
+
+def test_lines_before_an_error_are_imported(tmp_path: Path) -> None:
+    rows = "".join(f"{number},u{number}@example.com\n" for number in range(1, 300))
+    (tmp_path / "users.csv").write_text(f'id,email\n{rows}300,"x"y\n301,eve@example.com\n')
+    done = run(MODULE, tmp_path, str(tmp_path / "users.csv"))
+    assert done.returncode == 1 and done.stdout == "created=299 unchanged=0 conflicting=0 bad=0\n", done
+
+
+def test_the_first_good_user_decides_whether_all_have_ids(tmp_path: Path) -> None:
+    rows = "".join(f"{number},u{number}@example.com\n" for number in range(1, 1000))
+    (tmp_path / "users.csv").write_text(f"id,email\n,bad\n{rows}")
+    assert "created=999 unchanged=0 conflicting=0 bad=1" in both(tmp_path, str(tmp_path / "users.csv")).stdout
+
+
+def test_a_file_without_a_header_shows_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "users.csv").write_text(f"ada,+15550100123,{APP['secret']}\neve,+15550100124,\n")
+    done = run(MODULE, tmp_path, str(tmp_path / "users.csv"))
+    assert done.returncode == 1 and "column 2 of the first row" in done.stderr
+    assert "555" not in done.stderr and APP["secret"] not in done.stderr
 
 
 def test_what_cannot_be_read_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,6 +95,13 @@ impl Resource {
         }
     }
 
+    /// Returns whether a request lacks the header with the device's signature, without which its body is not read.
+    pub(super) fn lacks_signature(&self, headers: &HeaderMap) -> bool {
+        let is_signed =
+            !matches!(self, Resource::Devices | Resource::Respond(_) | Resource::Nothing);
+        is_signed && authorization(headers).is_none()
+    }
+
     pub(super) fn waits_for_others(&self) -> bool {
         matches!(self, Resource::Logo(_))
     }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf, absolute};
 
 /// The setting that names the service.
 pub(super) const SERVICE: &str = "service";
-/// The commands that do not read it: those that need the machine of the service, and `enrol`, which a user runs for the
-/// account on this machine.
+/// The commands that do not read it: those that need the machine of the service, which a test compares with these, and
+/// `enrol`, which a user runs for the account on this machine.
 const HERE: [&str; 13] = [
     "serve",
     "backup",
@@ -59,10 +59,14 @@ pub(super) fn file() -> Result<Option<PathBuf>> {
     Ok(Some(file))
 }
 
+/// Returns whether this is the file of the user who runs this.
+pub(super) fn is(given: &Path) -> bool {
+    path().is_some_and(|own| absolute(given).is_ok_and(|given| given == own))
+}
+
 /// Checks who can read a file, if it is the own file of the user who runs this.
 pub(super) fn check(given: &Path) -> Result<()> {
-    let is_own = path().is_some_and(|own| absolute(given).is_ok_and(|given| given == own));
-    if is_own { file().map(drop) } else { Ok(()) }
+    if is(given) { file().map(drop) } else { Ok(()) }
 }
 
 /// Returns where the file would be. A process without a home, such as one of a service, has none.

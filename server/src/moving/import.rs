@@ -24,6 +24,8 @@ use std::thread;
 const BATCH: usize = 500;
 /// The bytes of a secret that RFC 4226, section 4, requires. Apps of other services have shorter ones.
 const REQUIRED_SECRET: usize = 16;
+/// The bytes of lines after which a batch ends: a service takes requests of 1 MiB.
+const BATCH_BYTES: u64 = 512 * 1024;
 /// The number of batches that are read ahead.
 const AHEAD: usize = 4;
 
@@ -162,30 +164,29 @@ fn read(mut lines: Lines<Input>, to: To<'_>, sender: &SyncSender<Result<Batch>>)
     let mut with_ids = None;
     loop {
         let (batch, end) = batch(&mut lines, to, &mut with_ids);
-        let is_last = batch.items.len() < BATCH;
-        if sender.send(Ok(batch)).is_err() || is_last {
+        if sender.send(Ok(batch)).is_err() {
+            return;
+        }
+        if let Some(end) = end {
             // The lines before an error are imported.
-            drop(end.map(|error| sender.send(Err(error))));
+            drop(end.map_err(|error| sender.send(Err(error))));
             return;
         }
     }
 }
 
-/// Returns the next lines, and the error that ended them, if one did.
+/// Returns the next lines, and whether they end with the file or by an error.
 fn batch(
     lines: &mut Lines<Input>,
     to: To<'_>,
     with_ids: &mut Option<bool>,
-) -> (Batch, Option<Error>) {
-    let (mut items, mut end) = (Vec::with_capacity(BATCH), None);
-    while items.len() < BATCH {
+) -> (Batch, Option<Result<()>>) {
+    let (mut items, mut end, begin) = (Vec::with_capacity(BATCH), None, lines.bytes());
+    while items.len() < BATCH && lines.bytes() - begin < BATCH_BYTES && end.is_none() {
         match lines.next() {
             Ok(Some((line, fields))) => items.push((line, to.read(fields, with_ids))),
-            Ok(None) => break,
-            Err(error) => {
-                end = Some(error);
-                break;
-            }
+            Ok(None) => end = Some(Ok(())),
+            Err(error) => end = Some(Err(error)),
         }
     }
     (Batch { items, bytes: lines.bytes() }, end)
@@ -222,8 +223,13 @@ impl To<'_> {
             To::Service(service, _) => {
                 let users = users.into_iter().map(|user| user.fields.clone()).collect();
                 let with_ids = None;
-                let reply = service.operate(&ImportUsers { users, with_ids, dry_run })?;
-                Ok(reply.outcomes.into_iter().map(imported).collect())
+                let import = ImportUsers { users, with_ids, dry_run };
+                let outcomes = service.operate(&import)?.outcomes;
+                if outcomes.len() != import.users.len() {
+                    let message = "there is not one outcome for each user".to_owned();
+                    return Err(Error::InvalidResponse { message });
+                }
+                Ok(outcomes.into_iter().map(imported).collect())
             }
         }
     }

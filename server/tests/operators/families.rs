@@ -79,6 +79,12 @@ fn no_credential_opens_another_family() {
     for (method, path) in [DEVICE, SANDBOX] {
         assert_eq!(ask((method, path)), ask((method, UNKNOWN)), "{path}");
     }
+    // Imported ids decide those of every application, so a token for some does not permit it.
+    let limited = world.token("sam", Role::Admin, Some(vec![1]));
+    let limited = format!("Authorization: Bearer {}\r\n", limited.expose());
+    let import = ("POST", "/-/operator/user.import");
+    let (status, body) = world.ask(operators, import, &limited);
+    assert!(status == 403 && body.contains("whole service"), "{body}");
     // Two tokens, and another key beside a token.
     assert_eq!(world.ask(operators, OPERATOR, &format!("{bearer}{bearer}")).0, 401);
     assert_eq!(world.ask(operators, APPLICATION, &(bearer.clone() + &key(KEY))).0, 400);

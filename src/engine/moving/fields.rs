@@ -39,9 +39,7 @@ impl UserRecord {
         "last_step",
         "label",
     ];
-}
 
-impl UserRecord {
     /// Reads a user from the fields of `seconder import`. Devices may have the types that `names` gives them. The first
     /// user decides for `with_ids` whether all have ids: otherwise a user without one could get the id that a later one
     /// has.
@@ -120,7 +118,7 @@ fn read(fields: &mut Fields<'_>, names: &Names) -> Option<UserRecord> {
             Some(user)
         }
         Err(error) => {
-            fields.problems.push(Problem::of(&error, "phone"));
+            fields.add(Problem::of(&error, "phone"));
             None
         }
     }
@@ -153,7 +151,7 @@ fn phone(fields: &mut Fields<'_>) -> Option<Option<(Option<CountryCode>, PhoneNu
     match number.parse() {
         Ok(number) => Some(Some((country, number))),
         Err(error) => {
-            fields.problems.push(Problem::of(&error, "phone"));
+            fields.add(Problem::of(&error, "phone"));
             None
         }
     }
@@ -273,7 +271,7 @@ fn device_type(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceType> {
         Ok(kind) => Some(kind),
         Err(error) => {
             let field = format!("{}type", fields.place);
-            fields.problems.push(Problem::of(&error, &field));
+            fields.add(Problem::of(&error, &field));
             None
         }
     }

@@ -1,12 +1,18 @@
 //! The fields of an object that people wrote, of which each is read once and in the forms that tables have.
 
 use super::LockedFactors;
+use crate::wire::wipe;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::str::FromStr;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+
+/// The most problems of a user that are reported.
+const MOST: usize = 20;
+/// The most characters of the name of a field that are repeated.
+const LONGEST: usize = 100;
 
 /// An error in a field of a user to import.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +47,13 @@ pub(super) struct Fields<'a> {
     pub(super) problems: &'a mut Vec<Problem>,
 }
 
+/// What nobody has read may be a secret.
+impl Drop for Fields<'_> {
+    fn drop(&mut self) {
+        self.left.values_mut().for_each(wipe);
+    }
+}
+
 impl<'a> Fields<'a> {
     pub(super) fn new(
         left: Map<String, Value>,
@@ -51,7 +64,17 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn problem(&mut self, name: &str, reason: &str) {
-        self.problems.push(Problem::new(format!("{}{name}", self.place), reason));
+        self.add(Problem::new(format!("{}{name}", self.place), reason));
+    }
+
+    /// Adds a problem, unless there are many: a line can have hundreds of thousands, and each is longer than what
+    /// causes it.
+    pub(super) fn add(&mut self, mut problem: Problem) {
+        if self.problems.len() < MOST {
+            let end = problem.field.char_indices().nth(LONGEST).map(|(end, _)| end);
+            problem.field.truncate(end.unwrap_or(problem.field.len()));
+            self.problems.push(problem);
+        }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -99,7 +122,7 @@ impl<'a> Fields<'a> {
             Ok(value) => Some(value),
             Err(error) => {
                 let field = format!("{}{name}", self.place);
-                self.problems.push(Problem::of(&error, &field));
+                self.add(Problem::of(&error, &field));
                 None
             }
         }
@@ -179,8 +202,8 @@ impl<'a> Fields<'a> {
             let field = format!("{}{name}[{place}]", self.place);
             match value.as_str().map(&read) {
                 Some(Ok(value)) => all.push(value),
-                Some(Err(error)) => self.problems.push(Problem::of(&error, &field)),
-                None => self.problems.push(Problem::new(field, "must be text")),
+                Some(Err(error)) => self.add(Problem::of(&error, &field)),
+                None => self.add(Problem::new(field, "must be text")),
             }
         }
         all
@@ -214,7 +237,7 @@ impl<'a> Fields<'a> {
                 Value::Object(fields) => {
                     all.extend(read(&mut Fields::new(fields, format!("{place}."), self.problems)));
                 }
-                _ => self.problems.push(Problem::new(place, "must be an object")),
+                _ => self.add(Problem::new(place, "must be an object")),
             }
         }
         all

@@ -2,6 +2,7 @@
 
 use super::operation;
 use crate::engine::{Engine, Imported, Problem};
+use crate::wire::wipe;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -27,6 +28,12 @@ operation! {
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UserFields(pub Map<String, Value>);
+
+impl Drop for UserFields {
+    fn drop(&mut self) {
+        self.0.values_mut().for_each(wipe);
+    }
+}
 
 impl fmt::Debug for UserFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,12 +85,12 @@ impl ImportUsers {
         let read: Vec<_> = read.collect();
         let users = read.iter().filter_map(|user| user.as_ref().ok().cloned()).collect();
         let mut imported = engine.import_users(users, self.dry_run)?.into_iter();
+        let lacks = || Error::Internal { message: "the import of a user has no outcome".into() };
         let outcomes = read.into_iter().map(|user| match user {
-            // There is one for each user that could be read.
-            Ok(_) => imported.next().map_or(ImportedUser::bad(Vec::new()), ImportedUser::of),
-            Err(problems) => ImportedUser::bad(problems),
+            Ok(_) => imported.next().map(ImportedUser::of).ok_or_else(lacks),
+            Err(problems) => Ok(ImportedUser::bad(problems)),
         });
-        Ok(ImportedUsers { outcomes: outcomes.collect() })
+        Ok(ImportedUsers { outcomes: outcomes.collect::<Result<_>>()? })
     }
 }
 
