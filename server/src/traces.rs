@@ -49,8 +49,8 @@ pub(crate) struct Ended<'a> {
 
 impl Traces {
     /// Sends spans to this URL, such as `http://localhost:4318/v1/traces`: of so many of the requests whose
-    /// client has not decided it, from 0 to 1. The dialer connects to the collector. `log` receives a line when the collector begins to fail, and when
-    /// it works again.
+    /// client has not decided it, from 0 to 1. The dialer connects to the collector. `log` receives a line when the
+    /// collector begins to fail, and when it works again.
     ///
     /// # Errors
     /// The reason why this cannot be done.
