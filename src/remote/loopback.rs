@@ -19,17 +19,22 @@ pub(super) struct Loopback {
 }
 
 impl Loopback {
-    pub(super) fn start(answer: impl Fn(&str) -> Canned + Send + 'static) -> Loopback {
+    pub(super) fn start(answer: impl Fn(&str) -> Canned + Send + Sync + 'static) -> Loopback {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let (sender, requests) = channel();
         let (closed, closes) = channel();
         #[allow(clippy::disallowed_methods, reason = "a test needs a server")]
         std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                serve(stream.unwrap(), &sender, &answer);
-                let _ = closed.send(());
-            }
+            std::thread::scope(|scope| {
+                for stream in listener.incoming() {
+                    let (sender, closed, answer) = (sender.clone(), closed.clone(), &answer);
+                    scope.spawn(move || {
+                        serve(stream.unwrap(), &sender, answer);
+                        let _ = closed.send(());
+                    });
+                }
+            });
         });
         Loopback { origin, requests, closes }
     }

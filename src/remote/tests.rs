@@ -28,7 +28,7 @@ fn verify(service: &Service) -> crate::Result<Verdict> {
 }
 
 /// Returns the error of a verification, after checking that it shows neither the key nor the token.
-fn error(canned: impl Fn() -> Canned + Send + 'static) -> Error {
+fn error(canned: impl Fn() -> Canned + Send + Sync + 'static) -> Error {
     let server = Loopback::start(move |_| canned());
     let error = verify(&open(&server)).unwrap_err();
     for shown in [error.to_string(), format!("{error:?}")] {

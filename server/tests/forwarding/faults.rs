@@ -34,15 +34,16 @@ fn broken(reply: &'static [u8]) -> Settings {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
-        let mut held = Vec::new();
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            if !reply.is_empty() {
-                let _ = stream.read(&mut [0; 4096]);
-                let _ = stream.write_all(reply);
-                continue;
-            }
-            held.push(stream);
+            std::thread::spawn(move || {
+                while stream.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {
+                    if !reply.is_empty() {
+                        let _ = stream.write_all(reply);
+                        return;
+                    }
+                }
+            });
         }
     });
     Settings::new(&url).api_key(OLD_KEY).allow_loopback_http(true)
