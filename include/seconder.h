@@ -4228,6 +4228,14 @@ bool seconder_event_approved_by(const struct seconder_event *event,
 const struct seconder_device_info *seconder_event_device(const struct seconder_event *event);
 
 /**
+ * All parameters that were received and signed, as the text of a JSON object. Empty objects and lists
+ * are omitted, because the signature does not cover them. It does not distinguish a number from its
+ * text, or null from an empty text either: do not rely on these differences. NULL only for a NULL
+ * argument.
+ */
+const char *seconder_event_parameters(const struct seconder_event *event);
+
+/**
  * The approval request's uuid. NULL only for a NULL argument.
  */
 const char *seconder_event_uuid(const struct seconder_event *event);
@@ -4243,14 +4251,6 @@ int32_t seconder_event_status(const struct seconder_event *event);
  * who is logging in, or ask whether that user approved.
  */
 uint64_t seconder_event_user_id(const struct seconder_event *event);
-
-/**
- * All parameters that were received and signed, as the text of a JSON object. Empty objects and
- * lists are omitted, because the signature does not cover them. It does not distinguish a number
- * from its text, or null from an empty text either: do not rely on these differences. NULL only
- * for a NULL argument.
- */
-const char *seconder_event_parameters(const struct seconder_event *event);
 
 /**
  * Frees the event of seconder_callback_verify() or seconder_verifier_verify(). NULL is fine.

@@ -11,6 +11,7 @@ use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_p
 use crate::model::{ApiKey, UserId};
 use serde_json::Value;
 use std::ffi::{c_char, c_void};
+use std::sync::OnceLock;
 
 /// A callback as it was received (interface 5.5). A text that is missing may be NULL.
 #[derive(Clone, Copy)]
@@ -52,11 +53,11 @@ pub struct seconder_event {
     /// The id of the user who answered; 0 if the service does not provide it. Compare it with the user who
     /// is logging in, or ask whether that user approved.
     pub(super) user_id: u64,
-    device: Items<seconder_device_info>,
-    /// All parameters that were received and signed, as the text of a JSON object. Empty objects and lists
-    /// are omitted, because the signature does not cover them. It does not distinguish a number from its
-    /// text, or null from an empty text either: do not rely on these differences.
-    pub(super) parameters: Text,
+    event: Event,
+    // To read these takes three times as long as to verify the callback, and few programs do. Many
+    // threads may read one event.
+    device: OnceLock<Items<seconder_device_info>>,
+    parameters: OnceLock<Text>,
 }
 
 impl From<Event> for seconder_event {
@@ -65,8 +66,9 @@ impl From<Event> for seconder_event {
             uuid: Text::new(event.uuid.as_str()),
             status: of_approval(event.status),
             user_id: event.user_id.map_or(0, UserId::get),
-            device: Items::new(event.device().as_slice()),
-            parameters: Text::of_object(&event.parameters()),
+            event,
+            device: OnceLock::new(),
+            parameters: OnceLock::new(),
         }
     }
 }
@@ -243,5 +245,20 @@ pub extern "C" fn seconder_event_approved_by(event: Option<&seconder_event>, use
 pub extern "C" fn seconder_event_device(
     event: Option<&seconder_event>,
 ) -> *const seconder_device_info {
-    read_handle(event, |event| event.device.get(0))
+    read_handle(event, |event| {
+        let device = || Items::new(event.event.device().as_slice());
+        event.device.get_or_init(device).get(0)
+    })
+}
+
+/// All parameters that were received and signed, as the text of a JSON object. Empty objects and lists
+/// are omitted, because the signature does not cover them. It does not distinguish a number from its
+/// text, or null from an empty text either: do not rely on these differences. NULL only for a NULL
+/// argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_event_parameters(event: Option<&seconder_event>) -> *const c_char {
+    read_handle(event, |event| {
+        let text = || Text::of_object(&event.event.parameters());
+        event.parameters.get_or_init(text).as_ptr()
+    })
 }

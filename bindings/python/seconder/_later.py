@@ -6,14 +6,15 @@ longer than the rest of the package, and most programs evaluate no annotations.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 
 class _Later:
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
+        # It takes as long to import as the largest module of this package.
+        from importlib import import_module
+
         try:
             return getattr(import_module(self._name), name)
         except ModuleNotFoundError:

@@ -24,15 +24,6 @@ pub extern "C" fn seconder_event_user_id(event: Option<&seconder_event>) -> u64 
     read_handle(event, |reply| reply.user_id)
 }
 
-/// All parameters that were received and signed, as the text of a JSON object. Empty objects and
-/// lists are omitted, because the signature does not cover them. It does not distinguish a number
-/// from its text, or null from an empty text either: do not rely on these differences. NULL only
-/// for a NULL argument.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_event_parameters(event: Option<&seconder_event>) -> *const c_char {
-    read_handle(event, |reply| reply.parameters.as_ptr())
-}
-
 /// Frees the event of seconder_callback_verify() or seconder_verifier_verify(). NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_free(event: Option<Box<seconder_event>>) {
