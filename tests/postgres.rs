@@ -6,6 +6,7 @@
 
 mod jobs;
 mod lookups;
+mod pooler;
 mod trust;
 
 use crate::fresh::at_once;

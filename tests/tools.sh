@@ -125,6 +125,7 @@ checks() {
     need valgrind valgrind --version
     need libc6-dbg valgrind -q true
     need postgresql compgen -G "/usr/lib/postgresql/*/bin/initdb"
+    need pgbouncer test -x /usr/sbin/pgbouncer
     need libsqlite3-0 compgen -G "/usr/lib/*/libsqlite3.so.0"
 }
 

@@ -139,7 +139,9 @@ impl Target {
             ("database", &self.database),
             ("application_name", &self.application),
             ("client_encoding", "UTF8"),
+            ("options", &self.options),
         ];
+        let account = account.into_iter().filter(|(_, value)| !value.is_empty());
         frontend::startup_message(account, &mut connection.output)
             .map_err(|_| Error::invalid_argument("url", "has a zero byte"))?;
         let is_verified = connection.link.is_encrypted() && self.verify != Verify::Nothing;

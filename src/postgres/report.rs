@@ -64,6 +64,10 @@ impl Report {
                 "a table or column of the engine is missing: the database was changed by something \
                  else. Restore it from a copy"
             }
+            "26000" | "42P05" => {
+                "a statement was prepared in another session: a pooler between shares sessions. Set its \
+                 pool_mode to session for this database, as for PgBouncer, or connect to the server"
+            }
             "53100" => "the server's disk is full",
             "53200" => "the server is out of memory",
             "53300" => "the server has too many connections: raise its max_connections",

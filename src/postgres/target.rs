@@ -1,5 +1,7 @@
 //! The URL of a database, as PostgreSQL's own clients interpret it.
 
+mod others;
+
 use super::password::Password;
 use crate::remote::{Dialer, Verify};
 use crate::{Error, Result};
@@ -55,6 +57,8 @@ pub(crate) struct Target {
     pub(super) certificate: Option<(PathBuf, PathBuf)>,
     pub(super) connect: Duration,
     pub(super) application: String,
+    /// The name of the database for what stands before it, as it expects that; empty without.
+    pub(super) options: String,
     /// Connects to the hosts. [`Target::parse`] sets one with the name servers of the system.
     pub(crate) dialer: Dialer,
 }
@@ -105,16 +109,12 @@ impl Target {
         };
         let connect = seconds(text("connect_timeout"))?;
         let application = text("application_name").unwrap_or_else(|| "seconder".to_owned());
+        let options = options(text("options"))?;
         let passfile = text("passfile").map(PathBuf::from);
         let password = Password::new(given.take("password"), passfile, home);
-        if let Some((name, _)) = given.0.iter().find(|(_, value)| !value.is_empty()) {
-            return Err(bad(format!(
-                "has the parameter {name}, which is unknown: those known are host, hostaddr, port, \
-                 user, password, dbname, passfile, sslmode, sslrootcert, sslcert, sslkey, \
-                 channel_binding, connect_timeout and application_name"
-            )));
-        }
-        if [&user, &database, &application].iter().any(|text| text.contains('\0')) {
+        let mut rest = given.0.iter().filter(|(_, value)| !value.is_empty());
+        rest.try_for_each(|(name, value)| others::check(name, value))?;
+        if [&user, &database, &application, &options].iter().any(|text| text.contains('\0')) {
             return Err(bad("must not have a zero byte"));
         }
         Ok(Target {
@@ -128,6 +128,7 @@ impl Target {
             certificate,
             connect,
             application,
+            options,
             dialer: Dialer::default(),
         })
     }
@@ -324,6 +325,19 @@ fn binding(mode: Option<String>, ssl: SslMode, hosts: &[Host]) -> Result<Binding
         Some(_) => {
             Err(bad("has an invalid channel_binding: it must be disable, prefer or require"))
         }
+    }
+}
+
+/// Returns the parameter `options`, with which some providers choose the server. Settings of sessions are the
+/// engine's own: another one could let it acknowledge what is not on disk.
+fn options(text: Option<String>) -> Result<String> {
+    match text {
+        Some(text) if !text.starts_with("endpoint=") || text.contains(char::is_whitespace) => {
+            Err(bad(
+                "has options other than endpoint=NAME: set them on the server, with ALTER ROLE … SET",
+            ))
+        }
+        text => Ok(text.unwrap_or_default()),
     }
 }
 

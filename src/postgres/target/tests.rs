@@ -94,3 +94,28 @@ fn certificates_are_verified_as_sslmode_says() {
     }
     assert_eq!(verify("sslmode=prefer&sslrootcert=/ca.crt"), Verify::Nothing);
 }
+
+/// The URLs of Patroni, RDS and Neon have these.
+#[test]
+fn a_parameter_that_asks_for_nothing_else_is_accepted() {
+    let found = target(
+        "//u@a,b/d?target_session_attrs=read-write&gssencmode=prefer&keepalives=1&keepalives_idle=30\
+         &keepalives_interval=10&keepalives_count=3&tcp_user_timeout=10000&sslnegotiation=postgres\
+         &load_balance_hosts=disable&client_encoding=UTF8&options=endpoint%3Dep-cool-1",
+    );
+    assert_eq!(found.options, "endpoint=ep-cool-1");
+    assert_eq!(target("//u@a/d").options, "");
+    for (parameter, reason) in [
+        ("target_session_attrs=standby", "the engine writes"),
+        ("load_balance_hosts=random", "in order"),
+        ("gssencmode=require", "GSSAPI"),
+        ("sslnegotiation=direct", "sslnegotiation=postgres"),
+        ("options=-c%20synchronous_commit%3Doff", "ALTER ROLE"),
+        ("options=endpoint%3Da%20-c%20b%3Dc", "ALTER ROLE"),
+        ("keepalives_idle=soon", "must be a number"),
+        ("service=main", "is unknown"),
+    ] {
+        let error = rejected(&format!("//u@a/d?{parameter}"));
+        assert!(error.contains(reason), "{parameter}: {error}");
+    }
+}
