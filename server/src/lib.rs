@@ -61,6 +61,8 @@ pub use listeners::Listeners;
 pub use local::{LocalSocket, PeerRules, SocketOptions, user_number};
 pub use log::{Entry, Level, LogFormat, Logger};
 pub use metrics::Metrics;
+#[cfg(target_os = "linux")]
+pub use network::protect_memory;
 #[cfg(unix)]
 pub use network::raise_descriptor_limit;
 pub use public_url::PublicUrl;

@@ -181,6 +181,15 @@ fn descriptors() -> usize {
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
+/// Keeps the memory of this process, which holds keys and codes, out of core dumps, and from other processes of its
+/// user.
+#[cfg(target_os = "linux")]
+pub fn protect_memory() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    // Linux has this since version 2.3, so an error means that a sandbox forbids it.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
 /// Lets this process open as many files as a server can use, if the machine allows it: by default it
 /// has a low limit, for the sake of programs that use `select`.
 #[cfg(unix)]

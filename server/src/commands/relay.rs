@@ -18,6 +18,8 @@ const IDLE: Duration = Duration::from_secs(15);
 pub(crate) fn relay(options: Relay) -> Result<()> {
     options.log.begin();
     raise_descriptor_limit();
+    #[cfg(target_os = "linux")]
+    seconder_server::protect_memory();
     let names = options.single_names.beside(options.names.as_deref())?.unwrap_or_default();
     let service = open(&options)?.with_log(Arc::new(trouble_with("the service behind this relay")));
     let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());

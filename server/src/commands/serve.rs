@@ -24,6 +24,8 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     options.log.begin();
     #[cfg(unix)]
     seconder_server::raise_descriptor_limit();
+    #[cfg(target_os = "linux")]
+    seconder_server::protect_memory();
     if options.sandbox {
         return sandbox::serve(options);
     }
