@@ -116,9 +116,10 @@ macro_rules! open_options {
             /// no proxy. The environment is never consulted.
             proxy as proxy: Secret => Outgoing,
             /// The name servers that resolve the host of the URL, or of the proxy, in place of those in /etc/resolv.conf.
-            /// An engine resolves the hosts of callbacks and push messages with them, and its database server. They are
-            /// queried in this order. Each is an IP address, with a port if it is not 53: `192.0.2.1`,
-            /// `192.0.2.1:5353`, `[2001:db8::1]:53`.
+            /// Only they and /etc/hosts are used, not LDAP, multicast DNS and other sources in nsswitch.conf. An engine
+            /// resolves the hosts of callbacks and push messages with them, and its database server. They are queried
+            /// in this order. Each is an IP address, with a port if it is not 53: `192.0.2.1`, `192.0.2.1:5353`,
+            /// `[2001:db8::1]:53`.
             ///
             /// Call this once for each server. [`Remote`](crate::remote::Remote) describes how names are resolved.
             name_server as name_servers: List => Outgoing,

@@ -123,8 +123,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// [`Settings::name_server`](crate::Settings::name_server)), whose `search` and options `ndots`,
 /// `timeout`, `attempts` and `rotate` are honoured. `localhost` is always this machine, and
 /// `.invalid` never resolves. Other sources that `nsswitch.conf` may list, such as LDAP and
-/// multicast DNS (`.local`), are not used: for a host that only these know, use its IP address in
-/// the URL, or add it to `/etc/hosts`. A name is resolved for each new connection only.
+/// multicast DNS (`.local`), are not used, and the error lists them: for a host that only these know,
+/// use its IP address in the URL, or add it to `/etc/hosts`. A name is resolved for each new connection only.
 ///
 /// The API key is sent to the service only, and appears in no error, log or `Debug` text. Every
 /// copy made for a request is wiped after the request, and the key itself when the client is

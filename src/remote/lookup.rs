@@ -7,6 +7,7 @@ mod ask;
 mod conf;
 mod hosts;
 mod message;
+mod nsswitch;
 mod order;
 
 use super::deadline::Deadline;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Lookup {
     hosts: PathBuf,
     resolv_conf: PathBuf,
+    nsswitch_conf: PathBuf,
     /// The name servers of the settings, which replace the ones in `resolv.conf`.
     servers: Vec<SocketAddr>,
 }
@@ -35,6 +37,8 @@ pub(super) struct Lookup {
 pub(super) enum Failure {
     /// The name does not exist, or it has no address.
     Unknown,
+    /// The name has no address here, but `nsswitch.conf` lists these other sources, which may know it.
+    Elsewhere(String),
     /// None of these name servers returned an answer, or none in time.
     Unanswered(Vec<SocketAddr>),
     /// All its addresses are ones that must not be connected to. This is the first of them.
@@ -58,8 +62,12 @@ impl Failure {
 impl Default for Lookup {
     /// Uses the files of the system.
     fn default() -> Lookup {
-        let (hosts, resolv_conf) = ("/etc/hosts".into(), "/etc/resolv.conf".into());
-        Lookup { hosts, resolv_conf, servers: Vec::new() }
+        Lookup {
+            hosts: "/etc/hosts".into(),
+            resolv_conf: "/etc/resolv.conf".into(),
+            nsswitch_conf: "/etc/nsswitch.conf".into(),
+            servers: Vec::new(),
+        }
     }
 }
 
@@ -73,7 +81,7 @@ impl Lookup {
     /// Uses other files than the system's.
     #[cfg(test)]
     pub(super) fn with_files(self, hosts: PathBuf, resolv_conf: PathBuf) -> Lookup {
-        Lookup { hosts, resolv_conf, ..self }
+        Lookup { hosts, resolv_conf, nsswitch_conf: "/nowhere".into(), ..self }
     }
 
     /// Looks up the addresses of the host of a URL, in the order in which to try them. The files
@@ -113,7 +121,12 @@ impl Lookup {
                 Err(last) => return Err(last),
             }
         }
-        Err(failure)
+        match nsswitch::other_sources(&self.nsswitch_conf)? {
+            others if failure == Failure::Unknown && !others.is_empty() => {
+                Err(Failure::Elsewhere(others))
+            }
+            _ => Err(failure),
+        }
     }
 }
 
@@ -159,6 +172,11 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Unknown => f.write_str("the name could not be resolved"),
+            Failure::Elsewhere(others) => write!(
+                f,
+                "the name could not be resolved by /etc/hosts and DNS. nsswitch.conf also lists {others}, \
+                 which is not used: if only that knows the name, use its address, or add it to /etc/hosts"
+            ),
             Failure::Unanswered(servers) => {
                 let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
                 let servers = servers.join(", ");

@@ -379,13 +379,19 @@ fn the_files_of_the_system_are_used() {
     std::fs::write(&hosts, "127.0.0.7 written\n").unwrap();
     std::fs::write(&resolv_conf, "search nowhere.example broken.example example.com\n").unwrap();
     let servers = vec![searched.address];
-    let lookup = Lookup { hosts, resolv_conf, servers };
+    let lookup = Lookup { hosts, resolv_conf, nsswitch_conf: "/nowhere".into(), servers };
     let found = |name| lookup.addresses(name, Deadline::within(AMPLE));
     assert_eq!(found("written").unwrap(), ["127.0.0.7".parse::<IpAddr>().unwrap()]);
     assert_eq!(searched.queries.load(Ordering::SeqCst), 0);
     assert_eq!(found("host").unwrap().len(), 2);
     assert_eq!(found("host."), Err(Failure::Unknown));
     assert_eq!(found("other"), Err(Failure::Unanswered(vec![searched.address])));
+    // The system's resolver might find it.
+    let nsswitch_conf = folder.path().join("nsswitch.conf");
+    std::fs::write(&nsswitch_conf, "hosts: files ldap dns\n").unwrap();
+    let elsewhere = Lookup { nsswitch_conf, ..lookup.clone() };
+    let error = elsewhere.addresses("host.", Deadline::within(AMPLE)).unwrap_err();
+    assert!(error.to_string().contains("also lists ldap, which is not used"), "{error}");
     // With a domain appended, the name is too long, and so not queried.
     let long = ["x"; 125].join(".");
     let queries = searched.queries.load(Ordering::SeqCst);
