@@ -136,8 +136,8 @@ fn complete(file: &Path, settings: &[Setting], wrong: Vec<Problem>) -> seconder:
     }
 }
 
-/// Reads the command of a process, with the settings of the file that its options name, or of the user's own file. An
-/// option on the command line overrides the setting of that name, and the settings that it cannot be used with.
+/// Reads the command of a process, with the settings of the file that its options name, or else of the user's own file or
+/// of the file of this machine's service. An option on the command line overrides the setting of that name, and the settings that it cannot be used with.
 ///
 /// # Errors
 /// All errors in the file.
@@ -169,7 +169,7 @@ pub(crate) fn serve_again() -> seconder::Result<(Serve, Values)> {
     Ok((serve, values))
 }
 
-/// Returns the command line of this process, with the settings of the file that it names, or of the user's own file.
+/// Returns the command line of this process, with the settings of its file: see [`command`].
 fn arguments() -> seconder::Result<Vec<OsString>> {
     let given: Vec<OsString> = std::env::args_os().collect();
     // Errors in the options are reported by the second reading: the file may complete them.
@@ -187,7 +187,13 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
         None if own::is_for(&words) && works_remotely(&leaf, matches) => own::file()?,
         _ => None,
     };
-    let Some(file) = named.or(own.as_ref()) else { return Ok(given) };
+    let system = match (named, &own) {
+        (None, None) if own::is_of_service(&words) && opens_default(&leaf, matches) => {
+            own::of_system()
+        }
+        _ => None,
+    };
+    let Some(file) = named.or(own.as_ref()).or(system.as_ref()) else { return Ok(given) };
     let text = text(file)?;
     let (mut settings, mut wrong, is_whole) = settings::read(&text, &serve());
     if own.is_some() {
@@ -253,6 +259,13 @@ fn is_free(arg: &Arg, command: &Command, given: &ArgMatches) -> bool {
 fn works_remotely(command: &Command, given: &ArgMatches) -> bool {
     let service = option(command, own::SERVICE);
     service.is_some_and(|arg| !is_given(arg, given) && is_free(arg, command, given))
+}
+
+/// Returns whether a command opens a database, and the command line does not say which.
+fn opens_default(command: &Command, given: &ArgMatches) -> bool {
+    let is_free = |name| option(command, name).is_none_or(|arg| !is_given(arg, given));
+    option(command, "database").is_some()
+        && ["database", "sandbox", own::SERVICE].into_iter().all(is_free)
 }
 
 /// Returns whether an option is on the command line.

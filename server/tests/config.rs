@@ -329,3 +329,36 @@ fn options_that_are_wrong_are_reported_as_without_a_file() {
         run(folder.path(), &["serve", "--log-format=human", "--config", "missing.conf", "--help"]);
     assert!(help.status.success());
 }
+
+/// The file of this machine's service, in a mount namespace where `/etc` is a copy.
+#[cfg(target_os = "linux")]
+#[test]
+fn commands_read_the_file_of_the_service_of_this_machine() {
+    const HIDDEN: &str = "cp -a /etc/passwd /etc/group etc && mount --bind etc /etc && exec \"$@\"";
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let as_installed = |arguments: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", HIDDEN, "sh", env!("CARGO_BIN_EXE_seconder")]);
+        command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().unwrap()
+    };
+    fs::create_dir_all(folder.join("etc/seconder")).unwrap();
+    if !as_installed(&["--version"]).status.success() {
+        println!("skipped: this user cannot mount folders");
+        return;
+    }
+    let (path, file) = (folder.join("own.db"), folder.join("etc/seconder/seconder.conf"));
+    fs::write(&file, format!("database = \"sqlite:{}\"\nself_signed = true\n", path.display()))
+        .unwrap();
+    drop(Serving::start(folder, &["--config", file.to_str().unwrap(), "--listen=127.0.0.1:0"]));
+    let shown = as_installed(&["key"]);
+    assert!(shown.status.success(), "{shown:?}");
+    assert_eq!(shown.stdout, run(folder, &["key", "--config", file.to_str().unwrap()]).stdout);
+    // A command line that says where the database is has the last word.
+    let named = as_installed(&["key", "--database=sqlite:other.db"]);
+    assert!(String::from_utf8_lossy(&named.stderr).contains("other.db"), "{named:?}");
+    fs::write(&file, "databse = 1\n").unwrap();
+    let wrong = as_installed(&["key"]);
+    let text = String::from_utf8_lossy(&wrong.stderr);
+    assert!(text.contains("/etc/seconder/seconder.conf") && text.contains("database"), "{text}");
+}

@@ -1,4 +1,5 @@
-//! The configuration file of a user who manages a service on another machine.
+//! The configuration files that commands read without `--config`: of a user who manages a service on another machine,
+//! and of the service of this machine.
 
 use super::OPTION;
 use super::problems::Problem;
@@ -28,7 +29,22 @@ const HERE: [&str; 13] = [
     "approval respond",
 ];
 
-/// Returns whether a command reads the file, by its words.
+/// The file of the service of this machine.
+const SYSTEM: &str = "/etc/seconder/seconder.conf";
+
+/// Returns whether a command reads the file of the service of this machine, by its words.
+pub(super) fn is_of_service(words: &[String]) -> bool {
+    words != ["enrol"]
+}
+
+/// Returns the file of the service of this machine, for those who may read it. It names a database that nobody else
+/// can open either.
+pub(super) fn of_system() -> Option<PathBuf> {
+    let file = PathBuf::from(SYSTEM);
+    (file.is_file() && fs::File::open(&file).is_ok()).then_some(file)
+}
+
+/// Returns whether a command reads the file of its user, by its words.
 pub(super) fn is_for(words: &[String]) -> bool {
     !HERE.contains(&words.join(" ").as_str())
 }
