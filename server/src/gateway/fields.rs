@@ -72,11 +72,13 @@ impl<'a> Fields<'a> {
         self.settings.get(name).filter(|value| !value.is_null())
     }
 
-    /// Reads a text that may be missing. An empty one is a problem.
+    /// Reads a text that may be missing. An empty one is a problem. A number is the text of its digits: the command line
+    /// and files have senders such as 12345.
     pub fn text(&mut self, name: &str) -> Option<&'a str> {
         match self.value(name)? {
             Value::String(text) if text.is_empty() => self.problem(name, "is empty"),
             Value::String(text) => return Some(text),
+            Value::Number(number) => return Some(number.as_str()),
             other => self.problem(name, format!("is {}", kind(other))),
         }
         None
@@ -241,7 +243,7 @@ mod tests {
     #[test]
     fn all_problems_are_reported_at_once() {
         let found = problems(json!({"gateway": "http", "timeout": 90, "allow_http": "yes",
-            "method": "PUSH", "password": 7, "pasword": "hunter2", "x": 1}));
+            "method": "PUSH", "password": true, "pasword": "hunter2", "x": 1}));
         assert_eq!(
             found,
             [
@@ -249,12 +251,21 @@ mod tests {
                 "timeout is 90; accepted: seconds, 1 to 60",
                 "allow_http is a text; accepted: true or false",
                 "method is `PUSH`; accepted: GET, POST or PUT",
-                "password is a number; accepted: a text",
+                "password is true or false; accepted: a text",
                 "`pasword` is not a setting of this gateway; accepted: password",
                 "`x` is not a setting of this gateway; accepted: url, timeout, allow_http, method, \
                  password",
             ]
         );
+    }
+
+    #[test]
+    fn a_number_is_the_text_of_its_digits() {
+        let settings = json!({"url": 12345, "password": 1.50});
+        let mut fields = Fields::new(settings.as_object().unwrap(), KNOWN);
+        assert_eq!(fields.required_text("url"), Some("12345"));
+        assert!(fields.secret("password").is_some_and(|secret| secret.expose().starts_with("1.5")));
+        fields.finish().unwrap();
     }
 
     #[test]
