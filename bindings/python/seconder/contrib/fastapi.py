@@ -317,7 +317,7 @@ class SecondFactor(Generic[_L]):
         *,
         result: Any = LetIn,
         approval: str | None = None,
-        approval_seconds: int = 600,
+        approval_seconds: int = 300,
         used: Replay | None = None,
         secret: str | None = None,
         login_id: Callable[[_L], str] | None = None,

@@ -468,6 +468,25 @@ def test_an_approval_completes_the_login_of_its_user_once(sandbox: Sandbox) -> N
         assert client.get("/home").status_code == 401
 
 
+def test_a_request_for_an_approval_ends_before_a_login_that_is_held_longer(
+    sandbox: Sandbox,
+) -> None:
+    app, second = make(SECONDER_HOLD_SECONDS=3600)
+
+    @app.post("/ask")
+    def ask() -> str:
+        return second.request_approval("Log in?").uuid
+
+    client = app.test_client()
+    with second.override(sandbox.service, app):
+        client.post("/password", data={"user": 1})
+        uuid = client.post("/ask").text
+    sandbox.advance(299)
+    assert sandbox.service.check_approval(uuid).status == "pending"
+    sandbox.advance(2)
+    assert sandbox.service.check_approval(uuid).status == "expired"
+
+
 def test_the_commands(sandbox: Sandbox) -> None:
     app, second = make()
     runner = app.test_cli_runner()

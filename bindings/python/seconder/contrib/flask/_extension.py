@@ -49,6 +49,8 @@ OWN = {
 }
 """The settings that are not arguments of :func:`seconder.open`, and their defaults."""
 DAY = 86400
+APPROVAL_SECONDS = 300
+"""The time for which a request can be answered. One that is open for longer than a login takes is answered by mistake."""
 LATER = 3600
 """The time for which a used approval is remembered longer than needed, in seconds: the poll that
 uses it may take long."""
@@ -270,8 +272,8 @@ class Seconder:
 
         Args:
             message: The question to the user.
-            options: As for :meth:`seconder.Service.create_approval`. The request expires with the
-                login by default.
+            options: As for :meth:`seconder.Service.create_approval`. By default, the request expires
+                after 5 minutes, or with the login if that is sooner.
 
         Returns:
             The request.
@@ -280,7 +282,8 @@ class Seconder:
             SecondFactorError: As :meth:`seconder.Service.create_approval`.
         """
         login = self.require_held()
-        options.setdefault("seconds_to_expire", int(current_app.config[PREFIX + "HOLD_SECONDS"]))
+        held = int(current_app.config[PREFIX + "HOLD_SECONDS"])
+        options.setdefault("seconds_to_expire", min(held, APPROVAL_SECONDS))
         created = self.service.create_approval(login.user_id, message, **options)
         _held.record_request(created.uuid)
         return created
