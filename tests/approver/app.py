@@ -86,6 +86,8 @@ class App:
         if number:
             self.phone.fill("#number", number)
         self.phone.press(f"#{response}")
+        if response == "report":
+            self.phone.press("#sure")
 
     def result(self) -> str:
         """Waits until the request is decided, and returns how."""

@@ -51,6 +51,16 @@ def test_a_response_reaches_the_application(
     assert enrolled.phone.script(script) == [result]
 
 
+def test_a_report_is_asked_for_once_more(enrolled: App, user: User) -> None:
+    request = user.ask()
+    enrolled.show(request)
+    enrolled.phone.press("#report")
+    enrolled.phone.see("#sure")
+    assert request.status == "pending"
+    enrolled.respond("deny")
+    assert enrolled.result() == "denied" and request.called_back() == ["denied"]
+
+
 def wrong(number: str) -> str:
     return f"{(int(number) + 1) % 10 ** len(number):0{len(number)}}"
 
@@ -206,7 +216,7 @@ def test_a_click_meant_for_what_was_there_before_does_nothing(enrolled: App, use
       }
       return document.body.dataset.screen;
     """
-    for button in ("#approve", "#deny", "#report"):
+    for button in ("#approve", "#deny", "#sure"):
         assert enrolled.phone.script(clicked, request.uuid, button) == "request"
         enrolled.phone.press("#back")
         enrolled.on("requests")
