@@ -117,6 +117,10 @@ class ApprovalAsked(BaseModel):
     """The user's devices show the approval request."""
 
     uuid: str = Field(description="The id of the request, for polling it. It is signed.")
+    number: str | None = Field(
+        default=None,
+        description="The number to show, which the user types on the device to approve. Null for none.",
+    )
 
 
 class ApprovalPolled(BaseModel):
@@ -318,6 +322,7 @@ class SecondFactor(Generic[_L]):
         result: Any = LetIn,
         approval: str | None = None,
         approval_seconds: int = 300,
+        number_digits: int | None = 2,
         used: Replay | None = None,
         secret: str | None = None,
         login_id: Callable[[_L], str] | None = None,
@@ -345,6 +350,9 @@ class SecondFactor(Generic[_L]):
             approval: The question of approval requests. Default: these endpoints do not exist.
             approval_seconds: How long such a request can be answered and can let the user in, in
                 seconds: 1 or more.
+            number_digits: The digits of the number that the user has to type on the device: 2, 3 or 6;
+                0 for none, and None for as many as the application's limits say. Without one, a user
+                may approve the request of an attacker who has the password.
             used: A memory that all processes share, such as those of
                 :mod:`seconder.contrib.replay`, of the approvals that have let someone in. Required
                 with ``approval``.
@@ -363,7 +371,7 @@ class SecondFactor(Generic[_L]):
 
         Raises:
             InvalidArgument: There is ``approval`` without ``used``, ``secret`` or ``login_id``, or
-                one of these or ``approval_seconds`` is invalid.
+                one of these, ``approval_seconds`` or ``number_digits`` is invalid.
         """
         login = APIRouter(
             dependencies=list(dependencies), responses=_RESPONSES, route_class=_Route
@@ -374,8 +382,12 @@ class SecondFactor(Generic[_L]):
                 raise InvalidArgument("approvals need a memory of those used", parameter="used")
             if not callable(login_id):
                 raise InvalidArgument("approvals need the id of a login", parameter="login_id")
+            if number_digits not in (None, 0, 2, 3, 6):
+                message = "number_digits must be 0, 2, 3, 6 or None"
+                raise InvalidArgument(message, parameter="number_digits")
             tickets = Tickets(secret or "", approval_seconds)
-            _add_approvals(login, self, done, (approval, tickets, used, login_id))
+            asked = {"seconds_to_expire": tickets.seconds, "number_digits": number_digits}
+            _add_approvals(login, self, done, (approval, asked, tickets, used, login_id))
         router = APIRouter(tags=["second factor"])
         router.include_router(login)
         if callback is not None:
@@ -461,19 +473,18 @@ def _add_approvals(
     router: APIRouter,
     factor: SecondFactor[Any],
     done: Any,
-    settings: tuple[str, Tickets, Replay, Callable[[Any], str]],
+    settings: tuple[str, dict[str, Any], Tickets, Replay, Callable[[Any], str]],
 ) -> None:
-    question, tickets, used, login_id = settings
+    question, asked, tickets, used, login_id = settings
 
     @router.post("/approval", summary="Asks the user's devices for an approval")
     async def ask(
         login: Any = Depends(factor.pending), opened: Any = Depends(service)
     ) -> ApprovalAsked:
         with refusing():
-            created = await opened.create_approval(
-                login.user_id, question, seconds_to_expire=tickets.seconds
-            )
-        return ApprovalAsked(uuid=tickets.issue(created.uuid, login.user_id, login_id(login)))
+            created = await opened.create_approval(login.user_id, question, **asked)
+        ticket = tickets.issue(created.uuid, login.user_id, login_id(login))
+        return ApprovalAsked(uuid=ticket, number=created.number)
 
     @router.post(
         "/approval/{uuid}",

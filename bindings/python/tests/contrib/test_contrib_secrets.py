@@ -94,8 +94,9 @@ def test_codes_and_tokens_in_fastapi_if_the_application_fails(
             secret = texted(sandbox)
         else:
             sandbox.service.register_device(1, "android")
-            secret = client.post("/approval").json()["uuid"]
-            sandbox.approve(1)
+            asked = client.post("/approval").json()
+            secret = asked["uuid"]
+            sandbox.approve(1, number=asked["number"])
             path += secret
         error = captured(lambda: client.post(path, json={"code": secret}))
     assert isinstance(error, OSError)

@@ -26,7 +26,9 @@ def test_an_approval_lets_its_user_in_once(
     shop.hold(client, "eve", 2)
     theirs = client.post("/approval").json()["uuid"]
     login = shop.hold(client, "ada", 1)
-    uuid = client.post("/approval").json()["uuid"]
+    asked = client.post("/approval").json()
+    uuid, proof["number"] = asked["uuid"], asked["number"]
+    assert len(asked["number"]) == 2
     assert client.post(f"/approval/{uuid}").json() == {"status": "pending", "result": None}
     assert client.get(f"/approval/{uuid}").status_code == 405
     for other in (theirs, "there-is-none", "x" * 60):
@@ -73,6 +75,7 @@ def test_a_denied_approval_lets_no_one_in(
         {"approval_seconds": True},
         {"approval_seconds": 1.5},
         {"approval_seconds": None},
+        {"number_digits": 4},
     ],
     ids=str,
 )
@@ -123,7 +126,8 @@ def test_an_approval_counts_for_a_limited_time(
             return super().first_time(key, until)
 
     sandbox.service.register_device(1, "android")
-    with serving(shop.app(approval_seconds=60, used=Used()), sandbox.service) as client:
+    app = shop.app(approval_seconds=60, number_digits=0, used=Used())
+    with serving(app, sandbox.service) as client:
         shop.hold(client, "ada", 1)
         asked = client.post("/approval").json()["uuid"]
         sandbox.approve(1)
@@ -141,8 +145,9 @@ def test_an_approval_counts_for_a_limited_time(
 def test_another_process_knows_the_request(client: TestClient, shop: Shop, sandbox: Sandbox) -> None:
     sandbox.service.register_device(1, "android")
     shop.hold(client, "ada", 1)
-    asked = client.post("/approval").json()["uuid"]
-    sandbox.approve(1)
+    reply = client.post("/approval").json()
+    asked = reply["uuid"]
+    sandbox.approve(1, number=reply["number"])
     for secret, status in (("another secret of 16", 404), ("a secret of the tests", 200)):
         with serving(shop.app(secret=secret), sandbox.service) as other:
             other.cookies = client.cookies

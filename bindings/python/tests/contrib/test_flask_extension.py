@@ -443,8 +443,9 @@ def test_an_approval_completes_the_login_of_its_user_once(sandbox: Sandbox) -> N
     proof: dict[str, Any] = {"device_id": device.device_id, "device_secret": device.secret}
 
     @app.post("/ask")
-    def ask() -> str:
-        return second.request_approval("Log in?").uuid
+    def ask() -> dict[str, Any]:
+        created = second.request_approval("Log in?")
+        return {"uuid": created.uuid, "number": created.number}
 
     @app.post("/poll")
     def poll() -> str:
@@ -456,9 +457,10 @@ def test_an_approval_completes_the_login_of_its_user_once(sandbox: Sandbox) -> N
         assert client.post("/ask").status_code == 401
         client.post("/password", data={"user": 1})
         assert client.post("/poll").status_code == 500
-        uuid = client.post("/ask").text
+        asked = client.post("/ask").json
+        assert asked is not None
         assert client.post("/poll").text == "pending None"
-        service.respond_to_approval(uuid, response="approve", **proof)
+        service.respond_to_approval(response="approve", **asked, **proof)
         cookie = client.get_cookie("session")
         assert client.post("/poll").text == "approved ada" and client.get("/home").text == "home"
         # The browser sends the old session again.

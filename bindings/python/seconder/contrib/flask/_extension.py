@@ -49,6 +49,9 @@ OWN = {
 }
 """The settings that are not arguments of :func:`seconder.open`, and their defaults."""
 DAY = 86400
+NUMBER_DIGITS = 2
+"""The digits of the number that the user types on the device. Without one, a user may approve the request of an attacker
+who has the password."""
 APPROVAL_SECONDS = 300
 """The time for which a request can be answered. One that is open for longer than a login takes is answered by mistake."""
 LATER = 3600
@@ -273,10 +276,10 @@ class Seconder:
         Args:
             message: The question to the user.
             options: As for :meth:`seconder.Service.create_approval`. By default, the request expires
-                after 5 minutes, or with the login if that is sooner.
+                after 5 minutes, or with the login if that is sooner, and has a ``number`` of 2 digits.
 
         Returns:
-            The request.
+            The request. Show its ``number``, which the user types on the device to approve.
 
         Raises:
             SecondFactorError: As :meth:`seconder.Service.create_approval`.
@@ -284,6 +287,7 @@ class Seconder:
         login = self.require_held()
         held = int(current_app.config[PREFIX + "HOLD_SECONDS"])
         options.setdefault("seconds_to_expire", min(held, APPROVAL_SECONDS))
+        options.setdefault("number_digits", NUMBER_DIGITS)
         created = self.service.create_approval(login.user_id, message, **options)
         _held.record_request(created.uuid)
         return created
