@@ -78,6 +78,7 @@ use crate::{Error, Result};
 use clock::Now;
 use known::By;
 use operations::applications::{self as stored_applications, App};
+use operations::audit::Author;
 use operations::housekeeping::{Deleted, delete_expired};
 use operations::steady as stored;
 use sandbox::Sandbox;
@@ -93,8 +94,7 @@ use store::{Decided, Store, View};
 pub struct Engine {
     shared: Arc<Shared>,
     app: Arc<App>,
-    /// The name of the operator whose token was right, for the audit.
-    operator: Option<Arc<str>>,
+    author: Author,
 }
 
 /// The state that the applications of one database share.
@@ -176,7 +176,9 @@ impl Engine {
         let now = steady.now(&*settings.clock);
         let app = applications::select(&store, &settings, now)?;
         let hashes = store.look(stored_applications::key_hashes)?;
-        let EngineSettings { clock, random, post, push, push_hosts, lookup, .. } = settings;
+        let EngineSettings { clock, random, post, push, push_hosts, lookup, operator, .. } =
+            settings;
+        let author = Author { operator, request_id: None };
         let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
         let shared = Shared {
             store,
@@ -197,7 +199,7 @@ impl Engine {
             workers: OnceLock::new(),
             sandbox,
         };
-        Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), operator: None })
+        Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), author })
     }
 
     /// Returns the application's API key. Clients of `seconder serve` send it, and callbacks are signed with it; while
@@ -266,6 +268,18 @@ impl Engine {
     pub(crate) fn current(&self) -> Result<Engine> {
         let app = self.application(self.app.app_id)?.ok_or_else(applications::removed)?;
         Ok(self.of(app))
+    }
+
+    /// Returns the same engine, for a request with this id, which is in the audit.
+    #[doc(hidden)]
+    pub fn for_request(&self, id: Option<&str>) -> Engine {
+        let author = Author { request_id: id.map(Arc::from), ..self.author.clone() };
+        Engine { author, ..self.clone() }
+    }
+
+    /// Returns the id of its application.
+    pub(crate) fn app_id(&self) -> i64 {
+        self.app.app_id
     }
 
     /// Returns the same engine, for another application.

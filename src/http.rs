@@ -24,7 +24,7 @@ mod refusals;
 mod sandbox;
 
 pub use crate::wire::{OPERATOR_APP, OPERATOR_PATH};
-pub use backend::{Backend, Relay};
+pub use backend::{Backend, Origin, Relay};
 #[cfg(feature = "https")]
 pub(crate) use operators::STORAGE;
 pub use operators::{bearer_token, respond_to_operator};
@@ -77,6 +77,7 @@ pub struct RawRequest {
     target: Zeroizing<String>,
     headers: Vec<(String, Zeroizing<Vec<u8>>)>,
     body: std::result::Result<Zeroizing<Vec<u8>>, BodyError>,
+    id: Option<String>,
 }
 
 /// A request whose call was found, before its body is read. See [`route`].
@@ -114,6 +115,8 @@ pub struct RawReply {
     pub refused: Option<Box<str>>,
     /// For the log of the server: the call, if the path belongs to one.
     pub call: Option<&'static Route>,
+    /// For the log of the server: the id of the application, if it is known.
+    pub app_id: Option<i64>,
     /// For the log of the server: the verdict on the code, if the call verifies one.
     pub verdict: Option<Verdict>,
     /// For the log of the server: the error code in the body.
@@ -139,6 +142,7 @@ impl RawRequest {
             target: Zeroizing::new(target.into()),
             headers: Vec::new(),
             body: Ok(Zeroizing::default()),
+            id: None,
         }
     }
 
@@ -157,6 +161,12 @@ impl RawRequest {
     /// Sets the reason for the missing body.
     pub fn body_error(mut self, error: BodyError) -> RawRequest {
         self.body = Err(error);
+        self
+    }
+
+    /// Sets the id of the request in the log of the server, which the audit has too. Default: none.
+    pub fn id(mut self, id: impl Into<String>) -> RawRequest {
+        self.id = Some(id.into());
         self
     }
 
@@ -269,13 +279,15 @@ impl RoutedRequest {
     }
 
     /// Handles the request, as the second half of [`respond`].
-    pub fn respond(self, backend: &dyn Backend, caller: Caller) -> RawReply {
+    pub fn respond(mut self, backend: &dyn Backend, caller: Caller) -> RawReply {
         let (format, failure) = (self.call.format(), self.call.failure_writer());
         let route = self.call.route();
         let mut refused = None;
+        let mut origin = Origin { request_id: self.request.id.take(), ..Origin::default() };
         // A panic is a bug, and still the client gets a reply in its format.
-        let handled =
-            catch_unwind(AssertUnwindSafe(|| self.handle(backend, &caller, &mut refused)));
+        let handled = catch_unwind(AssertUnwindSafe(|| {
+            self.handle(backend, &caller, &mut refused, &mut origin)
+        }));
         let reply = handled.unwrap_or_else(|_| Err(no_reply()));
         let (admitted, unauthorized) =
             (reply.is_ok(), matches!(reply, Err(Error::Unauthorized { .. })));
@@ -286,7 +298,16 @@ impl RoutedRequest {
         let verdict = read.map(|read| read.verdict);
         backend.names().body_to_wire(&mut reply.body);
         let call = Some(route);
-        RawReply { refused, verdict, call, admitted, unauthorized, ..encode(format, &reply) }
+        let app_id = origin.app_id.get().copied();
+        RawReply {
+            refused,
+            app_id,
+            verdict,
+            call,
+            admitted,
+            unauthorized,
+            ..encode(format, &reply)
+        }
     }
 
     fn handle(
@@ -294,6 +315,7 @@ impl RoutedRequest {
         backend: &dyn Backend,
         caller: &Caller,
         refused: &mut Option<Box<str>>,
+        origin: &mut Origin,
     ) -> Result<Reply> {
         let RoutedRequest { call, request } = self;
         if backend.forwards() && request.values(FORWARDED).next().is_some() {
@@ -310,7 +332,7 @@ impl RoutedRequest {
             })?;
         }
         let mut params = Params::read(&request)?;
-        let key = match caller {
+        origin.key = match caller {
             Caller::Network => Some(api_key(&request, &mut params, backend.names())?),
             Caller::Peer(_) | Caller::Operator => {
                 no_api_key(&request, &mut params, backend.names())?;
@@ -319,7 +341,7 @@ impl RoutedRequest {
         };
         // The request is wiped before the call runs, because that may wait for a message to be sent.
         drop(request);
-        backend.handle_call(key.as_ref(), call, params.take())
+        backend.handle_call(origin, call, params.take())
     }
 }
 
@@ -428,6 +450,7 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
         body,
         refused: None,
         call: None,
+        app_id: None,
         verdict: None,
         code,
         failure: reply.failure.as_deref().map(Into::into),

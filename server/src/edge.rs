@@ -390,7 +390,7 @@ async fn handle(
     }
     let (head, mut body) = request.into_parts();
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
-    let mut raw = RawRequest::new(head.method.as_str(), target);
+    let mut raw = RawRequest::new(head.method.as_str(), target).id(record.id());
     for (name, value) in &head.headers {
         raw = raw.header(name.as_str(), value.as_bytes());
     }

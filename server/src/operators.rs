@@ -132,7 +132,7 @@ impl Operators {
             let message = "Calls are forwarded to another service, which knows no operators: make them with the API key.";
             return Err(Error::rejected(403, None, message));
         }
-        let mut raw = RawRequest::new(head.method.as_str(), target);
+        let mut raw = RawRequest::new(head.method.as_str(), target).id(record.id());
         for (name, value) in &head.headers {
             raw = raw.header(name.as_str(), value.as_bytes());
         }

@@ -2,6 +2,7 @@
 
 use crate::journal::Journal;
 use crate::log::{Entry, Level};
+use crate::metrics::Counted;
 #[cfg(feature = "otlp")]
 use crate::traces::{Ended, Traces};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -53,6 +54,7 @@ struct Inner {
 #[derive(Clone, Default)]
 pub(crate) struct Outcome {
     call: Option<&'static Route>,
+    app_id: Option<i64>,
     verdict: Option<Verdict>,
     code: Option<String>,
     failure: Option<Box<str>>,
@@ -63,8 +65,8 @@ pub(crate) struct Outcome {
 impl Outcome {
     pub(crate) fn of(reply: &RawReply) -> Outcome {
         let (code, failure) = (reply.code.clone(), reply.failure.clone());
-        let (call, verdict, admitted) = (reply.call, reply.verdict, reply.admitted);
-        Outcome { call, verdict, code, failure, admitted }
+        let (call, app_id, verdict) = (reply.call, reply.app_id, reply.verdict);
+        Outcome { call, app_id, verdict, code, failure, admitted: reply.admitted }
     }
 }
 
@@ -116,6 +118,11 @@ impl Record {
         let _ = self.0.call.set(call);
     }
 
+    /// Returns the id, which the audit has too.
+    pub(crate) fn id(&self) -> &str {
+        &self.0.id
+    }
+
     /// Notes that an application has the API key of the request, so that it is logged in any case.
     pub(crate) fn note_admitted(&self) {
         self.0.admitted.store(true, Ordering::Relaxed);
@@ -157,11 +164,12 @@ impl Inner {
         let admitted = outcome.admitted || self.admitted.load(Ordering::Relaxed);
         #[cfg(feature = "otlp")]
         self.trace(status, outcome, admitted);
-        let Outcome { verdict, code, failure, .. } = outcome;
+        let Outcome { app_id, verdict, code, failure, .. } = outcome;
         let call = outcome.call.or(self.call.get().copied());
         let (took, verdict) = (self.begun.elapsed(), verdict.map(name));
         let call_name = call.map(|call| call.name);
-        self.journal.requests().count(call_name, status, verdict, took, failure.is_some());
+        let request = Counted { call: call_name, app_id: *app_id, status, verdict };
+        self.journal.requests().count(&request, took, failure.is_some());
         let level = if failure.is_some() { Level::Error } else { Level::Info };
         let Some(logger) = self.journal.logger().filter(|logger| logger.has(level)) else { return };
         let may_log = admitted
@@ -184,7 +192,8 @@ impl Inner {
             .with_any("error", failure.as_deref().map(shortened))
             .with("duration_us", took)
             .with("client", self.client.clone())
-            .with("request_id", self.id.clone());
+            .with("request_id", self.id.clone())
+            .with_any("app_id", app_id.and_then(|id| u64::try_from(id).ok()));
         logger.log(entry);
     }
 }
@@ -200,6 +209,7 @@ impl Inner {
         let nobody = opentelemetry::Context::new();
         let more = [
             ("seconder.call", call.map(|call| call.name.to_owned())),
+            ("seconder.app_id", outcome.app_id.map(|id| id.to_string())),
             ("seconder.verdict", outcome.verdict.map(|verdict| name(verdict).to_owned())),
             ("seconder.error_code", outcome.code.clone()),
             ("seconder.request_id", Some(self.id.clone())),

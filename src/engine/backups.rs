@@ -3,6 +3,7 @@
 use super::Engine;
 use super::clock::{System, Time};
 use super::keys;
+use super::operations::audit::AuditVerdict;
 use super::store::{self, Copied};
 use crate::Result;
 use crate::keyring::KeyId;
@@ -32,9 +33,10 @@ impl Engine {
     /// or a server's database was restored. It reads whole tables, and calls wait for it.
     ///
     /// # Errors
-    /// [`Error::Storage`](crate::Error::Storage) if nothing was changed.
+    /// [`Error::Storage`](crate::Error::Storage) if nothing was changed, or the audit could not be written.
     pub fn restored(&self) -> Result<()> {
-        self.shared.store.spend(self.now().clock)
+        self.shared.store.spend(self.now().clock)?;
+        self.note_of_database("spend_codes", AuditVerdict::Done, None)
     }
 }
 

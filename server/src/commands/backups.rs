@@ -27,6 +27,8 @@ pub(crate) fn restore(database: &Database, replace: bool, copy: &Path, json: Jso
     let keyring = database.ring_file();
     let progress = |copied, all| shown.show(copied, all);
     seconder::engine::restore(copy, path, replace, keyring.as_deref(), progress)?;
+    // The audit has the name of the user who did it.
+    database.existing()?.require_engine()?.restored()?;
     spent(json)
 }
 

@@ -7,6 +7,7 @@ use super::verify::{Barred, Factor};
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Audit, Decided, Page, View};
 use crate::model::UserId;
+use std::sync::Arc;
 
 macro_rules! verdicts {
     ($($verdict:ident $name:literal,)*) => {
@@ -56,6 +57,15 @@ verdicts! {
     NotRecognised "not_recognised",
 }
 
+/// The names by which a decision is found: of who makes it, and of the request.
+#[derive(Clone, Default)]
+pub(in crate::engine) struct Author {
+    /// The operator whose token was right, or the user of the machine who runs a command; `None` for the application.
+    pub(in crate::engine) operator: Option<Arc<str>>,
+    /// The id of the request, if one makes the decision.
+    pub(in crate::engine) request_id: Option<Arc<str>>,
+}
+
 /// The call that decides.
 #[derive(Clone)]
 pub(in crate::engine) struct Trail {
@@ -64,8 +74,7 @@ pub(in crate::engine) struct Trail {
     /// Distinguishes the rows of one user and millisecond.
     pub(in crate::engine) nonce: i64,
     pub(in crate::engine) user_ip: Option<String>,
-    /// The name of the operator who decides, if one with a token does.
-    pub(in crate::engine) operator: Option<String>,
+    pub(in crate::engine) author: Author,
     pub(in crate::engine) now: Now,
     /// The refusal of the decision that is being made: see [`Trail::refuse`].
     pub(in crate::engine) refused: Option<Noted>,
@@ -155,8 +164,9 @@ impl Trail {
             number: noted.number,
             user_ip: self.user_ip.clone(),
             over_limit: noted.over.map(str::to_owned),
-            operator: self.operator.clone(),
+            operator: self.author.operator.as_deref().map(str::to_owned),
             times,
+            request_id: self.author.request_id.as_deref().map(str::to_owned),
         });
     }
 }

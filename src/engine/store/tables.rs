@@ -260,10 +260,12 @@ tables! {
         number: Option<String>,
         user_ip: Option<String>,
         over_limit: Option<String>,
-        /// The operator with a token who did it, if any.
+        /// The operator or the user of the machine who did it, if any.
         operator: Option<String>,
         /// The number of equal decisions that it stands for, if they change nothing.
         times: u32,
+        /// The id of the request that made it, if one did.
+        request_id: Option<String>,
     }
 
     /// The data that is needed to delete old rows of a table if the clock has moved: see
