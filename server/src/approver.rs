@@ -175,7 +175,7 @@ impl Approver {
         let error = Error::from(refused);
         let response = failed(&error);
         if response.status().is_server_error() {
-            self.0.journal.note(&format!("a request of a device failed: {error}"));
+            self.0.journal.note(&format!("error: a request of a device failed: {error}"));
             return wait_for(response, RETRY_AFTER);
         }
         response

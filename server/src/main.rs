@@ -264,16 +264,19 @@ fn completions(shell: Shell) -> Result<()> {
 /// The log of a command that serves.
 static LOGGER: OnceLock<Logger> = OnceLock::new();
 
-/// Logs a line, which begins with `error: ` or `warning: ` if it is one. Commands that do not serve write it
+/// Logs a line, which begins with `error: ` or `warning: ` if it is one: see [`Level`]. Commands that do not serve write it
 /// to standard error, as text; there, errors are ignored.
 fn log(line: &str) {
     match LOGGER.get() {
         Some(logger) => logger.log(Entry::reported(line, Level::Info)),
-        None => drop(writeln!(std::io::stderr(), "seconder: {line}")),
+        None => {
+            let line = line.strip_prefix("info: ").unwrap_or(line);
+            drop(writeln!(std::io::stderr(), "seconder: {line}"));
+        }
     }
 }
 
-/// Logs that something failed, which may mend itself.
+/// Logs a line that is a warning, unless it begins with `error: ` or `info: `.
 fn log_trouble(line: &str) {
     match LOGGER.get() {
         Some(logger) => logger.log(Entry::reported(line, Level::Warning)),

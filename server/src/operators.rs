@@ -184,7 +184,7 @@ impl Operators {
                 let is_wrong = matches!(&error, Error::Rejected(no) if no.status == 401);
                 if is_wrong && self.0.wrong_tokens.add(client, Instant::now()) {
                     self.0.journal.note(&format!(
-                        "{client} has sent too many tokens that no operator has: further ones are refused for a while. If it \
+                        "warning: {client} has sent too many tokens that no operator has: further ones are refused for a while. If it \
                          is a proxy, name it with trusted_proxies"
                     ));
                 }

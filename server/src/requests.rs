@@ -1,7 +1,7 @@
 //! The line of the log for each request, and the id by which it is found in the logs of client and service.
 
 use crate::journal::Journal;
-use crate::log::{Entry, Level};
+use crate::log::{Entry, Level, REQUEST};
 use crate::metrics::Counted;
 #[cfg(feature = "otlp")]
 use crate::traces::{Ended, Traces};
@@ -182,7 +182,7 @@ impl Inner {
         }
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let method = call.map_or_else(|| known(&self.method), |call| call.method);
-        let entry = Entry::new(level, "request")
+        let entry = Entry::new(level, REQUEST)
             .with("method", method.to_owned())
             .with_any("path", self.path(call))
             .with_any("call", call_name)

@@ -226,6 +226,21 @@ fn a_decision_is_found_by_the_id_of_its_request() {
 }
 
 #[test]
+fn connections_that_are_closed_before_a_request_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    database(folder.path());
+    let options = ["--trusted-proxies", "127.0.0.1", "--proxy-protocol"];
+    let service = Monitored::with(folder.path(), &options);
+    let places = r#"seconder_connections_refused_total{reason="places"}"#;
+    let header = r#"seconder_connections_refused_total{reason="proxy_header"}"#;
+    assert_eq!((service.value(places), service.value(header)), (Some(0.0), Some(0.0)));
+    let mut stream = TcpStream::connect(service.running.at.addr()).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let _ = stream.read_to_end(&mut Vec::new());
+    wait_until("a closed connection", || service.value(header) == Some(1.0));
+}
+
+#[test]
 fn nothing_but_metrics_and_probes_is_served_there() {
     let folder = tempfile::tempdir().unwrap();
     let service = Monitored::start(folder.path());

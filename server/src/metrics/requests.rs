@@ -12,6 +12,8 @@ use std::time::Duration;
 /// The bounds of the histogram, in seconds: from a decision that changes nothing to a gateway that hangs.
 const BOUNDS: [f64; 13] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+/// The reasons for which connections are closed before their first request.
+const REFUSED: [&str; 4] = ["places", "places_of_client", "places_of_user", "proxy_header"];
 /// The label of a request whose path belongs to no call.
 const NO_CALL: &str = "none";
 /// The most applications with a label of their own: each has as many series as calls and statuses.
@@ -25,6 +27,7 @@ pub(crate) struct Requests {
     counts: Family<Request, Counter>,
     failures: Family<Call, Counter>,
     durations: Family<Call, Histogram, fn() -> Histogram>,
+    refused: Family<Refused, Counter>,
     /// The applications that have a label of their own.
     apps: Arc<Mutex<BTreeSet<i64>>>,
 }
@@ -49,6 +52,11 @@ struct Request {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Refused {
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Call {
     call: &'static str,
 }
@@ -58,7 +66,11 @@ impl Default for Requests {
         let new: fn() -> Histogram = || Histogram::new(BOUNDS);
         let (counts, failures) = (Family::default(), Family::default());
         let durations = Family::new_with_constructor(new);
-        Requests { counts, failures, durations, apps: Arc::default() }
+        let refused = Family::<Refused, Counter>::default();
+        for reason in REFUSED {
+            drop(refused.get_or_create(&Refused { reason }));
+        }
+        Requests { counts, failures, durations, refused, apps: Arc::default() }
     }
 }
 
@@ -75,6 +87,11 @@ impl Requests {
         // Created even without a failure: the rate of a counter that does not exist before its first failure misses
         // that.
         self.failures.get_or_create(&Call { call }).inc_by(has_failed.into());
+    }
+
+    /// Counts a connection that was closed before its first request.
+    pub(crate) fn refuse_connection(&self, reason: &'static str) {
+        self.refused.get_or_create(&Refused { reason }).inc();
     }
 
     /// Returns the label of an application.
@@ -94,6 +111,8 @@ impl Requests {
         registry.register("requests", help, self.counts.clone());
         let help = "Requests that failed in the service, or in what it depends on, by call";
         registry.register("requests_failed", help, self.failures.clone());
+        let help = "Connections that were closed before their first request, by the reason";
+        registry.register("connections_refused", help, self.refused.clone());
         let (help, durations) = ("How long those requests took", self.durations.clone());
         registry.register_with_unit("request_duration", help, Unit::Seconds, durations);
     }
