@@ -15,7 +15,7 @@ mod sandbox;
 mod serve;
 mod supervision;
 
-pub(crate) use backups::{backup, restore, restored};
+pub(crate) use backups::{backup, restore, spend_codes};
 pub(crate) use delivery::Calling;
 pub(crate) use forwarding::{check_forward_ca_file, check_forward_url};
 pub(crate) use network::{check_name_server, check_proxy, check_proxy_file};

@@ -8,6 +8,7 @@ pub(crate) use creating::create;
 
 use crate::arguments::Database;
 use crate::commands::invalid;
+use crate::prompt::Sure;
 use crate::table::Json;
 use crate::target::Target;
 use clap::{Args, Subcommand};
@@ -120,6 +121,8 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        sure: Sure,
         #[command(flatten)]
         json: Json,
     },
@@ -261,8 +264,9 @@ pub(crate) fn run(command: User) -> Result<()> {
         User::Activities { database, who, limit, json } => {
             lists::activities(&database, &who, limit, json)
         }
-        User::Delete { target, who, json } => {
+        User::Delete { target, who, sure, json } => {
             let (service, user_id) = who.of(&target)?;
+            sure.ask(|| lists::described(&service, user_id))?;
             service.delete_user(user_id)?;
             json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is deleted"))
         }

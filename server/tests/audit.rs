@@ -78,7 +78,7 @@ const CHANGES: &[&str] = &[
     "user unlock --user 1",
     "user forget-browsers --user 1",
     "user recovery-codes --user 1",
-    "user delete --user 2",
+    "user delete --yes --user 2",
     "device register --user 1 --type android",
     "route set main gateway=twilio account_sid=AC1 auth_token=@secret from=+15550100100",
     "route remove main",
@@ -90,7 +90,7 @@ const CHANGES: &[&str] = &[
     "operator remove bob",
     "keyring reseal",
     "import users.jsonl",
-    "restored",
+    "spend-codes --yes",
 ];
 
 #[test]

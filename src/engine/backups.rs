@@ -34,14 +34,14 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Storage`](crate::Error::Storage) if nothing was changed, or the audit could not be written.
-    pub fn restored(&self) -> Result<()> {
+    pub fn spend_codes(&self) -> Result<()> {
         self.shared.store.spend(self.now().clock)?;
         self.note_of_database("spend_codes", AuditVerdict::Done, None)
     }
 }
 
 /// Puts a copy of a database in its place, and spends everything that may have been used since it was
-/// made: see [`Engine::restored`]. The copy is checked first; after an error, the database is as it was.
+/// made: see [`Engine::spend_codes`]. The copy is checked first; after an error, the database is as it was.
 /// `progress` is given the bytes that are copied, and all that are to be.
 ///
 /// The keyring is not in the copy: it must be in this file, or in the one next to the database.
