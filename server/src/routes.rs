@@ -13,7 +13,7 @@ pub use breaker::State;
 pub use inbound::{Attached, receipt_url};
 pub(crate) use inbound::{Endpoint, RouteRef};
 pub use lookups::{check_lookup, try_lookup};
-pub use opening::{check, takes_receipts};
+pub use opening::{check, reach, takes_receipts};
 pub use settings::FIELDS;
 pub use unsent::Unsent;
 

@@ -159,6 +159,17 @@ offline_days = 8
     fs::write(folder.join("texts.json"), "{\"en\": {}}").unwrap();
     fs::write(folder.join("api.key"), "the-key\n").unwrap();
     assert_eq!(check(&named), (true, "s.conf is valid\n".to_owned()));
+    // One that has expired.
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(2002, 1, 1);
+    fs::write(folder.join("certificate.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+    fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+    let (valid, printed) = check(&named);
+    let expired =
+        "s.conf:2:15: certificate certificate.pem has expired, so clients reject it: renew it";
+    assert!(!valid && printed.contains(expired), "{printed}");
+    certificate_files::write(folder);
     // A key that is not that of the certificate.
     fs::rename(folder.join("certificate.pem"), folder.join("old.pem")).unwrap();
     certificate_files::write(folder);
