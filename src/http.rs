@@ -43,6 +43,7 @@ use params::Params;
 use peer::Denied;
 use serde_json::{Map, Value};
 use std::fmt;
+use std::num::NonZeroI64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use zeroize::Zeroizing;
 
@@ -116,11 +117,11 @@ pub struct RawReply {
     /// For the log of the server: the call, if the path belongs to one.
     pub call: Option<&'static Route>,
     /// For the log of the server: the id of the application, if it is known.
-    pub app_id: Option<i64>,
+    pub app_id: Option<NonZeroI64>,
     /// For the log of the server: the verdict on the code, if the call verifies one.
     pub verdict: Option<Verdict>,
     /// For the log of the server: the error code in the body.
-    pub code: Option<String>,
+    pub code: Option<Box<str>>,
     /// For the log of the server: the failure in it, or in something it depends on. The body does
     /// not show it.
     pub failure: Option<Box<str>>,
@@ -298,7 +299,7 @@ impl RoutedRequest {
         let verdict = read.map(|read| read.verdict);
         backend.names().body_to_wire(&mut reply.body);
         let call = Some(route);
-        let app_id = origin.app_id.get().copied();
+        let app_id = origin.app_id.get().and_then(|id| NonZeroI64::new(*id));
         RawReply {
             refused,
             app_id,
@@ -443,7 +444,7 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
     let body = format.write(&reply.body);
     // A relay is sent one that may be any text.
     let is_code = |code: &String| code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit());
-    let code = reply.text("error_code").filter(is_code);
+    let code = reply.text("error_code").filter(is_code).map(String::into_boxed_str);
     RawReply {
         status: reply.status,
         headers,

@@ -10,6 +10,7 @@ use axum::response::Response;
 use seconder::calls::{Route, Verdict};
 use seconder::http::RawReply;
 use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroI64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -64,8 +65,9 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn of(reply: &RawReply) -> Outcome {
-        let (code, failure) = (reply.code.clone(), reply.failure.clone());
-        let (call, app_id, verdict) = (reply.call, reply.app_id, reply.verdict);
+        let (code, failure) = (reply.code.clone().map(String::from), reply.failure.clone());
+        let (call, app_id, verdict) =
+            (reply.call, reply.app_id.map(NonZeroI64::get), reply.verdict);
         Outcome { call, app_id, verdict, code, failure, admitted: reply.admitted }
     }
 }

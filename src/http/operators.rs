@@ -8,6 +8,7 @@ use crate::model::Secret;
 use crate::wire::{Format, Generation, OPERATOR_APP, OPERATOR_PATH, Reply};
 use crate::{Error, Result, calls};
 use serde_json::{Map, Value};
+use std::num::NonZeroI64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The field of an error of the database, whose message is then that of the database.
@@ -90,7 +91,7 @@ fn operation(
     let parameters = parameters(request)?;
     let named = parameters.get(APP).and_then(Value::as_i64).or(app);
     let reply = engine.operate_as(operator, app, name, parameters)?;
-    let app_id = Some(engine.app_of(operator, named));
+    let app_id = NonZeroI64::new(engine.app_of(operator, named));
     Ok(RawReply { app_id, ..encode(Format::Json, &Reply::new(200, reply)) })
 }
 
