@@ -8,6 +8,7 @@ pub mod approver;
 pub(crate) mod as_written;
 mod audit;
 mod authenticators;
+mod author;
 mod backups;
 mod clock;
 mod codes;
@@ -75,10 +76,10 @@ use crate::model::ApiKey;
 use crate::webpush::VapidTokens;
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
+use author::Author;
 use clock::Now;
 use known::By;
 use operations::applications::{self as stored_applications, App};
-use operations::audit::Author;
 use operations::housekeeping::{Deleted, delete_expired};
 use operations::steady as stored;
 use sandbox::Sandbox;
@@ -176,9 +177,8 @@ impl Engine {
         let now = steady.now(&*settings.clock);
         let app = applications::select(&store, &settings, now)?;
         let hashes = store.look(stored_applications::key_hashes)?;
-        let EngineSettings { clock, random, post, push, push_hosts, lookup, operator, .. } =
-            settings;
-        let author = Author { operator, request_id: None };
+        let author = Author::of(&settings);
+        let EngineSettings { clock, random, post, push, push_hosts, lookup, .. } = settings;
         let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
         let shared = Shared {
             store,
@@ -223,8 +223,7 @@ impl Engine {
     /// application is looked up again after 2 s, and a key that no application has after 10 s.
     ///
     /// # Errors
-    /// [`Error::Unauthorized`] if no application has the key, [`Error::Storage`] if the database
-    /// cannot be read.
+    /// [`Error::Unauthorized`] if no application has the key, [`Error::Storage`] if the database cannot be read.
     pub fn authenticate(&self, api_key: &ApiKey) -> Result<Engine> {
         let Shared { store, strangers, steady, known, clock, .. } = &*self.shared;
         let (by, now) = (By::key(api_key), steady.now(&**clock).steady);
@@ -263,23 +262,10 @@ impl Engine {
     /// Returns the same engine, with its application as it is stored now, or was 2 s ago.
     ///
     /// # Errors
-    /// [`Error::Unauthorized`] if the application was removed, [`Error::Storage`] if the database cannot
-    /// be read.
+    /// [`Error::Unauthorized`] if the application was removed, [`Error::Storage`] if the database cannot be read.
     pub(crate) fn current(&self) -> Result<Engine> {
         let app = self.application(self.app.app_id)?.ok_or_else(applications::removed)?;
         Ok(self.of(app))
-    }
-
-    /// Returns the same engine, for a request with this id, which is in the audit.
-    #[doc(hidden)]
-    pub fn for_request(&self, id: Option<&str>) -> Engine {
-        let author = Author { request_id: id.map(Arc::from), ..self.author.clone() };
-        Engine { author, ..self.clone() }
-    }
-
-    /// Returns the id of its application.
-    pub(crate) fn app_id(&self) -> i64 {
-        self.app.app_id
     }
 
     /// Returns the same engine, for another application.

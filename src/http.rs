@@ -41,6 +41,7 @@ use crate::wire::{FORWARDED, Format, Generation, Names, Reply, Wiping};
 use crate::{Error, Result, codes};
 use params::Params;
 use peer::Denied;
+use refusals::{method_not_allowed, not_found};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::num::NonZeroI64;
@@ -171,8 +172,7 @@ impl RawRequest {
         self
     }
 
-    /// Returns the path and the query. Clients of proxies send a whole URL, and some send a
-    /// fragment, which no server needs.
+    /// Returns the path and the query. Clients of proxies send a whole URL, and some a fragment, which no server needs.
     fn path_and_query(&self) -> (&str, &str) {
         let target = self.target.split_once('#').map_or(self.target.as_str(), |(target, _)| target);
         let (before, query) = target.split_once('?').unwrap_or((target, ""));
@@ -390,24 +390,6 @@ fn no_api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Resul
         )),
         false => Ok(()),
     }
-}
-
-/// Returns the format that a path asks for, if no call has that path.
-fn format_of(path: &str) -> Format {
-    path.split('/').nth(2).and_then(Format::named).unwrap_or(Format::Json)
-}
-
-fn not_found(path: &str, replies: Generation) -> RawReply {
-    let error = rejected(404, "There is no such call.");
-    encode(format_of(path), &calls::failure(&error, path, replies))
-}
-
-fn method_not_allowed(path: &str, methods: &[&'static str], replies: Generation) -> RawReply {
-    let methods = methods.join(", ");
-    let error = rejected(405, &format!("This call is made with {methods}."));
-    let mut reply = encode(format_of(path), &calls::failure(&error, path, replies));
-    reply.headers.push(("allow", methods));
-    reply
 }
 
 fn rejected(status: u16, message: &str) -> Error {

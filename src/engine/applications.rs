@@ -59,7 +59,7 @@ fn trail(settings: &EngineSettings, now: Now) -> Result<Trail> {
     let mut nonce = [0; 8];
     settings.random.fill(&mut nonce)?;
     let nonce = i64::from_le_bytes(nonce) & i64::MAX;
-    let author = Author { operator: settings.operator.clone(), request_id: None };
+    let author = Author::of(settings);
     Ok(Trail { app: 0, call: "open", nonce, user_ip: None, author, now, refused: None })
 }
 

@@ -159,17 +159,6 @@ offline_days = 8
     fs::write(folder.join("texts.json"), "{\"en\": {}}").unwrap();
     fs::write(folder.join("api.key"), "the-key\n").unwrap();
     assert_eq!(check(&named), (true, "s.conf is valid\n".to_owned()));
-    // One that has expired.
-    let key = rcgen::KeyPair::generate().unwrap();
-    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
-    params.not_after = rcgen::date_time_ymd(2002, 1, 1);
-    fs::write(folder.join("certificate.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
-    fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
-    let (valid, printed) = check(&named);
-    let expired =
-        "s.conf:2:15: certificate certificate.pem has expired, so clients reject it: renew it";
-    assert!(!valid && printed.contains(expired), "{printed}");
-    certificate_files::write(folder);
     // A key that is not that of the certificate.
     fs::rename(folder.join("certificate.pem"), folder.join("old.pem")).unwrap();
     certificate_files::write(folder);
@@ -181,6 +170,22 @@ offline_days = 8
     assert!(printed.contains("s.conf:3:7: key key.pem holds no private key"), "{printed}");
     // Nothing was created.
     assert_eq!(fs::read_dir(folder.join("no-folder")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_certificate_that_has_expired_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(2002, 1, 1);
+    fs::write(folder.join("old.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+    fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+    fs::write(folder.join("s.conf"), "certificate = \"old.pem\"\nkey = \"key.pem\"\n").unwrap();
+    let output = run(folder, &["config", "check", "s.conf"]);
+    let printed = String::from_utf8(output.stderr).unwrap();
+    let expired = "s.conf:1:15: certificate old.pem has expired, so clients reject it: renew it";
+    assert!(!output.status.success() && printed.contains(expired), "{printed}");
 }
 
 #[test]

@@ -4,10 +4,10 @@
 
 use super::AppId;
 use super::verify::{Barred, Factor};
+pub(in crate::engine) use crate::engine::author::Author;
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Audit, Decided, Page, View};
 use crate::model::UserId;
-use std::sync::Arc;
 
 macro_rules! verdicts {
     ($($verdict:ident $name:literal,)*) => {
@@ -55,15 +55,6 @@ verdicts! {
     Reported "reported",
     Recognised "recognised",
     NotRecognised "not_recognised",
-}
-
-/// The names by which a decision is found: of who makes it, and of the request.
-#[derive(Clone, Default)]
-pub(in crate::engine) struct Author {
-    /// The operator whose token was right, or the user of the machine who runs a command; `None` for the application.
-    pub(in crate::engine) operator: Option<Arc<str>>,
-    /// The id of the request, if one makes the decision.
-    pub(in crate::engine) request_id: Option<Arc<str>>,
 }
 
 /// The call that decides.

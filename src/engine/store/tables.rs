@@ -235,7 +235,6 @@ tables! {
     Activity in activities, key 3 {
         user_id: u64,
         created_at: Time,
-        /// Distinguishes events of one millisecond.
         nonce: i64,
         kind: String,
         data: String,
@@ -264,7 +263,6 @@ tables! {
         operator: Option<String>,
         /// The number of equal decisions that it stands for, if they change nothing.
         times: u32,
-        /// The id of the request that made it, if one did.
         request_id: Option<String>,
     }
 
