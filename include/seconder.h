@@ -1643,7 +1643,8 @@ typedef struct seconder_audit_options {
      */
     uint64_t until;
     /**
-     * Only decisions with this verdict, such as "wrong"; one that does not exist is an invalid argument. NULL: all.
+     * Only decisions with this verdict, such as "wrong", or with one of several that have commas in between; one that
+     * does not exist is an invalid argument. NULL: all.
      */
     const char *verdict;
     /**
@@ -1663,7 +1664,7 @@ typedef struct seconder_audit_options {
      */
     const char *user_ip;
     /**
-     * Only decisions that the operator of this name made. NULL: all.
+     * Only decisions that the operator, or the user of the machine, of this name made. NULL: all.
      */
     const char *operator_name;
 } seconder_audit_options;
@@ -1723,9 +1724,14 @@ typedef struct seconder_audit_entry {
      */
     const char *over_limit;
     /**
-     * The name of the operator who did it. NULL if none with a token did.
+     * The name of the operator with a token who did it, or of the user of the machine who ran the command. NULL if
+     * the application did.
      */
     const char *operator_name;
+    /**
+     * The id of the request, as it is in the log of the service. NULL for what no request made.
+     */
+    const char *request_id;
 } seconder_audit_entry;
 
 /**

@@ -220,14 +220,31 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
     systemctl disable --now seconder.service seconder.socket || true
 fi
 SCRIPT
-# The configuration, the database, its keyring and the messages go with a purge alone, what else an
+# The configuration goes with a purge alone, and the database, its keyring and the messages if a person says so; what else an
 # administrator has put beside the configuration stays. The user stays, as users do in Debian:
 # backups and other files may belong to it.
 cat >"$work/seconder/DEBIAN/postrm" <<'SCRIPT'
 #!/bin/sh
 set -e
 if [ "$1" = purge ]; then
-    rm -rf /var/lib/seconder /etc/seconder/seconder.conf
+    # Without its keyring, no backup of the database is of any use, so only a person deletes them.
+    if [ -n "$(ls -A /var/lib/seconder 2>/dev/null)" ]; then
+        answer=
+        if [ "$DEBIAN_FRONTEND" != noninteractive ] && [ -t 0 ] && [ -t 2 ]; then
+            ls -l /var/lib/seconder >&2
+            echo "Purging seconder can delete /var/lib/seconder, with the database of users and its keyring." >&2
+            printf 'Type yes to delete them, or Enter to keep them: ' >&2
+            read -r answer || true
+        fi
+        if [ "$answer" = yes ]; then
+            rm -rf /var/lib/seconder
+        else
+            echo "seconder: /var/lib/seconder is kept. To delete it: rm -r /var/lib/seconder" >&2
+        fi
+    elif [ -d /var/lib/seconder ]; then
+        rmdir /var/lib/seconder
+    fi
+    rm -f /etc/seconder/seconder.conf
     [ ! -d /etc/seconder ] || rmdir --ignore-fail-on-non-empty /etc/seconder
 fi
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then

@@ -8,6 +8,7 @@ pub mod approver;
 pub(crate) mod as_written;
 mod audit;
 mod authenticators;
+mod author;
 mod backups;
 mod clock;
 mod codes;
@@ -75,6 +76,7 @@ use crate::model::ApiKey;
 use crate::webpush::VapidTokens;
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
+use author::Author;
 use clock::Now;
 use known::By;
 use operations::applications::{self as stored_applications, App};
@@ -93,8 +95,7 @@ use store::{Decided, Store, View};
 pub struct Engine {
     shared: Arc<Shared>,
     app: Arc<App>,
-    /// The name of the operator whose token was right, for the audit.
-    operator: Option<Arc<str>>,
+    author: Author,
 }
 
 /// The state that the applications of one database share.
@@ -176,6 +177,7 @@ impl Engine {
         let now = steady.now(&*settings.clock);
         let app = applications::select(&store, &settings, now)?;
         let hashes = store.look(stored_applications::key_hashes)?;
+        let author = Author::of(&settings);
         let EngineSettings { clock, random, post, push, push_hosts, lookup, .. } = settings;
         let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
         let shared = Shared {
@@ -197,7 +199,7 @@ impl Engine {
             workers: OnceLock::new(),
             sandbox,
         };
-        Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), operator: None })
+        Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), author })
     }
 
     /// Returns the application's API key. Clients of `seconder serve` send it, and callbacks are signed with it; while
@@ -221,8 +223,7 @@ impl Engine {
     /// application is looked up again after 2 s, and a key that no application has after 10 s.
     ///
     /// # Errors
-    /// [`Error::Unauthorized`] if no application has the key, [`Error::Storage`] if the database
-    /// cannot be read.
+    /// [`Error::Unauthorized`] if no application has the key, [`Error::Storage`] if the database cannot be read.
     pub fn authenticate(&self, api_key: &ApiKey) -> Result<Engine> {
         let Shared { store, strangers, steady, known, clock, .. } = &*self.shared;
         let (by, now) = (By::key(api_key), steady.now(&**clock).steady);
@@ -261,8 +262,7 @@ impl Engine {
     /// Returns the same engine, with its application as it is stored now, or was 2 s ago.
     ///
     /// # Errors
-    /// [`Error::Unauthorized`] if the application was removed, [`Error::Storage`] if the database cannot
-    /// be read.
+    /// [`Error::Unauthorized`] if the application was removed, [`Error::Storage`] if the database cannot be read.
     pub(crate) fn current(&self) -> Result<Engine> {
         let app = self.application(self.app.app_id)?.ok_or_else(applications::removed)?;
         Ok(self.of(app))

@@ -24,7 +24,7 @@ mod refusals;
 mod sandbox;
 
 pub use crate::wire::{OPERATOR_APP, OPERATOR_PATH};
-pub use backend::{Backend, Relay};
+pub use backend::{Backend, Origin, Relay};
 #[cfg(feature = "https")]
 pub(crate) use operators::STORAGE;
 pub use operators::{bearer_token, respond_to_operator};
@@ -41,8 +41,10 @@ use crate::wire::{FORWARDED, Format, Generation, Names, Reply, Wiping};
 use crate::{Error, Result, codes};
 use params::Params;
 use peer::Denied;
+use refusals::{method_not_allowed, not_found};
 use serde_json::{Map, Value};
 use std::fmt;
+use std::num::NonZeroI64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use zeroize::Zeroizing;
 
@@ -77,6 +79,7 @@ pub struct RawRequest {
     target: Zeroizing<String>,
     headers: Vec<(String, Zeroizing<Vec<u8>>)>,
     body: std::result::Result<Zeroizing<Vec<u8>>, BodyError>,
+    id: Option<String>,
 }
 
 /// A request whose call was found, before its body is read. See [`route`].
@@ -114,10 +117,12 @@ pub struct RawReply {
     pub refused: Option<Box<str>>,
     /// For the log of the server: the call, if the path belongs to one.
     pub call: Option<&'static Route>,
+    /// For the log of the server: the id of the application, if it is known.
+    pub app_id: Option<NonZeroI64>,
     /// For the log of the server: the verdict on the code, if the call verifies one.
     pub verdict: Option<Verdict>,
     /// For the log of the server: the error code in the body.
-    pub code: Option<String>,
+    pub code: Option<Box<str>>,
     /// For the log of the server: the failure in it, or in something it depends on. The body does
     /// not show it.
     pub failure: Option<Box<str>>,
@@ -139,6 +144,7 @@ impl RawRequest {
             target: Zeroizing::new(target.into()),
             headers: Vec::new(),
             body: Ok(Zeroizing::default()),
+            id: None,
         }
     }
 
@@ -160,8 +166,13 @@ impl RawRequest {
         self
     }
 
-    /// Returns the path and the query. Clients of proxies send a whole URL, and some send a
-    /// fragment, which no server needs.
+    /// Sets the id of the request in the log of the server, which the audit has too. Default: none.
+    pub fn id(mut self, id: impl Into<String>) -> RawRequest {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Returns the path and the query. Clients of proxies send a whole URL, and some a fragment, which no server needs.
     fn path_and_query(&self) -> (&str, &str) {
         let target = self.target.split_once('#').map_or(self.target.as_str(), |(target, _)| target);
         let (before, query) = target.split_once('?').unwrap_or((target, ""));
@@ -269,13 +280,15 @@ impl RoutedRequest {
     }
 
     /// Handles the request, as the second half of [`respond`].
-    pub fn respond(self, backend: &dyn Backend, caller: Caller) -> RawReply {
+    pub fn respond(mut self, backend: &dyn Backend, caller: Caller) -> RawReply {
         let (format, failure) = (self.call.format(), self.call.failure_writer());
         let route = self.call.route();
         let mut refused = None;
+        let mut origin = Origin { request_id: self.request.id.take(), ..Origin::default() };
         // A panic is a bug, and still the client gets a reply in its format.
-        let handled =
-            catch_unwind(AssertUnwindSafe(|| self.handle(backend, &caller, &mut refused)));
+        let handled = catch_unwind(AssertUnwindSafe(|| {
+            self.handle(backend, &caller, &mut refused, &mut origin)
+        }));
         let reply = handled.unwrap_or_else(|_| Err(no_reply()));
         let (admitted, unauthorized) =
             (reply.is_ok(), matches!(reply, Err(Error::Unauthorized { .. })));
@@ -286,7 +299,16 @@ impl RoutedRequest {
         let verdict = read.map(|read| read.verdict);
         backend.names().body_to_wire(&mut reply.body);
         let call = Some(route);
-        RawReply { refused, verdict, call, admitted, unauthorized, ..encode(format, &reply) }
+        let app_id = origin.app_id.get().and_then(|id| NonZeroI64::new(*id));
+        RawReply {
+            refused,
+            app_id,
+            verdict,
+            call,
+            admitted,
+            unauthorized,
+            ..encode(format, &reply)
+        }
     }
 
     fn handle(
@@ -294,6 +316,7 @@ impl RoutedRequest {
         backend: &dyn Backend,
         caller: &Caller,
         refused: &mut Option<Box<str>>,
+        origin: &mut Origin,
     ) -> Result<Reply> {
         let RoutedRequest { call, request } = self;
         if backend.forwards() && request.values(FORWARDED).next().is_some() {
@@ -310,7 +333,7 @@ impl RoutedRequest {
             })?;
         }
         let mut params = Params::read(&request)?;
-        let key = match caller {
+        origin.key = match caller {
             Caller::Network => Some(api_key(&request, &mut params, backend.names())?),
             Caller::Peer(_) | Caller::Operator => {
                 no_api_key(&request, &mut params, backend.names())?;
@@ -319,7 +342,7 @@ impl RoutedRequest {
         };
         // The request is wiped before the call runs, because that may wait for a message to be sent.
         drop(request);
-        backend.handle_call(key.as_ref(), call, params.take())
+        backend.handle_call(origin, call, params.take())
     }
 }
 
@@ -369,24 +392,6 @@ fn no_api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Resul
     }
 }
 
-/// Returns the format that a path asks for, if no call has that path.
-fn format_of(path: &str) -> Format {
-    path.split('/').nth(2).and_then(Format::named).unwrap_or(Format::Json)
-}
-
-fn not_found(path: &str, replies: Generation) -> RawReply {
-    let error = rejected(404, "There is no such call.");
-    encode(format_of(path), &calls::failure(&error, path, replies))
-}
-
-fn method_not_allowed(path: &str, methods: &[&'static str], replies: Generation) -> RawReply {
-    let methods = methods.join(", ");
-    let error = rejected(405, &format!("This call is made with {methods}."));
-    let mut reply = encode(format_of(path), &calls::failure(&error, path, replies));
-    reply.headers.push(("allow", methods));
-    reply
-}
-
 fn rejected(status: u16, message: &str) -> Error {
     let code = Some(codes::INVALID_REQUEST.to_owned());
     Error::Rejected(Box::new(Rejection {
@@ -421,13 +426,14 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
     let body = format.write(&reply.body);
     // A relay is sent one that may be any text.
     let is_code = |code: &String| code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit());
-    let code = reply.text("error_code").filter(is_code);
+    let code = reply.text("error_code").filter(is_code).map(String::into_boxed_str);
     RawReply {
         status: reply.status,
         headers,
         body,
         refused: None,
         call: None,
+        app_id: None,
         verdict: None,
         code,
         failure: reply.failure.as_deref().map(Into::into),

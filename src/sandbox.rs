@@ -69,7 +69,7 @@ pub use request::TestRequest;
 use crate::Error;
 use crate::calls::MatchedCall;
 use crate::engine::{ApplicationSettings, Engine, JobsRun};
-use crate::http::{Backend, RoutedRequest, SANDBOX_API_KEY};
+use crate::http::{Backend, Origin, RoutedRequest, SANDBOX_API_KEY};
 use crate::model::{ApiKey, UserId};
 use crate::wire::{Generation, Names, Reply};
 use crate::{Result, Settings};
@@ -225,7 +225,7 @@ impl Backend for Sandbox {
 
     fn handle_call(
         &self,
-        key: Option<&ApiKey>,
+        origin: &Origin,
         call: MatchedCall,
         params: Map<String, Value>,
     ) -> Result<Reply> {
@@ -233,7 +233,7 @@ impl Backend for Sandbox {
         let arguments = records::arguments(&call, &params, self.names());
         let route = call.route();
         Records::begin(route.name, records::user_of(&arguments));
-        let reply = Backend::handle_call(&world.engine, key, call, params);
+        let reply = Backend::handle_call(&world.engine, origin, call, params);
         Records::begin("", None);
         world.records.end(route, arguments, &reply);
         reply

@@ -443,7 +443,7 @@ fn a_signature_is_for_one_service_and_is_kept_with_the_request() {
 fn after_a_restore_no_invitation_is_of_use_and_phones_go_on_with_new_codes() {
     let world = World::new();
     let (phone, code) = (world.phone(), world.code());
-    world.engine().restored().unwrap();
+    world.engine().spend_codes().unwrap();
     let refused = Phone::register(world.engine(), &code, NOW).err().unwrap();
     assert_eq!(refused, Refused::InvitationSpent);
     // A code may have been used since the copy was made.

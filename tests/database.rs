@@ -70,6 +70,7 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
         db.execute_batch(&format!("ALTER TABLE applications DROP COLUMN {column}")).unwrap();
     }
     db.execute_batch("ALTER TABLE operators DROP COLUMN apps").unwrap();
+    db.execute_batch("ALTER TABLE audit DROP COLUMN request_id").unwrap();
     db.execute_batch("DELETE FROM migrations WHERE version > 1; PRAGMA user_version = 1").unwrap();
     // Ids as the provider writes them, of messages and of what was reported early.
     db.execute_batch(

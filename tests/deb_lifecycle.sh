@@ -67,8 +67,18 @@ dpkg_ --auto-deconfigure -i $(cd "$work/packages" && printf '/packages/%s ' seco
 dpkg_ -r libpam-seconder libseconder-dev libseconder0 seconder
 [ -e "$work/system/var/lib/seconder/seconder.db" ] || fail "the removal deleted the database"
 [ ! -e "$work/system/usr/bin/seconder" ] || fail "the removal left the program"
-# Those that have nothing to purge are gone already.
+# Those that have nothing to purge are gone already. Without a terminal, nothing is asked and the database stays.
+run cp /var/lib/dpkg/info/seconder.postrm /packages/postrm
 dpkg_ -P libpam-seconder seconder
+for file in seconder.db seconder.db.keys; do
+    [ -e "$work/system/var/lib/seconder/$file" ] || fail "a purge without a terminal deleted $file"
+done
+for answer in "" yes; do
+    [ -e "$work/system/var/lib/seconder/seconder.db" ] || fail "a purge deleted the database without a yes"
+    printf '%s\n' "$answer" | run env DEBIAN_FRONTEND=dialog script -qec "sh /packages/postrm purge" /dev/null >"$work/purge.log" ||
+        fail "the purge failed: $(cat "$work/purge.log")"
+done
+[ ! -e "$work/system/var/lib/seconder" ] || fail "the purge left the database, although it was asked to delete it"
 
 # What dpkg and the system note for themselves, and the user, stay.
 left=$(cd "$work/changed" && find . -mindepth 1 ! -path './packages' ! -path './tmp*' \

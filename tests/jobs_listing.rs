@@ -106,6 +106,40 @@ fn jobs_are_found_by_state_kind_and_route() {
     assert!(matches!("gone".parse::<JobState>(), Err(Error::InvalidArgument { .. })));
 }
 
+#[test]
+fn the_jobs_of_a_user_are_listed_the_latest_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let op = operated(&folder.path().join("jobs.db"));
+    op.request([permanent(), permanent()]).unwrap_err();
+    op.clock.set(NOW + 1);
+    op.call([retry(), retry()]).unwrap();
+    op.clock.set(NOW + 2);
+    op.approve(retry());
+    let other = op.service.create_user("b@example.com", "2025550124", "1").unwrap().user_id;
+    op.clock.set(NOW + 3);
+    op.world.will([retry(), retry()]);
+    op.service.handle(&RequestSms { force: Some(true), ..RequestSms::new(other) }).unwrap();
+    let of = |user_id| JobFilter { user_id: Some(user_id), ..JobFilter::default() };
+    let kinds = |filter: &JobFilter| -> Vec<_> {
+        op.jobs(filter).into_iter().map(|job| job.kind).collect()
+    };
+    let all = [JobKind::Callback, JobKind::Call, JobKind::Sms];
+    assert_eq!((kinds(&of(op.user)), kinds(&of(other))), (all.to_vec(), vec![JobKind::Sms]));
+    let failed = JobFilter { state: Some(JobState::Failed), ..of(op.user) };
+    assert_eq!(kinds(&failed), [JobKind::Sms]);
+    let (mut found, mut after) = (Vec::new(), None::<String>);
+    loop {
+        let page = op.engine().jobs(&of(op.user), after.as_deref(), 1).unwrap();
+        found.extend(page.entries.into_iter().map(|job| job.kind));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, all);
+    assert!(op.engine().jobs(&of(op.user), Some("1"), 1).is_err());
+}
+
 /// Also where many are due in one millisecond, by whatever pages they are read.
 #[test]
 fn pages_hold_each_job_once() {

@@ -84,6 +84,7 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
         server.sql("versions", &format!("ALTER TABLE seconder.applications DROP COLUMN {column}"));
     }
     server.sql("versions", "ALTER TABLE seconder.operators DROP COLUMN apps");
+    server.sql("versions", "ALTER TABLE seconder.audit DROP COLUMN request_id");
     server.sql("versions", "DELETE FROM seconder.migrations WHERE version > 1");
     server.sql(
         "versions",

@@ -118,7 +118,7 @@ fn a_file_that_was_only_renamed_is_no_copy() {
 fn whoever_sets_a_machine_back_can_spend_what_was_used() {
     let world = World::new();
     let service = world.open();
-    service.engine().unwrap().restored().unwrap();
+    service.engine().unwrap().spend_codes().unwrap();
     world.user.is_spent(&service, &world.clock);
 }
 
@@ -129,7 +129,7 @@ fn an_enrolment_that_was_not_confirmed_ends_with_a_restore() {
     let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
     let user = ada(&service);
     let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
-    service.engine().unwrap().restored().unwrap();
+    service.engine().unwrap().spend_codes().unwrap();
     let verdict =
         service.handle(&seconder::Verify::new(user, app.code(NOW).expose().parse().unwrap()));
     assert_eq!(verdict.unwrap().verdict, Verdict::Wrong);

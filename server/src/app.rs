@@ -2,6 +2,7 @@
 
 use crate::arguments::{AppOptions, Database, seconds};
 use crate::commands::{invalid, print, secret_file};
+use crate::prompt::Sure;
 use crate::table::{Json, lines, print_json, table, utc};
 use clap::Subcommand;
 use seconder::engine::operator::{
@@ -94,6 +95,8 @@ pub(crate) enum Command {
         #[arg(long)]
         users: bool,
         #[command(flatten)]
+        sure: Sure,
+        #[command(flatten)]
         json: Json,
     },
 }
@@ -139,12 +142,25 @@ pub(crate) fn run(command: Command) -> Result<()> {
             service.operate(&EndOverlap { app_id: None })?;
             json.print(&json!({ "app_id": app.app_id }), "")
         }
-        Command::Delete { database, id, users, json } => {
+        Command::Delete { database, id, users, sure, json } => {
             let service = beside(&database, id)?;
+            sure.ask(|| described(&service, id))?;
             service.operate(&DeleteApp { app_id: id, users })?;
             json.print(&json!({ "app_id": id }), &format!("application {id} is removed"))
         }
     }
+}
+
+/// Describes an application that is about to be removed.
+fn described(service: &Service, id: i64) -> Result<String> {
+    let apps = service.operate(&ListApps {})?.apps;
+    let app = apps.iter().find(|app| app.app_id == id);
+    let app =
+        app.ok_or_else(|| invalid("ID", format!("no application {id}: see `seconder app list`")))?;
+    Ok(format!(
+        "Application {id} is {:?} and has {} users. It, its API key and all that is known of its users will be deleted.",
+        app.name, app.users
+    ))
 }
 
 /// Opens the service of another application than the one with this id, because no application can remove itself.

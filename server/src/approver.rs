@@ -93,13 +93,19 @@ impl Approver {
         };
         if let Some(asked) = Resource::of(&rest) {
             record.note_path(asked.path());
-            return Ok(self.ask(client, asked, request).await);
+            return Ok(self.ask(client, asked, request, record).await);
         }
         record.note_path(assets::PATH);
         Ok(self.0.assets.response(&rest, request.method(), request.headers()))
     }
 
-    async fn ask(&self, client: Client, asked: Resource, request: Request) -> Response {
+    async fn ask(
+        &self,
+        client: Client,
+        asked: Resource,
+        request: Request,
+        record: &Record,
+    ) -> Response {
         if !asked.allows(request.method()) {
             let message = "there is no such method here";
             let mut response = rejected(405, "method", message);
@@ -133,9 +139,9 @@ impl Approver {
             Ok(trying) => trying,
             Err(wait) => return too_many_tries(wait),
         };
-        let inner = Arc::clone(&self.0);
+        let (inner, engine) = (Arc::clone(&self.0), self.0.engine.for_request(Some(record.id())));
         let replied = pool.run(Lane::Network, move || {
-            let replied = api::reply(&inner.engine, &inner.logos, &asked, &head, &body);
+            let replied = api::reply(&engine, &inner.logos, &asked, &head, &body);
             let is_wrong = matches!(replied, Err(Refused::InvitationUnknown));
             if let Some((client, reserved)) = trying.filter(|_| !is_wrong) {
                 inner.wrong_codes.give_back(client, reserved);
@@ -169,7 +175,7 @@ impl Approver {
         let error = Error::from(refused);
         let response = failed(&error);
         if response.status().is_server_error() {
-            self.0.journal.note(&format!("a request of a device failed: {error}"));
+            self.0.journal.note(&format!("error: a request of a device failed: {error}"));
             return wait_for(response, RETRY_AFTER);
         }
         response

@@ -22,24 +22,30 @@ pub(crate) struct Audit {
     /// Only what concerns this user, by id. Users who were deleted are known too.
     #[arg(long, value_name = "ID")]
     user: Option<UserId>,
-    /// Only from this time on: 2026-11-24T09:30:00Z, 2026-11-24 (its first moment in UTC), 2h (ago; s, m, h or
-    /// d), or Unix seconds.
+    /// Only from this time on: 2026-11-24, today or yesterday, alone (the first moment) or with a time as in
+    /// 'today 09:30', and in UTC unless a zone follows as in 'today 09:30 +01:00'; 2h (ago; s, m, h or d); or Unix
+    /// seconds.
     #[arg(long, value_name = "TIME", value_parser = moment::read)]
     since: Option<u64>,
     /// Only before this time, given in the same ways.
     #[arg(long, value_name = "TIME", value_parser = moment::read)]
     until: Option<u64>,
     /// Only decisions of this kind, such as wrong for codes, not_delivered for messages or configured for the
-    /// application.
-    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(AUDIT_VERDICTS))]
-    verdict: Option<String>,
+    /// application. Repeat it, or use commas, for several.
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(AUDIT_VERDICTS)
+    )]
+    verdict: Vec<String>,
     /// Only those of this call, such as verify or request_sms.
     #[arg(long, value_name = "CALL")]
     call: Option<String>,
     /// Only those of calls that had this address of the user.
     #[arg(long, value_name = "ADDRESS")]
     ip: Option<IpAddr>,
-    /// Only what the operator of this name did.
+    /// Only what the operator of this name did, or the user of the machine by commands.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
     /// The most decisions to print.
@@ -63,7 +69,7 @@ pub(crate) fn run(options: &Audit) -> Result<()> {
         user_id: options.user,
         since: options.since,
         until: options.until,
-        verdict: options.verdict.clone(),
+        verdict: (!options.verdict.is_empty()).then(|| options.verdict.join(",")),
         call: options.call.clone(),
         user_ip: options.ip,
         operator_name: options.operator.clone(),
@@ -219,6 +225,7 @@ fn line(entry: &AuditEntry) -> String {
         ("user_ip", &entry.user_ip),
         ("operator", &entry.operator_name),
         ("reason", &entry.reason),
+        ("request_id", &entry.request_id),
     ];
     for (name, value) in more {
         if let Some(value) = value {

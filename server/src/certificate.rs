@@ -110,7 +110,7 @@ impl Certificate {
             self.journal.note(&match self.reload() {
                 Ok(_) => "the certificate and its key have changed, and were read again".to_owned(),
                 Err(error) => {
-                    format!("the certificate or its key has changed; it stays as it was: {error}")
+                    format!("warning: the certificate or its key has changed; it stays as it was: {error}")
                 }
             });
         }

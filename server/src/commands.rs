@@ -15,7 +15,7 @@ mod sandbox;
 mod serve;
 mod supervision;
 
-pub(crate) use backups::{backup, restore, restored};
+pub(crate) use backups::{backup, restore, spend_codes};
 pub(crate) use delivery::Calling;
 pub(crate) use forwarding::{check_forward_ca_file, check_forward_url};
 pub(crate) use network::{check_name_server, check_proxy, check_proxy_file};
@@ -197,7 +197,7 @@ impl Database {
     fn existing_settings(&self) -> Result<Settings> {
         self.require_machine()?;
         self.require_stored()?;
-        Ok(self.settings()?.must_exist(true))
+        Ok(self.settings()?.must_exist(true).changed_by(&user_name()))
     }
 
     /// Rejects a database that outlives no process, and a URL that is not one of a database.
@@ -308,6 +308,23 @@ fn with_password(url: &str) -> Result<String> {
     let mark = if url.contains('?') { '&' } else { '?' };
     let encoded = password.expose().bytes().map(|byte| format!("%{byte:02x}"));
     Ok(format!("{url}{mark}password={}", encoded.collect::<String>()))
+}
+
+/// Returns the name of the user who runs the command, for the audit: by `sudo`, the one who called it.
+#[cfg(unix)]
+#[allow(clippy::disallowed_methods, reason = "sudo passes the name by this variable alone")]
+pub(crate) fn user_name() -> String {
+    use nix::unistd::{User, getuid};
+    let by_sudo = std::env::var("SUDO_USER").ok();
+    // Any text can be in a variable, but not in the audit.
+    let known = by_sudo.and_then(|name| User::from_name(&name).ok().flatten());
+    let user = known.or_else(|| User::from_uid(getuid()).ok().flatten());
+    user.map_or_else(|| format!("uid:{}", getuid()), |user| user.name)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn user_name() -> String {
+    "the user of the machine".to_owned()
 }
 
 /// Returns a credential of a service of systemd, if there is one of this name.

@@ -99,6 +99,7 @@ fn check(file: &Path) -> seconder::Result<Vec<&'static str>> {
     let text = text(file)?;
     let (settings, mut wrong) = read(&text);
     wrong.extend(files::problems(&settings));
+    wrong.extend(files::expired(&settings));
     if own::is_remote(&settings) && wrong.is_empty() {
         return Ok(Vec::new());
     }

@@ -5,11 +5,22 @@ use crate::commands::print;
 use crate::moment::now;
 use crate::table::{print_json, table};
 use clap::Args;
+#[cfg(unix)]
+use rustix::fs::StatVfsMountFlags;
+#[cfg(unix)]
+use rustix::process::{Resource, getrlimit};
 use seconder::Result;
+use seconder::engine::Engine;
 use seconder::engine::operator::{CheckService, Finding, Health};
+use seconder::remote::Dialer;
+use seconder_server::routes::reach;
 use seconder_server::{CERTIFICATE_RENEWAL, Tls};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::process::{Command, Stdio};
+#[cfg(unix)]
+use std::time::Duration;
 
 const DAY: u64 = 24 * 60 * 60;
 /// The space for the database that should be left, and the one below which it may fill up within minutes, in
@@ -19,6 +30,9 @@ const SPACE: [u64; 2] = [512 * 1024 * 1024, 32 * 1024 * 1024];
 /// The descriptors for 1000 connections, and the ones that the service has besides.
 #[cfg(unix)]
 const DESCRIPTORS: u64 = 1280;
+/// The time by which file systems of other machines may be ahead.
+#[cfg(unix)]
+const BEHIND: Duration = Duration::from_secs(60);
 
 #[derive(Args)]
 pub(crate) struct Doctor {
@@ -30,6 +44,11 @@ pub(crate) struct Doctor {
     /// PEM file with the private key of the certificate.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
+    /// File with the id of the process of the service, as of `seconder serve`. Without it, the service is that of the
+    /// unit `seconder` of systemd.
+    #[cfg(unix)]
+    #[arg(long, value_name = "FILE")]
+    pid_file: Option<PathBuf>,
     /// Print each check as a JSON object.
     #[arg(long)]
     json: bool,
@@ -47,14 +66,21 @@ fn shown_status(status: Health) -> &'static str {
 pub(crate) fn run(options: &Doctor) -> Result<ExitCode> {
     let mut findings = Vec::new();
     match options.database.existing() {
-        Ok(service) => findings.extend(service.operate(&CheckService {})?.findings),
+        Ok(service) => {
+            findings.extend(service.operate(&CheckService {})?.findings);
+            if let Some(engine) = service.engine() {
+                findings.extend(of_gateways(engine, &options.database.dialer()?)?);
+            }
+        }
         Err(error) => findings.push(Finding::of_error("database", &error)),
     }
     if options.database.service.is_none() {
-        findings.extend(of_machine(&options.database));
+        findings.extend(of_machine(&options.database, options.pid_file.as_deref()));
     }
     if let (Some(certificate), Some(key)) = (&options.certificate, &options.key) {
         findings.push(of_certificate(certificate, key));
+        #[cfg(unix)]
+        findings.extend(of_key_mode(key));
     }
     for finding in findings.iter().filter(|_| options.json) {
         print_json(serde_json::to_string(finding))?;
@@ -82,28 +108,101 @@ fn shown(findings: &[Finding]) -> String {
 
 /// Checks the resources that the machine leaves to the service.
 #[cfg(unix)]
-fn of_machine(database: &Database) -> Vec<Finding> {
-    use rustix::process::{Resource, getrlimit};
+fn of_machine(database: &Database, pid_file: Option<&Path>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(path) = database.path() {
         findings.extend(of_disk(path));
         findings.extend(of_mode(path));
     }
-    // The hard limit: the service raises its own limit to that.
-    let descriptors = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
-    findings.push(match descriptors < DESCRIPTORS {
-        true => Finding::warning(
-            "descriptors",
-            format!("a process may open {descriptors} files"),
-            "raise the limit, with LimitNOFILE= or `ulimit -Hn`: each connection takes one",
-        ),
-        false => Finding::ok("descriptors", "there are enough"),
-    });
+    findings.push(of_descriptors(pid_file));
+    findings.extend(of_time(database.path()));
     findings
 }
 
+/// Checks that the clock is not behind the times of files, which were written before, and that something sets it.
+#[cfg(unix)]
+fn of_time(database: Option<&Path>) -> Option<Finding> {
+    let program = std::env::current_exe().ok();
+    let files = database.into_iter().chain(program.as_deref());
+    let behind = |file: &Path| {
+        let written = std::fs::metadata(file).ok()?.modified().ok()?;
+        Some((written.duration_since(now()).ok()?, file.display().to_string()))
+    };
+    let advice = "set the clock by NTP (systemd-timesyncd or chrony): codes of authenticator apps depend on it";
+    if let Some((behind, file)) = files.filter_map(behind).max().filter(|(by, _)| *by > BEHIND) {
+        let found = format!(
+            "the clock is {} s behind the time at which {file} was written",
+            behind.as_secs()
+        );
+        return Some(Finding::failed("time", found, advice));
+    }
+    let mut asked = Command::new("timedatectl");
+    asked.args(["show", "--property=NTPSynchronized", "--value"]).stderr(Stdio::null());
+    // Without systemd, nothing says whether it is set.
+    match asked.output().ok()?.stdout.trim_ascii() {
+        b"yes" => Some(Finding::ok("time", "is set by NTP")),
+        b"no" => Some(Finding::warning("time", "nothing sets the clock of this machine", advice)),
+        _ => None,
+    }
+}
+
+/// Checks the descriptors of the service, or those that one would have which is started here.
+#[cfg(unix)]
+fn of_descriptors(pid_file: Option<&Path>) -> Finding {
+    let advice = "raise the limit, with LimitNOFILE= or `ulimit -Hn`, and restart the service: each connection takes one";
+    let Some(process) = service_process(pid_file) else {
+        // The hard limit: the service raises its own limit to that.
+        let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+        let found = format!(
+            "no service was found to run here; one started by this user may open {most} files"
+        );
+        return match most < DESCRIPTORS {
+            true => Finding::warning("descriptors", found, advice),
+            false => Finding::ok("descriptors", found),
+        };
+    };
+    let limits = std::fs::read_to_string(format!("/proc/{process}/limits")).unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let most =
+        line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(u64::MAX);
+    // Another user than root and that of the service cannot count them.
+    let open = std::fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count) as u64;
+    let found = format!("the service, process {process}, has {open} of {most} files open");
+    match (most < DESCRIPTORS, open >= most / 10 * 9) {
+        (_, true) => Finding::failed("descriptors", found, advice),
+        (true, _) => Finding::warning("descriptors", found, advice),
+        _ => Finding::ok("descriptors", found),
+    }
+}
+
+/// Returns the id of the process of the service, if it runs on this machine.
+#[cfg(unix)]
+fn service_process(pid_file: Option<&Path>) -> Option<u32> {
+    let unit = Path::new("/sys/fs/cgroup/system.slice/seconder.service/cgroup.procs");
+    let listed = std::fs::read_to_string(pid_file.unwrap_or(unit)).ok()?;
+    let process: u32 = listed.lines().next()?.trim().parse().ok()?;
+    // The file outlives a process that was killed, and another one may have its id.
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
+    (name.trim() == "seconder").then_some(process)
+}
+
+/// Checks that each gateway takes connections from this machine.
+fn of_gateways(engine: &Engine, dialer: &Dialer) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for route in engine.routes()? {
+        let Some(settings) = &route.settings else { continue };
+        let advice = "see that the provider and the way to it work, and the settings with `seconder route show`; then \
+                      try it with `seconder route test`";
+        if let Err(reason) = reach(settings.expose(), dialer) {
+            let found = format!("{} is dead: {reason}", route.name);
+            findings.push(Finding::failed("gateway", found, advice));
+        }
+    }
+    Ok(findings)
+}
+
 #[cfg(not(unix))]
-fn of_machine(_database: &Database) -> Vec<Finding> {
+fn of_machine(_database: &Database, _pid_file: Option<&Path>) -> Vec<Finding> {
     Vec::new()
 }
 
@@ -114,6 +213,12 @@ fn of_disk(database: &Path) -> Option<Finding> {
     let system = rustix::fs::statvfs(folder).ok()?;
     let free = system.f_bavail.saturating_mul(system.f_frsize);
     let found = format!("{} MB are free in {}", free / 1_000_000, folder.display());
+    if system.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        let found = format!("{} is on a file system that is mounted read-only", folder.display());
+        let advice = "find out why, with `dmesg` and `findmnt`: the kernel does so after an error of the disk. Then \
+                      mount it for writing, and restart the service: until then, nobody can log in";
+        return Some(Finding::failed("disk", found, advice));
+    }
     let advice = "free space: when the disk is full, nobody can log in";
     Some(match SPACE {
         [_, least] if free < least => Finding::failed("disk", found, advice),
@@ -133,6 +238,20 @@ fn of_mode(database: &Path) -> Option<Finding> {
         (true, _) => Finding::failed("mode", found, advice),
         (_, true) => Finding::warning("mode", found, advice),
         _ => Finding::ok("mode", found),
+    })
+}
+
+/// Checks that others cannot read the key of the certificate.
+#[cfg(unix)]
+fn of_key_mode(key: &Path) -> Option<Finding> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(key).ok()?.permissions().mode() & 0o777;
+    let found = format!("{} has the mode {mode:o}", key.display());
+    let advice = "`chmod o= FILE`, and replace the key and the certificate: those who have read it can pose as this service";
+    Some(match (mode & 0o002 != 0, mode & 0o004 != 0) {
+        (true, _) => Finding::failed("key", found, advice),
+        (_, true) => Finding::warning("key", found, advice),
+        _ => Finding::ok("key", found),
     })
 }
 

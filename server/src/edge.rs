@@ -291,7 +291,7 @@ impl Edge {
             self.count(client);
         }
         if let Some(refused) = &reply.refused {
-            self.0.journal.note(refused);
+            self.0.journal.note(&format!("warning: {refused}"));
         }
         reply
     }
@@ -326,7 +326,7 @@ impl Edge {
         let Some((keys, client)) = self.wrong_keys().zip(client) else { return };
         if keys.add(client, Instant::now()) {
             self.0.journal.note(&format!(
-                "{client} has sent too many API keys that no application has: further ones are \
+                "warning: {client} has sent too many API keys that no application has: further ones are \
                  refused for a while. If it is a proxy, name it with trusted_proxies"
             ));
         }
@@ -390,7 +390,7 @@ async fn handle(
     }
     let (head, mut body) = request.into_parts();
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
-    let mut raw = RawRequest::new(head.method.as_str(), target);
+    let mut raw = RawRequest::new(head.method.as_str(), target).id(record.id());
     for (name, value) in &head.headers {
         raw = raw.header(name.as_str(), value.as_bytes());
     }

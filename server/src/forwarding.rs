@@ -6,7 +6,7 @@ mod passed;
 use passed::{Passed, is_unknown_user};
 use seconder::calls::{MatchedCall, UserStatus, UserStatusReply};
 use seconder::engine::{Engine, Forwarding, Learned};
-use seconder::http::Backend;
+use seconder::http::{Backend, Origin};
 use seconder::model::{ApiKey, UserId};
 use seconder::wire::{Generation, Names, Reply};
 use seconder::{Call, Error, Handle, Result, Service, codes};
@@ -124,7 +124,7 @@ impl Backend for Forward {
 
     fn handle_call(
         &self,
-        key: Option<&ApiKey>,
+        origin: &Origin,
         call: MatchedCall,
         params: Map<String, Value>,
     ) -> Result<Reply> {
@@ -132,7 +132,7 @@ impl Backend for Forward {
             let forward = self.known.is_of(&engine).then_some(self);
             Handler { engine, forward }
         };
-        self.engine.handle_call_by(key, call, params, by)
+        self.engine.handle_call_by(origin, call, params, by)
     }
 }
 

@@ -100,6 +100,11 @@ pub trait Gateway: Send + Sync {
         Err("the gateway takes none".to_owned())
     }
 
+    /// Returns the host and the port that it connects to, and whether by TLS from the start. Default: not known.
+    fn address(&self) -> Option<(String, u16, bool)> {
+        None
+    }
+
     /// Has the receipts that arrive by the gateway's own connection given to this function, on a thread of the gateway.
     /// A receipt is acknowledged if the function returns `true`; otherwise, and if the process ends meanwhile, the
     /// provider delivers it again. Default: no receipts arrive.

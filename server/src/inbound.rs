@@ -89,7 +89,7 @@ impl Beside {
             }
         }
         match &self.inbound {
-            Some(inbound) => inbound.handle(client, request).await,
+            Some(inbound) => inbound.handle(client, request, record).await,
             None => Err(request),
         }
     }
@@ -128,7 +128,7 @@ impl Inbound {
         match pool.run(Lane::Network, work).await {
             Ok(Ok(outcome)) => Ok(outcome),
             Ok(Err(error)) => {
-                self.journal.note(&error);
+                self.journal.note(&format!("error: {error}"));
                 Err(failed(unavailable, &error))
             }
             Err(Unhandled::Full) => Err(unavailable),
@@ -137,11 +137,26 @@ impl Inbound {
     }
 
     /// Handles a request of a provider. Returns the request of any other client.
-    async fn handle(&self, client: Client, request: Request) -> Result<Response, Request> {
+    async fn handle(
+        &self,
+        client: Client,
+        request: Request,
+        record: &Record,
+    ) -> Result<Response, Request> {
         if ![Method::GET, Method::POST].contains(request.method()) {
             return Err(request);
         }
-        match self.routes.endpoint(request.uri().path()) {
+        let path = request.uri().path();
+        if let Some(own) = Routes::known_path(path) {
+            record.note_path(own);
+        }
+        if let Some(route) = self.routes.forged(path) {
+            self.journal.note(&format!(
+                "warning: {client} sent a receipt to /receipts/{route}/…, whose last part is not that of the route: it \
+                 is forged, or the provider was given another URL"
+            ));
+        }
+        match self.routes.endpoint(path) {
             Some(Endpoint::Receipt(route)) => Ok(self.receipt(client, route, request).await),
             Some(Endpoint::Document(route, token)) => match self.document(route, token).await {
                 Some(response) => Ok(response),
@@ -185,7 +200,8 @@ impl Inbound {
 
     fn rejected(&self, route: &RouteRef, status: StatusCode, wrong: &str) -> Response {
         self.routes.count_receipt(route.name(), None);
-        self.journal.note(&format!("route {}: a receipt was rejected: {wrong}", route.name()));
+        self.journal
+            .note(&format!("warning: route {}: a receipt was rejected: {wrong}", route.name()));
         empty(status)
     }
 

@@ -9,6 +9,7 @@ use seconder::engine::operator::{
     CancelJob, CountJobs, ListJobs, Operation, ReplayJob, RunJobs, ShowJob,
 };
 use seconder::engine::{JobEntry, JobKind, JobState, JobStatus};
+use seconder::model::UserId;
 use seconder_server::PublicUrl;
 
 /// The number of jobs that are read at once.
@@ -74,6 +75,9 @@ pub(crate) struct List {
     /// Only jobs of this route, such as spool; the callbacks of application 1 have the route callbacks:1.
     #[arg(long, value_name = "ROUTE")]
     route: Option<String>,
+    /// Only jobs about this user, by id: the latest first.
+    #[arg(long, value_name = "ID")]
+    user: Option<UserId>,
     /// The most jobs to print.
     #[arg(long, value_name = "COUNT", default_value = "100")]
     limit: usize,
@@ -121,8 +125,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
 
 fn list(options: List) -> Result<()> {
     let service = options.database.existing()?;
-    let List { state, kind, route, .. } = options;
-    let mut page_of = ListJobs { state, kind, route, ..ListJobs::default() };
+    let List { state, kind, route, user: user_id, .. } = options;
+    let mut page_of = ListJobs { state, kind, route, user_id, ..ListJobs::default() };
     let mut left = options.limit;
     let mut shown = Shown::new(options.json);
     while left > 0 {

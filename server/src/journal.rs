@@ -157,7 +157,7 @@ impl Journal {
     /// Says how many lines were left out, once their time is over.
     pub(crate) fn report_left_out(&self, now: Instant) {
         if let Some(count) = self.lines.left_out(now) {
-            (self.sink)(&format!("{count} lines like these were left out"));
+            (self.sink)(&format!("warning: {count} lines like these were left out"));
         }
         if let Some(count) = self.strangers.left_out(now) {
             (self.sink)(&format!(
@@ -190,7 +190,10 @@ mod tests {
         let earlier = Instant::now().checked_sub(TIME).unwrap();
         journal.lines.lock().since = Some(earlier);
         journal.note("again");
-        assert_eq!(lines.lock().unwrap()[LINES..], ["5 lines like these were left out", "again"]);
+        assert_eq!(
+            lines.lock().unwrap()[LINES..],
+            ["warning: 5 lines like these were left out", "again"]
+        );
     }
 
     #[test]

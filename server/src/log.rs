@@ -8,23 +8,32 @@ mod journald;
 mod writer;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 use writer::Writer;
 
 /// The time that the end of the program waits for a slow reader of the log.
 const FLUSH: Duration = Duration::from_secs(1);
+/// The time for which a line that the database failed stands for all others: every request and every thread fails then.
+const DATABASE_APART: Duration = Duration::from_secs(10);
+/// The beginning of the errors of the database, [`seconder::Error::Storage`].
+const OF_DATABASE: &str = "storage: ";
+/// The message of the line of a request.
+pub(crate) const REQUEST: &str = "request";
 
 /// How much a line matters. Those of a level and of all before it are logged.
+///
+/// One rule decides for every line, by what it asks of a person. So `journalctl -p warning` shows what needs one, and
+/// nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 #[repr(u8)]
 pub enum Level {
-    /// Something failed, and somebody has to act.
+    /// Something does not work now: calls or messages fail, or clients are turned away, until it is mended.
     Error,
-    /// Something failed that may mend itself, or will fail soon.
+    /// A person should look soon: it still works, but will not for long, may mend itself, or looks like an attack.
     Warning,
-    /// What a server does, and each request.
+    /// Normal life: what the server and its operators do, and each request.
     #[default]
     Info,
     /// More than one wants to read every day.
@@ -52,6 +61,16 @@ pub struct Logger(Arc<Inner>);
 struct Inner {
     level: AtomicU8,
     writer: Writer,
+    database: Mutex<DatabaseLines>,
+}
+
+/// The lines that the database failed.
+#[derive(Default)]
+struct DatabaseLines {
+    /// The time of the last one of a request, and of the last one of anything else.
+    request: Option<Instant>,
+    other: Option<Instant>,
+    left_out: u64,
 }
 
 /// A line of the log.
@@ -122,7 +141,11 @@ impl Logger {
 
     fn of(output: writer::Output, level: Level) -> Logger {
         let writer = Writer::new(output);
-        Logger(Arc::new(Inner { level: AtomicU8::new(level as u8), writer }))
+        Logger(Arc::new(Inner {
+            level: AtomicU8::new(level as u8),
+            writer,
+            database: Mutex::default(),
+        }))
     }
 
     /// Changes which lines are logged.
@@ -136,7 +159,10 @@ impl Logger {
     }
 
     /// Logs a line. It never waits: if the log is not read, the line is only counted.
-    pub fn log(&self, line: Entry) {
+    pub fn log(&self, mut line: Entry) {
+        if line.level <= Level::Warning && line.is_of_database() {
+            line = self.0.of_database(line, Instant::now());
+        }
         if self.has(line.level) {
             self.0.writer.write(line);
         }
@@ -150,6 +176,29 @@ impl Logger {
     /// Waits until all lines so far are written, at most for a second.
     pub fn flush(&self) {
         self.0.writer.flush(FLUSH);
+    }
+}
+
+impl Inner {
+    /// Returns a line that the database failed, or makes it one for `debug` if there was another a moment ago. That of a
+    /// request goes before the others, which say the same again soon.
+    fn of_database(&self, mut line: Entry, now: Instant) -> Entry {
+        let mut lines = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = &mut *lines;
+        let is_recent = |at: Option<Instant>| {
+            at.is_some_and(|at| now.saturating_duration_since(at) < DATABASE_APART)
+        };
+        let is_request = line.message == REQUEST;
+        if is_recent(lines.request) || !is_request && is_recent(lines.other) {
+            lines.left_out += 1;
+            line.level = Level::Debug;
+            return line;
+        }
+        *(if is_request { &mut lines.request } else { &mut lines.other }) = Some(now);
+        match std::mem::take(&mut lines.left_out) {
+            0 => line,
+            left_out => line.with("left_out", left_out),
+        }
     }
 }
 
@@ -172,9 +221,17 @@ impl Entry {
     /// Returns a line of the level that it begins with, such as `warning: `; otherwise of `level`.
     pub fn reported(text: &str, level: Level) -> Entry {
         let of = |level: Level| Some((level, text.strip_prefix(level.name())?.strip_prefix(": ")?));
-        let (level, message) =
-            of(Level::Error).or_else(|| of(Level::Warning)).unwrap_or((level, text));
+        let levels = [Level::Error, Level::Warning, Level::Info].into_iter();
+        let (level, message) = levels.filter_map(of).next().unwrap_or((level, text));
         Entry::new(level, message)
+    }
+
+    /// Returns whether it says that the database failed.
+    fn is_of_database(&self) -> bool {
+        let is_error = |(name, value): &(&'static str, Value)| {
+            *name == "error" && matches!(value, Value::Text(text) if text.contains(OF_DATABASE))
+        };
+        self.message.contains(OF_DATABASE) || self.fields.iter().any(is_error)
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Entry {

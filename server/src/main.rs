@@ -38,6 +38,7 @@ use arguments::{Database, Serve};
 use arguments::{Relay, Reload};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use prompt::Sure;
 use seconder::Result;
 use seconder_server::{Entry, Level, Logger};
 use std::io::Write;
@@ -109,7 +110,7 @@ enum Command {
     },
     /// Put a copy of a database in its place, after every process that uses the database was stopped.
     /// The copy is checked first, and stays. Codes that may have been used since it was made are spent,
-    /// as by `seconder restored`.
+    /// as by `seconder spend-codes`.
     Restore {
         #[command(flatten)]
         database: Database,
@@ -126,9 +127,11 @@ enum Command {
     /// of authenticator apps up to now, codes by SMS and voice, open approval requests, and remembered
     /// browsers. A database file that was put back is recognised and needs no command; this one is for
     /// a file system or a whole machine that was set back.
-    Restored {
+    SpendCodes {
         #[command(flatten)]
         database: Database,
+        #[command(flatten)]
+        sure: Sure,
         #[command(flatten)]
         json: Json,
     },
@@ -233,7 +236,9 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Restore { database, replace, copy, json } => {
             commands::restore(&database, replace, &copy, json)
         }
-        Command::Restored { database, json } => commands::restored(&database, json),
+        Command::SpendCodes { database, sure, json } => {
+            commands::spend_codes(&database, sure, json)
+        }
         Command::Import(options) => moving::import(&options),
         Command::Export(options) => moving::export(&options),
         Command::Forward(command) => forward::run(command),
@@ -264,16 +269,19 @@ fn completions(shell: Shell) -> Result<()> {
 /// The log of a command that serves.
 static LOGGER: OnceLock<Logger> = OnceLock::new();
 
-/// Logs a line, which begins with `error: ` or `warning: ` if it is one. Commands that do not serve write it
+/// Logs a line, which begins with `error: ` or `warning: ` if it is one: see [`Level`]. Commands that do not serve write it
 /// to standard error, as text; there, errors are ignored.
 fn log(line: &str) {
     match LOGGER.get() {
         Some(logger) => logger.log(Entry::reported(line, Level::Info)),
-        None => drop(writeln!(std::io::stderr(), "seconder: {line}")),
+        None => {
+            let line = line.strip_prefix("info: ").unwrap_or(line);
+            drop(writeln!(std::io::stderr(), "seconder: {line}"));
+        }
     }
 }
 
-/// Logs that something failed, which may mend itself.
+/// Logs a line that is a warning, unless it begins with `error: ` or `info: `.
 fn log_trouble(line: &str) {
     match LOGGER.get() {
         Some(logger) => logger.log(Entry::reported(line, Level::Warning)),

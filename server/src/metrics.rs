@@ -5,7 +5,7 @@ mod listener;
 mod requests;
 
 pub(crate) use listener::listen;
-pub(crate) use requests::Requests;
+pub(crate) use requests::{Counted, Requests};
 
 use crate::certificate::Certificate;
 use crate::pool::Pools;

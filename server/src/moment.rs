@@ -1,8 +1,9 @@
 //! The time of this machine, and parsing of typed times.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use time::format_description::BorrowedFormatItem;
 use time::format_description::well_known::Rfc3339;
-use time::{Date, OffsetDateTime, format_description};
+use time::{Date, OffsetDateTime, Time, UtcOffset, format_description};
 
 /// Returns the time of this machine.
 #[allow(clippy::disallowed_methods, reason = "commands show times to those who see this clock")]
@@ -10,7 +11,7 @@ pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Parses a time in Unix seconds: given so, as a date with or without a time, or as the time that
+/// Parses a time in Unix seconds: given so, as a day with or without a time and a zone, or as the time that
 /// has passed since.
 ///
 /// # Errors
@@ -18,7 +19,9 @@ pub(crate) fn now() -> SystemTime {
 pub(crate) fn read(text: &str) -> Result<u64, String> {
     let now = now().duration_since(UNIX_EPOCH).unwrap_or_default();
     read_at(text, now).ok_or_else(|| {
-        "expected 2026-11-24T09:30:00Z, 2026-11-24, 2h (s, m, h or d), or Unix seconds".to_owned()
+        "expected 2026-11-24T09:30:00Z, 2026-11-24, today, 'yesterday 09:30 +01:00', 2h (s, m, h or d), or Unix \
+         seconds"
+            .to_owned()
     })
 }
 
@@ -34,12 +37,50 @@ fn read_at(text: &str, now: Duration) -> Option<u64> {
     if let Some(ago) = ago {
         return Some(now.as_secs().saturating_sub(ago));
     }
-    let day = format_description::parse_borrowed::<2>("[year]-[month]-[day]").ok()?;
-    let at = match Date::parse(text, &day) {
-        Ok(date) => date.midnight().assume_utc(),
-        Err(_) => OffsetDateTime::parse(text, &Rfc3339).ok()?,
-    };
+    let at = OffsetDateTime::parse(text, &Rfc3339).ok().or_else(|| day(text, now))?;
     u64::try_from(at.unix_timestamp()).ok()
+}
+
+/// Parses a day, its first moment or another one, in UTC or in a zone: `yesterday 09:30 +01:00`.
+fn day(text: &str, now: Duration) -> Option<OffsetDateTime> {
+    let (text, zone) = match text.strip_suffix("UTC").or_else(|| text.strip_suffix('Z')) {
+        Some(rest) => (rest, UtcOffset::UTC),
+        None => zoned(text).unwrap_or((text, UtcOffset::UTC)),
+    };
+    let (day, clock) = match text.trim_end().split_once([' ', 'T']) {
+        Some((day, clock)) => (day, clock.trim_start()),
+        None => (text.trim_end(), "00:00"),
+    };
+    let today = || {
+        let now = OffsetDateTime::from_unix_timestamp(i64::try_from(now.as_secs()).ok()?).ok()?;
+        Some(now.to_offset(zone).date())
+    };
+    let date = match day {
+        "today" => today()?,
+        "yesterday" => today()?.previous_day()?,
+        date => Date::parse(date, &description("[year]-[month]-[day]")?).ok()?,
+    };
+    let formats = ["[hour]:[minute]", "[hour]:[minute]:[second]"].into_iter();
+    let mut read = formats.filter_map(|format| Time::parse(clock, &description(format)?).ok());
+    Some(date.with_time(read.next()?).assume_offset(zone))
+}
+
+/// Splits a text that ends with a zone, such as `+01:00` or `-0500`, not in a date.
+fn zoned(text: &str) -> Option<(&str, UtcOffset)> {
+    let sign = text.rfind(['+', '-']).filter(|at| text[..*at].contains([' ', ':', 'y', '+']))?;
+    let (rest, zone) = text.split_at(sign);
+    let formats = [
+        "[offset_hour sign:mandatory]:[offset_minute]",
+        "[offset_hour sign:mandatory][offset_minute]",
+        "[offset_hour sign:mandatory]",
+    ];
+    let mut read =
+        formats.into_iter().filter_map(|format| UtcOffset::parse(zone, &description(format)?).ok());
+    Some((rest, read.next()?))
+}
+
+fn description(text: &'static str) -> Option<Vec<BorrowedFormatItem<'static>>> {
+    format_description::parse_borrowed::<2>(text).ok()
 }
 
 #[cfg(test)]
@@ -54,6 +95,19 @@ mod tests {
             ("2026-11-24T09:30:00Z", 1_795_512_600),
             ("2026-11-24T10:30:00+01:00", 1_795_512_600),
             ("2026-11-24", 1_795_478_400),
+            ("2026-11-24 09:30", 1_795_512_600),
+            ("2026-11-24T09:30:00", 1_795_512_600),
+            ("2026-11-24 09:30 UTC", 1_795_512_600),
+            ("2026-11-24 10:30:00 +01:00", 1_795_512_600),
+            ("2026-11-24 04:30-0500", 1_795_512_600),
+            ("2026-11-24 +01", 1_795_474_800),
+            // Now it is 08:00 UTC.
+            ("today", 1_799_971_200),
+            ("yesterday", 1_799_884_800),
+            ("yesterday 09:30", 1_799_919_000),
+            ("yesterday 09:30 +01:00", 1_799_915_400),
+            ("today+01:00", 1_799_967_600),
+            ("today -09:00", 1_799_917_200),
             ("90s", 1_799_999_910),
             ("2h", 1_799_992_800),
             ("1d", 1_799_913_600),
@@ -68,7 +122,12 @@ mod tests {
             "-1h",
             "2w",
             "2026-13-01",
-            "2026-11-24T09:30:00",
+            "2026-11-24T9:30",
+            "2026-11-24 25:00",
+            "today +27:00",
+            "today 09:30 CET",
+            "tomorrow",
+            "2026-11-24-25",
             "1960-01-01",
             "99999999999999999999d",
         ] {

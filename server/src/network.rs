@@ -121,7 +121,8 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
             let place = match this.clients.place(peer) {
                 Ok(place) => place,
                 Err(full) => {
-                    this.journal.note(&format!("{full}, and another one was closed"));
+                    this.journal.requests().refuse_connection(full.reason());
+                    this.journal.note(&format!("warning: {full}, and another one was closed"));
                     return Err(io::Error::other(full.to_string()));
                 }
             };
@@ -131,7 +132,9 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
             rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER)?;
             let from =
                 this.clients.proxies.begin(peer, &mut stream).await.inspect_err(|error| {
-                    this.journal.note(&format!("a connection from {peer} was closed: {error}"));
+                    this.journal.requests().refuse_connection("proxy_header");
+                    let what = format!("a connection from {peer} was closed: {error}");
+                    this.journal.note(&format!("warning: {what}"));
                 })?;
             // The limit is beneath TLS, so that it applies to everything that is written.
             let stream = WriteTimeout::new(stream, this.write_limit);
@@ -140,7 +143,7 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
             let (journal, client) = (Arc::clone(&this.journal), Client::of(from));
             let stream = Framing::new(stream, move || {
                 journal.note(&format!(
-                    "a request of {client} was rejected, because a proxy could read its length in another way"
+                    "warning: a request of {client} was rejected, because a proxy could read its length in another way"
                 ));
             });
             let stream = IdleTimeout::new(stream, activity.clone(), NO_CALL);

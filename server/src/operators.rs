@@ -132,7 +132,7 @@ impl Operators {
             let message = "Calls are forwarded to another service, which knows no operators: make them with the API key.";
             return Err(Error::rejected(403, None, message));
         }
-        let mut raw = RawRequest::new(head.method.as_str(), target);
+        let mut raw = RawRequest::new(head.method.as_str(), target).id(record.id());
         for (name, value) in &head.headers {
             raw = raw.header(name.as_str(), value.as_bytes());
         }
@@ -184,7 +184,7 @@ impl Operators {
                 let is_wrong = matches!(&error, Error::Rejected(no) if no.status == 401);
                 if is_wrong && self.0.wrong_tokens.add(client, Instant::now()) {
                     self.0.journal.note(&format!(
-                        "{client} has sent too many tokens that no operator has: further ones are refused for a while. If it \
+                        "warning: {client} has sent too many tokens that no operator has: further ones are refused for a while. If it \
                          is a proxy, name it with trusted_proxies"
                     ));
                 }

@@ -50,6 +50,16 @@ pub(crate) enum Full {
     Share(Client),
 }
 
+impl Full {
+    /// Returns its name in the metrics.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self {
+            Full::All => "places",
+            Full::Share(_) => "places_of_client",
+        }
+    }
+}
+
 impl Places {
     pub(crate) fn new(all: usize) -> Arc<Places> {
         Arc::new(Places { all, open: Mutex::default() })

@@ -1,7 +1,8 @@
 //! The line of the log for each request, and the id by which it is found in the logs of client and service.
 
 use crate::journal::Journal;
-use crate::log::{Entry, Level};
+use crate::log::{Entry, Level, REQUEST};
+use crate::metrics::Counted;
 #[cfg(feature = "otlp")]
 use crate::traces::{Ended, Traces};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -9,6 +10,7 @@ use axum::response::Response;
 use seconder::calls::{Route, Verdict};
 use seconder::http::RawReply;
 use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroI64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -53,6 +55,7 @@ struct Inner {
 #[derive(Clone, Default)]
 pub(crate) struct Outcome {
     call: Option<&'static Route>,
+    app_id: Option<i64>,
     verdict: Option<Verdict>,
     code: Option<String>,
     failure: Option<Box<str>>,
@@ -62,9 +65,10 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn of(reply: &RawReply) -> Outcome {
-        let (code, failure) = (reply.code.clone(), reply.failure.clone());
-        let (call, verdict, admitted) = (reply.call, reply.verdict, reply.admitted);
-        Outcome { call, verdict, code, failure, admitted }
+        let (code, failure) = (reply.code.clone().map(String::from), reply.failure.clone());
+        let (call, app_id, verdict) =
+            (reply.call, reply.app_id.map(NonZeroI64::get), reply.verdict);
+        Outcome { call, app_id, verdict, code, failure, admitted: reply.admitted }
     }
 }
 
@@ -116,6 +120,11 @@ impl Record {
         let _ = self.0.call.set(call);
     }
 
+    /// Returns the id, which the audit has too.
+    pub(crate) fn id(&self) -> &str {
+        &self.0.id
+    }
+
     /// Notes that an application has the API key of the request, so that it is logged in any case.
     pub(crate) fn note_admitted(&self) {
         self.0.admitted.store(true, Ordering::Relaxed);
@@ -157,11 +166,12 @@ impl Inner {
         let admitted = outcome.admitted || self.admitted.load(Ordering::Relaxed);
         #[cfg(feature = "otlp")]
         self.trace(status, outcome, admitted);
-        let Outcome { verdict, code, failure, .. } = outcome;
+        let Outcome { app_id, verdict, code, failure, .. } = outcome;
         let call = outcome.call.or(self.call.get().copied());
         let (took, verdict) = (self.begun.elapsed(), verdict.map(name));
         let call_name = call.map(|call| call.name);
-        self.journal.requests().count(call_name, status, verdict, took, failure.is_some());
+        let request = Counted { call: call_name, app_id: *app_id, status, verdict };
+        self.journal.requests().count(&request, took, failure.is_some());
         let level = if failure.is_some() { Level::Error } else { Level::Info };
         let Some(logger) = self.journal.logger().filter(|logger| logger.has(level)) else { return };
         let may_log = admitted
@@ -174,7 +184,7 @@ impl Inner {
         }
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let method = call.map_or_else(|| known(&self.method), |call| call.method);
-        let entry = Entry::new(level, "request")
+        let entry = Entry::new(level, REQUEST)
             .with("method", method.to_owned())
             .with_any("path", self.path(call))
             .with_any("call", call_name)
@@ -184,7 +194,8 @@ impl Inner {
             .with_any("error", failure.as_deref().map(shortened))
             .with("duration_us", took)
             .with("client", self.client.clone())
-            .with("request_id", self.id.clone());
+            .with("request_id", self.id.clone())
+            .with_any("app_id", app_id.and_then(|id| u64::try_from(id).ok()));
         logger.log(entry);
     }
 }
@@ -200,6 +211,7 @@ impl Inner {
         let nobody = opentelemetry::Context::new();
         let more = [
             ("seconder.call", call.map(|call| call.name.to_owned())),
+            ("seconder.app_id", outcome.app_id.map(|id| id.to_string())),
             ("seconder.verdict", outcome.verdict.map(|verdict| name(verdict).to_owned())),
             ("seconder.error_code", outcome.code.clone()),
             ("seconder.request_id", Some(self.id.clone())),

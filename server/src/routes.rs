@@ -13,7 +13,7 @@ pub use breaker::State;
 pub use inbound::{Attached, receipt_url};
 pub(crate) use inbound::{Endpoint, RouteRef};
 pub use lookups::{check_lookup, try_lookup};
-pub use opening::{check, takes_receipts};
+pub use opening::{check, reach, takes_receipts};
 pub use settings::FIELDS;
 pub use unsent::Unsent;
 
@@ -30,8 +30,6 @@ use seconder::model::{CallbackUrl, Secret, UserId};
 use seconder::remote::Dialer;
 use seconder::{Error, Result};
 use settings::RouteSettings;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -207,7 +205,7 @@ impl Routes {
                 (false, Some(_)) => None,
             };
             if let Some(what) = what {
-                (self.0.log)(&format!("route {} {what}", route.name));
+                (self.0.log)(&format!("info: route {} {what}", route.name));
             }
             for problem in route.problems() {
                 (self.0.log)(&format!("route {problem}"));
@@ -342,7 +340,7 @@ impl Routes {
             _ => (false, "could not be sent", "for a reason that is not known"),
         };
         if let Some(state) = locked(&open.breaker).note(good, Instant::now()) {
-            (self.0.log)(&format!("route {name}: the circuit breaker is {}", state.name()));
+            (self.0.log)(&state.line(&format!("route {name}")));
         }
         if !what.is_empty() {
             let (via, to) = (message.via.name(), last_two(&message.to));
@@ -393,7 +391,7 @@ impl Deliver for Routes {
             .map(|(name, route)| {
                 // A route that fails is asked only if all others do.
                 let fails = locked(&route.breaker).state(now) == State::Open;
-                (fails, route.settings.priority, draw(route.settings.weight), name)
+                (fails, route.settings.priority, route.settings.draw(), name)
             })
             .collect();
         taking.sort_by(|a, b| {
@@ -435,20 +433,15 @@ impl Deliver for Routes {
     fn push_rejected(&self, reason: &str) {
         self.0.fallback.push_rejected(reason);
     }
+
+    fn push_failed(&self, host: &str, reason: &str) {
+        self.0.fallback.push_failed(host, reason);
+    }
 }
 
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     // The data in the lock is complete at all times.
     of.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns a random number by which routes of one priority are sorted: a route of twice the weight
-/// is first twice as often. It protects nothing, so the randomness of hash maps is good enough.
-fn draw(weight: u64) -> f64 {
-    let bits = RandomState::new().build_hasher().finish() >> 11;
-    // More than 0 and at most 1, so that the logarithm is finite.
-    let uniform = (bits as f64 + 1.0) / (1_u64 << 53) as f64;
-    -uniform.ln() / weight as f64
 }
 
 /// Returns the digits of a number that a log may show.

@@ -172,7 +172,7 @@ impl Collector {
                     "the collector of traces accepts no spans, which are lost: {reason}"
                 ));
             }
-            (None, true) => (self.log)("the collector of traces accepts spans again"),
+            (None, true) => (self.log)("info: the collector of traces accepts spans again"),
             _ => {}
         }
     }

@@ -8,6 +8,7 @@ pub(crate) use creating::create;
 
 use crate::arguments::Database;
 use crate::commands::invalid;
+use crate::prompt::Sure;
 use crate::table::Json;
 use crate::target::Target;
 use clap::{Args, Subcommand};
@@ -120,6 +121,8 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        sure: Sure,
         #[command(flatten)]
         json: Json,
     },
@@ -261,11 +264,7 @@ pub(crate) fn run(command: User) -> Result<()> {
         User::Activities { database, who, limit, json } => {
             lists::activities(&database, &who, limit, json)
         }
-        User::Delete { target, who, json } => {
-            let (service, user_id) = who.of(&target)?;
-            service.delete_user(user_id)?;
-            json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is deleted"))
-        }
+        User::Delete { target, who, sure, json } => delete(&target, &who, sure, json),
         User::Factors { target, who, json } => {
             let (service, user_id) = who.of(&target)?;
             let factors = status_of(&service, user_id)?.factors;
@@ -331,6 +330,14 @@ pub(crate) fn groups(text: &str, length: usize) -> String {
 fn device_type(service: &Service, name: &str) -> String {
     let engine = service.engine();
     engine.map_or(name, |engine| DeviceType::shown(name, engine.names())).to_owned()
+}
+
+/// Deletes a user, once the operator is sure.
+fn delete(target: &Target, who: &Who, sure: Sure, json: Json) -> Result<()> {
+    let (service, user_id) = who.of(target)?;
+    sure.ask(|| lists::described(&service, user_id))?;
+    service.delete_user(user_id)?;
+    json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is deleted"))
 }
 
 /// Returns the status of a user, with these names.

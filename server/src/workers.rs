@@ -246,7 +246,9 @@ impl Shared {
                 }
             }
             Ok(Err(error)) => (self.log)(&format!("{lane}: what was sent is not known: {error}")),
-            Err(_) => (self.log)(&format!("{lane}: an attempt to send ended with a panic")),
+            Err(_) => {
+                (self.log)(&format!("error: {lane}: an attempt to send ended with a panic"));
+            }
         }
     }
 
@@ -316,7 +318,9 @@ fn work(shared: &Weak<Shared>, queue: &Queue, name: &str) {
                     Err(_) => "the search ended with a panic".to_owned(),
                 };
                 queue.more.store(false, Ordering::Relaxed);
-                (shared.log)(&format!("{name}: the jobs that are due were not found: {error}"));
+                (shared.log)(&format!(
+                    "error: {name}: the jobs that are due were not found: {error}"
+                ));
             }
         }
     }

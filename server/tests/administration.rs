@@ -10,11 +10,13 @@ mod password;
 mod tables;
 
 use crate::command::{error_of, printed};
+use crate::terminal::Terminal;
 use seconder::calls::{ActivityType, CreateApproval, RegisterActivity};
 use seconder::engine::DeviceType;
 use seconder::{Handle, Service, Settings};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Command;
 
 /// The objects that a command printed, one in each line.
 fn objects(folder: &Path, arguments: &[&str]) -> Vec<Value> {
@@ -67,10 +69,43 @@ fn users_are_listed_and_deleted() {
         |users: Vec<Value>| users.iter().map(|user| user["user_id"].clone()).collect::<Vec<_>>();
     assert_eq!(ids(objects(folder, &["user", "list"])), [2, 1]);
     assert_eq!(ids(objects(folder, &["user", "list", "--limit", "1"])), [2]);
-    assert_eq!(printed(folder, &["user", "delete", "--user", "2"]), "user 2 is deleted");
+    assert_eq!(printed(folder, &["user", "delete", "--yes", "--user", "2"]), "user 2 is deleted");
     assert_eq!(ids(objects(folder, &["user", "list"])), [1]);
-    let gone = error_of(folder, &["user", "delete", "--user", "2"]);
+    let gone = error_of(folder, &["user", "delete", "--yes", "--user", "2"]);
     assert!(gone.contains("User not found"), "{gone}");
+}
+
+#[test]
+fn what_cannot_be_undone_is_asked_for_at_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drop(database(folder));
+    printed(folder, &["app", "create", "--name", "Second"]);
+    let url = format!("sqlite:{}", folder.join("seconder.db").display());
+    let commands: [(&[&str], &str); 3] = [
+        (&["user", "delete", "--user", "2"], "User 2 is ada@example.com, +1-XXX-XXX-XX24, since "),
+        (&["app", "delete", "2"], "Application 2 is \"Second\" and has 0 users."),
+        (&["spend-codes"], "remembered browsers and tokens of operators will be void."),
+    ];
+    let changes = || printed(folder, &["audit", "--limit", "1000"]).lines().count();
+    for (command, shown) in commands {
+        let before = changes();
+        let refused = error_of(folder, command);
+        assert!(refused.contains("yes is required where nobody can be asked"), "{refused}");
+        let at_terminal = |answer: &str| {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_seconder"));
+            program.args(command).args(["--database", &url]);
+            let mut terminal = Terminal::start(program, 200);
+            let asked = terminal.until("Type yes to go on: ");
+            assert!(asked.contains(shown), "{asked}");
+            terminal.type_in(answer);
+            terminal.end().1.success()
+        };
+        assert!(!at_terminal("y\n"), "{command:?}");
+        assert_eq!(changes(), before, "{command:?}");
+        assert!(at_terminal("yes\n"), "{command:?}");
+        assert!(changes() > before, "{command:?}");
+    }
 }
 
 #[test]

@@ -104,12 +104,15 @@ fn an_application_that_is_removed_is_no_longer_served() {
     let folder = world.folder.path();
     let second = client(&world, &create(folder, 2, "Second"));
     second.create_user("ada@example.com", "555-010-0123", "1").unwrap();
-    let kept = error_of(folder, &["app", "delete", "2"]);
+    let kept = error_of(folder, &["app", "delete", "2", "--yes"]);
     assert!(kept.contains("users must be set"), "{kept}");
-    assert_eq!(printed(folder, &["app", "delete", "2", "--users"]), "application 2 is removed");
+    assert_eq!(
+        printed(folder, &["app", "delete", "2", "--users", "--yes"]),
+        "application 2 is removed"
+    );
     await_rejection(&second);
     world.client().app_details().unwrap();
-    let only = error_of(folder, &["app", "delete", "1"]);
+    let only = error_of(folder, &["app", "delete", "1", "--yes"]);
     assert!(only.contains("only application"), "{only}");
 }
 

@@ -55,11 +55,72 @@ fn decisions_are_printed_one_in_each_line_the_latest_first() {
     assert_eq!(printed(folder, &["--call", "verify"]), expected[1..]);
     assert_eq!(printed(folder, &["--call", "verify", "--ip", "192.0.2.1"]), expected[..0]);
     assert!(printed(folder, &["--operator", "ada"]).is_empty());
-    let wrong = run(folder, &["--since", "yesterday"]);
+    assert_eq!(
+        printed(folder, &["--since", "yesterday", "--verdict", "created,configured"]).len(),
+        3
+    );
+    let of_two = printed(folder, &["--verdict", "not_checked", "--verdict", "configured"]);
+    assert_eq!(of_two, [all[0].clone(), expected[1].to_owned()]);
+    let wrong = run(folder, &["--since", "tomorrow"]);
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("2026-11-24T09:30:00Z"), "{wrong:?}");
     let wrong = run(folder, &["--verdict", "wrnog"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("not_looked_up"), "{wrong:?}");
+}
+
+/// Commands that change something, in an order in which they find what they are about.
+const CHANGES: &[&str] = &[
+    "app set --token-length 8",
+    "app rotate-key",
+    "user create --email eve@example.com --cellphone 555-010-0129 --country-code 1",
+    "user set-login --user 2 --login bob",
+    "user remove-login --login bob",
+    "user unlock --user 1",
+    "user forget-browsers --user 1",
+    "user recovery-codes --user 1",
+    "user delete --yes --user 2",
+    "device register --user 1 --type android",
+    "route set main gateway=twilio account_sid=AC1 auth_token=@secret from=+15550100100",
+    "route remove main",
+    "lookup set gateway=twilio account_sid=AC1 auth_token=@secret",
+    "lookup remove",
+    "limits set tries=3",
+    "operator add bob --role support",
+    "operator rotate-token bob",
+    "operator remove bob",
+    "keyring reseal",
+    "import users.jsonl",
+    "spend-codes --yes",
+];
+
+#[test]
+fn each_change_by_a_command_has_the_name_of_the_user_who_ran_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    database(folder);
+    std::fs::write(folder.join("secret"), "secret").unwrap();
+    assert!(crate::command::run(folder, &["backup", "copy.db"]).status.success());
+    std::fs::write(folder.join("users.jsonl"), r#"{"id":7,"login":"eve"}"#).unwrap();
+    let as_user = |name: &str, arguments: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+        command.current_dir(folder).args(arguments.split(' ')).env("SUDO_USER", name);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{arguments}: {output:?}");
+    };
+    let rows = |name: &str| printed(folder, &["--operator", name]).len();
+    // Every system has this user.
+    for change in CHANGES {
+        let (before, all) = (rows("nobody"), printed(folder, &[]).len());
+        as_user("nobody", change);
+        let (after, total) = (rows("nobody"), printed(folder, &[]).len());
+        assert!(after > before, "{change}");
+        assert_eq!(after - before, total - all, "{change}: a row has another name");
+    }
+    as_user("nobody", "restore --replace copy.db");
+    assert_eq!(printed(folder, &["--operator", "nobody"]), ["spend_codes done operator=nobody"]);
+    as_user("nobody of this machine", "limits set tries=4");
+    let own = Command::new("id").arg("-un").output().unwrap();
+    assert_eq!(rows(String::from_utf8(own.stdout).unwrap().trim()), 1);
 }
 
 #[test]

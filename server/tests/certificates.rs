@@ -106,7 +106,8 @@ fn new_files_are_presented_without_a_signal() {
     let (second, its_key) = generated(2101);
     // Nothing works with one of them alone, so the first stays.
     replace(folder.path(), "certificate.pem", &second);
-    let kept = running.logged("the certificate or its key has changed; it stays as it was: ");
+    let kept = running
+        .logged("seconder: warning: the certificate or its key has changed; it stays as it was: ");
     assert!(kept.contains("cannot be used with the key"), "{kept}");
     ask(&certificate).unwrap();
     replace(folder.path(), "key.pem", &its_key);

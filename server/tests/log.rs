@@ -159,6 +159,8 @@ fn each_request_has_a_line_without_secrets_and_an_id() {
         (&lines[1]["client"], &lines[2]["error_code"]),
         (&"127.0.0.1".into(), &"60001".into())
     );
+    // Of the others, the application is not known.
+    assert_eq!(of("app_id"), [1.into(), 1.into(), Value::Null, Value::Null]);
     assert!(lines.iter().all(|line| line["duration_us"].as_u64().is_some()));
     for line in &lines {
         let line = line.to_string();

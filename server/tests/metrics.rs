@@ -79,7 +79,7 @@ fn attempts_are_counted_by_route_kind_and_outcome() {
     let threads = r#"seconder_call_threads{pool="waiting"}"#;
     // A thread that has just responded may not be idle yet when the next call arrives, and idle ones end.
     assert!(service.value(threads).is_some_and(|threads| threads <= 2.0));
-    let requests = r#"seconder_requests_total{call="request_sms",status="200",verdict=""}"#;
+    let requests = r#"seconder_requests_total{call="request_sms",status="200",verdict="",app="1"}"#;
     assert_eq!(service.value(requests), Some(1.0));
     let took = r#"seconder_request_duration_seconds_count{call="request_sms"}"#;
     assert_eq!(service.value(took), Some(1.0));
@@ -200,8 +200,44 @@ fn a_request_whose_client_goes_away_is_logged_with_what_became_of_it() {
     let expected =
         "request method=GET path=/protected/{format}/sms/{svc_id} call=request_sms status=499 ";
     assert!(line.contains(expected), "{line}");
-    let count = r#"seconder_requests_total{call="request_sms",status="499",verdict=""}"#;
+    let count = r#"seconder_requests_total{call="request_sms",status="499",verdict="",app="1"}"#;
     assert_eq!(service.value(count), Some(1.0));
+}
+
+#[test]
+fn a_decision_is_found_by_the_id_of_its_request() {
+    let folder = tempfile::tempdir().unwrap();
+    database(folder.path());
+    let service = Monitored::start(folder.path());
+    let user = service.running.client.create_user("ada@example.com", "2025550123", "1").unwrap();
+    let key = printed(folder.path(), &["key"]);
+    let request = format!(
+        "POST /-/json/users/{}/unlock HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         X-Svc-API-Key: {}\r\nSeconder-Request-Id: joined\r\nContent-Length: 0\r\n\r\n",
+        user.user_id,
+        key.trim()
+    );
+    let mut stream = service.running.at.connect();
+    stream.write_all(request.as_bytes()).unwrap();
+    let _ = stream.sock.read_to_end(&mut Vec::new());
+    wait_until("a line", || service.running.log().contains("request_id=joined app_id=1"));
+    let audit = printed(folder.path(), &["audit", "--call", "unlock_user"]);
+    assert!(audit.trim_end().ends_with("request_id=joined"), "{audit}");
+}
+
+#[test]
+fn connections_that_are_closed_before_a_request_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    database(folder.path());
+    let options = ["--trusted-proxies", "127.0.0.1", "--proxy-protocol"];
+    let service = Monitored::with(folder.path(), &options);
+    let places = r#"seconder_connections_refused_total{reason="places"}"#;
+    let header = r#"seconder_connections_refused_total{reason="proxy_header"}"#;
+    assert_eq!((service.value(places), service.value(header)), (Some(0.0), Some(0.0)));
+    let mut stream = TcpStream::connect(service.running.at.addr()).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let _ = stream.read_to_end(&mut Vec::new());
+    wait_until("a closed connection", || service.value(header) == Some(1.0));
 }
 
 #[test]

@@ -433,7 +433,7 @@ fn a_database_is_backed_up_while_it_is_served_and_restored_when_it_is_not() {
     let refused = run(&["restore", "--replace", "copy.db"]);
     assert!(!refused.status.success());
     says(&refused, "in use");
-    let spent = run(&["restored"]);
+    let spent = run(&["spend-codes", "--yes"]);
     assert!(spent.status.success());
     says(&spent, "spent");
     running.end();

@@ -124,6 +124,8 @@ fn a_proxy_announces_whose_connection_it_passes_on() {
     }
     let log = awaited(service.folder.path(), "is not a trusted proxy");
     assert!(log.contains("there is no header of the PROXY protocol"), "{log}");
+    let closed = log.lines().filter(|line| line.contains("was closed: "));
+    assert!(closed.into_iter().all(|line| line.contains(r#""level":"warning""#)), "{log}");
 }
 
 #[test]

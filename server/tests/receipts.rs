@@ -69,7 +69,13 @@ fn a_wrong_secret_is_answered_as_any_path_that_does_not_exist() {
     assert_eq!(sent(folder, "main")[0]["receipt"], Value::Null);
     assert_eq!(running.at.send("POST", &url, JSON, DELIVERED).0, 200);
     assert_eq!(sent(folder, "main")[0]["receipt"], "delivered");
-    assert!(!running.log().contains(secret));
+    let log = running.log();
+    let forged = "warning: 127.0.0.1 sent a receipt to /receipts/main/…, whose last part is not that of the route";
+    assert!(
+        log.contains(forged) && log.contains("path=/receipts/{route}/{secret} status=404"),
+        "{log}"
+    );
+    assert!(!log.contains(secret));
 }
 
 #[test]

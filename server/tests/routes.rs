@@ -169,7 +169,7 @@ fn routes_are_used_and_given_up_while_the_service_runs() {
     let (first, second) = (Provider::start(200), Provider::start(200));
     let mut running = Running::start(folder.path());
     first.set_route(folder.path(), "first", &[]);
-    line(&mut running.log, "route first was set");
+    line(&mut running.log, "seconder: route first was set");
     running.request(running.user(1)).unwrap();
     assert_eq!(first.received().len(), 1);
     first.status.store(503, Ordering::Relaxed);

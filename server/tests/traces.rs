@@ -73,6 +73,7 @@ fn a_request_is_a_span_of_its_clients_trace_without_secrets() {
     );
     assert_eq!(of(verify, "http.response.status_code").to_string().trim_matches('"'), "404");
     assert_eq!(of(verify, "client.address"), "127.0.0.1");
+    assert_eq!(of(verify, "seconder.app_id"), "1");
     assert_ne!(create["traceId"], TRACE);
     assert_eq!(of(create, "http.route"), "/protected/{format}/users/new");
     let times = |span: &Value| {

@@ -28,7 +28,8 @@ pub struct seconder_audit_options {
     pub since: u64,
     /// Only decisions before this time, in Unix seconds. 0: up to the latest.
     pub until: u64,
-    /// Only decisions with this verdict, such as "wrong"; one that does not exist is an invalid argument. NULL: all.
+    /// Only decisions with this verdict, such as "wrong", or with one of several that have commas in between; one that
+    /// does not exist is an invalid argument. NULL: all.
     pub verdict: *const c_char,
     /// The value of seconder_audit_page_next() of the page before. NULL: the first page.
     pub after: *const c_char,
@@ -38,7 +39,7 @@ pub struct seconder_audit_options {
     pub call: *const c_char,
     /// Only decisions of calls that had this IPv4 or IPv6 address of the user. NULL: all.
     pub user_ip: *const c_char,
-    /// Only decisions that the operator of this name made. NULL: all.
+    /// Only decisions that the operator, or the user of the machine, of this name made. NULL: all.
     pub operator_name: *const c_char,
 }
 
@@ -74,8 +75,11 @@ pub struct seconder_audit_entry {
     pub user_ip: *const c_char,
     /// The limit that was reached. NULL if none was.
     pub over_limit: *const c_char,
-    /// The name of the operator who did it. NULL if none with a token did.
+    /// The name of the operator with a token who did it, or of the user of the machine who ran the command. NULL if
+    /// the application did.
     pub operator_name: *const c_char,
+    /// The id of the request, as it is in the log of the service. NULL for what no request made.
+    pub request_id: *const c_char,
 }
 
 // SAFETY: its pointers come from `keep`.
@@ -98,6 +102,7 @@ impl MadeOf<AuditEntry> for seconder_audit_entry {
             user_ip: texts.keep(entry.user_ip.as_deref()),
             over_limit: texts.keep(entry.over_limit.as_deref()),
             operator_name: texts.keep(entry.operator_name.as_deref()),
+            request_id: texts.keep(entry.request_id.as_deref()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::app_settings::{AppSettings, ApplicationSettings};
 use super::clock::{self, Now, Random, Time};
 use super::operations::applications::{self as stored, App};
-use super::operations::audit::Trail;
+use super::operations::audit::{Author, Trail};
 use super::store::{self, Store};
 use super::{Engine, EngineSettings};
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
@@ -59,7 +59,8 @@ fn trail(settings: &EngineSettings, now: Now) -> Result<Trail> {
     let mut nonce = [0; 8];
     settings.random.fill(&mut nonce)?;
     let nonce = i64::from_le_bytes(nonce) & i64::MAX;
-    Ok(Trail { app: 0, call: "open", nonce, user_ip: None, operator: None, now, refused: None })
+    let author = Author::of(settings);
+    Ok(Trail { app: 0, call: "open", nonce, user_ip: None, author, now, refused: None })
 }
 
 /// Returns the application with this API key.

@@ -128,8 +128,8 @@ impl Engine {
     ) -> Result<Trail> {
         let user_ip = user_ip.map(|address| address.to_string());
         let app = self.app.app_id;
-        let operator = self.operator.as_deref().map(str::to_owned);
-        Ok(Trail { app, call, nonce: self.nonce()?, user_ip, operator, now, refused: None })
+        let (nonce, author) = (self.nonce()?, self.author.clone());
+        Ok(Trail { app, call, nonce, user_ip, author, now, refused: None })
     }
 
     /// Returns the trail of a decision for all applications of the database: it is in the audit of the first one, which
@@ -236,13 +236,13 @@ macro_rules! audit_filter {
             since: Option<u64>,
             /// Those before this time, in Unix seconds.
             until: Option<u64>,
-            /// Those with this verdict, such as `wrong`: one of `AUDIT_VERDICTS`.
+            /// Those with this verdict, such as `wrong`: one of `AUDIT_VERDICTS`, or several with commas in between.
             verdict: Option<String>,
             /// Those of this call, such as `verify`.
             call: Option<String>,
             /// Those of calls that had this address of the user.
             user_ip: Option<IpAddr>,
-            /// Those that the operator of this name made.
+            /// Those that the operator, or the user of the machine, of this name made.
             operator_name: Option<String>,
         }
     };
@@ -291,8 +291,10 @@ pub struct AuditEntry {
     pub user_ip: Option<String>,
     /// The limit that was reached.
     pub over_limit: Option<String>,
-    /// The name of the operator who did it, if one with a token did.
+    /// The name of the operator with a token who did it, or of the user of the machine who ran the command.
     pub operator_name: Option<String>,
+    /// The id of the request, as it is in the log of the service and in the reply; `None` for what no request made.
+    pub request_id: Option<String>,
     /// The number of such decisions that it stands for. If they change nothing, such as guesses that have to wait, a
     /// user has one row a minute for each kind. With `maybe_sent`, the number of attempts that may have sent the
     /// message.
@@ -315,7 +317,9 @@ impl AuditFilter {
         let is = |found: Option<&str>, wanted: &Option<String>| {
             wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
         };
-        is(Some(&entry.verdict), &self.verdict)
+        self.verdict
+            .as_deref()
+            .is_none_or(|wanted| verdicts(wanted).any(|one| one == entry.verdict))
             && is(Some(&entry.call), &self.call)
             && self.user_ip.is_none_or(|wanted| {
                 // As the limits compare them: an address of IPv4 may come as one of IPv6.
@@ -340,7 +344,8 @@ impl Engine {
             return Err(Error::invalid_argument("most", "must be 1 to 1000"));
         }
         // Without this, a misspelt one would look like decisions that were never made.
-        if filter.verdict.as_deref().is_some_and(|verdict| !AUDIT_VERDICTS.contains(&verdict)) {
+        let is_known = |verdict: &str| verdicts(verdict).all(|one| AUDIT_VERDICTS.contains(&one));
+        if !filter.verdict.as_deref().is_none_or(is_known) {
             let known = AUDIT_VERDICTS.join(", ");
             return Err(Error::invalid_argument("verdict", format!("must be one of {known}")));
         }
@@ -384,6 +389,11 @@ impl Engine {
     }
 }
 
+/// Returns the verdicts of a filter.
+fn verdicts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim)
+}
+
 fn milliseconds(seconds: Option<u64>) -> Option<Time> {
     Some(Time(i64::try_from(seconds?).unwrap_or(i64::MAX).saturating_mul(1000)))
 }
@@ -412,6 +422,7 @@ fn entry(row: Audit) -> AuditEntry {
         user_ip: row.user_ip,
         over_limit: row.over_limit,
         operator_name: row.operator,
+        request_id: row.request_id,
         times: row.times,
     }
 }

@@ -3,6 +3,7 @@
 use super::Engine;
 use super::clock::{System, Time};
 use super::keys;
+use super::operations::audit::AuditVerdict;
 use super::store::{self, Copied};
 use crate::Result;
 use crate::keyring::KeyId;
@@ -32,14 +33,15 @@ impl Engine {
     /// or a server's database was restored. It reads whole tables, and calls wait for it.
     ///
     /// # Errors
-    /// [`Error::Storage`](crate::Error::Storage) if nothing was changed.
-    pub fn restored(&self) -> Result<()> {
-        self.shared.store.spend(self.now().clock)
+    /// [`Error::Storage`](crate::Error::Storage) if nothing was changed, or the audit could not be written.
+    pub fn spend_codes(&self) -> Result<()> {
+        self.shared.store.spend(self.now().clock)?;
+        self.note_of_database("spend_codes", AuditVerdict::Done, None)
     }
 }
 
 /// Puts a copy of a database in its place, and spends everything that may have been used since it was
-/// made: see [`Engine::restored`]. The copy is checked first; after an error, the database is as it was.
+/// made: see [`Engine::spend_codes`]. The copy is checked first; after an error, the database is as it was.
 /// `progress` is given the bytes that are copied, and all that are to be.
 ///
 /// The keyring is not in the copy: it must be in this file, or in the one next to the database.

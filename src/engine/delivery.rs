@@ -82,6 +82,10 @@ pub trait Deliver: Send + Sync {
     /// Reports that a push service has rejected a message permanently, with its reason. That concerns the operator of
     /// the service: as long as nothing is changed, it will reject all others too. Default: does nothing.
     fn push_rejected(&self, _reason: &str) {}
+
+    /// Reports that the push service at this host could not be reached, or took no message, with the error. The message
+    /// is attempted again while it is of use. Default: does nothing.
+    fn push_failed(&self, _host: &str, _reason: &str) {}
 }
 
 /// The next step after an attempt to send a message.

@@ -320,8 +320,7 @@ impl Engine {
         let limited = self.limits().is_some();
         // The next attempt may be by any of the routes.
         let lease = routes.iter().map(|route| self.lease(route)).fold(self.lease(lane), Ord::max);
-        let operator = self.operator.as_deref().map(str::to_owned);
-        Plan { routes, lease, limited, operator }
+        Plan { routes, lease, limited, author: self.author.clone() }
     }
 }
 

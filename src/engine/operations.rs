@@ -58,9 +58,14 @@ impl Subject {
     /// Returns the subject's key in the tables.
     pub(super) fn key(&self) -> String {
         match self {
-            Subject::User(_, user_id) => format!("{USER}{user_id}"),
+            Subject::User(_, user_id) => Subject::key_of(*user_id),
             Subject::Phone(app, number) => format!("phone:{app}:{number}"),
         }
+    }
+
+    /// Returns the key of a user, in any application.
+    pub(super) fn key_of(user_id: UserId) -> String {
+        format!("{USER}{user_id}")
     }
 
     /// Returns the user whose key this is; `None` if it is the key of something else.

@@ -26,6 +26,8 @@ pub(crate) struct EngineSettings {
     pub(crate) push_hosts: Option<String>,
     pub(crate) lookup: Option<Arc<dyn NumberLookup>>,
     pub(crate) names: Option<Names>,
+    /// The name of the person who acts, for the audit.
+    pub(crate) operator: Option<Arc<str>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     /// Connects to the server of the database.
@@ -46,6 +48,7 @@ impl Default for EngineSettings {
             push_hosts: None,
             lookup: None,
             names: None,
+            operator: None,
             clock: Arc::new(System),
             random: Arc::new(System),
             #[cfg(feature = "postgres")]

@@ -277,7 +277,7 @@ impl Handle<RegisterActivity> for Engine {
             now,
         };
         // What an application reports is in the list of activities; what an operator does is in the audit.
-        let trail = match self.operator {
+        let trail = match self.author.operator {
             Some(_) => Some(self.trail::<RegisterActivity>(now, call.user_ip)?),
             None => None,
         };

@@ -7,6 +7,19 @@ use crate::model::{ApiKey, UserId};
 use crate::wire::{Generation, Names, Reply};
 use crate::{Error, Result, codes};
 use serde_json::{Map, Value};
+use std::sync::OnceLock;
+
+/// What is known of a call apart from its parameters.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Origin {
+    /// The API key; `None` for a peer of a local socket and for an operator.
+    pub key: Option<ApiKey>,
+    /// The id of the request in the log of the server, for the audit.
+    pub request_id: Option<String>,
+    /// The id of the application, once a backend has found it, for the log.
+    pub app_id: OnceLock<i64>,
+}
 
 /// Handles the calls of requests: an [`Engine`], or a [`Relay`].
 pub trait Backend {
@@ -51,14 +64,14 @@ pub trait Backend {
         false
     }
 
-    /// Handles a call of the application with this API key; without one, of the application that
-    /// this was opened for.
+    /// Handles a call of the application whose API key it has; without one, of the application that
+    /// this was opened for. It sets the id of the application, if it knows it.
     ///
     /// # Errors
     /// If no application has the key. Every other error is a reply.
     fn handle_call(
         &self,
-        key: Option<&ApiKey>,
+        origin: &Origin,
         call: MatchedCall,
         params: Map<String, Value>,
     ) -> Result<Reply>;
@@ -95,11 +108,11 @@ impl Backend for Engine {
 
     fn handle_call(
         &self,
-        key: Option<&ApiKey>,
+        origin: &Origin,
         call: MatchedCall,
         params: Map<String, Value>,
     ) -> Result<Reply> {
-        self.handle_call_by(key, call, params, |engine| engine)
+        self.handle_call_by(origin, call, params, |engine| engine)
     }
 }
 
@@ -112,17 +125,20 @@ impl Engine {
     /// As for [`Backend::handle_call`].
     pub fn handle_call_by<S: HandleAll>(
         &self,
-        key: Option<&ApiKey>,
+        origin: &Origin,
         call: MatchedCall,
         params: Map<String, Value>,
         handler: impl FnOnce(Engine) -> S,
     ) -> Result<Reply> {
-        let engine = match key {
+        let engine = match &origin.key {
             Some(key) => self.authenticate(key)?,
             None => self.current()?,
         };
+        // It comes from one application.
+        let _ = origin.app_id.set(engine.app_id());
+        let engine = engine.for_request(origin.request_id.as_deref());
         let replies = engine.replies();
-        if key.is_some()
+        if origin.key.is_some()
             && let Err(error) = engine.count_request()
         {
             // As the application reads it, which need not be the server's own.
@@ -195,11 +211,11 @@ impl<S: HandleAll> Backend for Relay<S> {
 
     fn handle_call(
         &self,
-        key: Option<&ApiKey>,
+        origin: &Origin,
         call: MatchedCall,
         params: Map<String, Value>,
     ) -> Result<Reply> {
-        match key {
+        match &origin.key {
             Some(_) => Err(keyless()),
             None => Ok(call.handle(&PassedOn(&self.service), params, self.replies)),
         }

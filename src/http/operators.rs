@@ -3,11 +3,12 @@
 
 use super::{Caller, RawReply, RawRequest, encode, rejected};
 use crate::engine::Engine;
-use crate::engine::operator::{Backup, Operation, Operator, Role};
+use crate::engine::operator::{APP, Backup, Operation, Operator, Role};
 use crate::model::Secret;
 use crate::wire::{Format, Generation, OPERATOR_APP, OPERATOR_PATH, Reply};
 use crate::{Error, Result, calls};
 use serde_json::{Map, Value};
+use std::num::NonZeroI64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The field of an error of the database, whose message is then that of the database.
@@ -53,6 +54,7 @@ pub fn bearer_token<'a>(mut headers: impl Iterator<Item = &'a [u8]>) -> Result<S
 /// Carries out the operation that a request names, or makes a call of an application, for an operator whose token was
 /// right. It blocks, as operations and calls do.
 pub fn respond_to_operator(engine: &Engine, operator: &Operator, request: RawRequest) -> RawReply {
+    let engine = &engine.for_request(request.id.as_deref());
     let replied = catch_unwind(AssertUnwindSafe(|| {
         let app = named_app(&request)?;
         let (path, _) = request.path_and_query();
@@ -86,8 +88,11 @@ fn operation(
             "A backup is a file on the machine of the service: make it there.",
         ));
     }
-    let reply = engine.operate_as(operator, app, name, parameters(request)?)?;
-    Ok(encode(Format::Json, &Reply::new(200, reply)))
+    let parameters = parameters(request)?;
+    let named = parameters.get(APP).and_then(Value::as_i64).or(app);
+    let reply = engine.operate_as(operator, app, name, parameters)?;
+    let app_id = NonZeroI64::new(engine.app_of(operator, named));
+    Ok(RawReply { app_id, ..encode(Format::Json, &Reply::new(200, reply)) })
 }
 
 /// Makes a call of an application in its place.

@@ -1,7 +1,7 @@
 //! Refusals of requests: no application has the API key, or there are too many requests.
 
 use super::params::Params;
-use super::{Backend, RawReply, RoutedRequest, api_key, encode};
+use super::{Backend, RawReply, RoutedRequest, api_key, encode, rejected};
 use crate::model::ApiKey;
 use crate::wire::{Format, Generation};
 use crate::{Error, Result, calls, codes};
@@ -82,4 +82,26 @@ fn too_many(retry_after: Duration) -> Error {
     // No code: codes are for decisions about a user, such as that there were too many wrong codes.
     let message = "The service has too many calls at once. Try again later.".to_owned();
     Error::RateLimited { message, retry_after: Some(retry_after), code: None, limit: None }
+}
+
+/// Returns the format that a path asks for, if no call has that path.
+fn format_of(path: &str) -> Format {
+    path.split('/').nth(2).and_then(Format::named).unwrap_or(Format::Json)
+}
+
+pub(super) fn not_found(path: &str, replies: Generation) -> RawReply {
+    let error = rejected(404, "There is no such call.");
+    encode(format_of(path), &calls::failure(&error, path, replies))
+}
+
+pub(super) fn method_not_allowed(
+    path: &str,
+    methods: &[&'static str],
+    replies: Generation,
+) -> RawReply {
+    let methods = methods.join(", ");
+    let error = rejected(405, &format!("This call is made with {methods}."));
+    let mut reply = encode(format_of(path), &calls::failure(&error, path, replies));
+    reply.headers.push(("allow", methods));
+    reply
 }

@@ -30,6 +30,13 @@ impl Settings {
         self.engine.post.clone()
     }
 
+    /// Sets the name that the audit has for every change: of the person who acts through a program on the database.
+    #[doc(hidden)]
+    pub fn changed_by(mut self, name: &str) -> Settings {
+        self.engine.operator = Some(name.into());
+        self
+    }
+
     /// Several settings of the application at once. Those that are `None` stay as they are.
     pub fn app_settings(mut self, given: AppSettings) -> Settings {
         self.given.extend(given.names());

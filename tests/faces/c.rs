@@ -213,7 +213,11 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
             "for a server in front of the engine, which has threads of its own",
         ),
         mapped("maintain", &[], "for a server in front of the engine; every few calls do it too"),
-        mapped("restored", &[], "for operators, after a machine was set back: `seconder restored`"),
+        mapped(
+            "spend_codes",
+            &[],
+            "for operators, after a machine was set back: `seconder spend-codes`",
+        ),
     ];
     expect_all("Engine", &engine, "seconder_", &others, &c_functions());
 }

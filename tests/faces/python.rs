@@ -114,7 +114,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         ("wait_for_approval_with", &[], "Python waits by its own clock"),
         ("names", &[], "for a server in front of the engine"),
         ("authenticate", &[], "for a server in front of the engine"),
-        ("restored", &[], "for operators, after a machine was set back: `seconder restored`"),
+        ("spend_codes", &[], "for operators, after a machine was set back: `seconder spend-codes`"),
         ("maintain", &[], "for a server in front of the engine; every few calls do it too"),
     ];
     let mut wanted = needed("Service", &rust, &others);

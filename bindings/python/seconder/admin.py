@@ -84,7 +84,7 @@ class Admin(AdminCalls):
             user_id: Those about this user.
             since: Those from this time on: an aware datetime, or Unix seconds.
             until: Those before this time.
-            verdict: Those with this verdict, such as ``wrong``.
+            verdict: Those with this verdict, such as ``wrong``, or with one of several: ``wrong,locked``.
             call: Those of this call, such as ``verify``.
             user_ip: Those of calls that had this address of the user.
             operator_name: Those that the operator of this name made.
@@ -139,7 +139,7 @@ class Admin(AdminCalls):
             user_id: Those about this user.
             since: Those from this time on: an aware datetime, or Unix seconds.
             until: Those before this time.
-            verdict: Those with this verdict, such as ``wrong``.
+            verdict: Those with this verdict, such as ``wrong``, or with one of several: ``wrong,locked``.
             call: Those of this call, such as ``verify``.
             user_ip: Those of calls that had this address of the user.
             operator_name: Those that the operator of this name made.

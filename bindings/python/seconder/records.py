@@ -72,7 +72,9 @@ class AuditEntry(Result):
     user_ip: str | None = None
     """The address of the user, if the call has it."""
     operator_name: str | None = None
-    """The name of the operator who did it, if one with a token did."""
+    """The name of the operator with a token who did it, or of the user of the machine who ran the command."""
+    request_id: str | None = None
+    """The id of the request, as it is in the log of the service. None for what no request made."""
     times: int = 1
     """The number of such decisions it stands for. Decisions that change nothing, such as guesses
     that have to wait, are recorded at most once a minute for each user and kind."""

@@ -61,7 +61,7 @@ def test_a_database_is_backed_up_and_restored_as_documented(tmp_path: Path) -> N
     commands = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     back_up, restore, restored = [
         next(text for text in commands if text.startswith(f"seconder {name} "))
-        for name in ("backup", "restore", "restored")
+        for name in ("backup", "restore", "spend-codes")
     ]
     with seconder.open(f"sqlite:{database}") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)

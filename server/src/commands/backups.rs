@@ -3,6 +3,7 @@
 use super::invalid;
 use crate::arguments::Database;
 use crate::log;
+use crate::prompt::Sure;
 use crate::table::Json;
 use seconder::Result;
 use serde_json::json;
@@ -27,18 +28,28 @@ pub(crate) fn restore(database: &Database, replace: bool, copy: &Path, json: Jso
     let keyring = database.ring_file();
     let progress = |copied, all| shown.show(copied, all);
     seconder::engine::restore(copy, path, replace, keyring.as_deref(), progress)?;
-    spent(json)
+    // The audit has the name of the user who did it.
+    database.existing()?.require_engine()?.spend_codes()?;
+    spent(json, "restored")
 }
 
-pub(crate) fn restored(database: &Database, json: Json) -> Result<()> {
+pub(crate) fn spend_codes(database: &Database, sure: Sure, json: Json) -> Result<()> {
     database.require_machine()?;
-    database.existing()?.require_engine()?.restored()?;
-    spent(json)
+    let service = database.existing()?;
+    sure.ask(|| {
+        Ok(format!(
+            "This is {}. All codes that were sent or shown up to now, open approval requests, remembered browsers \
+             and tokens of operators will be void.",
+            database.url
+        ))
+    })?;
+    service.require_engine()?.spend_codes()?;
+    spent(json, "spent")
 }
 
-fn spent(json: Json) -> Result<()> {
+fn spent(json: Json, done: &str) -> Result<()> {
     json.print(
-        &json!({ "restored": true }),
+        &json!({ done: true }),
         "codes that may have been used are spent, open approval requests have expired, and \
          remembered browsers and tokens of operators are void. What was removed after the copy was made is there again: \
          apps, devices, and recovery codes that were used",

@@ -9,16 +9,23 @@ use seconder::model::{CallbackUrl, UserId};
 use seconder::{Result, Service, Settings};
 use seconder_server::PublicUrl;
 use seconder_server::routes::{Attached, Routes, last_two};
+use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The spool folder. A failure to write to it is logged.
 struct LoggedSpool {
     spool: Spool,
     /// The operator learns also that a message was written: the user who runs a command waits for its message.
     reports: bool,
+    /// The push services that took no message, and the time of the last warning.
+    push_failed: Mutex<HashMap<String, Instant>>,
 }
+
+/// The time between two warnings about a push service, while messages to it fail.
+const PUSH_APART: Duration = Duration::from_secs(60);
 
 impl Deliver for LoggedSpool {
     fn deliver(&self, message: &Message) -> std::result::Result<(), String> {
@@ -59,7 +66,19 @@ impl Deliver for LoggedSpool {
     }
 
     fn push_rejected(&self, reason: &str) {
-        log_trouble(&format!("a push message was rejected, as others will be: {reason}"));
+        log_trouble(&format!("error: a push message was rejected, as others will be: {reason}"));
+    }
+
+    fn push_failed(&self, host: &str, reason: &str) {
+        let mut failed = self.push_failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        failed.retain(|_, at| now.saturating_duration_since(*at) < PUSH_APART);
+        if !failed.contains_key(host) {
+            failed.insert(host.to_owned(), now);
+            log_trouble(&format!(
+                "the push service {host} takes no message, so phones show no requests by themselves: {reason}"
+            ));
+        }
     }
 
     fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
@@ -110,7 +129,8 @@ fn delivered_by(
         None if database.is_on_server() => Path::new("seconder.db"),
         None => return Ok((settings, None)),
     };
-    let spool = LoggedSpool { spool: Spool::beside(beside), reports };
+    let spool =
+        LoggedSpool { spool: Spool::beside(beside), reports, push_failed: Mutex::default() };
     let routes = Routes::new(spool, Arc::new(log_trouble), public_url, settings.dialer()?);
     Ok((settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes)))
 }

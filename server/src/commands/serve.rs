@@ -5,7 +5,7 @@ use super::delivery::delivered;
 use super::pid_file::PidFile;
 use super::reload::{Reloaded, Reloading};
 use super::supervision::Supervision;
-use super::{check_keyring, forwarding, invalid, sandbox};
+use super::{check_keyring, forwarding, invalid, sandbox, user_name};
 use crate::arguments::Serve;
 use crate::{LOGGER, config, log, log_trouble, part};
 use seconder::engine::{ApplicationSettings, Engine};
@@ -120,7 +120,8 @@ fn publish(engine: &Engine, options: &Serve) -> Result<()> {
 
 /// Creates the database that the options name, unless it is there, and stores the settings of the application.
 pub(crate) fn create(options: &Serve) -> Result<()> {
-    configured(options.database.settings()?, options)?.open().map(drop)
+    let settings = options.database.settings()?.changed_by(&user_name());
+    configured(settings, options)?.open().map(drop)
 }
 
 fn show_addresses(server: &Server) {

@@ -6,6 +6,7 @@ use crate::commands::{
     check_folder, check_forward_ca_file, check_keyring, check_proxy_file, credential,
     database_file, is_on_server, private_file, secret_file,
 };
+use crate::moment::now;
 use seconder::{Error, Result, Settings};
 use seconder_server::Tls;
 use std::fs::{self, File};
@@ -66,6 +67,16 @@ fn value<'a>(settings: &'a [Setting], name: &str) -> Option<(&'a str, Place)> {
     let value = setting.values.first()?;
     let text = value.text.as_deref().filter(|text| !text.is_empty());
     text.map(|text| (text, value.place))
+}
+
+/// Returns the error that the certificate has expired. A service starts nevertheless: some clients may accept it.
+pub(super) fn expired(settings: &[Setting]) -> Option<Problem> {
+    let (certificate, place) = value(settings, "certificate")?;
+    let (key, _) = value(settings, "key")?;
+    let tls = Tls::Files { certificate: certificate.into(), key: key.into() };
+    let is_over = tls.expiry().is_ok_and(|ends| ends <= now());
+    let reason = format!("certificate {certificate} has expired, so clients reject it: renew it");
+    is_over.then(|| Problem::at(place, reason))
 }
 
 fn certificate(settings: &[Setting]) -> Vec<Problem> {

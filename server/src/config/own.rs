@@ -17,7 +17,7 @@ const HERE: [&str; 13] = [
     "serve",
     "backup",
     "restore",
-    "restored",
+    "spend-codes",
     "export",
     "enrol",
     "keyring rotate",

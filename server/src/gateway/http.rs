@@ -30,7 +30,7 @@ use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use std::fmt;
 use template::{Place, Template};
-use ureq::http::{HeaderValue, Method, Request};
+use ureq::http::{HeaderValue, Method, Request, Uri};
 use values::Values;
 
 /// A gateway that makes one request over HTTP for each message. `Debug` shows only the host.
@@ -177,6 +177,13 @@ impl Body {
 }
 
 impl Gateway for Http {
+    fn address(&self) -> Option<(String, u16, bool)> {
+        let origin: Uri = self.origin.parse().ok()?;
+        let is_encrypted = origin.scheme_str() == Some("https");
+        let port = origin.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 });
+        Some((origin.host()?.trim_matches(['[', ']']).to_owned(), port, is_encrypted))
+    }
+
     fn send(&self, message: &Outgoing<'_>) -> Outcome {
         let secrets: Vec<&str> = self.secrets.iter().map(Secret::expose).collect();
         let redacted = |wrong: String| reason(&wrong, message, &secrets);

@@ -143,6 +143,10 @@ pub fn receipt_in(command: u32, body: &[u8]) -> Option<Receipt> {
 }
 
 impl Gateway for Smpp {
+    fn address(&self) -> Option<(String, u16, bool)> {
+        Some((self.config.host.clone(), self.config.port, self.config.tls.is_some()))
+    }
+
     fn send(&self, message: &Outgoing<'_>) -> Outcome {
         let password = self.config.password.as_ref().map_or("", |password| password.expose());
         redacted(self.attempt(message), message, &[password])

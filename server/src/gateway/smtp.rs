@@ -11,7 +11,7 @@ use email::Email;
 use seconder::engine::Outcome;
 use seconder::remote::Dialer;
 use serde_json::{Map, Value};
-use settings::Config;
+use settings::{Config, Security};
 use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -167,6 +167,14 @@ fn queue_id(response: &str) -> Option<String> {
 }
 
 impl Gateway for Smtp {
+    fn address(&self) -> Option<(String, u16, bool)> {
+        Some((
+            self.config.host.clone(),
+            self.config.port,
+            !matches!(self.config.security, Security::None),
+        ))
+    }
+
     fn send(&self, message: &Outgoing<'_>) -> Outcome {
         let login = self.config.login.as_ref();
         let password = login.map_or("", |(_, password)| password.expose());

@@ -48,7 +48,8 @@ impl<S> Accept<UnixStream, S> for PeerAcceptor {
                 let reason = format!("user {} has too many connections to this socket", peer.uid());
                 // The socket's buffer is empty, so this does not wait.
                 let _ = stream.try_write(&too_many(&reason));
-                this.journal.note(&format!("{reason}, and another one was closed"));
+                this.journal.requests().refuse_connection("places_of_user");
+                this.journal.note(&format!("warning: {reason}, and another one was closed"));
                 return Err(io::Error::other(reason));
             };
             let peer = this.peer(peer.uid(), peer.gid()).await;
@@ -89,7 +90,7 @@ impl PeerAcceptor {
             return peer;
         }
         self.journal.note(&format!(
-            "the user database gave no name and groups for user {uid} in time, so rules for own \
+            "warning: the user database gave no name and groups for user {uid} in time, so rules for own \
              accounts, and for groups other than {gid}, do not apply"
         ));
         self.rules.peer_without_names(uid, gid)

@@ -86,6 +86,46 @@ fn people_read_text() {
 }
 
 #[test]
+fn a_line_begins_with_its_level_if_it_is_another_than_that_of_its_source() {
+    for (text, level) in [
+        ("info: it closed", Level::Info),
+        ("warning: it closed", Level::Warning),
+        ("error: it closed", Level::Error),
+    ] {
+        let line = Entry::reported(text, Level::Warning);
+        assert_eq!((line.level, &*line.message), (level, "it closed"));
+    }
+    assert_eq!(Entry::reported("it closed", Level::Warning).level, Level::Warning);
+}
+
+#[test]
+fn a_database_that_fails_has_a_line_in_ten_seconds() {
+    let stream = Stream::default();
+    let logger = logger(&stream, format::human);
+    let failed = || Entry::new(Level::Error, REQUEST).with("error", "storage: no disk".to_owned());
+    let searched = || Entry::new(Level::Error, "no jobs: storage: no disk");
+    let (now, later) = (Instant::now(), Instant::now() + DATABASE_APART);
+    let levels = |lines: [Entry; 3], now| lines.map(|line| logger.0.of_database(line, now).level);
+    let [error, debug] = [Level::Error, Level::Debug];
+    // The line of a request goes before the others.
+    assert_eq!(levels([searched(), searched(), failed()], now), [error, debug, error]);
+    assert_eq!(levels([failed(), failed(), searched()], now), [debug; 3]);
+    let line = logger.0.of_database(failed(), later);
+    assert!(
+        line.level == error && line.fields.contains(&("left_out", Value::Number(4))),
+        "{line:?}"
+    );
+    assert_eq!(levels([searched(), searched(), failed()], later), [debug; 3]);
+    // By the door that all lines take, and only these lines.
+    (0..5).for_each(|_| logger.log(Entry::reported("error: storage: no disk", Level::Info)));
+    (0..2).for_each(|_| logger.log(Entry::reported("error: no route", Level::Info)));
+    logger.0.writer.flush(A_MINUTE);
+    let text = stream.text();
+    assert_eq!(text.matches("no route").count(), 2);
+    assert!(text.matches("no disk").count() <= 1, "{text}");
+}
+
+#[test]
 fn what_matters_less_than_the_level_is_not_logged() {
     let stream = Stream::default();
     let logger = logger(&stream, format::human);

@@ -32,6 +32,12 @@ pub enum State {
 }
 
 impl State {
+    /// Returns the line that says that it is so from now on, with its level.
+    pub(super) fn line(self, of: &str) -> String {
+        let level = if self == State::Open { "error" } else { "info" };
+        format!("{level}: {of}: the circuit breaker is {}", self.name())
+    }
+
     /// Its name, as commands show it.
     pub const fn name(self) -> &'static str {
         match self {

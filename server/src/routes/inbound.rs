@@ -108,7 +108,10 @@ impl Routes {
         for route in self.all().iter() {
             let Ok(open) = &route.open else { continue };
             if let Err(error) = open.gateway.start() {
-                (self.0.log)(&format!("route {}: no connection was made: {error}", route.name));
+                (self.0.log)(&format!(
+                    "error: route {}: no connection was made: {error}",
+                    route.name
+                ));
             }
         }
     }
@@ -173,7 +176,7 @@ impl Routes {
                 Ok(())
             }
             Err(error) => {
-                (self.0.log)(&format!("route {name}: a receipt was not stored: {error}"));
+                (self.0.log)(&format!("error: route {name}: a receipt was not stored: {error}"));
                 Err(error)
             }
         }
@@ -273,6 +276,21 @@ impl Routes {
             }
             _ => None,
         }
+    }
+
+    /// Returns a path of providers without its secret, for the log.
+    pub(crate) fn known_path(path: &str) -> Option<&'static str> {
+        let known =
+            [("/receipts/", "/receipts/{route}/{secret}"), ("/voice/", "/voice/{route}/{token}")];
+        known.into_iter().find(|(begins, _)| path.starts_with(begins)).map(|(_, known)| known)
+    }
+
+    /// Returns the name of a route to which a receipt with a wrong secret was sent.
+    pub(crate) fn forged(&self, path: &str) -> Option<String> {
+        let (name, _) = path.strip_prefix("/receipts/")?.split_once('/')?;
+        let all = self.all();
+        let route = all.iter().find(|route| route.name == name)?;
+        self.endpoint(path).is_none().then(|| route.name.clone())
     }
 
     /// Reads a receipt.

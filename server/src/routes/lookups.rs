@@ -199,7 +199,9 @@ impl Admitted {
             Ok(line) => Some(line),
             // The provider works. It would say the same of this number again, so that is kept.
             Err(LookupError::Rejected(reason)) => {
-                (self.log)(&format!("lookup: the number ending in {to} was rejected: {reason}"));
+                (self.log)(&format!(
+                    "info: lookup: the number ending in {to} was rejected: {reason}"
+                ));
                 Some(PhoneLine::default())
             }
             Err(LookupError::Failed(reason)) => {
@@ -225,7 +227,7 @@ impl Drop for Admitted {
         };
         drop(breaker);
         if let Some(state) = changed {
-            (self.log)(&format!("lookup: the circuit breaker is {}", state.name()));
+            (self.log)(&state.line("lookup"));
         }
     }
 }

@@ -7,6 +7,10 @@ use crate::gateway::{self, Problem};
 use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use std::sync::Mutex;
+use std::time::Duration;
+
+/// The time in which a gateway has to take a connection.
+const REACH: Duration = Duration::from_secs(5);
 
 /// Opens the gateway of a route.
 ///
@@ -19,6 +23,17 @@ pub fn check(settings: &str) -> std::result::Result<(), Vec<Problem>> {
 /// Returns whether the provider of a route with these settings reports the outcomes of messages over HTTP.
 pub fn takes_receipts(settings: &str) -> bool {
     open(settings, &Dialer::default()).is_ok_and(|open| open.gateway.takes_receipts())
+}
+
+/// Connects to the gateway of a route, and sends nothing.
+///
+/// # Errors
+/// The reason why it takes no connection.
+pub fn reach(settings: &str, dialer: &Dialer) -> std::result::Result<(), String> {
+    let open = open(settings, dialer).map_err(|problems| problems[0].to_string())?;
+    let Some((host, port, is_encrypted)) = open.gateway.address() else { return Ok(()) };
+    let link = dialer.connect(&host, port, is_encrypted, REACH);
+    link.map(drop).map_err(|error| format!("{host}:{port}: {error}"))
 }
 
 /// Parses the settings of a gateway.

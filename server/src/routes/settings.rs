@@ -4,6 +4,8 @@ use crate::gateway::{self, Field, Fields, Problem};
 use seconder::calls::Channel;
 use seconder::model::Secret;
 use serde_json::{Map, Value};
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
 /// The values that `channels` accepts.
@@ -40,6 +42,15 @@ pub(crate) struct RouteSettings {
 }
 
 impl RouteSettings {
+    /// Returns a random number by which routes of one priority are sorted: a route of twice the weight is first twice
+    /// as often. It protects nothing, so the randomness of hash maps is good enough.
+    pub(super) fn draw(&self) -> f64 {
+        let bits = RandomState::new().build_hasher().finish() >> 11;
+        // More than 0 and at most 1, so that the logarithm is finite.
+        let uniform = (bits as f64 + 1.0) / (1_u64 << 53) as f64;
+        -uniform.ln() / self.weight as f64
+    }
+
     /// Reads the settings of a route, and returns the settings of its gateway apart. Errors in them are added to the
     /// problems.
     pub(crate) fn read(

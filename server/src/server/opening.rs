@@ -127,7 +127,7 @@ async fn watch(files: Arc<Vec<SocketFile>>, journal: Arc<Journal>) {
             if *lost && !was_lost {
                 let path = file.path().display();
                 journal.note(&format!(
-                    "warning: {path} was removed or replaced, so nobody reaches this server by it: \
+                    "error: {path} was removed or replaced, so nobody reaches this server by it: \
                      restart it"
                 ));
             }

@@ -1,13 +1,14 @@
 //! The commands that list users, their devices and their activities.
 
-use super::{Who, device_type};
+use super::{Who, device_type, status_of};
 use crate::arguments::Database;
 use crate::commands::print;
 use crate::table::{print_json, table, utc};
 use crate::target::Target;
 use seconder::calls::Devices;
-use seconder::engine::operator::{ActivityEntry, ListActivities, ListUsers, UserEntry};
-use seconder::{Handle, Result};
+use seconder::engine::operator::{ActivityEntry, ListActivities, ListUsers, ShowUser, UserEntry};
+use seconder::model::UserId;
+use seconder::{Handle, Result, Service};
 
 pub(super) fn users(database: &Database, limit: usize, json: bool) -> Result<()> {
     let service = database.existing()?;
@@ -79,4 +80,23 @@ pub(super) fn activities(database: &Database, who: &Who, limit: usize, json: boo
     };
     let rows: Vec<_> = found.into_iter().map(row).collect();
     print(&table(&["TIME", "KIND", "ADDRESS", "DATA"], &rows))
+}
+
+/// Describes a user who is about to be deleted.
+pub(super) fn described(service: &Service, user_id: UserId) -> Result<String> {
+    // A service without operators has the calls of applications alone, which show less.
+    let who = match service.operate(&ShowUser { user_id }) {
+        Ok(found) => {
+            let login = found.user.login.map(|login| format!("login name {login}"));
+            let texts = [Some(found.user.email), Some(found.user.number), login];
+            let known: Vec<_> =
+                texts.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+            format!("User {user_id} is {}, since {}", known.join(", "), utc(found.user.created))
+        }
+        Err(_) => {
+            let status = status_of(service, user_id)?;
+            format!("User {user_id} has the number {}", status.phone_number.unwrap_or_default())
+        }
+    };
+    Ok(format!("{who}. The user, and all that protects the account, will be deleted."))
 }

@@ -2,13 +2,18 @@
 
 use super::{database, printed};
 use crate::command::run;
+use crate::serving::wait_until;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// What the checks found, and whether the command succeeded.
+#[derive(Debug)]
 struct Report {
     findings: BTreeMap<String, Value>,
     is_success: bool,
@@ -89,6 +94,76 @@ fn a_database_that_others_can_write_is_a_failure() {
         assert_eq!(report.status("mode"), status, "{mode:o}");
         assert_eq!(report.is_success, status != "failed");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_that_others_can_read_is_reported() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drop(database(folder));
+    certificate(folder, "new", 2999);
+    for (mode, status) in [(0o600, "ok"), (0o640, "ok"), (0o644, "warning"), (0o666, "failed")] {
+        fs::set_permissions(folder.join("new-key.pem"), fs::Permissions::from_mode(mode)).unwrap();
+        let report = Report::of(folder, &["--certificate", "new.pem", "--key", "new-key.pem"]);
+        assert_eq!(report.status("key"), status, "{mode:o}");
+        assert_eq!(report.is_success, status != "failed");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_clock_that_is_behind_a_file_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drop(database(folder));
+    let file = fs::File::options().append(true).open(folder.join("seconder.db")).unwrap();
+    let written = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(written + Duration::from_secs(3600)).unwrap();
+    let report = Report::of(folder, &[]);
+    assert_eq!((report.status("time"), report.is_success), ("failed", false), "{report:?}");
+    let found = report.text("time", "found");
+    assert!(found.contains(" s behind the time at which seconder.db was written"), "{found}");
+}
+
+#[test]
+fn a_gateway_that_takes_no_connection_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drop(database(folder));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("url=http://{}/send", listener.local_addr().unwrap());
+    printed(folder, &["route", "set", "main", "gateway=http", &url, "body={{text}}"]);
+    let report = Report::of(folder, &[]);
+    assert!(report.is_success && !report.findings.contains_key("gateway"), "{report:?}");
+    drop(listener);
+    let report = Report::of(folder, &[]);
+    assert_eq!((report.status("gateway"), report.is_success), ("failed", false));
+    assert!(report.text("gateway", "found").starts_with("main is dead: 127.0.0.1:"), "{report:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_descriptors_are_those_of_the_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drop(database(folder));
+    let report = Report::of(folder, &["--pid-file", "pid"]);
+    assert!(report.text("descriptors", "found").starts_with("no service was found"), "{report:?}");
+    // As that of a unit with LimitNOFILE=.
+    let serve = "ulimit -n 300; exec \"$0\" serve --unix socket --pid-file pid";
+    let mut shell = Command::new("sh");
+    shell.current_dir(folder).args(["-c", serve, env!("CARGO_BIN_EXE_seconder")]);
+    let mut service = shell.stderr(Stdio::null()).spawn().unwrap();
+    wait_until("the service", || folder.join("socket").exists());
+    let report = Report::of(folder, &["--pid-file", "pid"]);
+    service.kill().unwrap();
+    service.wait().unwrap();
+    assert_eq!(report.status("descriptors"), "warning", "{report:?}");
+    let found = report.text("descriptors", "found");
+    assert!(found.starts_with(&format!("the service, process {}, has ", service.id())), "{found}");
+    assert!(found.ends_with(" of 300 files open"), "{found}");
 }
 
 #[test]

@@ -72,9 +72,10 @@ fn what_was_done_is_an_object() {
     let id = device["device_id"].to_string();
     let removed = one(&["user", "remove-device", "--user", "3", "--device", &id]);
     assert_eq!(removed, json!({ "user_id": 3, "device_id": device["device_id"] }));
-    for command in ["unlock", "forget-browsers", "delete"] {
+    for command in ["unlock", "forget-browsers"] {
         assert_eq!(one(&["user", command, "--user", "3"]), json!({ "user_id": 3 }), "{command}");
     }
+    assert_eq!(one(&["user", "delete", "--yes", "--user", "3"]), json!({ "user_id": 3 }));
     let login = json!({ "login": "ada" });
     one(&["user", "set-login", "--user", "1", "--login", "ada"]);
     assert_eq!(one(&["user", "remove-login", "--login", "ada"]), login);
@@ -100,7 +101,7 @@ fn what_was_done_is_an_object() {
     let other = one(&["app", "create", "--name", "Other"])["app_id"].clone();
     assert!(one(&["app", "rotate-key"])["earlier_key_until"].is_u64());
     assert_eq!(one(&["app", "end-overlap"]), json!({ "app_id": 1 }));
-    assert_eq!(one(&["app", "delete", &other.to_string()]), json!({ "app_id": other }));
+    assert_eq!(one(&["app", "delete", "--yes", &other.to_string()]), json!({ "app_id": other }));
 }
 
 #[test]
@@ -121,5 +122,5 @@ fn keys_and_copies_are_objects() {
     let bytes = fs::metadata(folder.join("copy.db")).unwrap().len();
     assert_eq!(copy, json!({ "file": "copy.db", "bytes": bytes }));
     assert_eq!(one(&["restore", "--replace", "copy.db"]), json!({ "restored": true }));
-    assert_eq!(one(&["restored"]), json!({ "restored": true }));
+    assert_eq!(one(&["spend-codes", "--yes"]), json!({ "spent": true }));
 }

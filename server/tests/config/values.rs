@@ -173,6 +173,22 @@ offline_days = 8
 }
 
 #[test]
+fn a_certificate_that_has_expired_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(2002, 1, 1);
+    fs::write(folder.join("old.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+    fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+    fs::write(folder.join("s.conf"), "certificate = \"old.pem\"\nkey = \"key.pem\"\n").unwrap();
+    let output = run(folder, &["config", "check", "s.conf"]);
+    let printed = String::from_utf8(output.stderr).unwrap();
+    let expired = "s.conf:1:15: certificate old.pem has expired, so clients reject it: renew it";
+    assert!(!output.status.success() && printed.contains(expired), "{printed}");
+}
+
+#[test]
 fn what_systemd_has_to_pass_is_named() {
     let text =
         "self_signed = true\ndatabase = \"postgres://h/d\"\nforward = \"https://old.example\"\n";

@@ -7,7 +7,7 @@ use super::super::operations::jobs::Claimed;
 use super::super::operations::pushes as changes;
 use super::super::push::{PushMessage, PushOutcome};
 use super::super::{Engine, Outcome, jobs, store, texts};
-use super::{Published, misleads};
+use super::{Published, misleads, origin};
 use crate::webpush::{self, SubscriptionKeys};
 use crate::{Error, Result};
 use base64::Engine as _;
@@ -126,6 +126,9 @@ impl Engine {
         }
         if let PushOutcome::Rejected(reason) = &outcome {
             self.shared.deliver.push_rejected(reason);
+        }
+        if let PushOutcome::Retry { reason, .. } = &outcome {
+            self.shared.deliver.push_failed(&origin(&message.endpoint), reason);
         }
         Ok(match outcome {
             PushOutcome::Accepted => Outcome::Sent(None),

@@ -4,8 +4,10 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::operations::jobs::{self as stored, DEAD, FAILED, SENT, What};
 use crate::engine::store::Job;
 use crate::engine::{Engine, JobKind};
+use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 
@@ -65,6 +67,8 @@ pub struct JobFilter {
     pub kind: Option<JobKind>,
     /// Jobs of this route.
     pub route: Option<String>,
+    /// Jobs about this user, the latest first.
+    pub user_id: Option<UserId>,
 }
 
 /// A message or a callback that the engine has to send, or has sent. It has neither the code nor the
@@ -114,8 +118,8 @@ pub struct JobEntry {
     pub last_error: Option<String>,
 }
 
-/// Some jobs: route by route, waiting jobs before failed and sent ones, and for each route the latest
-/// due first.
+/// Some jobs: those about one user, the latest first; or route by route, waiting jobs before failed and sent ones, and
+/// for each route the latest due first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobPage {
@@ -138,6 +142,9 @@ impl Engine {
     pub fn jobs(&self, filter: &JobFilter, after: Option<&str>, most: u32) -> Result<JobPage> {
         if !(1..=MOST_READ).contains(&most) {
             return Err(Error::invalid_argument("most", "must be 1 to 1000"));
+        }
+        if let Some(user_id) = filter.user_id {
+            return self.jobs_of_user(user_id, filter, after, most);
         }
         let after = after.map(Place::from_str).transpose()?;
         let now = self.now();
@@ -172,6 +179,39 @@ impl Engine {
             }
         }
         Ok(page)
+    }
+
+    /// Reads the jobs about a user, which the limits keep few, the latest first.
+    fn jobs_of_user(
+        &self,
+        user_id: UserId,
+        filter: &JobFilter,
+        after: Option<&str>,
+        most: u32,
+    ) -> Result<JobPage> {
+        let after = after.map(place_of).transpose()?;
+        let (now, mut jobs, mut below) = (self.now(), Vec::new(), i64::MAX);
+        loop {
+            let page =
+                self.look(move |view| stored::read_of_user(view, user_id, below, MOST_READ))?;
+            let last = page.last().map(|job| job.job_id);
+            let is_full = page.len() == MOST_READ as usize;
+            jobs.extend(page);
+            match last.filter(|_| is_full) {
+                Some(last) => below = last,
+                None => break,
+            }
+        }
+        let place = |job: &Job| (job.created_at.0, job.job_id);
+        jobs.retain(|job| {
+            after.is_none_or(|after| place(job) < after) && filter.fits(&entry(job, now))
+        });
+        jobs.sort_unstable_by_key(|job| Reverse(place(job)));
+        let more = jobs.len() > most as usize;
+        jobs.truncate(most as usize);
+        let next = jobs.last().filter(|_| more).map(place);
+        let next = next.map(|(created, job_id)| format!("{created}.{job_id}"));
+        Ok(JobPage { entries: jobs.iter().map(|job| entry(job, now)).collect(), next })
     }
 
     /// Returns the job with this id; `None` if it does not exist, or no longer. Jobs have no index by id, so this reads
@@ -262,6 +302,13 @@ impl JobFilter {
     }
 }
 
+/// Reads the place after which a page of the jobs about a user begins.
+fn place_of(text: &str) -> Result<(i64, i64)> {
+    let parts = text.split_once('.');
+    let place = parts.and_then(|(at, id)| Some((at.parse().ok()?, id.parse().ok()?)));
+    place.ok_or_else(|| Error::invalid_argument("after", "must be `next` of the previous page"))
+}
+
 /// Returns the order of lanes.
 fn rank(lane: &str) -> (u8, &str) {
     match lane {
@@ -338,7 +385,7 @@ pub(super) fn entry(job: &Job, now: Now) -> JobEntry {
         state,
         route: if is_over { &job.route } else { &job.lane }.clone(),
         app_id: job.app_id,
-        user_id: stored::user_id(job).map(crate::model::UserId::get),
+        user_id: stored::user_id(job).map(UserId::get),
         number: job.number.clone(),
         url,
         created: now.shown(job.created_at).0,

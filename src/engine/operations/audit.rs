@@ -4,6 +4,7 @@
 
 use super::AppId;
 use super::verify::{Barred, Factor};
+pub(in crate::engine) use crate::engine::author::Author;
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Audit, Decided, Page, View};
 use crate::model::UserId;
@@ -64,8 +65,7 @@ pub(in crate::engine) struct Trail {
     /// Distinguishes the rows of one user and millisecond.
     pub(in crate::engine) nonce: i64,
     pub(in crate::engine) user_ip: Option<String>,
-    /// The name of the operator who decides, if one with a token does.
-    pub(in crate::engine) operator: Option<String>,
+    pub(in crate::engine) author: Author,
     pub(in crate::engine) now: Now,
     /// The refusal of the decision that is being made: see [`Trail::refuse`].
     pub(in crate::engine) refused: Option<Noted>,
@@ -155,8 +155,9 @@ impl Trail {
             number: noted.number,
             user_ip: self.user_ip.clone(),
             over_limit: noted.over.map(str::to_owned),
-            operator: self.operator.clone(),
+            operator: self.author.operator.as_deref().map(str::to_owned),
             times,
+            request_id: self.author.request_id.as_deref().map(str::to_owned),
         });
     }
 }

@@ -323,6 +323,7 @@ mod tests {
             over_limit: None,
             operator: None,
             times: 1,
+            request_id: None,
         };
         let noted = store.run(move |view| {
             view.append(row.clone());

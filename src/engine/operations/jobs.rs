@@ -15,6 +15,7 @@ mod next;
 mod reading;
 mod receipts;
 
+use super::audit::Author;
 use super::{AppId, Subject, codes, pushes};
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Due, Job, SentCode, Stop, View};
@@ -27,7 +28,7 @@ use std::time::Duration;
 pub(in crate::engine) use carried::{Outgoing, What, what};
 pub(in crate::engine) use ended::forget_contents;
 pub(in crate::engine) use managing::{Refused, cancel, replay};
-pub(in crate::engine) use reading::{earliest, lane_before, read, state};
+pub(in crate::engine) use reading::{earliest, lane_before, read, read_of_user, state};
 pub(in crate::engine) use receipts::{delete_all, receipt};
 
 /// The lane of jobs that were sent and are kept for a while.
@@ -100,8 +101,7 @@ pub(in crate::engine) struct Plan {
     pub(in crate::engine) lease: Duration,
     /// True if messages are counted.
     pub(in crate::engine) limited: bool,
-    /// The name of the operator who decides, if one with a token does.
-    pub(in crate::engine) operator: Option<String>,
+    pub(in crate::engine) author: Author,
 }
 
 /// The outcome for a job after an attempt.
@@ -225,7 +225,12 @@ pub(in crate::engine) fn bury_expired(
         return Ok(0);
     }
     let (jobs, unreadable) = view.due::<Job>(&Due::until(now.steady, most).of(lane.to_owned()))?;
-    let plan = Plan { routes: Vec::new(), lease: Duration::ZERO, limited: true, operator: None };
+    let plan = Plan {
+        routes: Vec::new(),
+        lease: Duration::ZERO,
+        limited: true,
+        author: Author::default(),
+    };
     let mut buried = 0;
     for values in unreadable {
         discard(view, &values, now);

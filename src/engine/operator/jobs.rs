@@ -2,6 +2,7 @@
 
 use super::operation;
 use crate::engine::{Engine, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun};
+use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -17,6 +18,8 @@ operation! {
         kind: Option<JobKind>,
         /// Those of this route.
         route: Option<String>,
+        /// Those about this user, the latest first.
+        user_id: Option<UserId>,
         /// What the page before has as `next`.
         after: Option<String>,
         /// The most jobs on the page, 1 to 1000. Default: 100.
@@ -26,7 +29,8 @@ operation! {
 
 impl ListJobs {
     fn run(&self, engine: &Engine) -> Result<JobPage> {
-        let filter = JobFilter { state: self.state, kind: self.kind, route: self.route.clone() };
+        let ListJobs { state, kind, user_id, .. } = *self;
+        let filter = JobFilter { state, kind, route: self.route.clone(), user_id };
         engine.jobs(&filter, self.after.as_deref(), self.most.unwrap_or(super::MOST))
     }
 }

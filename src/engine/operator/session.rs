@@ -3,6 +3,7 @@
 use super::operators::{PREFIX, apps_of, hash};
 use super::{APP, Named, Role};
 use crate::engine::Engine;
+use crate::engine::operations::audit::Author;
 use crate::engine::operations::operators as stored;
 use crate::engine::store;
 use crate::model::Secret;
@@ -110,7 +111,7 @@ impl Engine {
         // An operation with a parameter of its own for the application is not carried out by that one, which could not
         // remove itself.
         let by = match app.filter(|_| operation.parameters.contains(&APP)) {
-            Some(_) => Engine { operator: engine.operator, ..self.clone() },
+            Some(_) => Engine { author: engine.author, ..self.clone() },
             None => engine,
         };
         operation.carry_out(&by, parameters)
@@ -123,19 +124,28 @@ impl Engine {
     /// [`Error::Rejected`] with status 403 if the token is for others; [`Error::InvalidArgument`] if there is no such
     /// application.
     pub(crate) fn for_operator(&self, operator: &Operator, app_id: Option<i64>) -> Result<Engine> {
-        let only = match operator.apps() {
-            Some([only]) => Some(*only),
-            _ => None,
-        };
-        let id = app_id.or(only).unwrap_or(self.app.app_id);
+        let id = self.app_of(operator, app_id);
         match operator.apps() {
             Some(apps) if !apps.contains(&id) => Err(Error::rejected(
                 403,
                 None,
                 format!("The token is for {} only, not for {id}.", named(apps)),
             )),
-            _ => Ok(Engine { operator: Some(Arc::from(operator.name.as_str())), ..self.on(id)? }),
+            _ => {
+                let name = Some(Arc::from(operator.name.as_str()));
+                let author = Author { operator: name, ..self.author.clone() };
+                Ok(Engine { author, ..self.on(id)? })
+            }
         }
+    }
+
+    /// Returns the id of the application on which an operator acts who names this one.
+    pub(crate) fn app_of(&self, operator: &Operator, app_id: Option<i64>) -> i64 {
+        let only = match operator.apps() {
+            Some([only]) => Some(*only),
+            _ => None,
+        };
+        app_id.or(only).unwrap_or(self.app.app_id)
     }
 
     /// Returns the engine of the application with this id.

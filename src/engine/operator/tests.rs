@@ -256,7 +256,7 @@ fn a_restored_database_has_no_operators() {
     let token = added(&service, "ada", Role::Admin).token;
     let engine = service.require_engine().unwrap();
     assert!(engine.operator(&token).is_ok());
-    engine.restored().unwrap();
+    engine.spend_codes().unwrap();
     assert!(engine.operator(&token).is_err());
     assert_eq!(service.operate(&ListOperators {}).unwrap().operators, []);
 }

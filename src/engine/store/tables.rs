@@ -235,7 +235,6 @@ tables! {
     Activity in activities, key 3 {
         user_id: u64,
         created_at: Time,
-        /// Distinguishes events of one millisecond.
         nonce: i64,
         kind: String,
         data: String,
@@ -260,10 +259,11 @@ tables! {
         number: Option<String>,
         user_ip: Option<String>,
         over_limit: Option<String>,
-        /// The operator with a token who did it, if any.
+        /// The operator or the user of the machine who did it, if any.
         operator: Option<String>,
         /// The number of equal decisions that it stands for, if they change nothing.
         times: u32,
+        request_id: Option<String>,
     }
 
     /// The data that is needed to delete old rows of a table if the clock has moved: see

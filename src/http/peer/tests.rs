@@ -3,7 +3,7 @@
 use super::*;
 use crate::calls::{Call, Handle, ROUTES, RouteMatch, match_route};
 use crate::engine::Engine;
-use crate::http::{Backend, Caller, RawReply, RawRequest, respond};
+use crate::http::{Backend, Caller, Origin, RawReply, RawRequest, respond};
 use crate::model::ApiKey;
 use crate::otp::Totp;
 use crate::wire::{Generation, Names, Reply};
@@ -65,11 +65,11 @@ impl Backend for WithLogins {
 
     fn handle_call(
         &self,
-        key: Option<&ApiKey>,
+        origin: &Origin,
         call: MatchedCall,
         params: Map<String, Value>,
     ) -> Result<Reply> {
-        self.0.handle_call(key, call, params)
+        self.0.handle_call(origin, call, params)
     }
 }
 
@@ -200,7 +200,7 @@ impl Backend for (Noting, Names) {
 
     fn handle_call(
         &self,
-        _key: Option<&ApiKey>,
+        _origin: &Origin,
         call: MatchedCall,
         params: Map<String, Value>,
     ) -> Result<Reply> {

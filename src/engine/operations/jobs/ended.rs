@@ -1,6 +1,6 @@
 //! The end of jobs: sent, or failed permanently.
 
-use super::super::audit::{AuditVerdict, Noted, Trail};
+use super::super::audit::{AuditVerdict, Author, Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
 use super::super::{AppId, Subject, applications, pushes};
@@ -122,7 +122,7 @@ pub(super) fn give_up(
             drop(unless_damaged(sending.take_back(view))?);
         }
     }
-    note(view, job, why, plan.operator.clone(), now);
+    note(view, job, why, plan.author.clone(), now);
     Ok(())
 }
 
@@ -173,7 +173,7 @@ pub(super) fn sending(
 /// one that the user got.
 pub(super) fn drop_void(view: &mut View, job: &Job, now: Now) {
     match job.ambiguous {
-        0 => note(view, job, Undelivered::Void, None, now),
+        0 => note(view, job, Undelivered::Void, Author::default(), now),
         _ => note_ambiguous(view, job, now),
     }
     view.delete(job);
@@ -186,7 +186,7 @@ pub(super) fn note_ambiguous(view: &mut View, job: &Job, now: Now) {
         let mut concerned = Concerned::by(job);
         // Another row may say of the same job, at the same time, that it was not delivered.
         concerned.job_id ^= 1;
-        concerned.note(view, noted, job.ambiguous, None, now);
+        concerned.note(view, noted, job.ambiguous, Author::default(), now);
     }
 }
 
@@ -205,19 +205,13 @@ pub(super) fn discard(view: &mut View, values: &[Value], now: Now) {
             user_ip: None,
             is_of_new_device: false,
         };
-        concerned.note(view, not_delivered(Undelivered::Unreadable), 1, None, now);
+        concerned.note(view, not_delivered(Undelivered::Unreadable), 1, Author::default(), now);
     }
     view.delete_values::<Job>(values);
 }
 
-pub(super) fn note(
-    view: &mut View,
-    job: &Job,
-    why: Undelivered,
-    operator: Option<String>,
-    now: Now,
-) {
-    Concerned::by(job).note(view, not_delivered(why), 1, operator, now);
+pub(super) fn note(view: &mut View, job: &Job, why: Undelivered, author: Author, now: Now) {
+    Concerned::by(job).note(view, not_delivered(why), 1, author, now);
 }
 
 fn not_delivered(why: Undelivered) -> Noted {
@@ -255,14 +249,14 @@ impl Concerned {
         }
     }
 
-    fn note(self, view: &mut View, noted: Noted, times: u32, operator: Option<String>, now: Now) {
+    fn note(self, view: &mut View, noted: Noted, times: u32, author: Author, now: Now) {
         let has_user = self.user_id.is_some();
         let call = match self.is_of_new_device {
             true => "register_device",
             false => self.kind.map_or("run_jobs", |kind| kind.call(has_user)),
         };
         let (app, nonce, user_ip) = (self.app, self.job_id, self.user_ip);
-        let trail = Trail { app, call, nonce, user_ip, operator, now, refused: None };
+        let trail = Trail { app, call, nonce, user_ip, author, now, refused: None };
         let is_code = self.kind.is_some_and(JobKind::has_code);
         let noted = Noted {
             user_id: self.user_id,

@@ -1,9 +1,11 @@
 //! Reading jobs, for operators.
 
+use super::super::Subject;
 use super::{DEAD, FAILED, SENT};
 use crate::engine::JobState;
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Decided, Due, Job, Page, View};
+use crate::model::UserId;
 
 /// Returns the state of a job.
 pub(in crate::engine) fn state(job: &Job, now: Now) -> JobState {
@@ -33,6 +35,16 @@ pub(in crate::engine) fn read(
         (due_at, Some((subject, job_id))) => page.before((due_at, subject, job_id)),
         (due_at, None) => page.before((due_at,)),
     })
+}
+
+/// Jobs about a user with ids below this one, the greatest first.
+pub(in crate::engine) fn read_of_user(
+    view: &mut View,
+    user_id: UserId,
+    below: i64,
+    most: u32,
+) -> Decided<Vec<Job>> {
+    view.page(Page::below((Subject::key_of(user_id),), most).before((below,)))
 }
 
 /// Returns the jobs of a lane that are due first.

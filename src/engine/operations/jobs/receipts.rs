@@ -4,6 +4,7 @@
 //! while, and used when the job ends.
 
 use super::super::Subject;
+use super::super::audit::Author;
 use super::ended::{Undelivered, note};
 use super::{SENT, unless_damaged};
 use crate::engine::Delivery;
@@ -150,7 +151,7 @@ fn summarise(view: &mut View, job: &mut Job, now: Now) -> Decided<()> {
     let has_failed = |receipt: Option<&str>| receipt.is_some_and(|shown| shown.starts_with(FAILED));
     if job.receipt.as_deref() != Some(&*receipt) {
         if has_failed(Some(&receipt)) && !has_failed(job.receipt.as_deref()) {
-            note(view, job, Undelivered::Undeliverable, None, now);
+            note(view, job, Undelivered::Undeliverable, Author::default(), now);
         }
         (job.receipt, job.receipt_at) = (Some(receipt), Some(at));
     }

@@ -235,7 +235,7 @@ fn spent(store: Store) {
     let clock = clock(NOW);
     let opened = engine(store, &clock, 1);
     let all = targets(&opened, &clock, 2);
-    opened.0.restored().unwrap();
+    opened.0.spend_codes().unwrap();
     for target in &all {
         for token in &target.tokens[1..] {
             assert_eq!(present(&opened.0, target.user, token), Observed::Used);

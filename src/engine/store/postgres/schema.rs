@@ -86,13 +86,14 @@ pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
 }
 
 /// The columns that version 2 adds, and their values in existing rows.
-const ADDED: [(&str, &str, Option<&str>); 6] = [
+const ADDED: [(&str, &str, Option<&str>); 7] = [
     ("applications", "force_codes", Some("0")),
     ("applications", "logo", None),
     ("applications", "authenticator_digits", Some("6")),
     ("applications", "authenticator_period", Some("30")),
     ("applications", "approval_seconds", Some("86400")),
     ("operators", "apps", None),
+    ("audit", "request_id", None),
 ];
 
 /// Returns the versions of the tables. Their statements are made from the declarations.

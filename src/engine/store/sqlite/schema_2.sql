@@ -6,6 +6,7 @@ ALTER TABLE applications ADD COLUMN authenticator_digits INTEGER NOT NULL DEFAUL
 ALTER TABLE applications ADD COLUMN authenticator_period INTEGER NOT NULL DEFAULT 30;
 ALTER TABLE applications ADD COLUMN approval_seconds INTEGER NOT NULL DEFAULT 86400;
 ALTER TABLE operators ADD COLUMN apps TEXT;
+ALTER TABLE audit ADD COLUMN request_id TEXT;
 
 -- Ids of receipts are compared in lower case and without zeros before them: see operations/jobs/receipts.rs. Of rows
 -- that become one, that of a message stays, and of several of them, that of the latest.
