@@ -19,8 +19,9 @@ fn a_user_is_shown_with_what_protects_the_account() {
     let listed = service.operate(&ListUsers::default()).unwrap().users;
     assert_eq!(listed, [shown.user]);
     let devices = service.operate(&ListDevices { user_id }).unwrap().devices;
-    assert_eq!((devices.len(), devices[0].id), (1, device.device_id));
-    assert_eq!(shown.factors.devices, devices);
+    assert_eq!((devices.len(), devices[0].device.id), (1, device.device_id));
+    assert_eq!(shown.factors.devices, [devices[0].device.clone()]);
+    assert_eq!(shown.devices, devices);
     let parameters = json!({ "user_id": user_id.get() }).as_object().unwrap().clone();
     let object = service.operate_json("user.show", parameters.clone()).unwrap();
     assert_eq!((&object["user_id"], &object["factors"]["sms"]), (&1.into(), &true.into()));

@@ -3,6 +3,7 @@
 
 mod creating;
 mod lists;
+mod showing;
 
 pub(crate) use creating::create;
 
@@ -16,7 +17,7 @@ use seconder::engine::DeviceType;
 use seconder::engine::operator::UnlockUser;
 use seconder::model::{AuthenticatorId, DeviceId, LoginName, UserId};
 use seconder::{Result, Service};
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[derive(Subcommand)]
 pub(crate) enum User {
@@ -84,6 +85,22 @@ pub(crate) enum User {
     List {
         #[command(flatten)]
         database: Database,
+        /// The most users to print.
+        #[arg(long, value_name = "COUNT", default_value = "100")]
+        limit: usize,
+        /// Print each user as a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the users with an e-mail address or login name that begins with a text, with a number that
+    /// ends with it, or with this id. A + before the digits is for a whole number. The case of letters does not
+    /// matter.
+    Find {
+        #[command(flatten)]
+        database: Database,
+        /// E-mail address, digits, login name or id.
+        #[arg(value_name = "TEXT")]
+        text: String,
         /// The most users to print.
         #[arg(long, value_name = "COUNT", default_value = "100")]
         limit: usize,
@@ -249,14 +266,9 @@ pub(crate) fn run(command: User) -> Result<()> {
             target.open()?.remove_login(&login)?;
             json.print(&json!({ "login": login.as_str() }), "")
         }
-        User::Show { target, who, json } => {
-            let service = target.open()?;
-            let (user_id, found) = who.find(&service)?;
-            let status = status_of(&service, user_id)?;
-            let found = found.as_ref();
-            json.print(&object(&status, found), &shown(&status, found))
-        }
+        User::Show { target, who, json } => showing::show(&target, &who, json),
         User::List { database, limit, json } => lists::users(&database, limit, json),
+        User::Find { database, text, limit, json } => lists::find(&database, &text, limit, json),
         User::Devices { target, who, json } => lists::devices(&target, &who, json),
         User::Activities { database, who, limit, json } => {
             lists::activities(&database, &who, limit, json)
@@ -370,35 +382,4 @@ fn listed(factors: Option<&Factors>) -> Result<String> {
     let locked = locked.into_iter().filter(|(_, is)| *is);
     lines.extend(locked.map(|(name, _)| format!("locked {name}")));
     Ok(lines.join("\n"))
-}
-
-fn object(status: &UserStatusReply, found: Option<&FoundUser>) -> Value {
-    json!({
-        "user_id": status.user_id,
-        "login": found.map(|found| &found.login),
-        "confirmed": status.confirmed,
-        "registered": status.registered,
-        "country_code": status.country_code,
-        "phone_number": status.phone_number,
-        "devices": status.devices,
-        "factors": status.factors,
-    })
-}
-
-fn shown(status: &UserStatusReply, found: Option<&FoundUser>) -> String {
-    let mut lines = vec![format!("user_id {}", status.user_id)];
-    if let Some(found) = found {
-        lines.push(format!("login {}", found.login));
-    }
-    lines.push(format!("confirmed {}", status.confirmed));
-    lines.push(format!("registered {}", status.registered));
-    if let (Some(country), Some(number)) = (status.country_code, &status.phone_number) {
-        lines.push(format!("phone +{country} {number}"));
-    }
-    lines.push(format!("devices {}", status.devices.join(" ")).trim_end().to_owned());
-    if let Some(found) = found {
-        lines.push(format!("authenticator {}", found.authenticator));
-        lines.push(format!("recovery_codes_left {}", found.recovery_codes_left));
-    }
-    lines.join("\n")
 }

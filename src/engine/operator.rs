@@ -47,8 +47,8 @@ pub use role::Role;
 pub use routes::{ListRoutes, RemoveRoute, Routes, SetRoute};
 pub use session::Operator;
 pub use users::{
-    Activities, ActivityEntry, DeleteUser, ListActivities, ListDevices, ListUsers, ShowUser,
-    UnlockUser, UserDetails, UserDevices, UserEntry, Users,
+    Activities, ActivityEntry, DeleteUser, DeviceEntry, FindUsers, FoundUsers, ListActivities,
+    ListDevices, ListUsers, ShowUser, UnlockUser, UserDetails, UserDevices, UserEntry, Users,
 };
 
 use super::Engine;
@@ -176,6 +176,7 @@ const ALL: &[Named] = &[
     of_service::<SetRoute>(Admin),
     of_service::<RemoveRoute>(Admin),
     of_app::<ListUsers>(Read),
+    of_app::<FindUsers>(Read),
     of_app::<ShowUser>(Read),
     // The ids of imported users and devices decide those of all applications.
     of_service::<ImportUsers>(Admin),

@@ -60,6 +60,8 @@ const REMOTE: &[&str] = &[
     "key",
     "user list",
     "user list --json --limit 1",
+    "user find ADA@",
+    "user find +15550100123 --json --limit 1",
     "user show --login ada",
     "user show --user 9",
     "user devices --user 1",

@@ -158,7 +158,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
     let number = open.last().map_or(1, |(entry, _)| entry.number + 1);
     let uuid = new.uuid.as_str().to_owned();
     lookups::set(view, Kind::Approval, new.app, &uuid, i64::try_from(id).unwrap_or(i64::MAX));
-    view.put(OpenApproval { user_id: id, number, uuid: uuid.clone() });
+    view.put(OpenApproval { user_id: id, number, uuid: uuid.clone(), app_id: new.app });
     view.put(Approval {
         user_id: id,
         uuid,
@@ -320,9 +320,9 @@ pub(in crate::engine) fn open(
 /// Decides a request that is still pending, by the response of a device.
 pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decided<Responded> {
     let id = response.user_id.get();
-    if view.get::<Device>((id, response.device.get()))?.is_none() {
+    let Some(mut device) = view.get::<Device>((id, response.device.get()))? else {
         return Ok(Responded::NoDevice);
-    }
+    };
     let open = pending(view, id, response.now)?;
     let found = open
         .into_iter()
@@ -335,6 +335,8 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
         Some(signed) => signed.stored()?.into(),
         None => String::new().into(),
     };
+    device.used_at = Some(response.now.clock);
+    view.put(device);
     if is_wrong {
         row.wrong_numbers = row.wrong_numbers.saturating_add(1);
         if row.wrong_numbers < WRONG_NUMBERS {

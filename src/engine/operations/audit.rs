@@ -167,6 +167,9 @@ pub(in crate::engine) struct Reading {
     /// The user; `None` for all users of the application.
     pub(in crate::engine) user_id: Option<u64>,
     pub(in crate::engine) app: AppId,
+    /// Only those with this address, or else with this verdict, unless they are those of a user.
+    pub(in crate::engine) user_ip: Option<String>,
+    pub(in crate::engine) verdict: Option<String>,
     /// The steady time, the user and the nonce of the row that was read last; or the time alone.
     pub(in crate::engine) before: (Time, Option<(u64, i64)>),
     pub(in crate::engine) most: u32,
@@ -184,6 +187,11 @@ pub(in crate::engine) fn read(view: &mut View, reading: &Reading) -> Decided<Vec
         }
         None => {
             let page = Page::by_due((reading.app,), reading.most);
+            let page = match (&reading.user_ip, &reading.verdict) {
+                (Some(address), _) => page.with("user_ip", address.clone()),
+                (None, Some(verdict)) => page.with("verdict", verdict.clone()),
+                (None, None) => page,
+            };
             view.page(match place {
                 Some((user_id, nonce)) => page.before((at, user_id, nonce)),
                 None => page.before((at,)),

@@ -1,9 +1,8 @@
 //! Users.
 
-use super::forwarding;
 use super::jobs;
 use super::lookups::{self, Kind};
-use super::{AppId, Subject, browsers, count, count_users, user};
+use super::{AppId, Subject, browsers, count, count_users, finding, forwarding, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::phones::Phone;
 use crate::engine::store::{
@@ -73,6 +72,7 @@ pub(in crate::engine) fn delete(view: &mut View, app: AppId, user_id: UserId) ->
     if let Some(login) = &found.login {
         lookups::remove(view, Kind::Login, app, login);
     }
+    finding::forget(view, &found)?;
     view.delete(&found);
     view.delete_all::<Email>((id,));
     view.delete_all::<Authenticator>((id,));
@@ -213,7 +213,7 @@ pub(in crate::engine) fn set_login(
     login: &str,
 ) -> Decided<LoginSet> {
     let owner = lookups::find(view, Kind::Login, app, login)?;
-    let Some(mut found) = user(view, app, user_id)? else { return Ok(LoginSet::NoUser) };
+    let Some(found) = user(view, app, user_id)? else { return Ok(LoginSet::NoUser) };
     let id = i64::try_from(user_id.get()).unwrap_or(i64::MAX);
     if owner.is_some_and(|owner| owner != id) {
         return Ok(LoginSet::Taken);
@@ -223,8 +223,7 @@ pub(in crate::engine) fn set_login(
         _ => {}
     }
     lookups::set(view, Kind::Login, app, login, id);
-    found.login = Some(login.to_owned());
-    view.put(found);
+    finding::change(view, found, |found| found.login = Some(login.to_owned()))?;
     Ok(LoginSet::Done)
 }
 
@@ -246,12 +245,11 @@ pub(in crate::engine) fn remove_login(
     let Some(id) = lookups::find(view, Kind::Login, app, login)? else {
         return Ok(LoginRemoved::Unknown);
     };
-    if let Some(mut found) = user(view, app, user_id(id)?)? {
+    if let Some(found) = user(view, app, user_id(id)?)? {
         if found.phone().is_none() && found.email.is_empty() {
             return Ok(LoginRemoved::OnlyName);
         }
-        found.login = None;
-        view.put(found);
+        finding::change(view, found, |found| found.login = None)?;
     }
     lookups::remove(view, Kind::Login, app, login);
     user_id(id).map(LoginRemoved::Done)

@@ -2,21 +2,24 @@
 
 use super::{Nothing, Operation, doctor, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
-use crate::engine::operations::listing;
+use crate::engine::clock::Time;
+use crate::engine::operations::finding::{self, Place, Query};
+use crate::engine::operations::{applications, listing};
 use crate::engine::phones::Phone;
-use crate::engine::store::{Activity, User};
+use crate::engine::store::{Activity, Authenticator, Device, User};
 use crate::engine::{Engine, rejections};
 use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The most rows that one page is made of; rows of other applications are left out.
-pub(super) const MOST_READ: u32 = 1000;
+/// The most rows of a page.
+const MOST_READ: u32 = 1000;
+/// The most bytes of a text that users are found by: those of an e-mail address.
+const LONGEST: usize = 254;
 
 operation! {
-    /// Lists the users of the application, those who were added last first, page by page. Each page reads a
-    /// limited number of rows, so it may hold less than `most`, also nothing, although more follow.
+    /// Lists the users of the application, those who were added last first, page by page.
     #[derive(Default)]
     ListUsers = "user.list" -> Users {
         /// What the page before has as `next`.
@@ -30,8 +33,10 @@ operation! {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Users {
-    /// The users. There may be none although more follow.
+    /// The users.
     pub users: Vec<UserEntry>,
+    /// The number of users that the application has.
+    pub total: u64,
     /// The value of `after` for the next page; `None` at the end.
     pub next: Option<u64>,
 }
@@ -66,21 +71,74 @@ impl ListUsers {
     fn run(&self, engine: &Engine) -> Result<Users> {
         let (most, app) = (check_most(self.most)?, engine.app.app_id);
         let before = self.after.unwrap_or(u64::MAX);
-        let rows = engine.look(move |view| listing::users(view, before, MOST_READ))?;
-        let is_last = rows.len() < MOST_READ as usize;
-        let mut page = Users::default();
-        for row in rows {
-            page.next = Some(row.user_id);
-            if row.app_id == app {
-                page.users.push(user(row));
-            }
-            if page.users.len() == most as usize {
-                return Ok(page);
-            }
-        }
-        page.next = page.next.filter(|_| !is_last);
-        Ok(page)
+        let (rows, total) = engine.look(move |view| {
+            Ok((listing::users(view, app, before, most)?, applications::user_count(view, app)?))
+        })?;
+        let last = rows.last().filter(|_| rows.len() == most as usize);
+        let next = last.map(|row| row.user_id);
+        Ok(Users { users: rows.into_iter().map(user).collect(), total, next })
     }
+}
+
+operation! {
+    /// Finds users of the application by a text, page by page: by the id, by the beginning of the login name or of an
+    /// e-mail address, also an earlier one, and by the last digits of the number, or all of it with a + before it. The
+    /// case of letters does not matter, and each character stands for itself. Each page reads a limited number of
+    /// rows, so it may hold less than `most`, also nothing, although more follow.
+    #[derive(Default)]
+    FindUsers = "user.find" -> FoundUsers {
+        /// The text.
+        text: String,
+        /// What the page before has as `next`.
+        after: Option<String>,
+        /// The most users on the page, 1 to 1000. Default: 100.
+        most: Option<u32>,
+    }
+}
+
+/// Some of the users who were found: first by the id, then by the login name, the e-mail addresses and the number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FoundUsers {
+    /// The users. There may be none although more follow.
+    pub users: Vec<UserEntry>,
+    /// The value of `after` for the next page; `None` at the end.
+    pub next: Option<String>,
+}
+
+impl FindUsers {
+    fn run(&self, engine: &Engine) -> Result<FoundUsers> {
+        let (most, app) = (check_most(self.most)? as usize, engine.app.app_id);
+        if self.text.trim().is_empty() || self.text.len() > LONGEST {
+            let reason = "must be the beginning of an e-mail address or login name, the last digits of a \
+                          number, or an id";
+            return Err(Error::invalid_argument("text", reason));
+        }
+        let query = Query::new(&self.text);
+        let after = self.after.as_deref().map(found_last).transpose()?;
+        let (rows, next) =
+            engine.look(move |view| finding::find(view, app, &query, after, most))?;
+        let next = next.map(|Place { kind, of }| match of {
+            Some((user_id, term)) => format!("{kind}.{user_id}.{term}"),
+            None => kind.to_string(),
+        });
+        Ok(FoundUsers { users: rows.into_iter().map(user).collect(), next })
+    }
+}
+
+/// Returns the place that a page of users who were found has named.
+fn found_last(text: &str) -> Result<Place> {
+    let read = || {
+        let mut parts = text.split('.');
+        let kind = parts.next()?.parse().ok()?;
+        let of = match (parts.next(), parts.next(), parts.next()) {
+            (None, ..) => None,
+            (Some(user_id), Some(term), None) => Some((user_id.parse().ok()?, term.parse().ok()?)),
+            _ => return None,
+        };
+        Some(Place { kind, of })
+    };
+    read().ok_or_else(|| Error::invalid_argument("after", "must be what the page before returned"))
 }
 
 fn user(row: User) -> UserEntry {
@@ -111,6 +169,8 @@ pub struct UserDetails {
     pub user: UserEntry,
     /// The factors, as the call `user_status` returns them: none of them is a secret.
     pub factors: Factors,
+    /// The devices, with their names and when they were last used, the oldest first.
+    pub devices: Vec<DeviceEntry>,
 }
 
 impl ShowUser {
@@ -119,12 +179,14 @@ impl ShowUser {
         let id = self.user_id.get();
         let row = engine.look(move |view| view.get::<User>((id,)))?;
         let row = row.ok_or_else(rejections::user_not_found)?;
-        Ok(UserDetails { user: user(row), factors: status.factors.unwrap_or_default() })
+        let factors = status.factors.unwrap_or_default();
+        let devices = devices(engine, self.user_id, &factors.devices)?;
+        Ok(UserDetails { user: user(row), factors, devices })
     }
 }
 
 operation! {
-    /// Lists the devices that a user has registered, the oldest first, as the call `devices` does.
+    /// Lists the devices that a user has registered, the oldest first.
     ListDevices = "user.devices" -> UserDevices {
         /// The user.
         user_id: UserId,
@@ -136,14 +198,55 @@ operation! {
 #[non_exhaustive]
 pub struct UserDevices {
     /// The devices, the oldest first.
-    pub devices: Vec<RegisteredDevice>,
+    pub devices: Vec<DeviceEntry>,
+}
+
+/// A device of a user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DeviceEntry {
+    /// The device, as the call `devices` returns it.
+    #[serde(flatten)]
+    pub device: RegisteredDevice,
+    /// The name that the user or the device gave it.
+    pub name: Option<String>,
+    /// The time at which it last responded to an approval request, or a code of it was accepted, in Unix seconds;
+    /// `None` if it did neither.
+    pub used: Option<u64>,
+}
+
+impl DeviceEntry {
+    /// Returns a device of which no more is known than what the call `devices` returns.
+    pub fn of_call(device: RegisteredDevice) -> DeviceEntry {
+        DeviceEntry { device, name: None, used: None }
+    }
 }
 
 impl ListDevices {
     fn run(&self, engine: &Engine) -> Result<UserDevices> {
         let found = engine.handle(&calls::Devices::new(self.user_id))?;
-        Ok(UserDevices { devices: found.devices })
+        Ok(UserDevices { devices: devices(engine, self.user_id, &found.devices)? })
     }
+}
+
+/// Returns the devices of a user with what only operators see of them.
+fn devices(
+    engine: &Engine,
+    user_id: UserId,
+    known: &[RegisteredDevice],
+) -> Result<Vec<DeviceEntry>> {
+    let (id, now) = (user_id.get(), engine.now());
+    let (rows, codes) = engine
+        .look(move |view| Ok((view.all::<Device>((id,))?, view.all::<Authenticator>((id,))?)))?;
+    let entry = |device: &RegisteredDevice| {
+        let row = rows.iter().find(|row| row.device_id == device.id.get());
+        let of_device = codes.iter().filter(|codes| codes.device_id == Some(device.id.get()));
+        let code = of_device.filter_map(|codes| codes.used_at).max().map(|at| now.shown(at));
+        let used = row.and_then(|row| row.used_at).max(code);
+        let name = row.and_then(|row| row.name.clone());
+        DeviceEntry { device: device.clone(), name, used: used.map(Time::seconds) }
+    };
+    Ok(known.iter().map(entry).collect())
 }
 
 operation! {
