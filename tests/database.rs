@@ -78,7 +78,10 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
          DROP INDEX open_approvals_due; DROP INDEX audit_verdict; DROP INDEX audit_user_ip",
     )
     .unwrap();
-    db.execute_batch("ALTER TABLE devices DROP COLUMN used_at").unwrap();
+    db.execute_batch(
+        "ALTER TABLE devices DROP COLUMN used_at; ALTER TABLE users DROP COLUMN locked_at",
+    )
+    .unwrap();
     db.execute_batch("ALTER TABLE open_approvals DROP COLUMN app_id").unwrap();
     db.execute_batch("UPDATE audit SET user_ip = '::ffff:192.0.2.7'").unwrap();
     let finding = "SELECT group_concat(kind || name || id) FROM (SELECT * FROM lookups WHERE kind LIKE 'find%' \

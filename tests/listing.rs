@@ -50,7 +50,8 @@ fn users_are_listed_page_by_page_and_those_of_other_applications_are_not() {
         .collect();
     let (mut found, mut after) = (Vec::new(), None);
     loop {
-        let page = first.operate(&ListUsers { after, most: Some(2) }).unwrap();
+        let page =
+            first.operate(&ListUsers { after, most: Some(2), ..ListUsers::default() }).unwrap();
         found.extend(page.users.iter().map(|user| user.user_id));
         after = page.next;
         if after.is_none() {
@@ -62,7 +63,7 @@ fn users_are_listed_page_by_page_and_those_of_other_applications_are_not() {
     let last = &all.users[0];
     assert_eq!((all.users.len(), all.next, all.total), (5, None, 5));
     first.delete_user(UserId::try_from(users[0]).unwrap()).unwrap();
-    let page = first.operate(&ListUsers { after: None, most: Some(1) }).unwrap();
+    let page = first.operate(&ListUsers { most: Some(1), ..ListUsers::default() }).unwrap();
     assert_eq!((page.total, page.next), (4, Some(users[4])));
     let all = ListUsers { after: Some(users[0] + 1), ..ListUsers::default() };
     let rest = first.operate(&all).unwrap();
@@ -70,7 +71,8 @@ fn users_are_listed_page_by_page_and_those_of_other_applications_are_not() {
     assert_eq!((&*last.email, &*last.number), ("ada@example.com", "+1-XXX-XXX-XX04"));
     assert_eq!((last.created, last.confirmed, &last.login), (NOW, false, &None));
     for most in [0, 1001] {
-        let error = first.operate(&ListUsers { after: None, most: Some(most) }).unwrap_err();
+        let error =
+            first.operate(&ListUsers { most: Some(most), ..ListUsers::default() }).unwrap_err();
         assert!(error.to_string().contains("most must be 1 to 1000"), "{error}");
     }
 }

@@ -92,6 +92,7 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     server.sql("versions", "UPDATE seconder.audit SET user_ip = '::ffff:192.0.2.7'");
     server.sql("versions", "ALTER TABLE seconder.open_approvals DROP COLUMN app_id");
     server.sql("versions", "ALTER TABLE seconder.devices DROP COLUMN used_at");
+    server.sql("versions", "ALTER TABLE seconder.users DROP COLUMN locked_at");
     drop(first);
     let later = ["force_codes", "logo", "authenticator_digits", "authenticator_period"];
     for column in later.into_iter().chain(["approval_seconds"]) {
@@ -146,6 +147,15 @@ fn users_are_found_by_what_is_known_of_them() {
     let key = first.operate(&create).unwrap().api_key;
     let second = settings(&server, &url).api_key(key.expose()).open().unwrap();
     crate::listing::users_are_found(&first, &second);
+}
+
+#[test]
+fn nothing_is_accepted_of_a_locked_user_and_nothing_sent() {
+    let server = Server::start();
+    let url = server.database("locked");
+    let (service, sent) = node(&server, &url);
+    let code = || sent.lock().unwrap().values().next().unwrap().clone();
+    crate::operations::a_user_is_locked_and_unlocked(&service, &code);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::target::Target;
 use clap::{Args, Subcommand};
 use seconder::calls::{Factors, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::engine::DeviceType;
-use seconder::engine::operator::UnlockUser;
+use seconder::engine::operator::{LockUser, UnlockUser};
 use seconder::model::{AuthenticatorId, DeviceId, LoginName, UserId};
 use seconder::{Result, Service};
 use serde_json::json;
@@ -88,6 +88,9 @@ pub(crate) enum User {
         /// The most users to print.
         #[arg(long, value_name = "COUNT", default_value = "100")]
         limit: usize,
+        /// Print only the users whom an operator has locked.
+        #[arg(long)]
+        locked: bool,
         /// Print each user as a JSON object.
         #[arg(long)]
         json: bool,
@@ -189,8 +192,19 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Let a user try codes again after too many wrong ones. After 100 wrong codes in a row, no code of
-    /// that factor is looked at until then: see `seconder user factors`.
+    /// Lock a user until `seconder user unlock`: nothing is accepted of a locked user, and nothing is sent.
+    /// Open approval requests expire.
+    Lock {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        who: Who,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Let a user log in again: after `seconder user lock`, and after too many wrong codes. After 100 wrong
+    /// codes in a row, no code of that factor is looked at until then: see `seconder user show`. With --url,
+    /// the lock of `seconder user lock` stays, because an application may not take it away.
     Unlock {
         #[command(flatten)]
         target: Target,
@@ -267,7 +281,9 @@ pub(crate) fn run(command: User) -> Result<()> {
             json.print(&json!({ "login": login.as_str() }), "")
         }
         User::Show { target, who, json } => showing::show(&target, &who, json),
-        User::List { database, limit, json } => lists::users(&database, limit, json),
+        User::List { database, limit, locked, json } => {
+            lists::users(&database, limit, locked, json)
+        }
         User::Find { database, text, limit, json } => lists::find(&database, &text, limit, json),
         User::Devices { target, who, json } => lists::devices(&target, &who, json),
         User::Activities { database, who, limit, json } => {
@@ -299,9 +315,10 @@ pub(crate) fn run(command: User) -> Result<()> {
             let codes = service.create_recovery_codes(user_id)?;
             json.print(&codes, &lines(&codes))
         }
+        User::Lock { database, who, json } => lock(&database, &who, json),
         User::Unlock { target, who, clock, clock_is_right, json } => {
             let (service, user_id) = who.of(&target)?;
-            if clock {
+            if target.is_operated() {
                 service.operate(&UnlockUser { user_id, clock, clock_is_right })?;
             } else {
                 let _ = service.unlock_user(user_id)?;
@@ -314,6 +331,13 @@ pub(crate) fn run(command: User) -> Result<()> {
             json.print(&json!({ "user_id": user_id.get() }), "")
         }
     }
+}
+
+fn lock(database: &Database, who: &Who, json: Json) -> Result<()> {
+    let service = database.existing()?;
+    let (user_id, _) = who.find(&service)?;
+    service.operate(&LockUser { user_id })?;
+    json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is locked"))
 }
 
 /// Returns the user with a login name; `None` if no user has it.

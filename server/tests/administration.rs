@@ -76,6 +76,11 @@ fn users_are_listed_and_deleted() {
     let first = printed(folder, &["user", "find", "ada", "--limit", "1"]);
     assert!(first.ends_with("\nthe first 1: more follow"), "{first}");
     assert!(printed(folder, &["user", "find", "%"]).ends_with("\nno user was found"));
+    assert_eq!(printed(folder, &["user", "lock", "--user", "1"]), "user 1 is locked");
+    assert_eq!(ids(objects(folder, &["user", "list", "--locked"])), [1]);
+    assert!(printed(folder, &["user", "show", "--user", "1"]).contains("\nlocked since 20"));
+    assert_eq!(printed(folder, &["user", "unlock", "--user", "1"]), "");
+    assert!(objects(folder, &["user", "list", "--locked"]).is_empty());
     assert_eq!(printed(folder, &["user", "delete", "--user", "2"]), "user 2 is deleted");
     assert_eq!(ids(objects(folder, &["user", "list"])), [1]);
     let gone = error_of(folder, &["user", "delete", "--user", "2"]);

@@ -12,6 +12,7 @@ mod import;
 mod jobs;
 mod keyring;
 mod limits;
+mod locking;
 mod lookup;
 mod maintain;
 mod operators;
@@ -37,6 +38,7 @@ pub use keyring::{
     SealingKeys, UseKey,
 };
 pub use limits::{SetLimits, ShowLimits};
+pub use locking::{LockUser, UnlockUser};
 pub use lookup::{LookupSettings, RemoveLookup, SetLookup, ShowLookup};
 pub use maintain::{BackedUp, Backup, Maintain, Maintained};
 pub use operators::{
@@ -48,7 +50,7 @@ pub use routes::{ListRoutes, RemoveRoute, Routes, SetRoute};
 pub use session::Operator;
 pub use users::{
     Activities, ActivityEntry, DeleteUser, DeviceEntry, FindUsers, FoundUsers, ListActivities,
-    ListDevices, ListUsers, ShowUser, UnlockUser, UserDetails, UserDevices, UserEntry, Users,
+    ListDevices, ListUsers, ShowUser, UserDetails, UserDevices, UserEntry, Users, WrongCodes,
 };
 
 use super::Engine;
@@ -182,6 +184,7 @@ const ALL: &[Named] = &[
     of_service::<ImportUsers>(Admin),
     of_app::<ListDevices>(Read),
     of_app::<ListActivities>(Read),
+    of_app::<LockUser>(Support),
     of_app::<UnlockUser>(Support),
     of_app::<DeleteUser>(Support),
 ];

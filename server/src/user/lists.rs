@@ -11,11 +11,11 @@ use seconder::engine::operator::{
 };
 use seconder::{Handle, Result};
 
-pub(super) fn users(database: &Database, limit: usize, json: bool) -> Result<()> {
+pub(super) fn users(database: &Database, limit: usize, locked: bool, json: bool) -> Result<()> {
     let service = database.existing()?;
     let mut total = 0;
     let found = pages(limit, |after, most| {
-        let page = service.operate(&ListUsers { after, most })?;
+        let page = service.operate(&ListUsers { after, most, locked })?;
         total = page.total;
         Ok((page.users, page.next))
     })?;

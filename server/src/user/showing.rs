@@ -5,7 +5,7 @@ use crate::table::{Json, utc};
 use crate::target::Target;
 use seconder::Result;
 use seconder::calls::{FoundUser, UserStatusReply};
-use seconder::engine::operator::{DeviceEntry, ShowUser, UserDetails};
+use seconder::engine::operator::{DeviceEntry, ShowUser, UserDetails, WrongCodes};
 use serde_json::{Value, json};
 
 /// Prints the status of a user; with what only operators see, if the service is not asked as an application.
@@ -43,6 +43,8 @@ fn object(
     if let (Some(details), Some(object)) = (details, object.as_object_mut()) {
         object.insert("email".to_owned(), json!(details.user.email));
         object.insert("created".to_owned(), json!(details.user.created));
+        object.insert("locked".to_owned(), json!(details.user.locked));
+        object.insert("wrong".to_owned(), json!(details.wrong));
         object.insert("phones".to_owned(), json!(details.devices));
     }
     object
@@ -60,7 +62,6 @@ fn shown(
     );
     if let Some(details) = details {
         lines.push(format!("email {}", details.user.email).trim_end().to_owned());
-        lines.push(format!("created {}", utc(details.user.created)));
     }
     lines.push(format!("confirmed {}", status.confirmed));
     lines.push(format!("registered {}", status.registered));
@@ -69,6 +70,9 @@ fn shown(
     }
     lines.push(format!("devices {}", status.devices.join(" ")).trim_end().to_owned());
     lines.extend(details.iter().flat_map(|details| &details.devices).map(device));
+    let locked = details.and_then(|details| details.user.locked);
+    lines.extend(locked.map(|at| format!("locked since {}", utc(at))));
+    lines.extend(details.iter().flat_map(|details| &details.wrong).map(wrong));
     if let Some(found) = found {
         lines.push(format!("authenticator {}", found.authenticator));
         lines.push(format!("recovery_codes_left {}", found.recovery_codes_left));
@@ -82,4 +86,14 @@ fn device(device: &DeviceEntry) -> String {
     let name = device.name.as_ref().map_or(String::new(), |name| format!(" name={name:?}"));
     let used = device.used.map_or("never".to_owned(), utc);
     format!("device id={} {kind:?}{name} used={used:?}", device.device.id)
+}
+
+/// Formats the wrong codes of a factor: `codes: wait until 2023-11-14 05:29 UTC, 9 wrong`.
+fn wrong(wrong: &WrongCodes) -> String {
+    let wait = match (wrong.locked, wrong.until) {
+        (true, _) => "locked, ".to_owned(),
+        (false, Some(until)) => format!("wait until {}, ", utc(until)),
+        (false, None) => String::new(),
+    };
+    format!("{}: {wait}{} wrong", wrong.of, wrong.wrong)
 }

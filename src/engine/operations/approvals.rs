@@ -4,6 +4,7 @@ use super::audit::Trail;
 use super::jobs::{self, Claimed, NewJob, What};
 use super::lookups::{self, Kind};
 use super::pushes::{self, About, NewPushes};
+use super::verify::Barred;
 use super::{AppId, Subject, browsers, budgets, count, user, users};
 use crate::calls::ApprovalStatus;
 use crate::engine::JobKind;
@@ -54,6 +55,8 @@ pub(in crate::engine) enum AddApproval {
     NoUser,
     /// The user reported that an earlier request was not theirs.
     Snoozed(Time),
+    /// An operator has locked the user.
+    Barred(Barred),
 }
 
 /// A request, and the e-mail of its user.
@@ -143,6 +146,9 @@ pub(in crate::engine) enum Responded {
 pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddApproval> {
     let id = new.user_id.get();
     let Some(user) = user(view, new.app, new.user_id)? else { return Ok(AddApproval::NoUser) };
+    if let Some(barred) = user.bar() {
+        return Ok(AddApproval::Barred(barred));
+    }
     if user.snoozed_until > new.now.steady {
         return Ok(AddApproval::Snoozed(user.snoozed_until));
     }
@@ -259,6 +265,15 @@ fn end(view: &mut View, entry: &OpenApproval, mut row: Approval, status: &str) {
     row.status = status.to_owned();
     view.delete(entry);
     view.put(row);
+}
+
+/// Ends all open requests of a user.
+pub(super) fn expire_all(view: &mut View, user_id: UserId, now: Now) -> Decided<()> {
+    for (entry, mut row) in pending(view, user_id.get(), now)? {
+        (row.processed_at, row.updated_at) = (Some(now.clock), now.clock);
+        end(view, &entry, row, "expired");
+    }
+    Ok(())
 }
 
 /// Ends an open request of the application of the trail. Returns whether it was open, if there is one.

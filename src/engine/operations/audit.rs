@@ -98,13 +98,14 @@ impl Noted {
     pub(in crate::engine) fn barred(self, barred: Barred) -> Noted {
         let verdict = match barred {
             Barred::Until(_) | Barred::Address(_) => AuditVerdict::Delayed,
-            Barred::Locked => AuditVerdict::Locked,
+            Barred::Locked | Barred::Account => AuditVerdict::Locked,
         };
         let over = match barred {
-            Barred::Address(_) => "address_wrong_hour",
-            Barred::Until(_) | Barred::Locked => "wrong_codes",
+            Barred::Address(_) => Some("address_wrong_hour"),
+            Barred::Until(_) | Barred::Locked => Some("wrong_codes"),
+            Barred::Account => None,
         };
-        Noted { verdict, over: Some(over), ..self }
+        Noted { verdict, over, ..self }
     }
 }
 

@@ -22,15 +22,21 @@ const DIALLED: usize = 7;
 /// Names in the table, with their kinds.
 type Terms = BTreeSet<(Kind, String)>;
 
+/// Returns an id in as many digits as any, so that names are in the order of ids.
+pub(super) fn digits(user_id: u64) -> String {
+    format!("{user_id:020}")
+}
+
 /// Returns the name of a term, which is the user's alone by the id at its end.
 fn named(term: &str, user_id: u64) -> String {
-    format!("{term} {user_id:020}")
+    format!("{term} {}", digits(user_id))
 }
 
 fn terms<'a>(user: &'a User, earlier: impl Iterator<Item = &'a Email>) -> Terms {
     let term = |kind, text: &str| (kind, named(&text.to_ascii_lowercase(), user.user_id));
     let mut terms = Terms::new();
     terms.extend(user.login.iter().map(|login| term(Kind::FindLogin, login)));
+    terms.extend(user.locked_at.map(|_| (Kind::Locked, digits(user.user_id))));
     let emails = earlier.map(|earlier| &earlier.email).chain([&user.email]);
     let emails = emails.filter(|email| !email.is_empty());
     terms.extend(emails.map(|email| term(Kind::FindEmail, email)));
@@ -111,8 +117,9 @@ impl Query {
 
     fn begins(&self, kind: Kind) -> Option<&str> {
         match kind {
+            Kind::FindLogin | Kind::FindEmail => Some(&self.text),
             Kind::FindNumber => self.number.as_deref(),
-            _ => Some(&self.text),
+            _ => None,
         }
     }
 

@@ -1,9 +1,11 @@
 //! Pages of rows for operators, the latest first.
 
-use super::{AppId, user};
+use super::lookups::Kind;
+use super::users::user_id;
+use super::{AppId, finding, user};
 use crate::engine::clock::Time;
 use crate::engine::store::{
-    Activity, Approval, Authenticator, Decided, OpenApproval, Page, User, View,
+    Activity, Approval, Authenticator, Decided, Lookup, OpenApproval, Page, User, View,
 };
 use crate::model::UserId;
 
@@ -15,6 +17,25 @@ pub(in crate::engine) fn users(
     most: u32,
 ) -> Decided<Vec<User>> {
     view.page(Page::by_due((app,), most).before((before,)))
+}
+
+/// Returns the users of an application before this one whom an operator has locked.
+pub(in crate::engine) fn locked_users(
+    view: &mut View,
+    app: AppId,
+    before: u64,
+    most: u32,
+) -> Decided<Vec<User>> {
+    let page = Page::below((Kind::Locked.name(), app), most);
+    let rows = view.page::<Lookup>(page.before((finding::digits(before),)))?;
+    for row in &rows {
+        view.ask::<User>((row.id,));
+    }
+    let mut users = Vec::new();
+    for row in rows {
+        users.extend(user(view, app, user_id(row.id)?)?);
+    }
+    Ok(users)
 }
 
 /// Returns the authenticator apps after this one of a user, of all applications, in the order of the store.

@@ -27,11 +27,13 @@ pub(in crate::engine) enum Kind {
     FindLogin,
     FindEmail,
     FindNumber,
+    /// The id of a user whom an operator has locked.
+    Locked,
 }
 
 impl Kind {
     /// The kinds of names that belong to users and numbers, and not to applications.
-    pub(in crate::engine::operations) const OF_USERS: [Kind; 9] = [
+    pub(in crate::engine::operations) const OF_USERS: [Kind; 10] = [
         Kind::Phone,
         Kind::Email,
         Kind::Login,
@@ -41,6 +43,7 @@ impl Kind {
         Kind::FindLogin,
         Kind::FindEmail,
         Kind::FindNumber,
+        Kind::Locked,
     ];
 
     pub(super) fn name(self) -> String {
@@ -55,6 +58,7 @@ impl Kind {
             Kind::FindLogin => "find_login",
             Kind::FindEmail => "find_email",
             Kind::FindNumber => "find_number",
+            Kind::Locked => "locked",
         };
         name.to_owned()
     }

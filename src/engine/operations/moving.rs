@@ -288,6 +288,7 @@ fn rows(app_id: AppId, user_id: u64, user: &UserRecord, now: Now) -> Account {
         login: user.login.as_ref().map(ToString::to_string),
         confirmed: user.confirmed,
         sms_used: user.sms_used,
+        locked_at: user.locked.account.then_some(now.clock),
         last_authenticator: number(user.authenticators.len() as u64),
         ..User::new((app_id, user_id), phone, email, created)
     };

@@ -2,7 +2,7 @@
 
 use super::jobs;
 use super::lookups::{self, Kind};
-use super::{AppId, Subject, browsers, count, count_users, finding, forwarding, user};
+use super::{AppId, Subject, approvals, browsers, count, count_users, finding, forwarding, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::phones::Phone;
 use crate::engine::store::{
@@ -27,6 +27,8 @@ pub(in crate::engine) struct Profile {
     /// The types of the user's devices, oldest first.
     pub(in crate::engine) devices: Vec<String>,
     pub(in crate::engine) created_at: Time,
+    /// The time since which an operator has locked the user.
+    pub(in crate::engine) locked_at: Option<Time>,
 }
 
 pub(in crate::engine) fn profile(
@@ -52,6 +54,7 @@ pub(in crate::engine) fn profile(
         device_shows_codes: authenticators.iter().any(|codes| !codes.is_app()),
         devices: devices.into_iter().map(|device| device.os_type).collect(),
         created_at: found.created_at,
+        locked_at: found.locked_at,
     }))
 }
 
@@ -141,6 +144,26 @@ pub(in crate::engine) fn unlock(view: &mut View, app: AppId, user_id: UserId) ->
     found.unlock();
     view.put(found);
     Ok(true)
+}
+
+/// Locks a user, whose open approval requests expire, or takes the lock away. Returns whether that changed anything, if
+/// there is such a user.
+pub(in crate::engine) fn set_locked(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+    locked: bool,
+    now: Now,
+) -> Decided<Option<bool>> {
+    let Some(found) = user(view, app, user_id)? else { return Ok(None) };
+    if found.locked_at.is_some() == locked {
+        return Ok(Some(false));
+    }
+    if locked {
+        approvals::expire_all(view, user_id, now)?;
+    }
+    finding::change(view, found, |found| found.locked_at = locked.then_some(now.clock))?;
+    Ok(Some(true))
 }
 
 #[derive(Clone)]

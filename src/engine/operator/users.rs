@@ -1,13 +1,14 @@
 //! Operations on the users of the application.
 
-use super::{Nothing, Operation, doctor, operation};
+use super::{Nothing, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
-use crate::engine::clock::Time;
+use crate::engine::clock::{Now, Time};
 use crate::engine::operations::finding::{self, Place, Query};
+use crate::engine::operations::verify::{Barred, Factor};
 use crate::engine::operations::{applications, listing};
 use crate::engine::phones::Phone;
 use crate::engine::store::{Activity, Authenticator, Device, User};
-use crate::engine::{Engine, rejections};
+use crate::engine::{Engine, limits, rejections};
 use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,9 @@ operation! {
         after: Option<u64>,
         /// The most users on the page, 1 to 1000. Default: 100.
         most: Option<u32>,
+        /// Only those whom an operator has locked. Default: all.
+        #[serde(default)]
+        locked: bool,
     }
 }
 
@@ -35,7 +39,7 @@ operation! {
 pub struct Users {
     /// The users.
     pub users: Vec<UserEntry>,
-    /// The number of users that the application has.
+    /// The number of users that the application has, locked or not.
     pub total: u64,
     /// The value of `after` for the next page; `None` at the end.
     pub next: Option<u64>,
@@ -57,6 +61,8 @@ pub struct UserEntry {
     pub confirmed: bool,
     /// The time at which the user was added, in Unix seconds.
     pub created: u64,
+    /// The time since which an operator has locked the user, in Unix seconds; `None` for a user who is not locked.
+    pub locked: Option<u64>,
 }
 
 pub(super) fn check_most(most: Option<u32>) -> Result<u32> {
@@ -71,8 +77,9 @@ impl ListUsers {
     fn run(&self, engine: &Engine) -> Result<Users> {
         let (most, app) = (check_most(self.most)?, engine.app.app_id);
         let before = self.after.unwrap_or(u64::MAX);
+        let list = if self.locked { listing::locked_users } else { listing::users };
         let (rows, total) = engine.look(move |view| {
-            Ok((listing::users(view, app, before, most)?, applications::user_count(view, app)?))
+            Ok((list(view, app, before, most)?, applications::user_count(view, app)?))
         })?;
         let last = rows.last().filter(|_| rows.len() == most as usize);
         let next = last.map(|row| row.user_id);
@@ -149,6 +156,7 @@ fn user(row: User) -> UserEntry {
         login: row.login,
         confirmed: row.confirmed,
         created: row.created_at.seconds(),
+        locked: row.locked_at.map(Time::seconds),
     }
 }
 
@@ -171,6 +179,22 @@ pub struct UserDetails {
     pub factors: Factors,
     /// The devices, with their names and when they were last used, the oldest first.
     pub devices: Vec<DeviceEntry>,
+    /// The wrong codes since the last right one, by what they were compared with.
+    pub wrong: Vec<WrongCodes>,
+}
+
+/// The wrong codes of a user in a row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WrongCodes {
+    /// `codes`, `authenticators` or `recovery_codes`.
+    pub of: String,
+    /// The number of them.
+    pub wrong: u32,
+    /// The time until which no code is looked at, in Unix seconds; `None` if there is no wait.
+    pub until: Option<u64>,
+    /// True if no code is looked at until the user is unlocked.
+    pub locked: bool,
 }
 
 impl ShowUser {
@@ -181,8 +205,28 @@ impl ShowUser {
         let row = row.ok_or_else(rejections::user_not_found)?;
         let factors = status.factors.unwrap_or_default();
         let devices = devices(engine, self.user_id, &factors.devices)?;
-        Ok(UserDetails { user: user(row), factors, devices })
+        let wrong = wrong_codes(&row, engine.now());
+        Ok(UserDetails { user: user(row), factors, devices, wrong })
     }
+}
+
+fn wrong_codes(row: &User, now: Now) -> Vec<WrongCodes> {
+    let factors = [
+        ("codes", Factor::Code),
+        ("authenticators", Factor::Authenticator),
+        ("recovery_codes", Factor::Recovery),
+    ];
+    let wrong = factors.into_iter().map(|(of, factor)| {
+        let wrong = row.wrong(factor);
+        let barred = wrong.bar(limits::delay, now);
+        let until = match barred {
+            Some(Barred::Until(until)) => Some(now.shown(until).seconds()),
+            _ => None,
+        };
+        let locked = barred == Some(Barred::Locked);
+        WrongCodes { of: of.to_owned(), wrong: wrong.in_a_row, until, locked }
+    });
+    wrong.filter(|wrong| wrong.wrong > 0).collect()
 }
 
 operation! {
@@ -296,40 +340,6 @@ impl ListActivities {
         let last = rows.last().filter(|_| rows.len() == most as usize);
         let next = last.map(|row| format!("{}.{}", row.created_at.0, row.nonce));
         Ok(Activities { activities: rows.into_iter().map(activity).collect::<Result<_>>()?, next })
-    }
-}
-
-operation! {
-    /// Lets a user try codes again after too many wrong ones, as the call `unlock_user` does.
-    UnlockUser = "user.unlock" -> Nothing {
-        /// The user.
-        user_id: UserId,
-        /// Also accepts codes of the user's authenticator apps again after the clock was ahead: those of a
-        /// minute from now on. The clock must be right.
-        #[serde(default)]
-        clock: bool,
-        /// Does so although the clock is behind the newest decision, as after it was ahead. While a clock is
-        /// behind, codes that were used would be accepted again.
-        #[serde(default)]
-        clock_is_right: bool,
-    }
-}
-
-impl UnlockUser {
-    fn run(&self, engine: &Engine) -> Result<Nothing> {
-        if self.clock {
-            if let Some(behind) = doctor::behind(engine)?.filter(|_| !self.clock_is_right) {
-                let now = engine.now().clock.utc();
-                let reason = format!(
-                    "was not done, because the clock is {behind} s behind the newest decision: here it is \
-                     {now}. If that is right, repeat this with clock_is_right (--clock-is-right). Otherwise set \
-                     the clock first: codes that were used would be accepted again"
-                );
-                return Err(Error::invalid_argument("clock", reason));
-            }
-            engine.reset_steps(<Self as Operation>::NAME, self.user_id)?;
-        }
-        engine.handle(&calls::UnlockUser::new(self.user_id)).map(|_| Nothing {})
     }
 }
 

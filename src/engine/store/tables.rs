@@ -85,6 +85,8 @@ tables! {
         /// The last id that an authenticator app of this user was given.
         last_authenticator: i64,
         created_at: Time,
+        /// The time since which an operator has nothing of this user accepted, and nothing sent.
+        locked_at: Option<Time>,
     }
 
     /// The e-mails of a user that were added before the one in `users`.

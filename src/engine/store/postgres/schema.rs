@@ -88,13 +88,14 @@ pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
 }
 
 /// The columns that version 2 adds, and their values in existing rows.
-const ADDED: [(&str, &str, Option<&str>); 8] = [
+const ADDED: [(&str, &str, Option<&str>); 9] = [
     ("applications", "force_codes", Some("0")),
     ("applications", "logo", None),
     ("applications", "authenticator_digits", Some("6")),
     ("applications", "authenticator_period", Some("30")),
     ("applications", "approval_seconds", Some("86400")),
     ("operators", "apps", None),
+    ("users", "locked_at", None),
     ("devices", "used_at", None),
     ("open_approvals", "app_id", Some("0")),
 ];

@@ -6,6 +6,7 @@ ALTER TABLE applications ADD COLUMN authenticator_digits INTEGER NOT NULL DEFAUL
 ALTER TABLE applications ADD COLUMN authenticator_period INTEGER NOT NULL DEFAULT 30;
 ALTER TABLE applications ADD COLUMN approval_seconds INTEGER NOT NULL DEFAULT 86400;
 ALTER TABLE operators ADD COLUMN apps TEXT;
+ALTER TABLE users ADD COLUMN locked_at INTEGER;
 ALTER TABLE devices ADD COLUMN used_at INTEGER;
 
 -- Ids of receipts are compared in lower case and without zeros before them: see operations/jobs/receipts.rs. Of rows

@@ -12,6 +12,7 @@ fn lists(user: UserId) -> Vec<(&'static str, Value)> {
     let user = user.get();
     vec![
         ("user.list", json!({})),
+        ("user.list", json!({ "locked": true })),
         ("user.find", json!({ "text": "+1 555 010 0123" })),
         ("user.find", json!({ "text": "ada" })),
         ("user.activities", json!({ "user_id": user })),
