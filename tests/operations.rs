@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::fresh;
-use seconder::calls::{ApprovalStatus, Recognition};
+use seconder::calls::{ActivityType, ApprovalStatus, Recognition, RegisterActivity};
 use seconder::engine::operator::{
-    AddOperator, CheckService, Health, ListDevices, ListUsers, LockUser, Role, RunJobs, SetLimits,
-    ShowUser, UnlockUser,
+    AddOperator, CheckService, ExportUser, Health, ListDevices, ListUsers, LockUser, Role, RunJobs,
+    SetLimits, ShowUser, UnlockUser,
 };
 use seconder::engine::{AuditFilter, DeviceType, JobFilter, Message};
 use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
@@ -231,6 +231,8 @@ fn a_message_to_a_locked_user_is_not_sent_again() {
     is_down.store(false, Relaxed);
     let engine = service.engine().unwrap();
     let job = engine.jobs(&JobFilter::default(), None, 1).unwrap().entries.remove(0);
+    let exported = service.operate(&ExportUser { user_id }).unwrap().jobs;
+    assert_eq!(exported, std::slice::from_ref(&job));
     service.operate(&LockUser { user_id }).unwrap();
     assert!(engine.replay_job(&job.id).is_err());
     assert_eq!(sent.load(Relaxed), 0);
@@ -238,4 +240,41 @@ fn a_message_to_a_locked_user_is_not_sent_again() {
     engine.replay_job(&job.id).unwrap();
     service.operate(&RunJobs { budget: Some(60) }).unwrap();
     assert_eq!(sent.load(Relaxed), 1);
+}
+
+#[test]
+fn all_data_of_a_user_is_exported_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, sent) = fresh::open(&folder.path().join("seconder.db"));
+    let user_id = fresh::ada(&service);
+    assert_eq!(
+        service.create_user("later@example.com", "555-010-0123", "1").unwrap().user_id,
+        user_id
+    );
+    let other = service.create_user("bob@example.com", "555-010-0124", "1").unwrap().user_id;
+    service.request_sms(user_id).unwrap();
+    let secret = service.enrol_authenticator(user_id).unwrap().uri;
+    let uuid = service.create_approval(user_id, "Log in?").unwrap().uuid;
+    service.create_approval(other, "Not of Ada").unwrap();
+    service.handle(&RegisterActivity::new(user_id, ActivityType::PasswordReset)).unwrap();
+    let device = service.engine().unwrap().register_device(user_id, DeviceType::Ios).unwrap();
+    let browser = service.remember(user_id).unwrap().token;
+    let exported = service.operate(&ExportUser { user_id }).unwrap();
+    assert_eq!(exported.whole_number.as_deref(), Some("+15550100123"));
+    assert_eq!(
+        (&*exported.user.user.email, &*exported.earlier_emails[0]),
+        ("later@example.com", "ada@example.com")
+    );
+    assert_eq!(exported.approvals.len(), 1);
+    assert_eq!(exported.approvals[0].uuid.as_ref(), Some(&uuid));
+    assert_eq!(exported.activities.last().unwrap().kind, "password_reset");
+    assert_eq!((exported.browsers.len(), exported.user.devices.len()), (1, 1));
+    let text = serde_json::to_string(&exported).unwrap();
+    let key = secret.expose().split("secret=").nth(1).unwrap();
+    let code = sent.lock().unwrap()[0].code.clone();
+    for hidden in [&key[..16], &code, browser.as_str(), device.secret.expose(), "Not of Ada"] {
+        assert!(!text.contains(hidden), "{hidden}");
+    }
+    service.delete_user(user_id).unwrap();
+    assert!(service.operate(&ExportUser { user_id }).is_err());
 }

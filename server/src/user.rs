@@ -134,6 +134,14 @@ pub(crate) enum User {
         #[arg(long)]
         json: bool,
     },
+    /// Print all data of a user as a JSON object, with the whole number and without secrets. Decisions are
+    /// in the audit: see `seconder audit`.
+    Export {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        who: Who,
+    },
     /// Delete a user, and all that protects the account. The audit keeps what was decided.
     Delete {
         #[command(flatten)]
@@ -289,6 +297,7 @@ pub(crate) fn run(command: User) -> Result<()> {
         User::Activities { database, who, limit, json } => {
             lists::activities(&database, &who, limit, json)
         }
+        User::Export { database, who } => lists::export(&database, &who),
         User::Delete { target, who, json } => {
             let (service, user_id) = who.of(&target)?;
             service.delete_user(user_id)?;

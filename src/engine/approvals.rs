@@ -419,7 +419,10 @@ impl Handle<CheckApproval> for Engine {
 
 impl Engine {
     /// A request as shown to its application.
-    fn shown(&self, Request { row, user_id, uuid, user_email }: Request) -> Result<Approval> {
+    pub(super) fn shown(
+        &self,
+        Request { row, user_id, uuid, user_email }: Request,
+    ) -> Result<Approval> {
         let mut approval = Approval::new(approvals::status(&row));
         approval.uuid = Some(uuid);
         approval.user_id = Some(user_id);

@@ -7,6 +7,7 @@ mod approvals;
 mod apps;
 mod audit;
 mod doctor;
+mod export;
 mod forward;
 mod import;
 mod jobs;
@@ -30,6 +31,7 @@ pub use apps::{
 };
 pub use audit::ListAudit;
 pub use doctor::{CheckService, Finding, Findings, Health};
+pub use export::{ExportUser, ExportedUser};
 pub use forward::{ForwardStatus, Forwarded, ReturnUser, TakeUser};
 pub use import::{ImportOutcome, ImportUsers, ImportedUser, ImportedUsers, UserFields};
 pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, RunJobs, ShowJob};
@@ -184,6 +186,8 @@ const ALL: &[Named] = &[
     of_service::<ImportUsers>(Admin),
     of_app::<ListDevices>(Read),
     of_app::<ListActivities>(Read),
+    // It shows the whole number.
+    of_app::<ExportUser>(Admin),
     of_app::<LockUser>(Support),
     of_app::<UnlockUser>(Support),
     of_app::<DeleteUser>(Support),

@@ -7,7 +7,8 @@ use crate::table::{print_json, table, utc};
 use crate::target::Target;
 use seconder::calls::Devices;
 use seconder::engine::operator::{
-    ActivityEntry, DeviceEntry, FindUsers, ListActivities, ListDevices, ListUsers, UserEntry,
+    ActivityEntry, DeviceEntry, ExportUser, FindUsers, ListActivities, ListDevices, ListUsers,
+    UserEntry,
 };
 use seconder::{Handle, Result};
 
@@ -77,7 +78,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -133,4 +134,10 @@ pub(super) fn activities(database: &Database, who: &Who, limit: usize, json: boo
     };
     let rows: Vec<_> = found.into_iter().map(row).collect();
     print(&table(&["TIME", "KIND", "ADDRESS", "DATA"], &rows))
+}
+
+pub(super) fn export(database: &Database, who: &Who) -> Result<()> {
+    let service = database.existing()?;
+    let (user_id, _) = who.find(&service)?;
+    print_json(serde_json::to_string_pretty(&service.operate(&ExportUser { user_id })?))
 }

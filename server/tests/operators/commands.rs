@@ -69,6 +69,7 @@ const REMOTE: &[&str] = &[
     "user factors --user 1",
     "user set-login --user 2 bob",
     "user remove-login bob",
+    "user export --user 2",
     "user lock --user 1",
     "user list --locked",
     "user show --user 1",

@@ -363,7 +363,7 @@ fn place_of(text: &str) -> Result<(i64, i64)> {
     place.ok_or_else(|| Error::invalid_argument("after", "must be what the page before returned"))
 }
 
-fn activity(row: Activity) -> Result<ActivityEntry> {
+pub(super) fn activity(row: Activity) -> Result<ActivityEntry> {
     let data = crate::engine::approvals::kept_json::value(&row.data, ["activities", "data"])?;
     Ok(ActivityEntry { time: row.created_at.0, kind: row.kind, data, user_ip: row.user_ip })
 }
